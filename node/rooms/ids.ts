@@ -1,0 +1,38 @@
+// Ids: what a caller may choose, and what we make where the caller chose nothing.
+import { randomBytes, randomUUID } from 'node:crypto';
+
+/** Room and peer ids: alphanumeric characters, hyphens and underscores, 1 to 128 of them. */
+export const idPattern = /^[A-Za-z0-9_-]{1,128}$/;
+
+export function isValidId(id: string): boolean {
+  return idPattern.test(id);
+}
+
+/** A new id for a room, peer, component or track: a UUID version 4 (RFC 9562, section 5.4). */
+export function newId(): string {
+  return randomUUID();
+}
+
+const crockford = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
+let lastTime = 0;
+let lastRandom = 0n;
+
+/**
+ * A new incarnation: a ULID (48 bits of milliseconds, 80 random bits, Crockford's base 32). Those made by one process
+ * sort in the order they were made, also within a millisecond.
+ */
+export function newIncarnation(now: number = Date.now()): string {
+  if (now > lastTime) {
+    lastTime = now;
+    lastRandom = BigInt(`0x${randomBytes(10).toString('hex')}`) >> 1n;
+  } else {
+    lastRandom += 1n;
+  }
+  return encode(BigInt(lastTime), 10) + encode(lastRandom, 16);
+}
+
+function encode(value: bigint, length: number): string {
+  let text = '';
+  for (let rest = value; text.length < length; rest >>= 5n) text = crockford[Number(rest & 31n)] + text;
+  return text;
+}

@@ -1,0 +1,42 @@
+// What a peer is told over its connection: one zod union, from which the wire, the types and AsyncAPI come.
+import { z } from 'zod';
+import { componentViewSchema, kindSchema, metadataSchema, permissionsSchema, trackViewSchema } from './views.ts';
+
+/** A peer as other peers see it. */
+export const remotePeerSchema = z
+  .object({ id: z.string(), metadata: metadataSchema.nullable(), tracks: z.array(trackViewSchema) })
+  .meta({ id: 'RemotePeer' });
+export type RemotePeer = z.infer<typeof remotePeerSchema>;
+
+export const wireObjectSchema = z.record(z.string(), z.unknown());
+/** Exactly one of the two is the publisher of a track. */
+const origin = { peerId: z.string().optional(), componentId: z.string().optional() };
+const track = { trackId: z.string() };
+
+const event = <Name extends string, Shape extends z.ZodRawShape>(name: Name, shape: Shape) =>
+  z.object({ event: z.literal(name), data: z.object(shape) }).meta({ id: `event_${name}` });
+
+export const peerEventSchema = z.discriminatedUnion('event', [
+  event('peerJoined', { peer: remotePeerSchema }),
+  event('peerLeft', { peerId: z.string() }),
+  event('peerMetadataUpdated', { peerId: z.string(), metadata: metadataSchema.nullable() }),
+  event('componentAdded', { component: componentViewSchema }),
+  event('componentRemoved', { componentId: z.string() }),
+  event('trackAdded', { ...origin, track: trackViewSchema }),
+  event('trackRemoved', { ...origin, ...track }),
+  event('trackMetadataUpdated', { ...track, metadata: metadataSchema.nullable() }),
+  event('trackPaused', { ...track, by: z.enum(['publisher', 'server']) }),
+  event('trackResumed', { ...track, by: z.enum(['publisher', 'server']) }),
+  event('trackSubscribed', { ...origin, ...track, transportId: z.string(), kind: kindSchema, rtpParameters: wireObjectSchema, paused: z.boolean() }),
+  event('trackUnsubscribed', { ...track }),
+  event('dataTrackSubscribed', { peerId: z.string(), dataTrackId: z.string(), transportId: z.string(), sctpStreamParameters: wireObjectSchema, label: z.string(), protocol: z.string() }),
+  event('dataTrackUnsubscribed', { dataTrackId: z.string() }),
+  event('layersChanged', { ...track, layers: z.object({ spatialLayer: z.number().int(), temporalLayer: z.number().int().optional() }).nullable() }),
+  event('activeSpeaker', { peerId: z.string().nullable() }),
+  event('data', { from: z.string().nullable().meta({ description: 'Id of the peer that sent it; null for the server.' }), label: z.string(), payload: z.json() }),
+  event('iceServersUpdated', { iceServers: z.array(wireObjectSchema) }),
+  event('permissionsUpdated', { permissions: permissionsSchema }),
+  event('tokenUpdated', { token: z.string() }),
+  event('draining', { deadline: z.iso.datetime().nullable().meta({ description: 'When rooms of this node end at the latest; null: draining was cancelled.' }) }),
+]);
+export type PeerEvent = z.infer<typeof peerEventSchema>;

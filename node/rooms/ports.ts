@@ -1,0 +1,84 @@
+// What the domain needs of others: media (implemented by node/media) and the connection of a peer (implemented by node/signaling).
+import type { PeerEvent } from './peer-events.ts';
+import type { Kind, VideoCodec } from './views.ts';
+
+/** Parameters of WebRTC (W3C ORTC shapes as mediasoup-client makes and takes them); the domain hands them on unread. */
+export type WireObject = Record<string, unknown>;
+export type Direction = 'send' | 'recv';
+
+/** Layers that a receiver gets of a simulcast or SVC track, 0 the smallest. */
+export type Layers = { spatialLayer: number; temporalLayer?: number | undefined };
+
+export interface MediaEngine {
+  /**
+   * Takes a place for a room on the least loaded worker. What costs (a router) is made when it is first needed.
+   * @throws ServiceError `unavailable` where no worker runs.
+   */
+  openRoom(options: RoomMediaOptions): RoomMedia;
+  /** Capacity and use, for /health, placement and metrics. */
+  load(): { forwardedTracks: number };
+}
+
+export type RoomMediaOptions = {
+  roomId: string;
+  videoCodec: VideoCodec | null;
+  /** Media of the room is lost for good; called at most once and never after close(). */
+  onCrashed: (reason: string) => void;
+  /** The peer who speaks, or null when nobody does. */
+  onActiveSpeaker: (peerId: string | null) => void;
+};
+
+export interface RoomMedia {
+  /** What peers need to load their device. The first call makes the room's router; later ones share it. */
+  rtpCapabilities(): Promise<WireObject>;
+  openPeer(peerId: string, listener: PeerMediaListener): PeerMedia;
+  /** Ends all media of the room. Idempotent. */
+  close(): void;
+}
+
+export type PeerMediaListener = {
+  layersChanged: (trackId: string, layers: Layers | null) => void;
+};
+
+export type PublishOptions = { transportId: string; trackId: string; kind: Kind; rtpParameters: WireObject; paused: boolean };
+export type PublishDataOptions = { transportId: string; dataTrackId: string; sctpStreamParameters: WireObject; label: string; protocol: string };
+export type Subscription = { transportId: string; kind: Kind; rtpParameters: WireObject; paused: boolean };
+export type DataSubscription = { transportId: string; sctpStreamParameters: WireObject; label: string; protocol: string };
+
+/** Media of one peer of one room. Unknown ids and bad parameters are ServiceErrors (`not_found`, `invalid_field`). All fail after close(). */
+export interface PeerMedia {
+  /** mediasoup-client's TransportOptions; at most one per direction: a second closes the first. */
+  createTransport(direction: Direction, options: { sctp: boolean }): Promise<WireObject>;
+  connectTransport(transportId: string, dtlsParameters: WireObject): Promise<void>;
+  /** New ICE parameters (RFC 8445, section 9) of the transport. */
+  restartIce(transportId: string): Promise<WireObject>;
+  publish(options: PublishOptions): Promise<{ encoding: string; simulcast: boolean }>;
+  unpublish(trackId: string): void;
+  setPaused(trackId: string, paused: boolean): Promise<void>;
+  /** Receives a track of another peer of the room, paused until resumeSubscription. Undefined where the receiver cannot decode it. */
+  subscribe(trackId: string, rtpCapabilities: WireObject): Promise<Subscription | undefined>;
+  resumeSubscription(trackId: string): Promise<void>;
+  unsubscribe(trackId: string): void;
+  setPreferredLayers(trackId: string, layers: Layers): Promise<void>;
+  /** 1 (lowest) to 255: who gets bandwidth first. */
+  setPriority(trackId: string, priority: number): Promise<void>;
+  publishData(options: PublishDataOptions): Promise<void>;
+  unpublishData(dataTrackId: string): void;
+  subscribeData(dataTrackId: string): Promise<DataSubscription>;
+  unsubscribeData(dataTrackId: string): void;
+  hasTransport(direction: Direction): boolean;
+  /** Per published and received track: what RTP statistics say now. */
+  stats(): Promise<{ published: Record<string, WireObject[]>; subscribed: Record<string, WireObject[]>; transports: Record<Direction, WireObject | null> }>;
+  /** Ends all media of the peer. Idempotent. */
+  close(): void;
+}
+
+/** Why a connection is closed by the domain. */
+export const closeReasons = { peerRemoved: 'Peer removed', roomStopped: 'Room stopped', internalError: 'Internal server error', takenOver: 'taken over' } as const;
+export type CloseReason = (typeof closeReasons)[keyof typeof closeReasons];
+
+/** The connection of a peer as the domain sees it: events go out in order; close() is final. */
+export interface PeerConnection {
+  send(event: PeerEvent): void;
+  close(reason: CloseReason): void;
+}

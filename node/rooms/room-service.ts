@@ -1,0 +1,27 @@
+// What REST asks of rooms: the same interface for one node and for a cluster. Every failure is a ServiceError.
+import type { PeerOptions, PeerPatch, RoomData, RoomOptions, RoomPatch } from './room-config.ts';
+import type { PeerView, RoomView } from './views.ts';
+
+/** `address` is the SVC_HOST of the node that owns the room: `host[:port][/path]`. `created` is false where an `externalId` was repeated. */
+export type CreatedRoom = { created: boolean; room: RoomView; address: string };
+export type FoundPeer = { peer: PeerView; address: string };
+export type CreatedPeer = FoundPeer & { created: boolean; token: string };
+/** `cursor` is there while more follow. `incomplete` names nodes that did not answer. */
+export type RoomPage = { rooms: RoomView[]; cursor?: string; incomplete: string[] };
+
+export interface RoomService {
+  createRoom(options: RoomOptions): Promise<CreatedRoom>;
+  listRooms(page: { limit?: number; cursor?: string }): Promise<RoomPage>;
+  getRoom(roomId: string): Promise<RoomView>;
+  patchRoom(roomId: string, patch: RoomPatch): Promise<RoomView>;
+  deleteRoom(roomId: string): Promise<void>;
+  addPeer(roomId: string, options: PeerOptions): Promise<CreatedPeer>;
+  getPeer(roomId: string, peerId: string): Promise<FoundPeer>;
+  patchPeer(roomId: string, peerId: string, patch: PeerPatch): Promise<PeerView>;
+  deletePeer(roomId: string, peerId: string): Promise<void>;
+  /** A fresh token for the peer; older ones stay good until they expire. */
+  renewPeerToken(roomId: string, peerId: string): Promise<string>;
+  removeTrack(roomId: string, trackId: string): Promise<void>;
+  setTrackMuted(roomId: string, trackId: string, muted: boolean): Promise<void>;
+  sendData(roomId: string, data: RoomData): Promise<void>;
+}

@@ -1,0 +1,95 @@
+// The peer websocket's messages, one zod union per direction: they validate, give the types and make AsyncAPI.
+import { z } from 'zod';
+import { peerEventSchema, remotePeerSchema, wireObjectSchema } from '../rooms/peer-events.ts';
+import { componentViewSchema, kindSchema, metadataSchema, permissionsSchema } from '../rooms/views.ts';
+
+const id = z.string().min(1).max(128);
+const transportId = id;
+const trackId = id;
+const direction = z.enum(['send', 'recv']);
+const layer = z.number().int().min(0).max(7);
+
+/** Data of each request by its method. */
+export const requestSchemas = {
+  authenticate: z.strictObject({
+    token: z.string().max(4096),
+    resume: z.string().max(128).optional().meta({ description: 'The sessionId of a session whose socket was lost.' }),
+    received: z.int().min(0).optional().meta({ description: 'With resume: how many frames (answers and events) of the session have arrived; the server sends what follows them.' }),
+    takeover: z.boolean().optional().meta({ description: 'Replace the socket that is connected as this peer now.' }),
+  }),
+  join: z.strictObject({ rtpCapabilities: wireObjectSchema, metadata: metadataSchema.nullable().optional() }),
+  createTransport: z.strictObject({ direction, sctp: z.boolean().default(true) }),
+  connectTransport: z.strictObject({ transportId, dtlsParameters: wireObjectSchema }),
+  restartIce: z.strictObject({ transportId }),
+  publish: z.strictObject({ transportId, kind: kindSchema, rtpParameters: wireObjectSchema, metadata: metadataSchema.nullable().optional(), paused: z.boolean().default(false) }),
+  unpublish: z.strictObject({ trackId }),
+  pauseTrack: z.strictObject({ trackId }),
+  resumeTrack: z.strictObject({ trackId }),
+  trackReady: z.strictObject({ trackId }),
+  subscribe: z.strictObject({ trackId }),
+  unsubscribe: z.strictObject({ trackId }),
+  setSubscription: z.strictObject({ mode: z.enum(['auto', 'manual']) }),
+  setPreferredLayers: z.strictObject({ trackId, spatialLayer: layer, temporalLayer: layer.optional() }),
+  setPriority: z.strictObject({ trackId, priority: z.int().min(1).max(255) }),
+  setPeerMetadata: z.strictObject({ metadata: metadataSchema.nullable() }),
+  setTrackMetadata: z.strictObject({ trackId, metadata: metadataSchema.nullable() }),
+  publishData: z.strictObject({ transportId, sctpStreamParameters: wireObjectSchema, label: z.string().max(128), protocol: z.string().max(128).default('') }),
+  unpublishData: z.strictObject({ dataTrackId: id }),
+  sendData: z.strictObject({ label: z.string().min(1).max(128), payload: z.json(), to: z.array(id).max(1000).optional() }),
+  ping: z.strictObject({ received: z.int().min(0).optional().meta({ description: 'How many frames of the session have arrived: the server forgets them.' }) }),
+  getStats: z.strictObject({}),
+  leave: z.strictObject({}),
+} as const;
+export type Method = keyof typeof requestSchemas;
+export type RequestData<M extends Method> = z.output<(typeof requestSchemas)[M]>;
+
+const empty = z.strictObject({});
+/** Data of the answer to each request. */
+export const answerSchemas = {
+  authenticate: z.object({
+    sessionId: z.string(),
+    resumed: z.boolean(),
+    lastRequest: z.int().meta({ description: 'Highest id of a request of this session that was handled: after a resume the client repeats those above it.' }),
+    peerId: z.string(),
+    roomId: z.string(),
+    permissions: permissionsSchema,
+    rtpCapabilities: wireObjectSchema,
+    iceServers: z.array(wireObjectSchema),
+    peers: z.array(remotePeerSchema),
+    components: z.array(componentViewSchema),
+    svcAddress: z.string().meta({ description: 'Address of the node that owns the room: host[:port][/path].' }),
+    resumeWindow: z.int().meta({ description: 'Seconds that a lost socket may be resumed in.' }),
+  }),
+  join: empty,
+  createTransport: wireObjectSchema.meta({ description: "mediasoup-client's TransportOptions." }),
+  connectTransport: empty,
+  restartIce: z.object({ iceParameters: wireObjectSchema }),
+  publish: z.object({ trackId: z.string() }),
+  unpublish: empty,
+  pauseTrack: empty,
+  resumeTrack: empty,
+  trackReady: empty,
+  subscribe: empty,
+  unsubscribe: empty,
+  setSubscription: empty,
+  setPreferredLayers: empty,
+  setPriority: empty,
+  setPeerMetadata: empty,
+  setTrackMetadata: empty,
+  publishData: z.object({ dataTrackId: z.string() }),
+  unpublishData: empty,
+  sendData: empty,
+  ping: empty,
+  getStats: z.object({ published: z.record(z.string(), z.array(wireObjectSchema)), subscribed: z.record(z.string(), z.array(wireObjectSchema)), transports: z.object({ send: wireObjectSchema.nullable(), recv: wireObjectSchema.nullable() }) }),
+  leave: empty,
+} as const satisfies Record<Method, z.ZodType>;
+export type AnswerData<M extends Method> = z.output<(typeof answerSchemas)[M]>;
+
+/** The envelope of a request. Ids grow by one or more from request to request of a session. */
+export const requestSchema = z.strictObject({ id: z.int().min(0), method: z.string().max(64), data: z.record(z.string(), z.unknown()).optional() });
+export const answerSchema = z.discriminatedUnion('ok', [
+  z.object({ id: z.int(), ok: z.literal(true), data: wireObjectSchema }),
+  z.object({ id: z.int(), ok: z.literal(false), error: z.object({ code: z.string(), message: z.string() }) }),
+]);
+export type Answer = z.infer<typeof answerSchema>;
+export const serverFrameSchema = z.union([answerSchema, peerEventSchema]);
