@@ -1,0 +1,98 @@
+// Schemas of single values of the configuration; every message completes the sentence `Expected <name> ...`.
+import { isIP } from 'node:net';
+import { z } from 'zod';
+import { isHttpUrl } from './rooms/room-config.ts';
+
+/** A text for which `test` holds. `expected` reads `to be ...`. */
+export function textWhere(expected: string, test: (text: string) => boolean) {
+  return z.string({ error: expected }).refine((text) => text.length <= 4096 && test(text), { error: expected });
+}
+
+export function integer(min: number, max: number, what = 'a whole number') {
+  const error = `to be ${what} from ${min} to ${max}`;
+  return z.number({ error }).int({ error }).min(min, { error }).max(max, { error });
+}
+
+export function oneOf<const Names extends readonly [string, ...string[]]>(names: Names) {
+  return z.enum(names, { error: `to be one of ${names.join(', ')}` });
+}
+
+export function listOf<Item extends z.ZodType>(item: Item, max: number, expected: string) {
+  return z.array(item, { error: expected }).max(max, { error: `to have at most ${max} entries` });
+}
+
+export const flag = z.boolean({ error: 'to be true or false' });
+/** 0 lets the system choose a free port, for tests. */
+export const listenPort = integer(0, 65_535, 'a port');
+export const port = integer(1, 65_535, 'a port');
+
+/** Seconds as they are written, milliseconds as they are used. At most about 24 days, which is as long as one timer can last. */
+export const seconds = (min: number, max = 2_147_483) => integer(min, max, 'a number of seconds').transform((value) => value * 1000);
+
+export const ipAddress = textWhere('to be an IP address', (text) => isIP(text) !== 0);
+
+const label = /^[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?$/;
+/** A host name (RFC 1123, section 2.1; underscores too, since container networks have them), not an address. */
+export function isHostName(text: string): boolean {
+  const labels = text.replace(/\.$/, '').split('.');
+  // A last label of digits only is a mistyped IPv4 address: no top-level domain is.
+  return text.length <= 253 && labels.every((each) => label.test(each)) && !/^\d+$/.test(labels.at(-1) ?? '');
+}
+
+export const ipOrHost = textWhere('to be an IP address or a host name', (text) => isIP(text) !== 0 || isHostName(text));
+export const hostName = textWhere('to be a host name', isHostName);
+
+/** `host[:port][/path]`, IPv6 in brackets: what is put behind `https://` as it is. */
+export function isAddress(text: string, withPath: boolean): boolean {
+  const match = /^(?:\[([^\]]*)\]|([^:/[\]]*))(?::(\d{1,5}))?(\/[A-Za-z0-9._~!$&'()*+,;=:@%/-]*)?$/.exec(text);
+  if (!match) return false;
+  const [, ipv6, host, portText, path] = match;
+  if (ipv6 !== undefined ? isIP(ipv6) !== 6 : isIP(host ?? '') !== 4 && !isHostName(host ?? '')) return false;
+  if (portText !== undefined && (Number(portText) < 1 || Number(portText) > 65_535)) return false;
+  return path === undefined || (withPath && !path.split('/').some((part) => part === '..' || part === '.'));
+}
+
+export const publicAddress = textWhere('to be host[:port][/path] without a scheme, with IPv6 in brackets', (text) => isAddress(text, true));
+export const internalAddress = textWhere('to be host[:port] without a scheme and path, with IPv6 in brackets', (text) => isAddress(text, false));
+
+const isCidr = (text: string): boolean => {
+  const [address = '', prefix, ...rest] = text.split('/');
+  const family = isIP(address);
+  if (family === 0 || rest.length > 0) return false;
+  return prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= (family === 4 ? 32 : 128));
+};
+export const cidr = textWhere('to be false or networks such as 10.0.0.0/8, separated by spaces', isCidr);
+
+const isOrigin = (text: string): boolean => {
+  const url = URL.parse(text);
+  return url !== null && (url.protocol === 'http:' || url.protocol === 'https:') && url.origin === text.toLowerCase();
+};
+export const origin = textWhere('to be origins such as https://app.example, separated by spaces', isOrigin);
+export const corsOrigin = textWhere('to be * or origins such as https://app.example', (text) => text === '*' || isOrigin(text));
+
+export const filePath = textWhere('to be a path', (text) => text !== '' && !text.includes('\0'));
+/** What fits into an `Authorization` header (RFC 9110, section 5.5). */
+export const bearerToken = textWhere('to be visible ASCII characters without spaces, at most 1024', (text) => /^[\x21-\x7e]{1,1024}$/.test(text));
+export const secretText = textWhere('to be text without spaces, at most 4096 characters', (text) => /^\S+$/.test(text));
+
+/** Standard Webhooks' form of a symmetric secret: `whsec_` and the base64 of 24 to 64 bytes. */
+export const webhookSecret = textWhere('to be whsec_ followed by the base64 of 24 to 64 bytes', (text) => {
+  const base64 = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(text)?.[1];
+  if (base64 === undefined || base64.length % 4 !== 0) return false;
+  const size = Buffer.from(base64, 'base64').length;
+  return size >= 24 && size <= 64;
+});
+export const httpUrl = textWhere('to be an http or https URL', (text) => text.length <= 2048 && isHttpUrl(text));
+export const endpointUrl = textWhere('to be an http or https URL without a user, a query and a fragment', (text) => {
+  const url = URL.parse(text);
+  return isHttpUrl(text) && url?.username === '' && url.password === '' && url.search === '';
+});
+/** `<from>-<to>`, both ports. */
+export const portRange = z
+  .string({ error: 'to be a range of ports such as 10000-10019' })
+  .transform((text, context) => {
+    const [from, to] = (/^(\d{1,5})-(\d{1,5})$/.exec(text) ?? []).slice(1).map(Number);
+    if (from !== undefined && to !== undefined && from >= 1 && from <= to && to <= 65_535) return { min: from, max: to };
+    context.addIssue({ code: 'custom', message: 'to be a range of ports such as 10000-10019, the first not above the second' });
+    return z.NEVER;
+  });
