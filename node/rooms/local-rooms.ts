@@ -1,0 +1,207 @@
+// The rooms of this node: RoomService where no other node is asked.
+import { ServiceError } from '../errors.ts';
+import type { Log } from '../log.ts';
+import type { RoomEventListener } from './events.ts';
+import { newId } from './ids.ts';
+import type { Peer } from './peer.ts';
+import type { PeerEvent } from './peer-events.ts';
+import type { MediaEngine } from './ports.ts';
+import { Room, type RoomLimits } from './room.ts';
+import type { PeerOptions, PeerPatch, RoomData, RoomOptions, RoomPatch } from './room-config.ts';
+import type { CreatedPeer, CreatedRoom, FoundPeer, RoomPage, RoomService } from './room-service.ts';
+import type { PeerView, RoomView } from './views.ts';
+
+/** How long a request for a room that ended is told so, instead of that it does not exist. */
+const tombstoneLifetime = 10 * 60_000;
+const maxTombstones = 10_000;
+
+/** Defaults and limits of the node, in seconds where they are times; read whenever they apply. */
+export type LocalLimits = RoomLimits & { maxRooms: number | null; peerDisconnectedTimeout: number | null; peerlessPurgeTimeout: number | null };
+
+export type LocalRoomsOptions = {
+  node: string;
+  log: Log;
+  engine: MediaEngine;
+  /** SVC_HOST of this node. */
+  address: () => string;
+  limits: () => LocalLimits;
+  signToken: (claims: { roomId: string; peerId: string }) => Promise<string>;
+  onEvent: RoomEventListener;
+};
+
+export class LocalRooms implements RoomService {
+  readonly #options: LocalRoomsOptions;
+  readonly #rooms = new Map<string, Room>();
+  readonly #byExternalId = new Map<string, Room>();
+  readonly #ended = new Map<string, { reason: string; at: number }>();
+  #accepting = true;
+  #whenEmpty: (() => void) | undefined;
+
+  constructor(options: LocalRoomsOptions) {
+    this.#options = options;
+  }
+
+  get accepting(): boolean {
+    return this.#accepting && this.#rooms.size < (this.#options.limits().maxRooms ?? Number.POSITIVE_INFINITY);
+  }
+
+  get size(): number {
+    return this.#rooms.size;
+  }
+
+  all(): Iterable<Room> {
+    return this.#rooms.values();
+  }
+
+  findPeer(roomId: string, peerId: string): Peer | undefined {
+    return this.#rooms.get(roomId)?.findPeer(peerId);
+  }
+
+  async createRoom(options: RoomOptions): Promise<CreatedRoom> {
+    const { externalId } = options;
+    const known = externalId === undefined ? undefined : this.#byExternalId.get(externalId);
+    if (known) return { created: false, room: known.view(), address: this.#options.address() };
+    const id = options.roomId ?? newId();
+    if (this.#rooms.has(id)) throw new ServiceError('already_exists', `Cannot add room with id "${id}" - room already exists`);
+    if (!this.accepting) throw new ServiceError('no_node_accepts_rooms', 'No node accepts rooms now', { retryAfter: 5 });
+    const room = this.#open(id, options);
+    return { created: true, room: room.view(), address: this.#options.address() };
+  }
+
+  async listRooms(page: { limit?: number; cursor?: string }): Promise<RoomPage> {
+    const after = page.cursor ?? '';
+    // Incarnations sort by time of creation, and so does the map.
+    const rooms = [...this.#rooms.values()].filter((room) => room.incarnation > after);
+    const shown = page.limit === undefined ? rooms : rooms.slice(0, page.limit);
+    const last = shown.at(-1);
+    const more = shown.length < rooms.length && last !== undefined;
+    return { rooms: shown.map((room) => room.view()), incomplete: [], ...(more ? { cursor: last.incarnation } : {}) };
+  }
+
+  async getRoom(roomId: string): Promise<RoomView> {
+    return this.#room(roomId).view();
+  }
+
+  async patchRoom(roomId: string, patch: RoomPatch): Promise<RoomView> {
+    const room = this.#room(roomId);
+    room.patch(patch);
+    return room.view();
+  }
+
+  async deleteRoom(roomId: string): Promise<void> {
+    this.#room(roomId).close('deleted');
+  }
+
+  async addPeer(roomId: string, options: PeerOptions): Promise<CreatedPeer> {
+    const { peer, created } = this.#room(roomId).addPeer(options);
+    const token = await this.#options.signToken({ roomId, peerId: peer.id });
+    return { created, peer: peer.view(), token, address: this.#options.address() };
+  }
+
+  async getPeer(roomId: string, peerId: string): Promise<FoundPeer> {
+    return { peer: this.#room(roomId).peer(peerId).view(), address: this.#options.address() };
+  }
+
+  async patchPeer(roomId: string, peerId: string, patch: PeerPatch): Promise<PeerView> {
+    return this.#room(roomId).setPermissions(peerId, patch.permissions).view();
+  }
+
+  async deletePeer(roomId: string, peerId: string): Promise<void> {
+    this.#room(roomId).peer(peerId).remove('removed');
+  }
+
+  async renewPeerToken(roomId: string, peerId: string): Promise<string> {
+    return this.#options.signToken({ roomId, peerId: this.#room(roomId).peer(peerId).id });
+  }
+
+  async removeTrack(roomId: string, trackId: string): Promise<void> {
+    this.#room(roomId).publisherOf(trackId).removeTrack(trackId);
+  }
+
+  async setTrackMuted(roomId: string, trackId: string, muted: boolean): Promise<void> {
+    await this.#room(roomId).publisherOf(trackId).setMuted(trackId, muted);
+  }
+
+  async sendData(roomId: string, data: RoomData): Promise<void> {
+    this.#room(roomId).sendData(data);
+  }
+
+  /**
+   * No new rooms from here; rooms without a connected peer end at once, the peers of the others are told `deadline`.
+   * Resolves when no room is left.
+   */
+  async drain(deadline: Date): Promise<void> {
+    this.#accepting = false;
+    this.tell({ event: 'draining', data: { deadline: deadline.toISOString() } });
+    this.#endPeerless();
+    if (this.#rooms.size === 0) return;
+    await new Promise<void>((resolve) => {
+      this.#whenEmpty = resolve;
+    });
+  }
+
+  tell(event: PeerEvent): void {
+    for (const room of this.#rooms.values()) room.tell(event);
+  }
+
+  /** Ends every room, for good. */
+  close(reason: string): void {
+    this.#accepting = false;
+    for (const room of [...this.#rooms.values()]) room.close(reason);
+  }
+
+  #open(id: string, options: RoomOptions): Room {
+    const limits = this.#options.limits();
+    const externalId = options.externalId ?? null;
+    const room: Room = new Room({
+      config: {
+        roomId: id,
+        maxPeers: options.maxPeers ?? null,
+        videoCodec: options.videoCodec ?? null,
+        webhookUrl: options.webhookUrl ?? null,
+        peerlessPurgeTimeout: options.peerlessPurgeTimeout === undefined ? limits.peerlessPurgeTimeout : options.peerlessPurgeTimeout,
+        peerDisconnectedTimeout: options.peerDisconnectedTimeout === undefined ? limits.peerDisconnectedTimeout : options.peerDisconnectedTimeout,
+      },
+      externalId,
+      node: this.#options.node,
+      log: this.#options.log,
+      engine: this.#options.engine,
+      limits: this.#options.limits,
+      onEvent: (event) => {
+        this.#options.onEvent(event);
+        if (event.type === 'PeerDisconnected' && this.#whenEmpty) setImmediate(() => this.#endPeerless());
+      },
+      onEnded: (reason) => this.#forget(id, externalId, reason),
+    });
+    this.#rooms.set(id, room);
+    if (externalId !== null) this.#byExternalId.set(externalId, room);
+    this.#ended.delete(id);
+    return room;
+  }
+
+  #room(roomId: string): Room {
+    const room = this.#rooms.get(roomId);
+    if (room) return room;
+    const ended = this.#ended.get(roomId);
+    if (ended && Date.now() - ended.at < tombstoneLifetime) {
+      throw new ServiceError('room_ended', `Room ${roomId} has ended: ${ended.reason}`);
+    }
+    throw new ServiceError('room_not_found', `Room ${roomId} does not exist`);
+  }
+
+  #forget(id: string, externalId: string | null, reason: string): void {
+    this.#rooms.delete(id);
+    if (externalId !== null) this.#byExternalId.delete(externalId);
+    this.#ended.delete(id);
+    this.#ended.set(id, { reason, at: Date.now() });
+    for (const [oldest, { at }] of this.#ended) {
+      if (this.#ended.size <= maxTombstones && Date.now() - at < tombstoneLifetime) break;
+      this.#ended.delete(oldest);
+    }
+    if (this.#rooms.size === 0) this.#whenEmpty?.();
+  }
+
+  #endPeerless(): void {
+    for (const room of [...this.#rooms.values()]) if (room.connectedPeers === 0) room.close('draining');
+  }
+}

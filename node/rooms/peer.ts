@@ -1,0 +1,302 @@
+// A peer of a room: expected, connected or disconnected; what it publishes, receives and may do.
+import { ServiceError } from '../errors.ts';
+import type { Log } from '../log.ts';
+import { Timer } from '../timer.ts';
+import type { RoomEventDetail } from './events.ts';
+import type { PeerEvent, RemotePeer } from './peer-events.ts';
+import {
+  type CloseReason, closeReasons, type Direction, type Layers, type PeerConnection, type PeerMedia, type RoomMedia, type WireObject,
+} from './ports.ts';
+import { type OfferChange, type PublishDataRequest, Publications, type PublishRequest } from './publications.ts';
+import { Subscriptions } from './subscriptions.ts';
+import type { DataTrack, Track } from './track.ts';
+import type { ComponentView, Metadata, PeerView, Permissions } from './views.ts';
+
+/** What a peer may use of its room: functions, never the room itself. */
+export type PeerSurroundings = {
+  roomId: string;
+  log: Log;
+  media: RoomMedia;
+  emit: (detail: RoomEventDetail) => void;
+  /** Tells the connected peers of the room; `to` limits, `except` leaves out. */
+  broadcast: (event: PeerEvent, target?: { to?: readonly string[]; except?: string }) => void;
+  /** What the other peers publish. */
+  offeredTo: (peerId: string) => { tracks: Iterable<Track>; dataTracks: Iterable<DataTrack> };
+  /** The other peers that are connected, and the components, as a newcomer is told. */
+  present: (peerId: string) => { peers: RemotePeer[]; components: ComponentView[] };
+  /** What this peer publishes changed: the others' subscriptions follow. */
+  offerChanged: (change: OfferChange, peerId: string) => void;
+  /** The peer connected or disconnected (for the room's peerless purge). */
+  presenceChanged: () => void;
+  /** Takes the peer out of the room's list. */
+  forget: (peerId: string) => void;
+  maxTracks: () => number;
+  /** Milliseconds after which a disconnected peer is removed; null = never. */
+  disconnectedTimeout: () => number | null;
+};
+
+export type PeerSetup = { id: string; externalId: string | null; metadata: Metadata | null; permissions: Permissions; enableSimulcast: boolean };
+export type Welcome = { permissions: Permissions; rtpCapabilities: WireObject; peers: RemotePeer[]; components: ComponentView[] };
+
+/** What exists only while the peer is connected. */
+type Session = { connection: PeerConnection; media: PeerMedia; publications: Publications; subscriptions: Subscriptions };
+
+export class Peer {
+  readonly id: string;
+  readonly roomId: string;
+  readonly externalId: string | null;
+  readonly #room: PeerSurroundings;
+  readonly #log: Log;
+  readonly #enableSimulcast: boolean;
+  #metadata: Metadata | null;
+  #permissions: Permissions;
+  #session: Session | undefined;
+  #removal: Timer | undefined;
+  #gone = false;
+
+  constructor(setup: PeerSetup, room: PeerSurroundings) {
+    this.id = setup.id;
+    this.roomId = room.roomId;
+    this.externalId = setup.externalId;
+    this.#metadata = setup.metadata;
+    this.#permissions = setup.permissions;
+    this.#enableSimulcast = setup.enableSimulcast;
+    this.#room = room;
+    this.#log = room.log.child({ peer: setup.id });
+    this.scheduleRemoval();
+  }
+
+  get connected(): boolean {
+    return this.#session !== undefined;
+  }
+
+  get tracks(): Iterable<Track> {
+    return this.#session?.publications.tracks ?? [];
+  }
+
+  get dataTracks(): Iterable<DataTrack> {
+    return this.#session?.publications.dataTracks ?? [];
+  }
+
+  get subscriptions(): Subscriptions | undefined {
+    return this.#session?.subscriptions;
+  }
+
+  view(): PeerView {
+    return {
+      id: this.id, type: 'webrtc', externalId: this.externalId, status: this.connected ? 'connected' : 'disconnected',
+      metadata: this.#metadata, permissions: this.#permissions, tracks: [...this.tracks].map((track) => track.view()),
+    };
+  }
+
+  remoteView(): RemotePeer {
+    return { id: this.id, metadata: this.#metadata, tracks: [...this.tracks].map((track) => track.view()) };
+  }
+
+  /** @throws ServiceError `conflict` where a connection is there already. */
+  connect(connection: PeerConnection): void {
+    if (this.#gone) throw new ServiceError('peer_not_found', `Peer ${this.id} does not exist`);
+    if (this.#session) throw new ServiceError('conflict', `Peer ${this.id} is already connected`);
+    this.#removal?.stop();
+    const media = this.#room.media.openPeer(this.id, {
+      layersChanged: (trackId, layers) => connection.send({ event: 'layersChanged', data: { trackId, layers } }),
+    });
+    const subscriptions = new Subscriptions({
+      log: this.#log, media, send: (event) => connection.send(event),
+      offered: () => this.#room.offeredTo(this.id), allowed: () => this.#permissions.subscribe,
+    });
+    const publications = new Publications({
+      peerId: this.id, enableSimulcast: this.#enableSimulcast, log: this.#log, media, emit: this.#room.emit,
+      broadcast: (event, except) => this.#room.broadcast(event, except === undefined ? {} : { except }),
+      offerChanged: (change) => this.#room.offerChanged(change, this.id),
+      permissions: () => this.#permissions, maxTracks: this.#room.maxTracks,
+    });
+    this.#session = { connection, media, publications, subscriptions };
+    this.#log.info('peer connected');
+    this.#room.emit({ type: 'PeerConnected', peerId: this.id });
+    this.#room.broadcast({ event: 'peerJoined', data: { peer: this.remoteView() } }, { except: this.id });
+    this.#room.presenceChanged();
+  }
+
+  /** The connection is gone for good: tracks go, the peer stays. Idempotent. */
+  disconnect(): void {
+    if (!this.#endSession()) return;
+    this.#room.presenceChanged();
+    this.scheduleRemoval();
+  }
+
+  /** Takes the peer out of its room. `reason` is told in PeerDeleted, `closeReason` to the peer. Idempotent. */
+  remove(reason: string, closeReason: CloseReason = closeReasons.peerRemoved): void {
+    this.#leave(closeReason, () => this.#room.emit({ type: 'PeerDeleted', peerId: this.id, reason }));
+  }
+
+  /** Something of this peer failed beyond repair. */
+  crash(reason: string): void {
+    this.#log.error({ reason }, 'peer crashed');
+    this.#leave(closeReasons.internalError, () => this.#room.emit({ type: 'PeerCrashed', peerId: this.id, reason }));
+  }
+
+  /** The room crashed: the connection ends with PeerDisconnected; RoomCrashed says the rest. */
+  roomCrashed(): void {
+    this.#leave(closeReasons.internalError, () => {});
+  }
+
+  async welcome(): Promise<Welcome> {
+    const rtpCapabilities = await this.#room.media.rtpCapabilities();
+    return { permissions: this.#permissions, rtpCapabilities, ...this.#room.present(this.id) };
+  }
+
+  async join(data: { rtpCapabilities: WireObject; metadata?: Metadata | null | undefined }): Promise<void> {
+    const { subscriptions } = this.#live();
+    if (data.metadata !== undefined) this.setMetadata(data.metadata);
+    subscriptions.join(data.rtpCapabilities);
+  }
+
+  async createTransport(direction: Direction, options: { sctp: boolean }): Promise<WireObject> {
+    const session = this.#live();
+    if (direction === 'send') session.publications.clear();
+    const transport = await session.media.createTransport(direction, options);
+    // The answer must be on the wire before what the transport brings.
+    if (direction === 'recv') setImmediate(() => session === this.#session && session.subscriptions.transportCreated());
+    return transport;
+  }
+
+  async connectTransport(transportId: string, dtlsParameters: WireObject): Promise<void> {
+    await this.#live().media.connectTransport(transportId, dtlsParameters);
+  }
+
+  async restartIce(transportId: string): Promise<WireObject> {
+    return this.#live().media.restartIce(transportId);
+  }
+
+  async publish(request: PublishRequest): Promise<{ trackId: string }> {
+    return this.#live().publications.publish(request);
+  }
+
+  unpublish(trackId: string): void {
+    this.#live().publications.remove(trackId, true);
+  }
+
+  async pauseTrack(trackId: string): Promise<void> {
+    await this.#live().publications.setPaused(trackId, true);
+  }
+
+  async resumeTrack(trackId: string): Promise<void> {
+    await this.#live().publications.setPaused(trackId, false);
+  }
+
+  async trackReady(trackId: string): Promise<void> {
+    await this.#live().subscriptions.ready(trackId);
+  }
+
+  async subscribe(trackId: string): Promise<void> {
+    await this.#live().subscriptions.subscribe(trackId);
+  }
+
+  unsubscribe(trackId: string): void {
+    this.#live().subscriptions.unsubscribe(trackId);
+  }
+
+  async setSubscription(mode: 'auto' | 'manual'): Promise<void> {
+    this.#live().subscriptions.setMode(mode);
+  }
+
+  async setPreferredLayers(trackId: string, layers: Layers): Promise<void> {
+    await this.#live().subscriptions.setPreferredLayers(trackId, layers);
+  }
+
+  async setPriority(trackId: string, priority: number): Promise<void> {
+    await this.#live().subscriptions.setPriority(trackId, priority);
+  }
+
+  setMetadata(metadata: Metadata | null): void {
+    if (JSON.stringify(metadata) === JSON.stringify(this.#metadata)) return;
+    this.#metadata = metadata;
+    this.#room.emit({ type: 'PeerMetadataUpdated', peerId: this.id, metadata });
+    this.#room.broadcast({ event: 'peerMetadataUpdated', data: { peerId: this.id, metadata } }, { except: this.id });
+  }
+
+  setTrackMetadata(trackId: string, metadata: Metadata | null): void {
+    this.#live().publications.setMetadata(trackId, metadata);
+  }
+
+  async publishData(request: PublishDataRequest): Promise<{ dataTrackId: string }> {
+    return this.#live().publications.publishData(request);
+  }
+
+  unpublishData(dataTrackId: string): void {
+    this.#live().publications.removeData(dataTrackId);
+  }
+
+  sendData(data: { label: string; payload: Metadata; to?: readonly string[] | undefined }): void {
+    this.#live();
+    if (!this.#permissions.data) throw new ServiceError('forbidden', 'This peer is not permitted to send data');
+    const event: PeerEvent = { event: 'data', data: { from: this.id, label: data.label, payload: data.payload } };
+    this.#room.broadcast(event, data.to ? { to: data.to, except: this.id } : { except: this.id });
+  }
+
+  async stats(): Promise<Awaited<ReturnType<PeerMedia['stats']>>> {
+    return this.#live().media.stats();
+  }
+
+  /** Tells the peer something; without a connection it is lost, as the next welcome says what holds then. */
+  send(event: PeerEvent): void {
+    this.#session?.connection.send(event);
+  }
+
+  /** New permissions, in force at once: what is no longer permitted ends. */
+  setPermissions(permissions: Permissions): void {
+    this.#permissions = permissions;
+    this.send({ event: 'permissionsUpdated', data: { permissions } });
+    this.#session?.publications.enforce(permissions);
+    this.#session?.subscriptions.update();
+  }
+
+  /** Moderation: ends a track; the publisher is told. */
+  removeTrack(trackId: string): void {
+    this.#live().publications.remove(trackId, false);
+  }
+
+  async setMuted(trackId: string, muted: boolean): Promise<void> {
+    await this.#live().publications.setMuted(trackId, muted);
+  }
+
+  /** (Re)starts the time after which a peer that is not connected goes. */
+  scheduleRemoval(): void {
+    this.#removal?.stop();
+    const timeout = this.#room.disconnectedTimeout();
+    if (this.#gone || this.connected || timeout === null) return;
+    this.#removal = new Timer(timeout, () => this.remove('timeout'));
+  }
+
+  #live(): Session {
+    if (!this.#session) throw new ServiceError('peer_not_found', `Peer ${this.id} is not connected`);
+    return this.#session;
+  }
+
+  /** @returns whether there was a session. */
+  #endSession(): boolean {
+    const session = this.#session;
+    if (!session) return false;
+    session.subscriptions.close();
+    session.publications.close();
+    this.#session = undefined;
+    session.media.close();
+    this.#log.info('peer disconnected');
+    this.#room.emit({ type: 'PeerDisconnected', peerId: this.id });
+    this.#room.broadcast({ event: 'peerLeft', data: { peerId: this.id } }, { except: this.id });
+    return true;
+  }
+
+  #leave(closeReason: CloseReason, announce: () => void): void {
+    if (this.#gone) return;
+    this.#gone = true;
+    this.#removal?.stop();
+    const connection = this.#session?.connection;
+    this.#endSession();
+    announce();
+    this.#room.forget(this.id);
+    connection?.close(closeReason);
+    this.#room.presenceChanged();
+  }
+}

@@ -1,0 +1,180 @@
+// What one connected peer publishes: its tracks and data, who paused them, and how many it may have.
+import { ServiceError } from '../errors.ts';
+import type { Log } from '../log.ts';
+import type { RoomEventDetail } from './events.ts';
+import { newId } from './ids.ts';
+import type { PeerEvent } from './peer-events.ts';
+import type { PeerMedia, WireObject } from './ports.ts';
+import { type DataTrack, Track } from './track.ts';
+import type { Kind, Metadata, Permissions } from './views.ts';
+
+export type PublishRequest = { transportId: string; kind: Kind; rtpParameters: WireObject; metadata?: Metadata | null | undefined; paused: boolean };
+export type PublishDataRequest = { transportId: string; sctpStreamParameters: WireObject; label: string; protocol: string };
+/** A track or data track that came or went: the others' subscriptions follow. */
+export type OfferChange = { added: boolean; trackId?: string; dataTrackId?: string };
+
+export type PublicationsOptions = {
+  peerId: string;
+  enableSimulcast: boolean;
+  log: Log;
+  media: PeerMedia;
+  emit: (detail: RoomEventDetail) => void;
+  /** Tells all connected peers of the room but the one named. */
+  broadcast: (event: PeerEvent, except?: string) => void;
+  offerChanged: (change: OfferChange) => void;
+  permissions: () => Permissions;
+  maxTracks: () => number;
+};
+
+/** Lives as long as one session of a peer. */
+export class Publications {
+  readonly #options: PublicationsOptions;
+  readonly #tracks = new Map<string, Track>();
+  readonly #dataTracks = new Map<string, DataTrack>();
+  /** Requests in flight, so that they cannot pass the limit together. */
+  #pending = 0;
+  #closed = false;
+
+  constructor(options: PublicationsOptions) {
+    this.#options = options;
+  }
+
+  get tracks(): Iterable<Track> {
+    return this.#tracks.values();
+  }
+
+  get dataTracks(): Iterable<DataTrack> {
+    return this.#dataTracks.values();
+  }
+
+  /** @throws ServiceError `forbidden`, `tracks_full`, `invalid_field`, `not_found` */
+  async publish(request: PublishRequest): Promise<{ trackId: string }> {
+    const { peerId, media } = this.#options;
+    const { transportId, kind, rtpParameters, paused } = request;
+    this.#mayPublish(kind);
+    const encodings = rtpParameters.encodings;
+    if (!this.#options.enableSimulcast && Array.isArray(encodings) && encodings.length > 1) {
+      throw new ServiceError('forbidden', 'Simulcast is not enabled for this peer');
+    }
+    const trackId = newId();
+    const { encoding, simulcast } = await this.#reserved(() => media.publish({ transportId, trackId, kind, rtpParameters, paused }));
+    try {
+      this.#mayPublish(kind);
+    } catch (error) {
+      media.unpublish(trackId);
+      throw error;
+    }
+    const track = new Track({ id: trackId, peerId, kind, metadata: request.metadata ?? null, encoding, simulcast, paused });
+    this.#tracks.set(trackId, track);
+    this.#options.log.info({ track: trackId, kind, encoding }, 'track added');
+    this.#options.emit({ type: 'TrackAdded', peerId, track: track.view() });
+    this.#options.broadcast({ event: 'trackAdded', data: { peerId, track: track.view() } }, peerId);
+    this.#options.offerChanged({ added: true, trackId });
+    return { trackId };
+  }
+
+  /** `told`: the publisher knows already, so it is not told again. */
+  remove(trackId: string, told: boolean): void {
+    const track = this.#require(trackId);
+    const { peerId } = this.#options;
+    this.#tracks.delete(trackId);
+    this.#options.log.info({ track: trackId }, 'track removed');
+    this.#options.emit({ type: 'TrackRemoved', peerId, track: track.view() });
+    this.#options.offerChanged({ added: false, trackId });
+    this.#options.broadcast({ event: 'trackRemoved', data: { peerId, trackId } }, told ? peerId : undefined);
+    this.#options.media.unpublish(trackId);
+  }
+
+  async setPaused(trackId: string, paused: boolean): Promise<void> {
+    const track = this.#require(trackId);
+    if (track.paused === paused) return;
+    track.paused = paused;
+    await this.#options.media.setPaused(trackId, track.silent);
+    this.#options.broadcast({ event: paused ? 'trackPaused' : 'trackResumed', data: { trackId, by: 'publisher' } }, this.#options.peerId);
+  }
+
+  /** Moderation: the publisher is told and cannot undo a mute. */
+  async setMuted(trackId: string, muted: boolean): Promise<void> {
+    const track = this.#require(trackId);
+    if (track.muted === muted) return;
+    track.muted = muted;
+    await this.#options.media.setPaused(trackId, track.silent);
+    this.#options.broadcast({ event: muted ? 'trackPaused' : 'trackResumed', data: { trackId, by: 'server' } });
+  }
+
+  setMetadata(trackId: string, metadata: Metadata | null): void {
+    const track = this.#require(trackId);
+    if (JSON.stringify(metadata) === JSON.stringify(track.metadata)) return;
+    track.metadata = metadata;
+    this.#options.emit({ type: 'TrackMetadataUpdated', peerId: this.#options.peerId, track: track.view(), metadata });
+    this.#options.broadcast({ event: 'trackMetadataUpdated', data: { trackId, metadata } }, this.#options.peerId);
+  }
+
+  async publishData(request: PublishDataRequest): Promise<{ dataTrackId: string }> {
+    const { peerId, media } = this.#options;
+    this.#mayPublishData();
+    const dataTrackId = newId();
+    await this.#reserved(() => media.publishData({ ...request, dataTrackId }));
+    try {
+      this.#mayPublishData();
+    } catch (error) {
+      media.unpublishData(dataTrackId);
+      throw error;
+    }
+    this.#dataTracks.set(dataTrackId, { id: dataTrackId, peerId, label: request.label, protocol: request.protocol });
+    this.#options.offerChanged({ added: true, dataTrackId });
+    return { dataTrackId };
+  }
+
+  removeData(dataTrackId: string): void {
+    if (!this.#dataTracks.delete(dataTrackId)) throw new ServiceError('track_not_found', `Data track ${dataTrackId} does not exist`);
+    this.#options.offerChanged({ added: false, dataTrackId });
+    this.#options.media.unpublishData(dataTrackId);
+  }
+
+  /** Ends what is no longer permitted. */
+  enforce(permissions: Permissions): void {
+    for (const track of [...this.#tracks.values()]) if (!permissions.publish.includes(track.kind)) this.remove(track.id, false);
+    if (!permissions.data) for (const id of [...this.#dataTracks.keys()]) this.removeData(id);
+  }
+
+  /** Ends everything that is published, but the session goes on (a new send transport replaces the old one). */
+  clear(): void {
+    for (const id of [...this.#tracks.keys()]) this.remove(id, true);
+    for (const id of [...this.#dataTracks.keys()]) this.removeData(id);
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.clear();
+  }
+
+  #require(trackId: string): Track {
+    const track = this.#tracks.get(trackId);
+    if (!track) throw new ServiceError('track_not_found', `Track ${trackId} does not exist`);
+    return track;
+  }
+
+  #mayPublish(kind: Kind): void {
+    if (this.#closed) throw new ServiceError('peer_not_found', `Peer ${this.#options.peerId} is not connected`);
+    if (!this.#options.permissions().publish.includes(kind)) throw new ServiceError('forbidden', `This peer is not permitted to publish ${kind}`);
+  }
+
+  #mayPublishData(): void {
+    if (this.#closed) throw new ServiceError('peer_not_found', `Peer ${this.#options.peerId} is not connected`);
+    if (!this.#options.permissions().data) throw new ServiceError('forbidden', 'This peer is not permitted to publish data');
+  }
+
+  async #reserved<T>(work: () => Promise<T>): Promise<T> {
+    const limit = this.#options.maxTracks();
+    if (this.#tracks.size + this.#dataTracks.size + this.#pending >= limit) {
+      throw new ServiceError('tracks_full', `Reached tracks limit of ${limit} for peer ${this.#options.peerId}`);
+    }
+    this.#pending += 1;
+    try {
+      return await work();
+    } finally {
+      this.#pending -= 1;
+    }
+  }
+}

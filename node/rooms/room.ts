@@ -1,0 +1,232 @@
+// A room: its configuration, its peers, its events; it lives on one node and ends once.
+//
+// The cascade of closes, written down once. What ends above ends everything below, in this order:
+//   room ends (deleted, purged, drained)  -> each peer: tracks (TrackRemoved), PeerDisconnected if connected, PeerDeleted,
+//                                            its connection closes with `Room stopped`; then media; RoomDeleted is last.
+//   room crashes (its media worker died)  -> each peer: TrackRemoved, PeerDisconnected, connection closes with
+//                                            `Internal server error`; then RoomCrashed, which stands for the PeerDeleted of all.
+//   peer removed (REST, timeout)          -> TrackRemoved, PeerDisconnected if connected, PeerDeleted, `Peer removed`.
+//   peer crashed (a fault in its session) -> TrackRemoved, PeerDisconnected, PeerCrashed, `Internal server error`.
+//   connection lost for good              -> TrackRemoved, PeerDisconnected; the peer stays and may come back.
+//   track ends                            -> every subscription of it, then TrackRemoved to all.
+// close() and crash() are public, idempotent and final; a child never closes its parent.
+import { ServiceError } from '../errors.ts';
+import type { Log } from '../log.ts';
+import { Timer } from '../timer.ts';
+import type { RoomEvent, RoomEventDetail, RoomEventListener } from './events.ts';
+import { newId, newIncarnation } from './ids.ts';
+import { Peer, type PeerSetup } from './peer.ts';
+import type { PeerEvent } from './peer-events.ts';
+import { closeReasons, type MediaEngine, type RoomMedia } from './ports.ts';
+import type { OfferChange } from './publications.ts';
+import type { PeerOptions, RoomData, RoomPatch } from './room-config.ts';
+import type { DataTrack, Track } from './track.ts';
+import { type Permissions, permissionsSchema, type RoomConfigView, type RoomView } from './views.ts';
+
+/** Bounds that the node sets for every room; read whenever they apply, since they may change while rooms live. */
+export type RoomLimits = { maxPeersPerRoom: number; maxTracksPerPeer: number };
+
+export type RoomSetup = {
+  config: RoomConfigView;
+  externalId: string | null;
+  node: string;
+  log: Log;
+  engine: MediaEngine;
+  limits: () => RoomLimits;
+  onEvent: RoomEventListener;
+  /** The room is over; called once, before its last event. `reason` as in the event. */
+  onEnded: (reason: string) => void;
+};
+
+export class Room {
+  readonly id: string;
+  readonly incarnation: string = newIncarnation();
+  readonly externalId: string | null;
+  readonly #setup: RoomSetup;
+  readonly #log: Log;
+  readonly #media: RoomMedia;
+  readonly #peers = new Map<string, Peer>();
+  #config: RoomConfigView;
+  #seq = 0;
+  #purge: Timer | undefined;
+  #ended = false;
+
+  constructor(setup: RoomSetup) {
+    this.id = setup.config.roomId;
+    this.externalId = setup.externalId;
+    this.#setup = setup;
+    this.#config = setup.config;
+    this.#log = setup.log.child({ room: this.id });
+    this.#media = setup.engine.openRoom({
+      roomId: this.id,
+      videoCodec: setup.config.videoCodec,
+      onCrashed: (reason) => this.crash(reason),
+      onActiveSpeaker: (peerId) => this.#broadcast({ event: 'activeSpeaker', data: { peerId } }),
+    });
+    this.#log.info({ incarnation: this.incarnation }, 'room created');
+    this.#emit({ type: 'RoomCreated' });
+    this.#schedulePurge();
+  }
+
+  get ended(): boolean {
+    return this.#ended;
+  }
+
+  get connectedPeers(): number {
+    let count = 0;
+    for (const peer of this.#peers.values()) if (peer.connected) count += 1;
+    return count;
+  }
+
+  view(): RoomView {
+    return {
+      id: this.id, incarnation: this.incarnation, externalId: this.externalId, config: this.#config,
+      components: [], peers: [...this.#peers.values()].map((peer) => peer.view()),
+    };
+  }
+
+  patch(patch: RoomPatch): void {
+    const given = Object.entries(patch).filter(([, value]) => value !== undefined);
+    this.#config = { ...this.#config, ...Object.fromEntries(given) };
+    if ('peerlessPurgeTimeout' in patch) this.#schedulePurge();
+    if ('peerDisconnectedTimeout' in patch) for (const peer of this.#peers.values()) peer.scheduleRemoval();
+  }
+
+  findPeer(peerId: string): Peer | undefined {
+    return this.#peers.get(peerId);
+  }
+
+  /** @throws ServiceError `peer_not_found` */
+  peer(peerId: string): Peer {
+    const peer = this.#peers.get(peerId);
+    if (!peer) throw new ServiceError('peer_not_found', `Peer ${peerId} does not exist`);
+    return peer;
+  }
+
+  /** The peer that publishes a track. @throws ServiceError `track_not_found` */
+  publisherOf(trackId: string): Peer {
+    for (const peer of this.#peers.values()) for (const track of peer.tracks) if (track.id === trackId) return peer;
+    throw new ServiceError('track_not_found', `Track ${trackId} does not exist`);
+  }
+
+  /** A peer with the `externalId` of another is that one. @throws ServiceError `room_full`, `already_exists` */
+  addPeer(options: PeerOptions): { peer: Peer; created: boolean } {
+    const { externalId } = options;
+    const known = externalId === undefined ? undefined : [...this.#peers.values()].find((peer) => peer.externalId === externalId);
+    if (known) return { peer: known, created: false };
+    const id = options.peerId ?? newId();
+    if (this.#peers.has(id)) throw new ServiceError('already_exists', `Cannot add peer with id "${id}" - peer already exists`);
+    const limit = Math.min(this.#config.maxPeers ?? Number.POSITIVE_INFINITY, this.#setup.limits().maxPeersPerRoom);
+    if (this.#peers.size >= limit) throw new ServiceError('room_full', `Reached webrtc peers limit in room ${this.id}`);
+    const peer = this.#newPeer({
+      id, externalId: externalId ?? null, metadata: options.metadata ?? null,
+      permissions: options.options?.permissions ?? permissionsSchema.parse({}),
+      enableSimulcast: options.options?.enableSimulcast ?? true,
+    });
+    this.#peers.set(id, peer);
+    this.#emit({ type: 'PeerAdded', peerId: id, metadata: options.metadata ?? null });
+    this.#schedulePurge();
+    // The first peer will need it; making it now takes its time out of the peer's way.
+    this.#media.rtpCapabilities().catch((error: unknown) => this.#log.debug({ err: error }, 'media of the room could not be prepared'));
+    return { peer, created: true };
+  }
+
+  setPermissions(peerId: string, permissions: Partial<Permissions>): Peer {
+    const peer = this.peer(peerId);
+    peer.setPermissions({ ...peer.view().permissions, ...permissions });
+    return peer;
+  }
+
+  /** @throws ServiceError `peer_not_found` where `to` names one that does not exist. */
+  sendData(data: RoomData): void {
+    for (const peerId of data.to ?? []) this.peer(peerId);
+    this.#broadcast({ event: 'data', data: { from: null, label: data.label, payload: data.payload } }, data.to ? { to: data.to } : {});
+  }
+
+  /** Tells every connected peer something. */
+  tell(event: PeerEvent): void {
+    this.#broadcast(event);
+  }
+
+  close(reason: string): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#purge?.stop();
+    for (const peer of [...this.#peers.values()]) peer.remove('room_deleted', closeReasons.roomStopped);
+    this.#media.close();
+    this.#log.info({ reason }, 'room ended');
+    this.#setup.onEnded(reason);
+    this.#emit({ type: 'RoomDeleted', reason });
+  }
+
+  crash(reason: string): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#purge?.stop();
+    for (const peer of [...this.#peers.values()]) peer.roomCrashed();
+    this.#media.close();
+    this.#log.error({ reason }, 'room crashed');
+    this.#setup.onEnded('crashed');
+    this.#emit({ type: 'RoomCrashed', reason });
+  }
+
+  #newPeer(setup: PeerSetup): Peer {
+    return new Peer(setup, {
+      roomId: this.id,
+      log: this.#log,
+      media: this.#media,
+      emit: (detail) => this.#emit(detail),
+      broadcast: (event, target) => this.#broadcast(event, target),
+      offeredTo: (peerId) => this.#offeredTo(peerId),
+      present: (peerId) => ({
+        peers: [...this.#peers.values()].filter((peer) => peer.connected && peer.id !== peerId).map((peer) => peer.remoteView()),
+        components: [],
+      }),
+      offerChanged: (change, peerId) => this.#offerChanged(change, peerId),
+      presenceChanged: () => this.#schedulePurge(),
+      forget: (peerId) => this.#peers.delete(peerId),
+      maxTracks: () => this.#setup.limits().maxTracksPerPeer,
+      disconnectedTimeout: () => seconds(this.#config.peerDisconnectedTimeout),
+    });
+  }
+
+  #offeredTo(peerId: string): { tracks: Track[]; dataTracks: DataTrack[] } {
+    const others = [...this.#peers.values()].filter((peer) => peer.id !== peerId);
+    return { tracks: others.flatMap((peer) => [...peer.tracks]), dataTracks: others.flatMap((peer) => [...peer.dataTracks]) };
+  }
+
+  #offerChanged(change: OfferChange, publisherId: string): void {
+    for (const peer of this.#peers.values()) {
+      if (peer.id === publisherId) continue;
+      if (change.added) peer.subscriptions?.update();
+      else if (change.trackId !== undefined) peer.subscriptions?.drop(change.trackId);
+      else if (change.dataTrackId !== undefined) peer.subscriptions?.dropData(change.dataTrackId);
+    }
+  }
+
+  #broadcast(event: PeerEvent, target: { to?: readonly string[]; except?: string } = {}): void {
+    const to = target.to ? new Set(target.to) : undefined;
+    for (const peer of this.#peers.values()) if (peer.id !== target.except && (to === undefined || to.has(peer.id))) peer.send(event);
+  }
+
+  #emit(detail: RoomEventDetail): void {
+    this.#seq += 1;
+    const event: RoomEvent = {
+      id: `${this.incarnation}-${this.#seq}`, time: new Date().toISOString(), seq: this.#seq,
+      node: this.#setup.node, incarnation: this.incarnation, roomId: this.id, ...detail,
+    };
+    this.#setup.onEvent(event);
+  }
+
+  /** Runs only while nobody is connected. */
+  #schedulePurge(): void {
+    this.#purge?.stop();
+    const timeout = seconds(this.#config.peerlessPurgeTimeout);
+    if (this.#ended || timeout === null || this.connectedPeers > 0) return;
+    this.#purge = new Timer(timeout, () => this.close('peerless'));
+  }
+}
+
+function seconds(value: number | null): number | null {
+  return value === null ? null : value * 1000;
+}

@@ -1,0 +1,160 @@
+// What one connected peer receives: tracks and data of the others, by itself (auto) or when asked for (manual).
+import { ServiceError } from '../errors.ts';
+import type { Log } from '../log.ts';
+import type { PeerEvent } from './peer-events.ts';
+
+import type { Layers, PeerMedia, WireObject } from './ports.ts';
+import type { DataTrack, Track } from './track.ts';
+
+export type SubscriptionsOptions = {
+  log: Log;
+  media: PeerMedia;
+  send: (event: PeerEvent) => void;
+  /** Tracks and data that other peers of the room publish now. */
+  offered: () => { tracks: Iterable<Track>; dataTracks: Iterable<DataTrack> };
+  allowed: () => boolean;
+};
+
+/** Lives as long as one session of a peer. */
+export class Subscriptions {
+  readonly #options: SubscriptionsOptions;
+  readonly #tracks = new Map<string, Promise<void>>();
+  readonly #dataTracks = new Map<string, Promise<void>>();
+  /** Tracks that the peer asked not to get; auto mode leaves them out. */
+  readonly #declined = new Set<string>();
+  #mode: 'auto' | 'manual' = 'auto';
+  #rtpCapabilities: WireObject | undefined;
+  #closed = false;
+
+  constructor(options: SubscriptionsOptions) {
+    this.#options = options;
+  }
+
+  /** From here the peer can receive; in auto mode everything offered follows as soon as there is a transport. */
+  join(rtpCapabilities: WireObject): void {
+    this.#rtpCapabilities = rtpCapabilities;
+    this.update();
+  }
+
+  /** A new receive transport: what came over an older one is gone. */
+  transportCreated(): void {
+    this.#tracks.clear();
+    this.#dataTracks.clear();
+    this.update();
+  }
+
+  setMode(mode: 'auto' | 'manual'): void {
+    this.#mode = mode;
+    this.update();
+  }
+
+  /** Brings what is received in line with what is offered, wanted and allowed. */
+  update(): void {
+    if (this.#closed) return;
+    if (!this.#options.allowed()) {
+      for (const trackId of [...this.#tracks.keys()]) this.drop(trackId);
+      for (const id of [...this.#dataTracks.keys()]) this.dropData(id);
+      return;
+    }
+    if (this.#mode !== 'auto' || !this.#ready) return;
+    const { tracks, dataTracks } = this.#options.offered();
+    for (const track of tracks) if (!this.#declined.has(track.id)) this.#inBackground(this.#subscribe(track));
+    for (const dataTrack of dataTracks) this.#inBackground(this.#subscribeData(dataTrack));
+  }
+
+  /** @throws ServiceError `track_not_found`, `forbidden`, `conflict` (before join or without a receive transport). */
+  async subscribe(trackId: string): Promise<void> {
+    if (!this.#options.allowed()) throw new ServiceError('forbidden', 'This peer is not permitted to subscribe');
+    if (!this.#ready) throw new ServiceError('conflict', 'Subscribing needs join and a transport of direction recv first');
+    const track = [...this.#options.offered().tracks].find((each) => each.id === trackId);
+    if (!track) throw new ServiceError('track_not_found', `Track ${trackId} does not exist`);
+    this.#declined.delete(trackId);
+    await this.#subscribe(track);
+  }
+
+  unsubscribe(trackId: string): void {
+    this.#require(trackId);
+    this.#declined.add(trackId);
+    this.#tracks.delete(trackId);
+    this.#options.media.unsubscribe(trackId);
+  }
+
+  /** Ends the subscription of a track that went or may not be received any more, and says so. */
+  drop(trackId: string): void {
+    this.#declined.delete(trackId);
+    if (!this.#tracks.delete(trackId)) return;
+    this.#options.media.unsubscribe(trackId);
+    this.#options.send({ event: 'trackUnsubscribed', data: { trackId } });
+  }
+
+  dropData(dataTrackId: string): void {
+    if (!this.#dataTracks.delete(dataTrackId)) return;
+    this.#options.media.unsubscribeData(dataTrackId);
+    this.#options.send({ event: 'dataTrackUnsubscribed', data: { dataTrackId } });
+  }
+
+  async ready(trackId: string): Promise<void> {
+    this.#require(trackId);
+    await this.#options.media.resumeSubscription(trackId);
+  }
+
+  async setPreferredLayers(trackId: string, layers: Layers): Promise<void> {
+    this.#require(trackId);
+    await this.#options.media.setPreferredLayers(trackId, layers);
+  }
+
+  async setPriority(trackId: string, priority: number): Promise<void> {
+    this.#require(trackId);
+    await this.#options.media.setPriority(trackId, priority);
+  }
+
+  /** The session ends; its media is closed by the peer. */
+  close(): void {
+    this.#closed = true;
+    this.#tracks.clear();
+    this.#dataTracks.clear();
+  }
+
+  get #ready(): boolean {
+    return this.#rtpCapabilities !== undefined && this.#options.media.hasTransport('recv');
+  }
+
+  #require(trackId: string): void {
+    if (!this.#tracks.has(trackId)) throw new ServiceError('track_not_found', `Track ${trackId} is not subscribed`);
+  }
+
+  #subscribe(track: Track): Promise<void> {
+    return inFlight(this.#tracks, track.id, async () => {
+      const subscription = await this.#options.media.subscribe(track.id, this.#rtpCapabilities ?? {});
+      if (!subscription || !this.#tracks.has(track.id)) return;
+      this.#options.send({ event: 'trackSubscribed', data: { peerId: track.peerId, trackId: track.id, ...subscription } });
+    });
+  }
+
+  #subscribeData(dataTrack: DataTrack): Promise<void> {
+    return inFlight(this.#dataTracks, dataTrack.id, async () => {
+      const subscription = await this.#options.media.subscribeData(dataTrack.id);
+      if (!this.#dataTracks.has(dataTrack.id)) return;
+      this.#options.send({ event: 'dataTrackSubscribed', data: { peerId: dataTrack.peerId, dataTrackId: dataTrack.id, ...subscription } });
+    });
+  }
+
+  /** A track that goes while it is being subscribed is no fault; everything else is worth a line. */
+  #inBackground(work: Promise<void>): void {
+    work.catch((error: unknown) => {
+      if (!this.#closed) this.#options.log.debug({ err: error }, 'a track could not be subscribed');
+    });
+  }
+}
+
+/** The promise of the first caller serves all until it fails. */
+function inFlight(map: Map<string, Promise<void>>, key: string, work: () => Promise<void>): Promise<void> {
+  const running = map.get(key);
+  if (running) return running;
+  const promise: Promise<void> = work().catch((error: unknown) => {
+    if (map.get(key) === promise) map.delete(key);
+    throw error;
+  });
+  map.set(key, promise);
+  return promise;
+}

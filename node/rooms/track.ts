@@ -1,0 +1,39 @@
+// A track that a peer publishes: what others see of it, and who paused it.
+import type { Kind, Metadata, TrackView } from './views.ts';
+
+export type TrackOptions = { id: string; peerId: string; kind: Kind; metadata: Metadata | null; encoding: string; simulcast: boolean; paused: boolean };
+
+export class Track {
+  readonly id: string;
+  readonly peerId: string;
+  readonly kind: Kind;
+  readonly #encoding: string;
+  readonly #simulcast: boolean;
+  metadata: Metadata | null;
+  /** Paused by its publisher. */
+  paused: boolean;
+  /** Muted by the server; the publisher cannot undo it. */
+  muted = false;
+
+  constructor(options: TrackOptions) {
+    this.id = options.id;
+    this.peerId = options.peerId;
+    this.kind = options.kind;
+    this.metadata = options.metadata;
+    this.paused = options.paused;
+    this.#encoding = options.encoding;
+    this.#simulcast = options.simulcast;
+  }
+
+  /** Whether media of the track is stopped, by whomever. */
+  get silent(): boolean {
+    return this.paused || this.muted;
+  }
+
+  view(): TrackView {
+    return { id: this.id, type: this.kind, metadata: this.metadata, encoding: this.#encoding, simulcast: this.#simulcast, paused: this.paused, muted: this.muted };
+  }
+}
+
+/** A data channel that a peer publishes over SCTP. */
+export type DataTrack = { id: string; peerId: string; label: string; protocol: string };

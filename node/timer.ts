@@ -1,0 +1,21 @@
+// One timer for any length of time: setTimeout alone fires at once beyond 2^31-1 ms (24.8 days).
+const longest = 2 ** 31 - 1;
+
+/** Calls back once after a time; stop() is idempotent. It never keeps the process alive by itself. */
+export class Timer {
+  #timeout: NodeJS.Timeout | undefined;
+
+  constructor(delay: number, fire: () => void) {
+    this.#arm(delay, fire);
+  }
+
+  stop(): void {
+    clearTimeout(this.#timeout);
+    this.#timeout = undefined;
+  }
+
+  #arm(delay: number, fire: () => void): void {
+    const step = Math.min(delay, longest);
+    this.#timeout = setTimeout(() => (delay > step ? this.#arm(delay - step, fire) : fire()), step).unref();
+  }
+}

@@ -1,0 +1,198 @@
+// A MediaEngine without media, for tests of everything but media: it keeps the rules of the port and lets a test crash a room.
+import { ServiceError } from '../../node/errors.ts';
+import type {
+  DataSubscription, Direction, Layers, MediaEngine, PeerMedia, PeerMediaListener, PublishDataOptions, PublishOptions, RoomMedia, RoomMediaOptions, Subscription,
+} from '../../node/rooms/ports.ts';
+import type { Kind } from '../../node/rooms/views.ts';
+
+export class FakeMedia implements MediaEngine {
+  readonly rooms = new Map<string, FakeRoomMedia>();
+
+  openRoom(options: RoomMediaOptions): RoomMedia {
+    const room = new FakeRoomMedia(options, () => this.rooms.delete(options.roomId));
+    this.rooms.set(options.roomId, room);
+    return room;
+  }
+
+  load(): { forwardedTracks: number } {
+    let forwardedTracks = 0;
+    for (const room of this.rooms.values()) for (const peer of room.peers) forwardedTracks += peer.subscribed.size;
+    return { forwardedTracks };
+  }
+
+  room(roomId: string): FakeRoomMedia {
+    const room = this.rooms.get(roomId);
+    if (!room) throw new Error(`no media of room ${roomId}`);
+    return room;
+  }
+}
+
+export class FakeRoomMedia implements RoomMedia {
+  readonly peers = new Set<FakePeerMedia>();
+  readonly producers = new Map<string, { kind: Kind; paused: boolean }>();
+  readonly dataProducers = new Map<string, PublishDataOptions>();
+  readonly options: RoomMediaOptions;
+  readonly #closed: () => void;
+
+  constructor(options: RoomMediaOptions, closed: () => void) {
+    this.options = options;
+    this.#closed = closed;
+  }
+
+  async rtpCapabilities() {
+    return { codecs: [{ mimeType: 'audio/opus' }], headerExtensions: [] };
+  }
+
+  openPeer(peerId: string, listener: PeerMediaListener): FakePeerMedia {
+    const peer: FakePeerMedia = new FakePeerMedia(peerId, listener, this, () => this.peers.delete(peer));
+    this.peers.add(peer);
+    return peer;
+  }
+
+  crash(reason: string): void {
+    this.options.onCrashed(reason);
+  }
+
+  close(): void {
+    for (const peer of [...this.peers]) peer.close();
+    this.#closed();
+  }
+}
+
+export class FakePeerMedia implements PeerMedia {
+  readonly peerId: string;
+  readonly listener: PeerMediaListener;
+  readonly subscribed = new Map<string, { paused: boolean; layers?: Layers; priority?: number }>();
+  readonly #room: FakeRoomMedia;
+  readonly #transports = new Map<string, Direction>();
+  readonly #published = new Set<string>();
+  readonly #publishedData = new Set<string>();
+  readonly #done: () => void;
+  #count = 0;
+  #closed = false;
+
+  constructor(peerId: string, listener: PeerMediaListener, room: FakeRoomMedia, done: () => void) {
+    this.peerId = peerId;
+    this.listener = listener;
+    this.#room = room;
+    this.#done = done;
+  }
+
+  async createTransport(direction: Direction) {
+    this.#alive();
+    for (const [id, known] of this.#transports) if (known === direction) this.#transports.delete(id);
+    const id = `${this.peerId}-${direction}-${++this.#count}`;
+    this.#transports.set(id, direction);
+    return { id, iceParameters: {}, iceCandidates: [], dtlsParameters: {} };
+  }
+
+  async connectTransport(transportId: string) {
+    this.#transport(transportId);
+  }
+
+  async restartIce(transportId: string) {
+    this.#transport(transportId);
+    return { usernameFragment: 'new', password: 'new' };
+  }
+
+  async publish(options: PublishOptions) {
+    if (this.#transport(options.transportId) !== 'send') throw new ServiceError('invalid_field', 'Tracks are published on a transport of direction send');
+    this.#published.add(options.trackId);
+    this.#room.producers.set(options.trackId, { kind: options.kind, paused: options.paused });
+    const encodings = options.rtpParameters.encodings;
+    return { encoding: options.kind === 'audio' ? 'opus' : 'vp8', simulcast: Array.isArray(encodings) && encodings.length > 1 };
+  }
+
+  unpublish(trackId: string) {
+    this.#published.delete(trackId);
+    this.#room.producers.delete(trackId);
+    for (const peer of this.#room.peers) peer.subscribed.delete(trackId);
+  }
+
+  async setPaused(trackId: string, paused: boolean) {
+    const producer = this.#room.producers.get(trackId);
+    if (!producer) throw new ServiceError('track_not_found', `Track ${trackId} does not exist`);
+    producer.paused = paused;
+  }
+
+  async subscribe(trackId: string): Promise<Subscription | undefined> {
+    this.#alive();
+    const producer = this.#room.producers.get(trackId);
+    if (!producer) throw new ServiceError('track_not_found', `Track ${trackId} does not exist`);
+    const transportId = [...this.#transports].find(([, direction]) => direction === 'recv')?.[0];
+    if (!transportId) throw new ServiceError('conflict', 'There is no transport of direction recv');
+    this.subscribed.set(trackId, { paused: true });
+    return { transportId, kind: producer.kind, rtpParameters: {}, paused: producer.paused };
+  }
+
+  async resumeSubscription(trackId: string) {
+    this.#subscription(trackId).paused = false;
+  }
+
+  unsubscribe(trackId: string) {
+    this.subscribed.delete(trackId);
+  }
+
+  async setPreferredLayers(trackId: string, layers: Layers) {
+    this.#subscription(trackId).layers = layers;
+  }
+
+  async setPriority(trackId: string, priority: number) {
+    this.#subscription(trackId).priority = priority;
+  }
+
+  async publishData(options: PublishDataOptions) {
+    this.#transport(options.transportId);
+    this.#publishedData.add(options.dataTrackId);
+    this.#room.dataProducers.set(options.dataTrackId, options);
+  }
+
+  unpublishData(dataTrackId: string) {
+    this.#publishedData.delete(dataTrackId);
+    this.#room.dataProducers.delete(dataTrackId);
+  }
+
+  async subscribeData(dataTrackId: string): Promise<DataSubscription> {
+    const producer = this.#room.dataProducers.get(dataTrackId);
+    const transportId = [...this.#transports].find(([, direction]) => direction === 'recv')?.[0];
+    if (!producer || !transportId) throw new ServiceError('track_not_found', `Data track ${dataTrackId} does not exist`);
+    return { transportId, sctpStreamParameters: { streamId: 1 }, label: producer.label, protocol: producer.protocol };
+  }
+
+  unsubscribeData() {}
+
+  hasTransport(direction: Direction) {
+    return [...this.#transports.values()].includes(direction);
+  }
+
+  async stats() {
+    return { published: {}, subscribed: {}, transports: { send: null, recv: null } };
+  }
+
+  close() {
+    if (this.#closed) return;
+    this.#closed = true;
+    for (const trackId of [...this.#published]) this.unpublish(trackId);
+    for (const dataTrackId of [...this.#publishedData]) this.unpublishData(dataTrackId);
+    this.#transports.clear();
+    this.subscribed.clear();
+    this.#done();
+  }
+
+  #alive(): void {
+    if (this.#closed) throw new ServiceError('unavailable', 'Media of this peer has ended');
+  }
+
+  #transport(transportId: string): Direction {
+    this.#alive();
+    const direction = this.#transports.get(transportId);
+    if (!direction) throw new ServiceError('not_found', `Transport ${transportId} does not exist`);
+    return direction;
+  }
+
+  #subscription(trackId: string): { paused: boolean; layers?: Layers; priority?: number } {
+    const subscription = this.subscribed.get(trackId);
+    if (!subscription) throw new ServiceError('track_not_found', `Track ${trackId} is not subscribed`);
+    return subscription;
+  }
+}
