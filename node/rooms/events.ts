@@ -4,9 +4,18 @@ import { metadataSchema, trackViewSchema } from './views.ts';
 
 /** Every kind of event. The order here is that of README's table. */
 export const eventTypes = [
-  'RoomCreated', 'RoomDeleted', 'RoomCrashed',
-  'PeerAdded', 'PeerConnected', 'PeerDisconnected', 'PeerDeleted', 'PeerCrashed', 'PeerMetadataUpdated',
-  'TrackAdded', 'TrackRemoved', 'TrackMetadataUpdated',
+  'RoomCreated',
+  'RoomDeleted',
+  'RoomCrashed',
+  'PeerAdded',
+  'PeerConnected',
+  'PeerDisconnected',
+  'PeerDeleted',
+  'PeerCrashed',
+  'PeerMetadataUpdated',
+  'TrackAdded',
+  'TrackRemoved',
+  'TrackMetadataUpdated',
 ] as const;
 export const eventTypeSchema = z.enum(eventTypes).meta({ id: 'EventType' });
 export type EventType = z.infer<typeof eventTypeSchema>;

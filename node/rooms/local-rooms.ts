@@ -16,7 +16,11 @@ const tombstoneLifetime = 10 * 60_000;
 const maxTombstones = 10_000;
 
 /** Defaults and limits of the node, in seconds where they are times; read whenever they apply. */
-export type LocalLimits = RoomLimits & { maxRooms: number | null; peerDisconnectedTimeout: number | null; peerlessPurgeTimeout: number | null };
+export type LocalLimits = RoomLimits & {
+  maxRooms: number | null;
+  peerDisconnectedTimeout: number | null;
+  peerlessPurgeTimeout: number | null;
+};
 
 export type LocalRoomsOptions = {
   node: string;
@@ -160,7 +164,8 @@ export class LocalRooms implements RoomService {
         videoCodec: options.videoCodec ?? null,
         webhookUrl: options.webhookUrl ?? null,
         peerlessPurgeTimeout: options.peerlessPurgeTimeout === undefined ? limits.peerlessPurgeTimeout : options.peerlessPurgeTimeout,
-        peerDisconnectedTimeout: options.peerDisconnectedTimeout === undefined ? limits.peerDisconnectedTimeout : options.peerDisconnectedTimeout,
+        peerDisconnectedTimeout:
+          options.peerDisconnectedTimeout === undefined ? limits.peerDisconnectedTimeout : options.peerDisconnectedTimeout,
       },
       externalId,
       node: this.#options.node,

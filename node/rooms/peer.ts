@@ -5,9 +5,16 @@ import { Timer } from '../timer.ts';
 import type { RoomEventDetail } from './events.ts';
 import type { PeerEvent, RemotePeer } from './peer-events.ts';
 import {
-  type CloseReason, closeReasons, type Direction, type Layers, type PeerConnection, type PeerMedia, type RoomMedia, type WireObject,
+  type CloseReason,
+  closeReasons,
+  type Direction,
+  type Layers,
+  type PeerConnection,
+  type PeerMedia,
+  type RoomMedia,
+  type WireObject,
 } from './ports.ts';
-import { type OfferChange, type PublishDataRequest, Publications, type PublishRequest } from './publications.ts';
+import { type OfferChange, Publications, type PublishDataRequest, type PublishRequest } from './publications.ts';
 import { Subscriptions } from './subscriptions.ts';
 import type { DataTrack, Track } from './track.ts';
 import type { ComponentView, Metadata, PeerView, Permissions } from './views.ts';
@@ -35,7 +42,13 @@ export type PeerSurroundings = {
   disconnectedTimeout: () => number | null;
 };
 
-export type PeerSetup = { id: string; externalId: string | null; metadata: Metadata | null; permissions: Permissions; enableSimulcast: boolean };
+export type PeerSetup = {
+  id: string;
+  externalId: string | null;
+  metadata: Metadata | null;
+  permissions: Permissions;
+  enableSimulcast: boolean;
+};
 export type Welcome = { permissions: Permissions; rtpCapabilities: WireObject; peers: RemotePeer[]; components: ComponentView[] };
 
 /** What exists only while the peer is connected. */
@@ -84,8 +97,13 @@ export class Peer {
 
   view(): PeerView {
     return {
-      id: this.id, type: 'webrtc', externalId: this.externalId, status: this.connected ? 'connected' : 'disconnected',
-      metadata: this.#metadata, permissions: this.#permissions, tracks: [...this.tracks].map((track) => track.view()),
+      id: this.id,
+      type: 'webrtc',
+      externalId: this.externalId,
+      status: this.connected ? 'connected' : 'disconnected',
+      metadata: this.#metadata,
+      permissions: this.#permissions,
+      tracks: [...this.tracks].map((track) => track.view()),
     };
   }
 
@@ -102,14 +120,22 @@ export class Peer {
       layersChanged: (trackId, layers) => connection.send({ event: 'layersChanged', data: { trackId, layers } }),
     });
     const subscriptions = new Subscriptions({
-      log: this.#log, media, send: (event) => connection.send(event),
-      offered: () => this.#room.offeredTo(this.id), allowed: () => this.#permissions.subscribe,
+      log: this.#log,
+      media,
+      send: (event) => connection.send(event),
+      offered: () => this.#room.offeredTo(this.id),
+      allowed: () => this.#permissions.subscribe,
     });
     const publications = new Publications({
-      peerId: this.id, enableSimulcast: this.#enableSimulcast, log: this.#log, media, emit: this.#room.emit,
+      peerId: this.id,
+      enableSimulcast: this.#enableSimulcast,
+      log: this.#log,
+      media,
+      emit: this.#room.emit,
       broadcast: (event, except) => this.#room.broadcast(event, except === undefined ? {} : { except }),
       offerChanged: (change) => this.#room.offerChanged(change, this.id),
-      permissions: () => this.#permissions, maxTracks: this.#room.maxTracks,
+      permissions: () => this.#permissions,
+      maxTracks: this.#room.maxTracks,
     });
     this.#session = { connection, media, publications, subscriptions };
     this.#log.info('peer connected');

@@ -41,7 +41,13 @@ export type PeerMediaListener = {
 };
 
 export type PublishOptions = { transportId: string; trackId: string; kind: Kind; rtpParameters: WireObject; paused: boolean };
-export type PublishDataOptions = { transportId: string; dataTrackId: string; sctpStreamParameters: WireObject; label: string; protocol: string };
+export type PublishDataOptions = {
+  transportId: string;
+  dataTrackId: string;
+  sctpStreamParameters: WireObject;
+  label: string;
+  protocol: string;
+};
 export type Subscription = { transportId: string; kind: Kind; rtpParameters: WireObject; paused: boolean };
 export type DataSubscription = { transportId: string; sctpStreamParameters: WireObject; label: string; protocol: string };
 
@@ -68,13 +74,22 @@ export interface PeerMedia {
   unsubscribeData(dataTrackId: string): void;
   hasTransport(direction: Direction): boolean;
   /** Per published and received track: what RTP statistics say now. */
-  stats(): Promise<{ published: Record<string, WireObject[]>; subscribed: Record<string, WireObject[]>; transports: Record<Direction, WireObject | null> }>;
+  stats(): Promise<{
+    published: Record<string, WireObject[]>;
+    subscribed: Record<string, WireObject[]>;
+    transports: Record<Direction, WireObject | null>;
+  }>;
   /** Ends all media of the peer. Idempotent. */
   close(): void;
 }
 
 /** Why a connection is closed by the domain. */
-export const closeReasons = { peerRemoved: 'Peer removed', roomStopped: 'Room stopped', internalError: 'Internal server error', takenOver: 'taken over' } as const;
+export const closeReasons = {
+  peerRemoved: 'Peer removed',
+  roomStopped: 'Room stopped',
+  internalError: 'Internal server error',
+  takenOver: 'taken over',
+} as const;
 export type CloseReason = (typeof closeReasons)[keyof typeof closeReasons];
 
 /** The connection of a peer as the domain sees it: events go out in order; close() is final. */

@@ -8,7 +8,13 @@ import type { PeerMedia, WireObject } from './ports.ts';
 import { type DataTrack, Track } from './track.ts';
 import type { Kind, Metadata, Permissions } from './views.ts';
 
-export type PublishRequest = { transportId: string; kind: Kind; rtpParameters: WireObject; metadata?: Metadata | null | undefined; paused: boolean };
+export type PublishRequest = {
+  transportId: string;
+  kind: Kind;
+  rtpParameters: WireObject;
+  metadata?: Metadata | null | undefined;
+  paused: boolean;
+};
 export type PublishDataRequest = { transportId: string; sctpStreamParameters: WireObject; label: string; protocol: string };
 /** A track or data track that came or went: the others' subscriptions follow. */
 export type OfferChange = { added: boolean; trackId?: string; dataTrackId?: string };
@@ -157,7 +163,8 @@ export class Publications {
 
   #mayPublish(kind: Kind): void {
     if (this.#closed) throw new ServiceError('peer_not_found', `Peer ${this.#options.peerId} is not connected`);
-    if (!this.#options.permissions().publish.includes(kind)) throw new ServiceError('forbidden', `This peer is not permitted to publish ${kind}`);
+    if (!this.#options.permissions().publish.includes(kind))
+      throw new ServiceError('forbidden', `This peer is not permitted to publish ${kind}`);
   }
 
   #mayPublishData(): void {

@@ -5,9 +5,23 @@ import { externalIdSchema, idSchema, metadataSchema, permissionsSchema, videoCod
 /** Longest time in seconds that a room's timeouts may have: 10 years, so that no timer overflows unnoticed. */
 export const maxTimeout = 315_360_000;
 
-const timeout = z.number({ error: 'to be a positive integer' }).int('to be a positive integer').positive('to be a positive integer').max(maxTimeout, `to be at most ${maxTimeout}`).nullable();
-const maxPeers = z.number({ error: 'to be a positive integer' }).int('to be a positive integer').positive('to be a positive integer').max(1_000_000, 'to be at most 1000000').nullable();
-const webhookUrl = z.string({ error: 'to be an http or https URL' }).max(2048, 'to be at most 2048 characters').refine(isHttpUrl, 'to be an http or https URL').nullable();
+const timeout = z
+  .number({ error: 'to be a positive integer' })
+  .int('to be a positive integer')
+  .positive('to be a positive integer')
+  .max(maxTimeout, `to be at most ${maxTimeout}`)
+  .nullable();
+const maxPeers = z
+  .number({ error: 'to be a positive integer' })
+  .int('to be a positive integer')
+  .positive('to be a positive integer')
+  .max(1_000_000, 'to be at most 1000000')
+  .nullable();
+const webhookUrl = z
+  .string({ error: 'to be an http or https URL' })
+  .max(2048, 'to be at most 2048 characters')
+  .refine(isHttpUrl, 'to be an http or https URL')
+  .nullable();
 
 /** A URL that a webhook may be posted to: http or https, with a host, without a fragment. */
 export function isHttpUrl(text: string): boolean {
@@ -25,7 +39,10 @@ export const roomOptionsSchema = z
     peerlessPurgeTimeout: timeout.optional(),
     peerDisconnectedTimeout: timeout.optional(),
   })
-  .meta({ id: 'RoomOptions', description: 'Options of a new room. Timeouts are in seconds; null means never; what is left out gets the default of the node.' });
+  .meta({
+    id: 'RoomOptions',
+    description: 'Options of a new room. Timeouts are in seconds; null means never; what is left out gets the default of the node.',
+  });
 export type RoomOptions = z.infer<typeof roomOptionsSchema>;
 
 export const roomPatchSchema = z
@@ -41,9 +58,7 @@ export type RoomPatch = z.infer<typeof roomPatchSchema>;
 export const peerOptionsSchema = z
   .strictObject({
     type: z.literal('webrtc'),
-    options: z
-      .strictObject({ enableSimulcast: z.boolean().default(true), permissions: permissionsSchema.optional() })
-      .optional(),
+    options: z.strictObject({ enableSimulcast: z.boolean().default(true), permissions: permissionsSchema.optional() }).optional(),
     metadata: metadataSchema.nullable().optional(),
     peerId: idSchema.optional(),
     externalId: externalIdSchema.optional(),

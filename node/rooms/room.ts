@@ -80,8 +80,12 @@ export class Room {
 
   view(): RoomView {
     return {
-      id: this.id, incarnation: this.incarnation, externalId: this.externalId, config: this.#config,
-      components: [], peers: [...this.#peers.values()].map((peer) => peer.view()),
+      id: this.id,
+      incarnation: this.incarnation,
+      externalId: this.externalId,
+      config: this.#config,
+      components: [],
+      peers: [...this.#peers.values()].map((peer) => peer.view()),
     };
   }
 
@@ -119,7 +123,9 @@ export class Room {
     const limit = Math.min(this.#config.maxPeers ?? Number.POSITIVE_INFINITY, this.#setup.limits().maxPeersPerRoom);
     if (this.#peers.size >= limit) throw new ServiceError('room_full', `Reached webrtc peers limit in room ${this.id}`);
     const peer = this.#newPeer({
-      id, externalId: externalId ?? null, metadata: options.metadata ?? null,
+      id,
+      externalId: externalId ?? null,
+      metadata: options.metadata ?? null,
       permissions: options.options?.permissions ?? permissionsSchema.parse({}),
       enableSimulcast: options.options?.enableSimulcast ?? true,
     });
@@ -212,8 +218,13 @@ export class Room {
   #emit(detail: RoomEventDetail): void {
     this.#seq += 1;
     const event: RoomEvent = {
-      id: `${this.incarnation}-${this.#seq}`, time: new Date().toISOString(), seq: this.#seq,
-      node: this.#setup.node, incarnation: this.incarnation, roomId: this.id, ...detail,
+      id: `${this.incarnation}-${this.#seq}`,
+      time: new Date().toISOString(),
+      seq: this.#seq,
+      node: this.#setup.node,
+      incarnation: this.incarnation,
+      roomId: this.id,
+      ...detail,
     };
     this.#setup.onEvent(event);
   }

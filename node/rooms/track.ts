@@ -1,7 +1,15 @@
 // A track that a peer publishes: what others see of it, and who paused it.
 import type { Kind, Metadata, TrackView } from './views.ts';
 
-export type TrackOptions = { id: string; peerId: string; kind: Kind; metadata: Metadata | null; encoding: string; simulcast: boolean; paused: boolean };
+export type TrackOptions = {
+  id: string;
+  peerId: string;
+  kind: Kind;
+  metadata: Metadata | null;
+  encoding: string;
+  simulcast: boolean;
+  paused: boolean;
+};
 
 export class Track {
   readonly id: string;
@@ -31,7 +39,15 @@ export class Track {
   }
 
   view(): TrackView {
-    return { id: this.id, type: this.kind, metadata: this.metadata, encoding: this.#encoding, simulcast: this.#simulcast, paused: this.paused, muted: this.muted };
+    return {
+      id: this.id,
+      type: this.kind,
+      metadata: this.metadata,
+      encoding: this.#encoding,
+      simulcast: this.#simulcast,
+      paused: this.paused,
+      muted: this.muted,
+    };
   }
 }
 

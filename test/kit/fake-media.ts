@@ -1,7 +1,17 @@
 // A MediaEngine without media, for tests of everything but media: it keeps the rules of the port and lets a test crash a room.
 import { ServiceError } from '../../node/errors.ts';
 import type {
-  DataSubscription, Direction, Layers, MediaEngine, PeerMedia, PeerMediaListener, PublishDataOptions, PublishOptions, RoomMedia, RoomMediaOptions, Subscription,
+  DataSubscription,
+  Direction,
+  Layers,
+  MediaEngine,
+  PeerMedia,
+  PeerMediaListener,
+  PublishDataOptions,
+  PublishOptions,
+  RoomMedia,
+  RoomMediaOptions,
+  Subscription,
 } from '../../node/rooms/ports.ts';
 import type { Kind } from '../../node/rooms/views.ts';
 
@@ -96,7 +106,8 @@ export class FakePeerMedia implements PeerMedia {
   }
 
   async publish(options: PublishOptions) {
-    if (this.#transport(options.transportId) !== 'send') throw new ServiceError('invalid_field', 'Tracks are published on a transport of direction send');
+    if (this.#transport(options.transportId) !== 'send')
+      throw new ServiceError('invalid_field', 'Tracks are published on a transport of direction send');
     this.#published.add(options.trackId);
     this.#room.producers.set(options.trackId, { kind: options.kind, paused: options.paused });
     const encodings = options.rtpParameters.encodings;

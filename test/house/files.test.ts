@@ -1,0 +1,36 @@
+// The shape of files: at most 400 lines, a header sentence, named exports, words of mediasoup at home.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { root, sourceFiles } from './source-files.ts';
+
+const maxLines = 400;
+const files = sourceFiles();
+
+test(`no file has more than ${maxLines} lines`, () => {
+  const long = files
+    .filter((file) => file.text.split('\n').length - 1 > maxLines)
+    .map((file) => `${file.path}: ${file.text.split('\n').length - 1}`);
+  assert.deepEqual(long, []);
+});
+
+test('every file starts with a sentence that says what it is', () => {
+  const without = files.filter((file) => !/^(#!.*\n)?(\/\/|\/\*\*?) \S/.test(file.text)).map((file) => file.path);
+  assert.deepEqual(without, []);
+});
+
+test("mediasoup's words stay in node/media", () => {
+  const words = /\b(createRouter|createWorker|WebRtcTransport|WebRtcServer|createProducer|createConsumer)\b/;
+  const strays = files
+    .filter((file) => /^node\/(?!media\/|client\/|setup\/)/.test(file.path) && words.test(file.text))
+    .map((file) => file.path);
+  assert.deepEqual(strays, []);
+});
+
+test('LEGACY_ variables are read no longer than the specification says: until 0.8.0', () => {
+  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  const reads = files.some((file) => /^node\/(config|env)/.test(file.path) && file.text.includes('LEGACY_'));
+  assert.ok(!reads || (major === 0 && minor < 8), `version ${version} still reads LEGACY_ variables`);
+});

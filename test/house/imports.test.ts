@@ -1,0 +1,110 @@
+// Who may import whom (../shared/design/architecture.md), no import cycle, and one place for each library.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { importsOf, type SourceFile, sourceFiles } from './source-files.ts';
+
+const files = sourceFiles(['node', 'operator', 'crds']);
+
+/** Folders under node/ that stand side by side: they meet only in rooms/ and in the composition (files right under node/). */
+const siblings = [
+  'media',
+  'components',
+  'storage',
+  'cluster',
+  'signaling',
+  'http',
+  'events',
+  'metrics',
+  'turn',
+  'client',
+  'console',
+  'setup',
+];
+/** Files right under node/ that import nothing of ours but each other: anybody may use them. */
+const leaves = ['errors.ts', 'log.ts', 'timer.ts', 'sentences.ts'].map((name) => `node/${name}`);
+/** The arrows between siblings that the architecture draws. */
+const allowed: readonly (readonly [from: string, to: string])[] = [
+  ['components', 'storage'],
+  ['console', 'client'],
+];
+
+/** Libraries with one home each. */
+const homes: readonly (readonly [library: string, places: readonly RegExp[]])[] = [
+  ['mediasoup', [/^node\/media\//]],
+  ['express', [/^node\/http\//]],
+  ['ws', [/^node\/signaling\//, /^node\/cluster\/proxy/]],
+  ['prom-client', [/^(node|operator)\/metrics\//]],
+  ['@kubernetes/client-node', [/^operator\/kube\//]],
+  ['node-av', [/^node\/components\/av\//]],
+  ['mediasoup-client', [/^node\/client\//]],
+  ['react', [/^node\/console\//, /^node\/client\//]],
+];
+
+function folderOf(path: string): string {
+  return path.split('/')[1] ?? '';
+}
+
+function mistake(file: SourceFile, target: string): string | undefined {
+  if (!/^(node|operator|crds|test)\//.test(target)) return undefined;
+  if (target.startsWith('test/')) return 'what runs must not import tests';
+  if (file.path.startsWith('operator/')) return target.startsWith('node/') ? 'operator must not import node' : undefined;
+  if (!file.path.startsWith('node/')) return undefined;
+  if (target.startsWith('operator/')) return 'node must not import operator';
+  if (leaves.includes(file.path))
+    return target.startsWith('node/rooms/') || leaves.includes(target) ? undefined : 'a leaf imports leaves only';
+  const from = folderOf(file.path);
+  const to = folderOf(target);
+  if (leaves.includes(target) || from === to) return undefined;
+  if (from === 'rooms') return 'rooms imports leaves only';
+  if (to.endsWith('.ts') && siblings.includes(from)) return 'a folder must not import the composition';
+  if (siblings.includes(from) && siblings.includes(to) && !allowed.some(([a, b]) => a === from && b === to))
+    return `${from} must not import ${to}`;
+  return undefined;
+}
+
+test('every import goes where the architecture allows it', () => {
+  const mistakes = files.flatMap((file) =>
+    file.imports.flatMap((target) => mistake(file, target) ?? []).map((why) => `${file.path}: ${why}`),
+  );
+  assert.deepEqual(mistakes, []);
+});
+
+test('no import cycle exists, types included', () => {
+  const graph = new Map(files.map((file) => [file.path, file.imports]));
+  const done = new Set<string>();
+  const cycles: string[] = [];
+  const visit = (path: string, trail: string[]): void => {
+    const start = trail.indexOf(path);
+    if (start >= 0) cycles.push([...trail.slice(start), path].join(' -> '));
+    if (start >= 0 || done.has(path)) return;
+    for (const target of graph.get(path) ?? []) if (graph.has(target)) visit(target, [...trail, path]);
+    done.add(path);
+  };
+  for (const path of graph.keys()) visit(path, []);
+  assert.deepEqual(cycles, []);
+});
+
+test('each library with one home is imported only there', () => {
+  const mistakes = files.flatMap((file) =>
+    homes.flatMap(([library, places]) =>
+      file.imports.some((name) => name === library || name.startsWith(`${library}/`)) && !places.some((place) => place.test(file.path))
+        ? [`${file.path}: ${library}`]
+        : [],
+    ),
+  );
+  assert.deepEqual(mistakes, []);
+});
+
+test('the environment is read in config.ts and env.ts only', () => {
+  const readers = files.filter((file) => /\bprocess\.env\b/.test(file.text) && !/^node\/setup\//.test(file.path)).map((file) => file.path);
+  assert.deepEqual(
+    readers.filter((path) => !/^(node|operator)\/(config|env)\.ts$/.test(path)),
+    [],
+  );
+});
+
+test('imports are found however they are written', () => {
+  const text =
+    "import a from './a.ts';\nimport type { B } from './b.ts';\nexport { c } from './c.ts';\nimport './d.css';\nawait import('./e.ts');\n// import f from './f.ts';";
+  assert.deepEqual(importsOf(text), ['./a.ts', './b.ts', './c.ts', './d.css', './e.ts']);
+});
