@@ -1,5 +1,13 @@
-// The part of the configuration that can change while the node runs.
-import type { HotSettings } from './config-settings.ts';
+// The part of the configuration that can change while the node runs: read from files that are watched; the environment wins over them.
+import { createHash } from 'node:crypto';
+import { defaultLayer, envLayer, fileLayer, type Layer, sameSettings, settle } from './config-layers.ts';
+import { FileTooLargeError, readBounded } from './config-read-file.ts';
+import type { ApiToken, FileSettings, HotSettings } from './config-settings.ts';
+import { FileWatcher, type WatchTimes } from './config-watch.ts';
+import type { EnvReader } from './env.ts';
+
+/** Largest configuration file in bytes. */
+export const maxFileBytes = 1024 * 1024;
 
 /** What those who only use the settings need of HotConfig. */
 export interface HotView {
@@ -13,4 +21,136 @@ export interface HotView {
   readonly shadowed: readonly string[];
   /** Why a file was refused, while the last good state stays in force. */
   readonly error: string | null;
+}
+
+export type HotSources = {
+  files: readonly string[];
+  env: EnvReader;
+  /** Defaults that depend on the rest of the configuration. Without tokens here, somebody else has to give some. */
+  derived: { apiTokens: ApiToken[] | undefined; avMaxCpu: number };
+};
+/** Hears of reloads, e.g. to log them: what was refused, or null where all is well again. */
+export type HotObserver = { reloaded: () => void; refused: (error: string) => void };
+
+type ReadFile = { name: string; sha256: string; layer: Layer };
+type State = { settings: HotSettings; files: readonly ReadFile[]; shadowed: readonly string[] };
+
+/** Reads everything once. Mistakes are those of the environment, of each file and of the whole. */
+export async function loadHotConfig(sources: HotSources): Promise<{ hot: HotConfig } | { mistakes: string[] }> {
+  const env = envLayer(sources.env);
+  const below = defaultLayer(sources.derived);
+  const files = await Promise.all(sources.files.map(readLayer));
+  const state = combine(below, files, env);
+  const mistakes = [...env.mistakes, ...files.flatMap(({ layer }) => layer.mistakes)];
+  if ('mistakes' in state) return { mistakes: mistakes.length > 0 ? [...mistakes, ...onlyCertain(state.mistakes, env)] : state.mistakes };
+  return mistakes.length > 0 ? { mistakes } : { hot: new HotConfig(below, env, state) };
+}
+
+export class HotConfig implements HotView {
+  readonly #below: FileSettings;
+  readonly #env: Layer;
+  readonly #listeners = new Set<(settings: HotSettings) => void>();
+  #state: State;
+  #error: string | null = null;
+  #watcher: FileWatcher | undefined;
+  #observer: HotObserver | undefined;
+
+  /** Made by loadHotConfig. */
+  constructor(below: FileSettings, env: Layer, state: State) {
+    this.#below = below;
+    this.#env = env;
+    this.#state = state;
+  }
+
+  get current(): HotSettings {
+    return this.#state.settings;
+  }
+
+  get shadowed(): readonly string[] {
+    return this.#state.shadowed;
+  }
+
+  get error(): string | null {
+    return this.#error;
+  }
+
+  files(): readonly { name: string; sha256: string }[] {
+    return this.#state.files.map(({ name, sha256 }) => ({ name, sha256 }));
+  }
+
+  onChange(listener: (settings: HotSettings) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Follows the files until close(). Without files it does nothing. */
+  watch(observer?: HotObserver, times?: WatchTimes): void {
+    if (this.#watcher || this.#state.files.length === 0) return;
+    this.#observer = observer;
+    this.#watcher = new FileWatcher(
+      this.#state.files.map(({ name }) => name),
+      () => this.reload(),
+      times,
+    );
+  }
+
+  /** Reads the files again now; returns when listeners have been told. Never fails: see `error`. */
+  async reload(): Promise<void> {
+    const before = this.#state.files;
+    const read = await Promise.all(before.map(({ name }) => readLayer(name)));
+    const mistakes = read.flatMap(({ layer }) => layer.mistakes);
+    const files = read.map((file, index) => (file.layer.mistakes.length > 0 ? (before[index] ?? file) : file));
+    const state = combine(this.#below, files, this.#env);
+    if ('mistakes' in state) this.#refuse([...mistakes, ...state.mistakes]);
+    else this.#take(state, mistakes);
+  }
+
+  /** Ends watching. Idempotent; the settings stay readable. */
+  async close(): Promise<void> {
+    this.#listeners.clear();
+    await this.#watcher?.close();
+  }
+
+  #take(state: State, mistakes: readonly string[]): void {
+    const before = this.#state;
+    this.#state = state;
+    const touched = state.files.some((file, index) => file.sha256 !== before.files[index]?.sha256);
+    if (!sameSettings(before.settings, state.settings)) for (const listener of this.#listeners) listener(state.settings);
+    const mended = this.#error !== null && mistakes.length === 0;
+    if (touched || mended) this.#observer?.reloaded();
+    this.#refuse(mistakes);
+  }
+
+  #refuse(mistakes: readonly string[]): void {
+    const error = mistakes.length === 0 ? null : mistakes.join('; ');
+    const isNew = error !== this.#error;
+    this.#error = error;
+    if (error !== null && isNew) this.#observer?.refused(error);
+  }
+}
+
+function combine(below: FileSettings, files: readonly ReadFile[], env: Layer): State | { mistakes: string[] } {
+  const settled = settle([below, ...files.map(({ layer }) => layer.settings), env.settings]);
+  if ('mistakes' in settled) return settled;
+  const inFiles = new Set(files.flatMap(({ layer }) => layer.paths));
+  return { settings: settled.settings, files, shadowed: Object.freeze(env.paths.filter((path) => inFiles.has(path))) };
+}
+
+/** Where a source was refused, what it would have set is unknown: that nothing sets a token may only follow from that. */
+function onlyCertain(mistakes: readonly string[], env: Layer): string[] {
+  return env.mistakes.length > 0 ? [] : [...mistakes].filter((mistake) => !mistake.includes('SVC_SERVER_API_TOKEN'));
+}
+
+async function readLayer(name: string): Promise<ReadFile> {
+  try {
+    const bytes = await readBounded(name, maxFileBytes);
+    return { name, sha256: createHash('sha256').update(bytes).digest('hex'), layer: fileLayer(name, bytes) };
+  } catch (error) {
+    const got = error instanceof FileTooLargeError ? error.message : errorCode(error);
+    return { name, sha256: '', layer: { settings: {}, paths: [], mistakes: [`Expected ${name} to be a readable file of at most 1 MiB, got: ${got}`] } };
+  }
+}
+
+function errorCode(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : 'something else';
 }

@@ -11,7 +11,12 @@ export type LogLevel = keyof typeof pinoLevels;
 /** Makes the root log. `structured`: JSON lines; else readable lines. Levels can be changed while it runs with `setLogLevel`. */
 export function createLog(options: { level: LogLevel; structured: boolean }): Log {
   const base = { level: pinoLevels[options.level], base: null };
-  if (options.structured) return pino({ ...base, timestamp: () => `,"time":"${new Date().toISOString()}"`, formatters: { level: (label) => ({ level: label }) } });
+  if (options.structured)
+    return pino({
+      ...base,
+      timestamp: () => `,"time":"${new Date().toISOString()}"`,
+      formatters: { level: (label) => ({ level: label }) },
+    });
   return pino(base, pretty({ colorize: process.stdout.isTTY, sync: true, ignore: 'pid,hostname', translateTime: 'SYS:HH:MM:ss.l' }));
 }
 

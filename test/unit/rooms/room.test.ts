@@ -1,0 +1,265 @@
+// A room from creation to its end: events in order, the cascade of closes, timeouts, limits, and asking twice.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { ServiceError } from '../../../node/errors.ts';
+import { roomEventSchema } from '../../../node/rooms/events.ts';
+import { connectPeer, joinPeer, makeRooms, publish } from '../../kit/rooms.ts';
+
+const code = (expected: string) => (error: unknown) => error instanceof ServiceError && error.code === expected;
+
+describe('events', () => {
+  test('count from 1 without holes, fit their schema and carry the incarnation', async () => {
+    const { rooms, events } = makeRooms();
+    const { room } = await rooms.createRoom({ roomId: 'r' });
+    const alice = await joinPeer(rooms, 'r', 'alice');
+    await publish(alice, 'video', 'camera');
+    await rooms.deleteRoom('r');
+    assert.deepEqual(
+      events.map((event) => event.seq),
+      events.map((_, index) => index + 1),
+    );
+    for (const event of events) assert.deepEqual(roomEventSchema.parse(event), event);
+    assert.ok(events.every((event) => event.incarnation === room.incarnation && event.node === 'svc@test' && event.roomId === 'r'));
+    assert.equal(new Set(events.map((event) => event.id)).size, events.length);
+  });
+
+  test('a deleted room ends its peers first and RoomDeleted comes last', async () => {
+    const { rooms, kinds, media } = makeRooms();
+    await rooms.createRoom({ roomId: 'r' });
+    const alice = await joinPeer(rooms, 'r', 'alice');
+    await rooms.addPeer('r', { type: 'webrtc', peerId: 'bob' });
+    await publish(alice, 'audio');
+    await rooms.deleteRoom('r');
+    assert.deepEqual(kinds().slice(3), [
+      'PeerAdded:bob',
+      'TrackAdded:alice',
+      'TrackRemoved:alice',
+      'PeerDisconnected:alice',
+      'PeerDeleted:alice',
+      'PeerDeleted:bob',
+      'RoomDeleted',
+    ]);
+    assert.equal(alice.connection.closed, 'Room stopped');
+    assert.equal(media.rooms.size, 0);
+  });
+
+  test('a crashed room disconnects its peers once and reports RoomCrashed with its reason', async () => {
+    const { rooms, kinds, events, media } = makeRooms();
+    await rooms.createRoom({ roomId: 'r' });
+    const alice = await joinPeer(rooms, 'r', 'alice');
+    await publish(alice, 'video');
+    media.room('r').crash('media worker died');
+    assert.deepEqual(kinds().slice(4), ['TrackRemoved:alice', 'PeerDisconnected:alice', 'RoomCrashed']);
+    assert.equal(events.at(-1)?.reason, 'media worker died');
+    assert.equal(alice.connection.closed, 'Internal server error');
+    await assert.rejects(rooms.getRoom('r'), code('room_ended'));
+  });
+
+  test('PeerDisconnected comes once for every disconnect, in each of the four cases', async () => {
+    const { rooms, events, media } = makeRooms();
+    const disconnects = () => events.filter((event) => event.type === 'PeerDisconnected').map((event) => event.peerId);
+    await rooms.createRoom({ roomId: 'r' });
+    for (const id of ['removed', 'crashed', 'roomDeleted', 'left']) await joinPeer(rooms, 'r', id);
+    rooms.findPeer('r', 'left')?.disconnect();
+    rooms.findPeer('r', 'left')?.disconnect();
+    await rooms.deletePeer('r', 'left');
+    await rooms.deletePeer('r', 'removed');
+    rooms.findPeer('r', 'crashed')?.crash('fault');
+    await rooms.deleteRoom('r');
+    await rooms.createRoom({ roomId: 's' });
+    await joinPeer(rooms, 's', 'roomCrashed');
+    media.room('s').crash('fault');
+    assert.deepEqual(disconnects(), ['left', 'removed', 'crashed', 'roomDeleted', 'roomCrashed']);
+  });
+
+  test('a crashed peer is gone and told so, the others stay', async () => {
+    const { rooms, kinds } = makeRooms();
+    await rooms.createRoom({ roomId: 'r' });
+    const alice = await joinPeer(rooms, 'r', 'alice');
+    const bob = await joinPeer(rooms, 'r', 'bob');
+    alice.peer.crash('fault');
+    assert.deepEqual(kinds().slice(-2), ['PeerDisconnected:alice', 'PeerCrashed:alice']);
+    assert.equal(alice.connection.closed, 'Internal server error');
+    assert.deepEqual(bob.connection.of('peerLeft'), [{ peerId: 'alice' }]);
+    assert.equal(rooms.findPeer('r', 'alice'), undefined);
+  });
+});
+
+describe('ids', () => {
+  test('a room id is unique, and free again after the room ended, with a new incarnation', async () => {
+    const { rooms } = makeRooms();
+    const first = await rooms.createRoom({ roomId: 'r' });
+    await assert.rejects(rooms.createRoom({ roomId: 'r' }), code('already_exists'));
+    await rooms.deleteRoom('r');
+    await assert.rejects(rooms.getRoom('r'), code('room_ended'));
+    const second = await rooms.createRoom({ roomId: 'r' });
+    assert.ok(second.room.incarnation > first.room.incarnation);
+    await assert.rejects(rooms.getRoom('never'), code('room_not_found'));
+  });
+
+  test('the same externalId, twice or twenty times at once, makes one room and one peer', async () => {
+    const { rooms, events } = makeRooms();
+    const made = await Promise.all(Array.from({ length: 20 }, () => rooms.createRoom({ externalId: 'mine' })));
+    assert.equal(made.filter((each) => each.created).length, 1);
+    assert.equal(new Set(made.map((each) => each.room.id)).size, 1);
+    const roomId = made[0]?.room.id ?? '';
+    const peers = await Promise.all(Array.from({ length: 20 }, () => rooms.addPeer(roomId, { type: 'webrtc', externalId: 'mine/alice' })));
+    assert.equal(peers.filter((each) => each.created).length, 1);
+    assert.equal(new Set(peers.map((each) => each.peer.id)).size, 1);
+    assert.deepEqual(
+      events.map((event) => event.type),
+      ['RoomCreated', 'PeerAdded'],
+    );
+    await rooms.deleteRoom(roomId);
+    assert.equal((await rooms.createRoom({ externalId: 'mine' })).created, true);
+  });
+
+  test('a token names room and peer and nothing else is accepted', async () => {
+    const { rooms, keys } = makeRooms();
+    await rooms.createRoom({ roomId: 'r' });
+    const { token } = await rooms.addPeer('r', { type: 'webrtc', peerId: 'alice' });
+    const claims = await keys.verify(token);
+    assert.deepEqual([claims?.roomId, claims?.peerId], ['r', 'alice']);
+    assert.equal(await keys.verify(`${token.slice(0, -2)}xx`), undefined);
+    assert.equal(await keys.verify('a.b.c'), undefined);
+    assert.equal(await keys.verify(await keys.sign({ roomId: 'r', peerId: 'alice' }, -1)), undefined);
+    keys.replace(['another', 'a secret of the test']);
+    assert.equal((await keys.verify(token))?.peerId, 'alice', 'an older key still verifies');
+    keys.replace(['another']);
+    assert.equal(await keys.verify(token), undefined);
+  });
+});
+
+describe('limits', () => {
+  test('maxPeers of the room and of the node, whichever is lower, and a patch changes it', async () => {
+    const { rooms } = makeRooms({ maxPeersPerRoom: 2 });
+    await rooms.createRoom({ roomId: 'r', maxPeers: 1 });
+    await rooms.addPeer('r', { type: 'webrtc' });
+    await assert.rejects(rooms.addPeer('r', { type: 'webrtc' }), code('room_full'));
+    await rooms.patchRoom('r', { maxPeers: 5 });
+    await rooms.addPeer('r', { type: 'webrtc' });
+    await assert.rejects(rooms.addPeer('r', { type: 'webrtc' }), /Reached webrtc peers limit in room r/);
+  });
+
+  test('fifty tracks asked for at once stop at the limit', async () => {
+    const { rooms } = makeRooms({ maxTracksPerPeer: 10 });
+    await rooms.createRoom({ roomId: 'r' });
+    const alice = await joinPeer(rooms, 'r', 'alice');
+    const results = await Promise.allSettled(Array.from({ length: 50 }, () => publish(alice, 'audio')));
+    assert.equal(results.filter((each) => each.status === 'fulfilled').length, 10);
+    assert.equal((await rooms.getRoom('r')).peers[0]?.tracks.length, 10);
+  });
+
+  test('a node with maxRooms rooms accepts no more', async () => {
+    const { rooms } = makeRooms({ maxRooms: 1 });
+    await rooms.createRoom({ roomId: 'a' });
+    await assert.rejects(rooms.createRoom({ roomId: 'b' }), code('no_node_accepts_rooms'));
+    await rooms.deleteRoom('a');
+    await rooms.createRoom({ roomId: 'b' });
+  });
+});
+
+describe('timeouts', () => {
+  test('a peer that does not connect is removed, one that came back is not', (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout', 'Date'] });
+    const { rooms, kinds } = makeRooms({ peerDisconnectedTimeout: 10 });
+    return (async () => {
+      await rooms.createRoom({ roomId: 'r' });
+      await rooms.addPeer('r', { type: 'webrtc', peerId: 'late' });
+      const alice = await joinPeer(rooms, 'r', 'alice');
+      t.mock.timers.tick(10_000);
+      assert.deepEqual(
+        kinds().filter((kind) => kind.startsWith('PeerDeleted')),
+        ['PeerDeleted:late'],
+      );
+      alice.peer.disconnect();
+      t.mock.timers.tick(9_999);
+      await connectPeer(rooms, 'r', 'alice');
+      t.mock.timers.tick(20_000);
+      alice.peer.disconnect();
+      t.mock.timers.tick(10_000);
+      assert.deepEqual(kinds().slice(-2), ['PeerDisconnected:alice', 'PeerDeleted:alice']);
+    })();
+  });
+
+  test('null in a room means never, whatever the default of the node', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout', 'Date'] });
+    const { rooms } = makeRooms({ peerDisconnectedTimeout: 10, peerlessPurgeTimeout: 10 });
+    await rooms.createRoom({ roomId: 'r', peerDisconnectedTimeout: null, peerlessPurgeTimeout: null });
+    await rooms.addPeer('r', { type: 'webrtc', peerId: 'late' });
+    t.mock.timers.tick(1_000_000);
+    assert.equal((await rooms.getRoom('r')).peers.length, 1);
+  });
+
+  test('a room without connected peers is purged, and connecting stops the clock', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout', 'Date'] });
+    const { rooms, events } = makeRooms();
+    await rooms.createRoom({ roomId: 'r', peerlessPurgeTimeout: 5 });
+    t.mock.timers.tick(4_000);
+    const alice = await joinPeer(rooms, 'r', 'alice');
+    t.mock.timers.tick(60_000);
+    alice.peer.disconnect();
+    t.mock.timers.tick(4_999);
+    assert.equal(rooms.size, 1);
+    t.mock.timers.tick(1);
+    assert.equal(rooms.size, 0);
+    assert.deepEqual([events.at(-1)?.type, events.at(-1)?.reason], ['RoomDeleted', 'peerless']);
+  });
+
+  test('a patch of the purge timeout starts the clock anew', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout', 'Date'] });
+    const { rooms } = makeRooms();
+    await rooms.createRoom({ roomId: 'r' });
+    await rooms.patchRoom('r', { peerlessPurgeTimeout: 1 });
+    t.mock.timers.tick(1_000);
+    assert.equal(rooms.size, 0);
+  });
+
+  test('a timeout of years neither fires at once nor is lost', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout', 'Date'] });
+    const { rooms } = makeRooms();
+    const day = 24 * 3600;
+    await rooms.createRoom({ roomId: 'r', peerlessPurgeTimeout: 365 * day });
+    for (let n = 1; n < 365; n += 1) t.mock.timers.tick(day * 1000);
+    assert.equal(rooms.size, 1);
+    for (let n = 0; n < 2; n += 1) t.mock.timers.tick(day * 1000);
+    assert.equal(rooms.size, 0);
+  });
+});
+
+describe('draining', () => {
+  test('ends rooms without peers at once, the others when their last peer goes, and takes no new ones', async () => {
+    const { rooms, events } = makeRooms();
+    await rooms.createRoom({ roomId: 'empty' });
+    await rooms.createRoom({ roomId: 'busy' });
+    const alice = await joinPeer(rooms, 'busy', 'alice');
+    const drained = rooms.drain(new Date(Date.now() + 60_000));
+    assert.deepEqual(
+      [...rooms.all()].map((room) => room.id),
+      ['busy'],
+    );
+    assert.equal(alice.connection.of('draining').length, 1);
+    await assert.rejects(rooms.createRoom({}), code('no_node_accepts_rooms'));
+    alice.peer.disconnect();
+    await drained;
+    assert.deepEqual([events.at(-1)?.type, events.at(-1)?.roomId, events.at(-1)?.reason], ['RoomDeleted', 'busy', 'draining']);
+  });
+});
+
+describe('lists', () => {
+  test('come in pages, in the order of creation, each room once', async () => {
+    const { rooms } = makeRooms();
+    for (let n = 0; n < 25; n += 1) await rooms.createRoom({ roomId: `room-${n}` });
+    const seen: string[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await rooms.listRooms(cursor === undefined ? { limit: 10 } : { limit: 10, cursor });
+      seen.push(...page.rooms.map((room) => room.id));
+      cursor = page.cursor;
+    } while (cursor !== undefined);
+    assert.deepEqual(
+      seen,
+      Array.from({ length: 25 }, (_, n) => `room-${n}`),
+    );
+  });
+});

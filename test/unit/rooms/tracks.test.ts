@@ -1,0 +1,235 @@
+// Tracks, data and permissions between the peers of a room.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { ServiceError } from '../../../node/errors.ts';
+import { connectPeer, joinPeer, makeRooms, publish, settled, TestConnection } from '../../kit/rooms.ts';
+
+const code = (expected: string) => (error: unknown) => error instanceof ServiceError && error.code === expected;
+
+async function pair() {
+  const made = makeRooms();
+  await made.rooms.createRoom({ roomId: 'r' });
+  return { ...made, alice: await joinPeer(made.rooms, 'r', 'alice'), bob: await joinPeer(made.rooms, 'r', 'bob') };
+}
+
+describe('subscriptions', () => {
+  test('in auto mode follow every track of the others, and only of the others', async () => {
+    const { alice, bob } = await pair();
+    const trackId = await publish(alice, 'video', 'camera');
+    assert.deepEqual(
+      bob.connection.of('trackAdded').map(({ peerId, track }) => [peerId, track.id, track.metadata]),
+      [['alice', trackId, 'camera']],
+    );
+    assert.deepEqual(
+      bob.connection.of('trackSubscribed').map(({ peerId, kind }) => [peerId, kind]),
+      [['alice', 'video']],
+    );
+    assert.deepEqual(alice.connection.of('trackSubscribed'), []);
+  });
+
+  test('start for one who joins later, after transport and capabilities, in whatever order', async () => {
+    const { rooms, alice } = await pair();
+    const trackId = await publish(alice, 'audio');
+    await rooms.addPeer('r', { type: 'webrtc', peerId: 'carol' });
+    const carol = rooms.findPeer('r', 'carol');
+    assert.ok(carol);
+    const connection = new TestConnection();
+    carol.connect(connection);
+    await carol.join({ rtpCapabilities: {} });
+    await settled();
+    assert.deepEqual(connection.of('trackSubscribed'), []);
+    await carol.createTransport('recv', { sctp: true });
+    await settled();
+    assert.deepEqual(
+      connection.of('trackSubscribed').map((data) => data.trackId),
+      [trackId],
+    );
+  });
+
+  test('in manual mode wait to be asked for, and can be given back', async () => {
+    const { alice, bob, media } = await pair();
+    await bob.peer.setSubscription('manual');
+    const trackId = await publish(alice, 'video');
+    assert.deepEqual(bob.connection.of('trackSubscribed'), []);
+    await bob.peer.subscribe(trackId);
+    await bob.peer.trackReady(trackId);
+    assert.equal(media.load().forwardedTracks, 1);
+    bob.peer.unsubscribe(trackId);
+    assert.equal(media.load().forwardedTracks, 0);
+    await assert.rejects(bob.peer.subscribe('nothing'), code('track_not_found'));
+    await assert.rejects(bob.peer.trackReady(trackId), code('track_not_found'));
+  });
+
+  test('of a track that was given back do not come again by themselves', async () => {
+    const { alice, bob } = await pair();
+    const first = await publish(alice, 'video');
+    bob.peer.unsubscribe(first);
+    await publish(alice, 'audio');
+    assert.deepEqual(bob.connection.of('trackSubscribed').length, 2);
+    await bob.peer.subscribe(first);
+    assert.deepEqual(bob.connection.of('trackSubscribed').length, 3);
+  });
+
+  test('end with the track: unsubscribed first, then removed', async () => {
+    const { alice, bob, kinds } = await pair();
+    const trackId = await publish(alice, 'video');
+    alice.peer.unpublish(trackId);
+    assert.deepEqual(bob.connection.names().slice(-2), ['trackUnsubscribed', 'trackRemoved']);
+    assert.deepEqual(alice.connection.of('trackRemoved'), []);
+    assert.equal(kinds().at(-1), 'TrackRemoved:alice');
+    await assert.rejects(async () => alice.peer.unpublish(trackId), code('track_not_found'));
+  });
+
+  test('double requests for one track share one subscription', async () => {
+    const { alice, bob } = await pair();
+    await bob.peer.setSubscription('manual');
+    const trackId = await publish(alice, 'video');
+    await Promise.all(Array.from({ length: 10 }, () => bob.peer.subscribe(trackId)));
+    assert.equal(bob.connection.of('trackSubscribed').length, 1);
+  });
+});
+
+describe('disconnecting', () => {
+  test('takes the tracks everywhere, keeps the peer and its metadata, and lets it come back', async () => {
+    const { rooms, alice, bob, kinds } = await pair();
+    alice.peer.setMetadata({ name: 'Alice' });
+    await publish(alice, 'video');
+    alice.peer.disconnect();
+    assert.deepEqual(kinds().slice(-2), ['TrackRemoved:alice', 'PeerDisconnected:alice']);
+    assert.deepEqual(bob.connection.names().slice(-3), ['trackUnsubscribed', 'trackRemoved', 'peerLeft']);
+    const { peer } = await rooms.getPeer('r', 'alice');
+    assert.deepEqual([peer.status, peer.tracks, peer.metadata], ['disconnected', [], { name: 'Alice' }]);
+    const again = await connectPeer(rooms, 'r', 'alice');
+    assert.equal(kinds().at(-1), 'PeerConnected:alice');
+    await publish(again, 'video');
+    assert.equal(bob.connection.of('trackSubscribed').length, 2);
+  });
+
+  test('a second connection of a connected peer is refused', async () => {
+    const { alice } = await pair();
+    assert.throws(() => alice.peer.connect(new TestConnection()), code('conflict'));
+  });
+});
+
+describe('permissions', () => {
+  test('are asked on every request', async () => {
+    const { rooms, alice } = await pair();
+    rooms.findPeer('r', 'alice')?.setPermissions({ publish: ['audio'], subscribe: true, data: false });
+    await assert.rejects(publish(alice, 'video'), code('forbidden'));
+    await publish(alice, 'audio');
+    assert.throws(() => alice.peer.sendData({ label: 'chat', payload: 'hi' }), code('forbidden'));
+    await assert.rejects(
+      alice.peer.publishData({ transportId: alice.send, sctpStreamParameters: {}, label: 'x', protocol: '' }),
+      code('forbidden'),
+    );
+  });
+
+  test('that are taken end what they allowed at once, and given back let it start again', async () => {
+    const { rooms, alice, bob } = await pair();
+    const trackId = await publish(alice, 'video');
+    await rooms.patchPeer('r', 'alice', { permissions: { publish: ['audio'] } });
+    assert.deepEqual(alice.connection.of('trackRemoved'), [{ peerId: 'alice', trackId }]);
+    assert.deepEqual(alice.connection.of('permissionsUpdated').at(-1)?.permissions, { publish: ['audio'], subscribe: true, data: true });
+    await publish(alice, 'audio');
+    const before = bob.connection.of('trackSubscribed').length;
+    await rooms.patchPeer('r', 'bob', { permissions: { subscribe: false } });
+    assert.equal(bob.connection.names().at(-1), 'trackUnsubscribed');
+    await rooms.patchPeer('r', 'bob', { permissions: { subscribe: true } });
+    await settled();
+    assert.equal(bob.connection.of('trackSubscribed').length, before + 1);
+  });
+
+  test('taken while a publish is in flight still win', async () => {
+    const { rooms, alice, media } = await pair();
+    const publishing = publish(alice, 'video');
+    await rooms.patchPeer('r', 'alice', { permissions: { publish: [] } });
+    await assert.rejects(publishing, code('forbidden'));
+    assert.equal(media.room('r').producers.size, 0);
+  });
+
+  test('simulcast is refused where the peer was made without it', async () => {
+    const { rooms } = makeRooms();
+    await rooms.createRoom({ roomId: 'r' });
+    await rooms.addPeer('r', { type: 'webrtc', peerId: 'plain', options: { enableSimulcast: false } });
+    const plain = await connectPeer(rooms, 'r', 'plain');
+    const rtpParameters = { encodings: [{ rid: 'l' }, { rid: 'h' }] };
+    await assert.rejects(plain.peer.publish({ transportId: plain.send, kind: 'video', rtpParameters, paused: false }), code('forbidden'));
+  });
+});
+
+describe('moderation', () => {
+  test('a muted track stays silent until the server unmutes it, whatever its publisher does', async () => {
+    const { rooms, alice, bob, media } = await pair();
+    const trackId = await publish(alice, 'audio');
+    const paused = () => media.room('r').producers.get(trackId)?.paused;
+    await rooms.setTrackMuted('r', trackId, true);
+    assert.equal(paused(), true);
+    assert.deepEqual(alice.connection.of('trackPaused'), [{ trackId, by: 'server' }]);
+    await alice.peer.pauseTrack(trackId);
+    await alice.peer.resumeTrack(trackId);
+    assert.equal(paused(), true);
+    assert.deepEqual(
+      bob.connection.of('trackPaused').map(({ by }) => by),
+      ['server', 'publisher'],
+    );
+    await rooms.setTrackMuted('r', trackId, false);
+    assert.equal(paused(), false);
+    await assert.rejects(rooms.setTrackMuted('r', 'nothing', true), code('track_not_found'));
+  });
+
+  test('a track removed by the server goes everywhere and its publisher is told', async () => {
+    const { rooms, alice, bob } = await pair();
+    const trackId = await publish(alice, 'video');
+    await rooms.removeTrack('r', trackId);
+    for (const { connection } of [alice, bob]) assert.deepEqual(connection.of('trackRemoved'), [{ peerId: 'alice', trackId }]);
+  });
+});
+
+describe('data and metadata', () => {
+  test('messages go to all others, or to those named, and from the server to anyone', async () => {
+    const { rooms, alice, bob } = await pair();
+    const carol = await joinPeer(rooms, 'r', 'carol');
+    alice.peer.sendData({ label: 'chat', payload: { text: 'hi' } });
+    alice.peer.sendData({ label: 'chat', payload: 'only carol', to: ['carol'] });
+    await rooms.sendData('r', { label: 'notice', payload: 1, to: ['bob'] });
+    assert.deepEqual(alice.connection.of('data'), []);
+    assert.deepEqual(bob.connection.of('data'), [
+      { from: 'alice', label: 'chat', payload: { text: 'hi' } },
+      { from: null, label: 'notice', payload: 1 },
+    ]);
+    assert.deepEqual(
+      carol.connection.of('data').map(({ payload }) => payload),
+      [{ text: 'hi' }, 'only carol'],
+    );
+    await assert.rejects(rooms.sendData('r', { label: 'notice', payload: 1, to: ['nobody'] }), code('peer_not_found'));
+  });
+
+  test('data tracks reach the others and end with their publisher', async () => {
+    const { alice, bob } = await pair();
+    const { dataTrackId } = await alice.peer.publishData({
+      transportId: alice.send,
+      sctpStreamParameters: {},
+      label: 'pointer',
+      protocol: '',
+    });
+    await settled();
+    assert.deepEqual(
+      bob.connection.of('dataTrackSubscribed').map(({ peerId, label }) => [peerId, label]),
+      [['alice', 'pointer']],
+    );
+    alice.peer.disconnect();
+    assert.deepEqual(bob.connection.of('dataTrackUnsubscribed'), [{ dataTrackId }]);
+  });
+
+  test('metadata that did not change is no event', async () => {
+    const { alice, bob, kinds } = await pair();
+    alice.peer.setMetadata({ name: 'A' });
+    alice.peer.setMetadata({ name: 'A' });
+    const trackId = await publish(alice, 'audio', 'mic');
+    alice.peer.setTrackMetadata(trackId, 'mic');
+    alice.peer.setTrackMetadata(trackId, 'mic 2');
+    assert.equal(kinds().filter((kind) => kind.includes('MetadataUpdated')).length, 2);
+    assert.equal(bob.connection.of('peerMetadataUpdated').length, 1);
+    assert.deepEqual(bob.connection.of('trackMetadataUpdated'), [{ trackId, metadata: 'mic 2' }]);
+  });
+});
