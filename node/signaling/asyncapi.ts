@@ -1,0 +1,120 @@
+// The AsyncAPI 3.0 document of both websockets, made from the schemas that check their messages.
+import { z } from 'zod';
+import { peerEventSchema } from '../rooms/peer-events.ts';
+import { type CloseName, closeCodes } from './close-codes.ts';
+import { JsonSchemas } from './json-schemas.ts';
+import { defaultLimits } from './limits.ts';
+import { answerSchemas, requestSchemas } from './messages.ts';
+import { peerSocketPath } from './peer-sockets.ts';
+import { serverAnswerSchemas, serverEventSchema, serverRequestSchemas } from './server-messages.ts';
+import { serverSocketPath } from './server-sockets.ts';
+
+type JsonObject = Record<string, unknown>;
+type Schemas = Readonly<Record<string, z.ZodType>>;
+type SocketDescription = {
+  name: 'peer' | 'server';
+  address: string;
+  description: string;
+  requests: Schemas;
+  answers: Schemas;
+  events: Schemas;
+  closes: readonly CloseName[];
+};
+
+const peerOnly: readonly CloseName[] = ['peerRemoved', 'roomStopped', 'left', 'takenOver'];
+const allCloses = Object.keys(closeCodes) as CloseName[];
+
+const sockets: readonly SocketDescription[] = [
+  {
+    name: 'peer',
+    address: peerSocketPath,
+    description: [
+      `Text frames of JSON. The first request authenticates, within ${defaultLimits.authenticationTimeout / 1000} s and ${defaultLimits.firstMessageBytes} bytes;`,
+      `later messages may have ${defaultLimits.messageBytes} bytes. Requests may be sent without waiting for answers; they are done in order,`,
+      'only ping is answered at once. Ids of requests grow within a session. A failed authenticate is answered with an error and closed with 4401.',
+      'Every frame that the server sends after the answer to authenticate counts, from 1, over all sockets of the session: ping {received}',
+      'acknowledges; authenticate {token, resume, received} on a new socket within the resume window gets what followed. The client then repeats',
+      'its requests above lastRequest (-1: none was handled). Every loss of a socket may be resumed, except after leave or the codes 1000, 1011 and 4409.',
+    ].join(' '),
+    requests: requestSchemas,
+    answers: answerSchemas,
+    events: Object.fromEntries(peerEventSchema.options.map((option) => [option.shape.event.value, option])),
+    closes: allCloses.filter((name) => name !== 'tooSlow'),
+  },
+  {
+    name: 'server',
+    address: serverSocketPath,
+    description:
+      'Text frames of JSON. The first request authenticates with an API token (scope read is enough); after subscribe the events of rooms come as they happen.',
+    requests: serverRequestSchemas,
+    answers: serverAnswerSchemas,
+    events: { roomEvent: serverEventSchema },
+    closes: allCloses.filter((name) => !peerOnly.includes(name)),
+  },
+];
+
+/** The document for a node at this `host[:port][/path]`. */
+export function asyncApiDocument(options: { version: string; address: string }): JsonObject {
+  const schemas = new JsonSchemas();
+  const slash = options.address.indexOf('/');
+  const server = {
+    host: slash < 0 ? options.address : options.address.slice(0, slash),
+    ...(slash < 0 ? {} : { pathname: options.address.slice(slash) }),
+  };
+  const messages: Record<string, JsonObject> = {};
+  const operations: Record<string, JsonObject> = {};
+  const channels: Record<string, JsonObject> = {};
+  for (const socket of sockets) {
+    const own = messagesOf(socket, schemas);
+    for (const [name, message] of Object.entries(own)) messages[`${socket.name}.${name}`] = message;
+    channels[socket.name] = {
+      address: socket.address,
+      description: socket.description,
+      messages: Object.fromEntries(Object.keys(own).map((name) => [name, { $ref: `#/components/messages/${socket.name}.${name}` }])),
+      'x-close-codes': socket.closes.map((name) => ({ name, ...closeCodes[name] })),
+    };
+    Object.assign(operations, operationsOf(socket));
+  }
+  return {
+    asyncapi: '3.0.0',
+    info: { title: 'Mediarooms websockets', version: options.version, license: { name: 'Apache-2.0' } },
+    defaultContentType: 'application/json',
+    servers: { node: { ...server, protocol: 'ws' }, nodeWithTls: { ...server, protocol: 'wss' } },
+    channels,
+    operations,
+    components: { messages, schemas: schemas.shared },
+  };
+}
+
+function messagesOf({ requests, answers, events }: SocketDescription, schemas: JsonSchemas): Record<string, JsonObject> {
+  const messages: Record<string, JsonObject> = {};
+  for (const [method, data] of Object.entries(requests)) {
+    const optional = data.safeParse({}).success ? data.optional() : data;
+    const request = z.strictObject({ id: z.int().min(0), method: z.literal(method), data: optional });
+    messages[`${method}Request`] = { name: method, payload: schemas.of(request, 'input') };
+  }
+  for (const [method, data] of Object.entries(answers)) {
+    const answer = z.object({ id: z.int(), ok: z.literal(true), data });
+    messages[`${method}Answer`] = { name: method, payload: schemas.of(answer, 'output') };
+  }
+  const error = z.object({ id: z.int(), ok: z.literal(false), error: z.object({ code: z.string(), message: z.string() }) });
+  messages.error = { name: 'error', title: 'Answer to a request that failed', payload: schemas.of(error, 'output') };
+  for (const [event, schema] of Object.entries(events)) messages[`${event}Event`] = { name: event, payload: schemas.of(schema, 'output') };
+  return messages;
+}
+
+function operationsOf({ name, requests, events }: SocketDescription): Record<string, JsonObject> {
+  const channel = { $ref: `#/channels/${name}` };
+  const message = (key: string) => ({ $ref: `#/channels/${name}/messages/${key}` });
+  const operations: Record<string, JsonObject> = {};
+  for (const method of Object.keys(requests)) {
+    operations[`${name}.${method}`] = {
+      action: 'receive',
+      channel,
+      messages: [message(`${method}Request`)],
+      reply: { channel, messages: [message(`${method}Answer`), message('error')] },
+    };
+  }
+  for (const event of Object.keys(events)) operations[`${name}.${event}Event`] = { action: 'send', channel, messages: [message(`${event}Event`)] };
+  return operations;
+}

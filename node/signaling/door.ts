@@ -1,0 +1,143 @@
+// Where websockets come in: origin, number and time of those that have not said who they are, and what they may send until then.
+import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { WebSocketServer } from 'ws';
+import type { Limits } from './limits.ts';
+import { isAllowedOrigin, type OriginRule } from './origin.ts';
+import { TextSocket, type TextSocketListener } from './text-socket.ts';
+
+export type DoorOptions = {
+  limits: Limits;
+  checkOrigin: () => OriginRule;
+  address: () => string;
+  /**
+   * Looks at the first message. Resolves with who listens from now on, or with undefined where it has closed the socket.
+   * What comes meanwhile waits and is handed to the listener in order.
+   */
+  authenticate: (socket: TextSocket, text: string) => Promise<TextSocketListener | undefined>;
+};
+
+/** Bytes that frame a message in front of its payload (RFC 6455, section 5.2). */
+const frameHeaderBytes = 14;
+
+/** Owns every socket that came through it, until close(). */
+export class Door {
+  readonly #options: DoorOptions;
+  readonly #server: WebSocketServer;
+  readonly #sockets = new Set<TextSocket>();
+  #waiting = 0;
+  #closed = false;
+
+  constructor(options: DoorOptions) {
+    this.#options = options;
+    this.#server = new WebSocketServer({
+      noServer: true,
+      clientTracking: false,
+      perMessageDeflate: false,
+      maxPayload: options.limits.payloadBytes,
+    });
+  }
+
+  get sockets(): number {
+    return this.#sockets.size;
+  }
+
+  handleUpgrade(request: IncomingMessage, raw: Duplex, head: Buffer): void {
+    if (this.#closed) return refuseUpgrade(raw, 503, 'unavailable', 'This node is going away');
+    const { origin, host } = request.headers;
+    if (!isAllowedOrigin(this.#options.checkOrigin(), origin, host, this.#options.address())) {
+      return refuseUpgrade(raw, 403, 'forbidden', 'This origin may not open a socket here');
+    }
+    if (this.#waiting >= this.#options.limits.unauthenticatedSockets) {
+      return refuseUpgrade(raw, 503, 'unavailable', 'Too many sockets wait for authentication');
+    }
+    this.#server.handleUpgrade(request, raw, head, (webSocket) => {
+      const { limits } = this.#options;
+      // Counted before ws joins the parts of a message, so that nobody unknown makes us keep more than the first message may have.
+      let bytes = 0;
+      const watch = (chunk: Buffer) => {
+        bytes += chunk.length;
+        if (bytes > limits.firstMessageBytes + frameHeaderBytes) socket.refuse('tooLarge');
+      };
+      const settle = () => {
+        raw.off('data', watch);
+        clearTimeout(deadline);
+      };
+      const deadline = setTimeout(() => {
+        settle();
+        socket.close('authenticationTimeout');
+        leave();
+      }, limits.authenticationTimeout);
+      let waits = true;
+      const leave = () => {
+        if (waits) this.#waiting -= 1;
+        waits = false;
+      };
+      this.#waiting += 1;
+      const socket = new TextSocket(webSocket, limits, {
+        message: (text) => {
+          settle();
+          this.#enter(socket, text).finally(leave);
+        },
+        lost: () => {
+          settle();
+          leave();
+        },
+      });
+      raw.on('data', watch);
+      this.#sockets.add(socket);
+      socket.gone.then(() => {
+        settle();
+        leave();
+        this.#sockets.delete(socket);
+      });
+    });
+  }
+
+  /** Closes every socket with 1001 and resolves when all are gone. Idempotent. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const socket of this.#sockets) socket.close('goingAway');
+    await Promise.all([...this.#sockets].map((socket) => socket.gone));
+  }
+
+  async #enter(socket: TextSocket, text: string): Promise<void> {
+    const { limits } = this.#options;
+    const early: { text: string; bytes: number }[] = [];
+    let earlyBytes = 0;
+    let lostWith: number | undefined;
+    socket.allow(limits.messageBytes);
+    socket.listen({
+      message: (next, bytes) => {
+        earlyBytes += bytes;
+        if (early.length >= limits.earlyMessages) socket.refuse('tooFast');
+        else if (earlyBytes > limits.earlyBytes) socket.refuse('tooLarge');
+        else early.push({ text: next, bytes });
+      },
+      lost: (code) => {
+        lostWith = code;
+      },
+    });
+    const listener = await this.#options.authenticate(socket, text);
+    if (!listener) return;
+    socket.listen(listener);
+    for (const each of early) listener.message(each.text, each.bytes);
+    if (lostWith !== undefined) listener.lost(lostWith);
+  }
+}
+
+/** Answers an upgrade over plain HTTP, in the shape of every other error of the node. */
+export function refuseUpgrade(raw: Duplex, status: 403 | 404 | 503, code: string, message: string): void {
+  const body = JSON.stringify({ errors: message, code });
+  const names = { 403: 'Forbidden', 404: 'Not Found', 503: 'Service Unavailable' };
+  raw.on('error', () => raw.destroy());
+  raw.once('finish', () => raw.destroy());
+  const lines = [
+    `HTTP/1.1 ${status} ${names[status]}`,
+    'Connection: close',
+    'Content-Type: application/json; charset=utf-8',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    ...(status === 503 ? ['Retry-After: 1'] : []),
+  ];
+  raw.end(`${lines.join('\r\n')}\r\n\r\n${body}`);
+}

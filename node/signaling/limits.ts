@@ -1,0 +1,32 @@
+// The limits of both websockets, in one place; times in milliseconds, sizes in bytes.
+
+export const defaultLimits = {
+  /** Until the first message must have come. */
+  authenticationTimeout: 10_000,
+  /** Sockets that have not authenticated yet, per kind of socket. */
+  unauthenticatedSockets: 1_000,
+  firstMessageBytes: 8 * 1024,
+  messageBytes: 256 * 1024,
+  /** What ws itself takes before it closes with 1009; above messageBytes, so that our code is what clients see. */
+  payloadBytes: 1024 * 1024,
+  /** Messages that came behind the first one while it was looked at. */
+  earlyMessages: 64,
+  earlyBytes: 256 * 1024,
+  /** Requests of one session that wait their turn. */
+  waitingRequests: 512,
+  waitingBytes: 4 * 1024 * 1024,
+  /** Seconds' worth of the rate that may come at once: a join publishes, subscribes and is ready for many tracks. */
+  burst: 4,
+  /** Frames of one session that its client has not acknowledged. */
+  unacknowledgedFrames: 1_000,
+  unacknowledgedBytes: 4 * 1024 * 1024,
+  /** What may wait in the socket for the network. */
+  bufferedBytes: 8 * 1024 * 1024,
+  pingInterval: 30_000,
+  pongTimeout: 60_000,
+  /** How long a closing handshake may take. */
+  closeTimeout: 2_000,
+  /** How deep JSON may be nested. */
+  depth: 64,
+} as const;
+export type Limits = { readonly [Name in keyof typeof defaultLimits]: number };

@@ -1,0 +1,185 @@
+// The peer websocket: who comes in, which session they get, and what is told to all of them.
+import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { ServiceError, toServiceError } from '../errors.ts';
+import type { Log } from '../log.ts';
+import type { Peer } from '../rooms/peer.ts';
+import type { PeerEvent } from '../rooms/peer-events.ts';
+import type { PeerClaims } from '../rooms/tokens.ts';
+import { Door } from './door.ts';
+import { readData, readRequest, refusal } from './frames.ts';
+import { defaultLimits, type Limits } from './limits.ts';
+import { type AnswerData, type RequestData, requestSchemas } from './messages.ts';
+import type { OriginRule } from './origin.ts';
+import { PeerSession } from './session.ts';
+import type { TextSocket, TextSocketListener } from './text-socket.ts';
+import { TokenRenewal } from './token-renewal.ts';
+
+export const peerSocketPath = '/socket/peer/websocket';
+
+export type PeerSocketsOptions = {
+  log: Log;
+  findPeer: (roomId: string, peerId: string) => Peer | undefined;
+  verifyToken: (token: string) => Promise<PeerClaims | undefined>;
+  signToken: (peer: { roomId: string; peerId: string }) => Promise<string>;
+  iceServers: (peerId: string) => Record<string, unknown>[];
+  /** Seconds. */
+  resumeWindow: () => number;
+  /** Messages a second and session; none where undefined or null. */
+  rateLimit: () => number | null | undefined;
+  checkOrigin: () => OriginRule;
+  /** The node's own `host[:port][/path]`. */
+  address: () => string;
+  limits?: Partial<Limits>;
+};
+
+type Entry = { session: PeerSession; renewal: TokenRenewal };
+
+export class PeerSockets {
+  readonly #options: PeerSocketsOptions;
+  readonly #limits: Limits;
+  readonly #door: Door;
+  readonly #entries = new Map<Peer, Entry>();
+  #deadline: Date | null = null;
+
+  constructor(options: PeerSocketsOptions) {
+    this.#options = options;
+    this.#limits = { ...defaultLimits, ...options.limits };
+    this.#door = new Door({
+      limits: this.#limits,
+      checkOrigin: options.checkOrigin,
+      address: options.address,
+      authenticate: (socket, text) => this.#authenticate(socket, text),
+    });
+  }
+
+  /** Sessions, those with a lost socket included. */
+  get sessions(): number {
+    return this.#entries.size;
+  }
+
+  /** Open sockets, those that have not authenticated included. */
+  get sockets(): number {
+    return this.#door.sockets;
+  }
+
+  handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    this.#door.handleUpgrade(request, socket, head);
+  }
+
+  /** Tells every peer, also those that come later, until when rooms of this node live; null: that was cancelled. */
+  drainingNotice(deadline: Date | null): void {
+    this.#deadline = deadline;
+    for (const { session } of this.#entries.values()) session.send(draining(deadline));
+  }
+
+  /** Tells every peer its STUN and TURN servers anew. */
+  iceServersUpdated(): void {
+    for (const [peer, { session }] of this.#entries) {
+      session.send({ event: 'iceServersUpdated', data: { iceServers: this.#options.iceServers(peer.id) } });
+    }
+  }
+
+  /** Ends every session and closes every socket with 1001; resolves when all are gone. Idempotent. */
+  async close(): Promise<void> {
+    for (const { session } of [...this.#entries.values()]) session.end('goingAway');
+    await this.#door.close();
+  }
+
+  async #authenticate(socket: TextSocket, text: string): Promise<TextSocketListener | undefined> {
+    const frame = readRequest(text, this.#limits.depth);
+    if (!frame) {
+      socket.close('malformed');
+      return undefined;
+    }
+    const { id } = frame.request;
+    try {
+      if (frame.request.method !== 'authenticate') throw new ServiceError('missing_token', 'Expected the first request to be authenticate');
+      const data = readData(requestSchemas.authenticate, frame.request.data);
+      const claims = await this.#options.verifyToken(data.token);
+      if (!claims) throw new ServiceError('invalid_token', 'Invalid token');
+      if (!socket.open) return undefined;
+      const peer = this.#options.findPeer(claims.roomId, claims.peerId);
+      if (!peer) throw new ServiceError('peer_not_found', `Peer ${claims.peerId} does not exist in room ${claims.roomId}`);
+      return await this.#enter(socket, id, peer, claims, data);
+    } catch (error) {
+      const answer = toServiceError(error);
+      if (answer.code === 'internal') this.#options.log.error({ err: error }, 'authentication of a peer failed');
+      socket.send(JSON.stringify(refusal(id, answer)));
+      socket.close(answer.code === 'internal' ? 'internalError' : 'unauthenticated');
+      return undefined;
+    }
+  }
+
+  async #enter(
+    socket: TextSocket, id: number, peer: Peer, claims: PeerClaims, data: RequestData<'authenticate'>,
+  ): Promise<TextSocketListener | undefined> {
+    const received = data.received ?? 0;
+    const old = this.#entries.get(peer);
+    const resumed = old !== undefined && data.resume === old.session.id && old.session.canResume(received);
+    const entry = resumed ? old : this.#replace(old, peer, data);
+    const { session, renewal } = entry;
+    session.attach(socket);
+    const welcome = await this.#welcome(session, socket, resumed);
+    if (session.ended || !session.isOn(socket)) return undefined;
+    const answer: AnswerData<'authenticate'> = {
+      sessionId: session.id,
+      resumed,
+      lastRequest: session.lastRequest,
+      peerId: peer.id,
+      roomId: peer.roomId,
+      ...welcome,
+      iceServers: this.#options.iceServers(peer.id),
+      svcAddress: this.#options.address(),
+      resumeWindow: Math.round(this.#options.resumeWindow()),
+    };
+    session.start({ id, ok: true, data: answer }, resumed ? received : 0);
+    renewal.schedule(claims);
+    return session.listener(socket);
+  }
+
+  /** What the peer is told of its room. Where that fails, a fresh session is over and one that was resumed waits for the next socket. */
+  async #welcome(session: PeerSession, socket: TextSocket, resumed: boolean): ReturnType<Peer['welcome']> {
+    try {
+      return await session.peer.welcome();
+    } catch (error) {
+      if (!(error instanceof ServiceError)) session.peer.crash('the room could not be entered');
+      session.release(socket);
+      if (!resumed) session.end('goingAway');
+      throw error;
+    }
+  }
+
+  /** A fresh session in place of an old one that is lost, or may be taken over. @throws ServiceError `conflict` */
+  #replace(old: Entry | undefined, peer: Peer, data: RequestData<'authenticate'>): Entry {
+    const own = old !== undefined && old.session.id === data.resume;
+    if (old?.session.attached && !own && data.takeover !== true) throw new ServiceError('conflict', `Peer ${peer.id} is already connected`);
+    old?.session.end('takenOver');
+    const log = this.#options.log.child({ room: peer.roomId, peer: peer.id });
+    const renewal = new TokenRenewal({
+      log,
+      signToken: this.#options.signToken,
+      verifyToken: this.#options.verifyToken,
+      renewed: (token) => session.send({ event: 'tokenUpdated', data: { token } }),
+    });
+    const session = new PeerSession(peer, {
+      log,
+      limits: this.#limits,
+      rateLimit: this.#options.rateLimit,
+      resumeWindow: this.#options.resumeWindow,
+      ended: () => {
+        renewal.stop();
+        if (this.#entries.get(peer)?.session === session) this.#entries.delete(peer);
+      },
+    });
+    peer.connect(session);
+    if (this.#deadline) session.send(draining(this.#deadline));
+    const entry = { session, renewal };
+    this.#entries.set(peer, entry);
+    return entry;
+  }
+}
+
+function draining(deadline: Date | null): PeerEvent {
+  return { event: 'draining', data: { deadline: deadline?.toISOString() ?? null } };
+}

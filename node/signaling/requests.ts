@@ -1,0 +1,53 @@
+// What each request of a peer does: one line of the protocol, one call of the domain.
+import { ServiceError } from '../errors.ts';
+import type { Peer } from '../rooms/peer.ts';
+import { readData, type Request } from './frames.ts';
+import { type AnswerData, type Method, type RequestData, requestSchemas } from './messages.ts';
+
+/** Handled by the session itself. */
+type SessionMethod = 'authenticate' | 'ping' | 'leave';
+export type PeerMethod = Exclude<Method, SessionMethod>;
+type Handlers = { [M in PeerMethod]: (peer: Peer, data: RequestData<M>) => AnswerData<M> | Promise<AnswerData<M>> };
+
+const done = (result: void | Promise<void>): Record<string, never> | Promise<Record<string, never>> =>
+  result instanceof Promise ? result.then(() => ({})) : {};
+
+const handlers: Handlers = {
+  join: (peer, data) => done(peer.join(data)),
+  createTransport: (peer, { direction, sctp }) => peer.createTransport(direction, { sctp }),
+  connectTransport: (peer, { transportId, dtlsParameters }) => done(peer.connectTransport(transportId, dtlsParameters)),
+  restartIce: async (peer, { transportId }) => ({ iceParameters: await peer.restartIce(transportId) }),
+  publish: (peer, data) => peer.publish(data),
+  unpublish: (peer, { trackId }) => done(peer.unpublish(trackId)),
+  pauseTrack: (peer, { trackId }) => done(peer.pauseTrack(trackId)),
+  resumeTrack: (peer, { trackId }) => done(peer.resumeTrack(trackId)),
+  trackReady: (peer, { trackId }) => done(peer.trackReady(trackId)),
+  subscribe: (peer, { trackId }) => done(peer.subscribe(trackId)),
+  unsubscribe: (peer, { trackId }) => done(peer.unsubscribe(trackId)),
+  setSubscription: (peer, { mode }) => done(peer.setSubscription(mode)),
+  setPreferredLayers: (peer, { trackId, ...layers }) => done(peer.setPreferredLayers(trackId, layers)),
+  setPriority: (peer, { trackId, priority }) => done(peer.setPriority(trackId, priority)),
+  setPeerMetadata: (peer, { metadata }) => done(peer.setMetadata(metadata)),
+  setTrackMetadata: (peer, { trackId, metadata }) => done(peer.setTrackMetadata(trackId, metadata)),
+  publishData: (peer, data) => peer.publishData(data),
+  unpublishData: (peer, { dataTrackId }) => done(peer.unpublishData(dataTrackId)),
+  sendData: (peer, data) => done(peer.sendData(data)),
+  getStats: (peer) => peer.stats(),
+};
+
+/** Does what a request asks. @throws ServiceError for an unknown method, bad data and what the domain refuses. */
+export async function handleRequest(peer: Peer, request: Request): Promise<Record<string, unknown>> {
+  if (!isPeerMethod(request.method)) {
+    throw new ServiceError('bad_request', `Unknown method: ${JSON.stringify(request.method)}`);
+  }
+  return call(request.method, peer, request.data);
+}
+
+function isPeerMethod(method: string): method is PeerMethod {
+  return Object.hasOwn(handlers, method);
+}
+
+function call<M extends PeerMethod>(method: M, peer: Peer, data: unknown): AnswerData<M> | Promise<AnswerData<M>> {
+  // The schema of a method has the method's own data as its output; TypeScript loses that through the generic index.
+  return handlers[method](peer, readData(requestSchemas[method], data) as RequestData<M>);
+}

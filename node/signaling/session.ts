@@ -1,0 +1,228 @@
+// The session of one peer: requests in order, answers and events counted, over one socket after another.
+import { randomBytes } from 'node:crypto';
+import { ServiceError } from '../errors.ts';
+import type { Log } from '../log.ts';
+import type { Peer } from '../rooms/peer.ts';
+import type { PeerEvent } from '../rooms/peer-events.ts';
+import { type CloseReason, closeReasons, type PeerConnection } from '../rooms/ports.ts';
+import { Timer } from '../timer.ts';
+import { type CloseName, closeCodes } from './close-codes.ts';
+import { readData, readRequest, refusal, type Request } from './frames.ts';
+import type { Limits } from './limits.ts';
+import { type Answer, requestSchemas } from './messages.ts';
+import { Outbox } from './outbox.ts';
+import { handleRequest } from './requests.ts';
+import type { TextSocket, TextSocketListener } from './text-socket.ts';
+import { TokenBucket } from './token-bucket.ts';
+
+export type SessionOptions = {
+  log: Log;
+  limits: Limits;
+  /** Messages a second. */
+  rateLimit: () => number | null | undefined;
+  /** Seconds that a lost socket may be resumed in. */
+  resumeWindow: () => number;
+  /** The session is over, by whatever cause; called once. */
+  ended: () => void;
+};
+
+const namesOfReasons: Record<CloseReason, CloseName> = {
+  [closeReasons.peerRemoved]: 'peerRemoved',
+  [closeReasons.roomStopped]: 'roomStopped',
+  [closeReasons.internalError]: 'internalError',
+  [closeReasons.takenOver]: 'takenOver',
+};
+
+/**
+ * attached -> lost -> attached ... -> ended. Ended by leave, by a close with code 1000, by the domain, by a newer session,
+ * or when no socket came within the resume window; then it holds nothing and the peer is disconnected.
+ */
+export class PeerSession implements PeerConnection {
+  readonly id = randomBytes(18).toString('base64url');
+  readonly peer: Peer;
+  readonly #options: SessionOptions;
+  readonly #outbox: Outbox;
+  readonly #bucket: TokenBucket;
+  #socket: TextSocket | undefined;
+  /** Frames wait in the outbox alone until the socket has had its answer to authenticate. */
+  #live = false;
+  #window: Timer | undefined;
+  #waiting: { request: Request; refusal: Answer | undefined; bytes: number }[] = [];
+  #waitingBytes = 0;
+  #working = false;
+  #lastRequest = -1;
+  /** Requests up to here came before the last resume: what the client repeats of them was done already. */
+  #repeated = -1;
+  #ended = false;
+
+  constructor(peer: Peer, options: SessionOptions) {
+    this.peer = peer;
+    this.#options = options;
+    this.#outbox = new Outbox(options.limits);
+    this.#bucket = new TokenBucket(options.rateLimit, options.limits.burst);
+  }
+
+  get ended(): boolean {
+    return this.#ended;
+  }
+
+  /** Whether a socket is there, as far as anybody knows. */
+  get attached(): boolean {
+    return this.#socket !== undefined;
+  }
+
+  /** Whether everything that follows this frame is still here. */
+  canResume(received: number): boolean {
+    return !this.#ended && this.#outbox.after(received) !== undefined;
+  }
+
+  /** Takes this socket in place of any other; frames flow after start(). */
+  attach(socket: TextSocket): void {
+    this.#window?.stop();
+    this.#live = false;
+    this.#socket?.close('takenOver');
+    this.#socket = socket;
+  }
+
+  isOn(socket: TextSocket): boolean {
+    return this.#socket === socket;
+  }
+
+  /** The number for the answer to authenticate: what came up to here is done or will be, and its answers follow. */
+  get lastRequest(): number {
+    return this.#lastRequest;
+  }
+
+  /** Sends the answer to authenticate, then the frames that follow `received`, then everything as it comes. */
+  start(answer: Answer, received: number): void {
+    const frames = this.#outbox.after(received);
+    const socket = this.#socket;
+    if (!socket) return;
+    // The bound was reached since canResume(): the client asks again and gets a fresh session.
+    if (!frames) return this.#cut(socket);
+    this.#outbox.acknowledge(received);
+    this.#repeated = this.#lastRequest;
+    socket.send(JSON.stringify(answer));
+    for (const frame of frames) socket.send(frame);
+    this.#live = this.#socket === socket;
+  }
+
+  /** Lets the socket go without closing it: this one will not be used, the next may be. */
+  release(socket: TextSocket): void {
+    this.#socketLost(socket, 1006);
+  }
+
+  /** What listens to the socket that is attached now. */
+  listener(socket: TextSocket): TextSocketListener {
+    return {
+      message: (text, bytes) => {
+        if (this.#socket === socket) this.#receive(socket, text, bytes);
+      },
+      lost: (code) => this.#socketLost(socket, code),
+    };
+  }
+
+  send(event: PeerEvent): void {
+    this.#push(event);
+  }
+
+  close(reason: CloseReason): void {
+    this.end(namesOfReasons[reason]);
+  }
+
+  /** Ends the session: its socket closes, the peer disconnects. Idempotent. */
+  end(name: CloseName): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#window?.stop();
+    this.#waiting = [];
+    this.#waitingBytes = 0;
+    this.#options.ended();
+    this.peer.disconnect();
+    this.#socket?.close(name);
+    this.#socket = undefined;
+  }
+
+  #push(frame: PeerEvent | Answer): void {
+    if (this.#ended) return;
+    const text = JSON.stringify(frame);
+    this.#outbox.push(text);
+    if (this.#live) this.#socket?.send(text);
+  }
+
+  #receive(socket: TextSocket, text: string, bytes: number): void {
+    if (!this.#bucket.take()) return socket.refuse('tooFast');
+    const { limits } = this.#options;
+    const frame = readRequest(text, limits.depth);
+    if (!frame) return socket.refuse('malformed');
+    const { request } = frame;
+    if (request.id <= this.#repeated) return;
+    if (request.id <= this.#lastRequest) {
+      const sentence = `Expected id to be greater than ${this.#lastRequest}, got: ${request.id}`;
+      return this.#push(refusal(request.id, new ServiceError('bad_request', sentence)));
+    }
+    if (this.#waiting.length >= limits.waitingRequests || this.#waitingBytes + bytes > limits.waitingBytes) return socket.refuse('tooFast');
+    this.#lastRequest = request.id;
+    // Answered out of turn: it says that the connection lives, however long the request before it takes.
+    if (request.method === 'ping' && !frame.refusal) return this.#ping(request);
+    this.#waiting.push({ request, refusal: frame.refusal, bytes });
+    this.#waitingBytes += bytes;
+    if (!this.#working) void this.#work();
+  }
+
+  #ping({ id, data }: Request): void {
+    try {
+      const { received } = readData(requestSchemas.ping, data);
+      if (received !== undefined) this.#outbox.acknowledge(received);
+      this.#push({ id, ok: true, data: {} });
+    } catch (error) {
+      this.#fail(id, error);
+    }
+  }
+
+  async #work(): Promise<void> {
+    this.#working = true;
+    for (let next = this.#waiting.shift(); next && !this.#ended; next = this.#waiting.shift()) {
+      this.#waitingBytes -= next.bytes;
+      if (next.refusal) this.#push(next.refusal);
+      else await this.#handle(next.request);
+    }
+    this.#working = false;
+  }
+
+  async #handle(request: Request): Promise<void> {
+    try {
+      if (request.method === 'authenticate') throw new ServiceError('conflict', 'This socket has authenticated already');
+      if (request.method === 'leave') return this.#leave(request);
+      this.#push({ id: request.id, ok: true, data: await handleRequest(this.peer, request) });
+    } catch (error) {
+      this.#fail(request.id, error);
+    }
+  }
+
+  #leave({ id, data }: Request): void {
+    readData(requestSchemas.leave, data);
+    this.#push({ id, ok: true, data: {} });
+    this.end('left');
+  }
+
+  #fail(id: number, error: unknown): void {
+    if (this.#ended) return;
+    if (error instanceof ServiceError) return this.#push(refusal(id, error));
+    this.#options.log.error({ err: error }, 'a request of a peer failed');
+    this.peer.crash('a request failed unexpectedly');
+  }
+
+  #cut(socket: TextSocket): void {
+    socket.terminate();
+    this.#socketLost(socket, 1006);
+  }
+
+  #socketLost(socket: TextSocket, code: number): void {
+    if (this.#socket !== socket || this.#ended) return;
+    this.#socket = undefined;
+    this.#live = false;
+    if (code === closeCodes.left.code) return this.end('left');
+    this.#window = new Timer(this.#options.resumeWindow() * 1000, () => this.end('goingAway'));
+  }
+}

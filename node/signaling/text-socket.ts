@@ -1,0 +1,125 @@
+// One websocket as both kinds of sockets use it: text frames of bounded size, a watch over its life, closing by our table.
+import type { RawData, WebSocket } from 'ws';
+import { type CloseName, closeCodes } from './close-codes.ts';
+import type { Limits } from './limits.ts';
+
+export type TextSocketListener = {
+  /** One text frame; `bytes` is its size. */
+  message: (text: string, bytes: number) => void;
+  /** The socket is gone, for whatever reason but our own close(); at most once. `code` as in RFC 6455, section 7.4: 1006 where there was no closing handshake. */
+  lost: (code: number) => void;
+};
+
+/**
+ * Owns a websocket and its timers. After close(), terminate() or the loss of the socket nothing is told any more and
+ * nothing is sent.
+ */
+export class TextSocket {
+  readonly #socket: WebSocket;
+  readonly #limits: Limits;
+  readonly #ping: NodeJS.Timeout;
+  readonly #gone: Promise<void>;
+  #listener: TextSocketListener;
+  #maxBytes: number;
+  #closing: NodeJS.Timeout | undefined;
+  #open = true;
+  #heardAt = performance.now();
+
+  constructor(socket: WebSocket, limits: Limits, listener: TextSocketListener) {
+    this.#socket = socket;
+    this.#limits = limits;
+    this.#listener = listener;
+    this.#maxBytes = limits.firstMessageBytes;
+    this.#ping = setInterval(() => this.#checkLife(), limits.pingInterval);
+    socket.on('pong', () => {
+      this.#heardAt = performance.now();
+    });
+    socket.on('message', (data, binary) => this.#onMessage(data, binary));
+    // An error (a bad frame, one above ws's limit, a reset) is followed by `close`, which is what counts.
+    socket.on('error', () => {});
+    this.#gone = new Promise((resolve) => {
+      socket.on('close', (code) => {
+        clearTimeout(this.#closing);
+        this.#lose(code);
+        resolve();
+      });
+    });
+  }
+
+  get open(): boolean {
+    return this.#open;
+  }
+
+  /** Resolves when the socket is gone. */
+  get gone(): Promise<void> {
+    return this.#gone;
+  }
+
+  get bufferedBytes(): number {
+    return this.#socket.bufferedAmount;
+  }
+
+  listen(listener: TextSocketListener): void {
+    this.#listener = listener;
+  }
+
+  /** Takes messages up to this size from now on. */
+  allow(maxBytes: number): void {
+    this.#maxBytes = maxBytes;
+  }
+
+  /** Sends a frame. Where the other side does not read, the socket is cut and reported as lost. */
+  send(text: string): void {
+    if (!this.#open) return;
+    this.#socket.send(text);
+    if (this.#socket.bufferedAmount > this.#limits.bufferedBytes) this.#cut();
+  }
+
+  close(name: CloseName): void {
+    if (!this.#open) return;
+    this.#end();
+    const { code, reason } = closeCodes[name];
+    this.#socket.close(code, reason);
+    this.#closing = setTimeout(() => this.#socket.terminate(), this.#limits.closeTimeout);
+  }
+
+  /** Ends the connection at once, also while a close() is still waiting for the other side. */
+  terminate(): void {
+    this.#end();
+    this.#socket.terminate();
+  }
+
+  #onMessage(data: RawData, binary: boolean): void {
+    if (!this.#open) return;
+    if (binary || !Buffer.isBuffer(data)) return this.refuse('malformed');
+    if (data.length > this.#maxBytes) return this.refuse('tooLarge');
+    this.#listener.message(data.toString('utf8'), data.length);
+  }
+
+  /** Closes because of what came, and says that the socket is lost: what hangs on it may be resumed. */
+  refuse(name: CloseName): void {
+    this.close(name);
+    this.#listener.lost(closeCodes[name].code);
+  }
+
+  #checkLife(): void {
+    if (performance.now() - this.#heardAt >= this.#limits.pongTimeout) this.#cut();
+    else this.#socket.ping();
+  }
+
+  #cut(): void {
+    this.terminate();
+    this.#listener.lost(1006);
+  }
+
+  #lose(code: number): void {
+    if (!this.#open) return;
+    this.#end();
+    this.#listener.lost(code);
+  }
+
+  #end(): void {
+    this.#open = false;
+    clearInterval(this.#ping);
+  }
+}

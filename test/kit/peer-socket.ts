@@ -1,0 +1,115 @@
+// A client of the websockets that does only what a test tells it: no timers, no resuming, frames as they are.
+import { once } from 'node:events';
+import { WebSocket } from 'ws';
+
+export type Frame = Record<string, unknown>;
+export type EventFrame = { event: string; data: Record<string, unknown> };
+export type AnswerFrame = { id: number; ok: boolean; data?: Record<string, unknown>; error?: { code: string; message: string } };
+export type Closing = { code: number; reason: string };
+type Waiter = { matches: (frame: Frame) => boolean; resolve: (frame: Frame) => void; reject: (error: Error) => void };
+
+/** How long anything is waited for, in milliseconds. */
+const patience = 10_000;
+
+export class PeerSocket {
+  /** Every frame that came, in order. */
+  readonly frames: Frame[] = [];
+  readonly closed: Promise<Closing>;
+  readonly webSocket: WebSocket;
+  #waiters = new Set<Waiter>();
+  #nextId = 1;
+
+  private constructor(webSocket: WebSocket) {
+    this.webSocket = webSocket;
+    this.closed = new Promise((resolve) => {
+      webSocket.on('close', (code, reason) => {
+        resolve({ code, reason: reason.toString() });
+        for (const waiter of this.#waiters) waiter.reject(new Error(`the socket closed (${code} ${reason}) while a frame was waited for`));
+      });
+    });
+    webSocket.on('error', () => {});
+    webSocket.on('message', (data) => this.#onFrame(JSON.parse(data.toString()) as Frame));
+  }
+
+  /** Opens a socket, e.g. `ws://127.0.0.1:5002/socket/peer/websocket`. Rejects where the upgrade is refused. */
+  static async open(url: string, headers: Record<string, string> = {}): Promise<PeerSocket> {
+    const webSocket = new WebSocket(url, { headers, perMessageDeflate: false });
+    const socket = new PeerSocket(webSocket);
+    await once(webSocket, 'open');
+    return socket;
+  }
+
+  /** Opens a socket and authenticates. */
+  static async enter(url: string, token: string, more: Record<string, unknown> = {}): Promise<PeerSocket & { welcome: AnswerFrame }> {
+    const socket = await PeerSocket.open(url);
+    const welcome = await socket.request('authenticate', { token, ...more });
+    return Object.assign(socket, { welcome });
+  }
+
+  /** Sends a request and resolves with its answer, also where that is an error. */
+  async request(method: string, data: Record<string, unknown> = {}, id: number = this.#nextId): Promise<AnswerFrame> {
+    const answer = this.#wait((frame) => frame.id === id, this.frames.length);
+    this.send({ id, method, data });
+    return (await answer) as AnswerFrame;
+  }
+
+  /** Sends a request and forgets it; its answer is among the frames. Returns its id. */
+  post(method: string, data: Record<string, unknown> = {}): number {
+    const id = this.#nextId;
+    this.send({ id, method, data });
+    return id;
+  }
+
+  /** Sends anything as a frame: a string or bytes as they are, everything else as JSON. */
+  send(frame: unknown): void {
+    if (typeof frame === 'object' && frame !== null && 'id' in frame && typeof frame.id === 'number') {
+      this.#nextId = Math.max(this.#nextId, frame.id + 1);
+    }
+    this.webSocket.send(typeof frame === 'string' || Buffer.isBuffer(frame) ? frame : JSON.stringify(frame));
+  }
+
+  events(name?: string): EventFrame[] {
+    return (this.frames.filter((frame) => 'event' in frame) as EventFrame[]).filter((frame) => name === undefined || frame.event === name);
+  }
+
+  /** The first event of that name, come or to come, whose data satisfies the predicate. */
+  async waitFor(event: string, predicate: (data: Record<string, unknown>) => boolean = () => true): Promise<Record<string, unknown>> {
+    const frame = await this.#wait((each) => each.event === event && predicate(each.data as Record<string, unknown>), 0);
+    return (frame as EventFrame).data;
+  }
+
+  /** The answer to the request with this id, come or to come. */
+  async answer(id: number): Promise<AnswerFrame> {
+    return (await this.#wait((frame) => frame.id === id, 0)) as AnswerFrame;
+  }
+
+  close(code?: number): Promise<Closing> {
+    this.webSocket.close(code);
+    return this.closed;
+  }
+
+  /** Cuts the connection without a closing handshake, as a lost network does once it is noticed. */
+  cut(): Promise<Closing> {
+    this.webSocket.terminate();
+    return this.closed;
+  }
+
+  #onFrame(frame: Frame): void {
+    this.frames.push(frame);
+    for (const waiter of this.#waiters) if (waiter.matches(frame)) waiter.resolve(frame);
+  }
+
+  async #wait(matches: (frame: Frame) => boolean, from: number): Promise<Frame> {
+    const known = this.frames.slice(from).find(matches);
+    if (known) return known;
+    if (this.webSocket.readyState === WebSocket.CLOSED) throw new Error('the socket is closed');
+    const { promise, resolve, reject } = Promise.withResolvers<Frame>();
+    const waiter: Waiter = { matches, resolve, reject };
+    const timer = setTimeout(() => reject(new Error(`no such frame in ${patience} ms; got ${JSON.stringify(this.frames).slice(0, 2000)}`)), patience);
+    this.#waiters.add(waiter);
+    return promise.finally(() => {
+      clearTimeout(timer);
+      this.#waiters.delete(waiter);
+    });
+  }
+}
