@@ -1,0 +1,111 @@
+// Builds the client library and the console when what they are made of changed since the last build.
+
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+
+import { withLock } from './lock.mjs';
+import { lastError } from './packages.mjs';
+import { checkoutLock, nodeModules, pinnedNode, root } from './paths.mjs';
+import { run, SetupError, step } from './steps.mjs';
+
+const buildDeadline = 180_000;
+
+/**
+ * @typedef {object} Build
+ * @property {string} name
+ * @property {string} recipe the file without which there is nothing to build
+ * @property {string[]} sources files and folders it is made of
+ * @property {string} output the folder it makes
+ * @property {string[]} command arguments of the pinned Node.js
+ * @property {string} script the npm script that does the same by hand
+ */
+
+const clientSources = ['node/client/src', 'node/client/package.json'];
+
+/** @type {Build[]} in this order: the console is made with the client library */
+const builds = [
+  {
+    name: 'the client library',
+    recipe: 'node/setup/build-client.mjs',
+    sources: [...clientSources, 'node/setup/build-client.mjs'],
+    output: 'node/client/dist',
+    command: ['node/setup/build-client.mjs'],
+    script: 'npm run build:client',
+  },
+  {
+    name: 'the console',
+    recipe: 'node/console/vite.config.ts',
+    sources: [...clientSources, 'node/console'],
+    output: 'node/console/dist',
+    command: ['node_modules/vite/bin/vite.js', 'build', '--config', 'node/console/vite.config.ts', '--logLevel', 'warn'],
+    script: 'npm run build:console',
+  },
+];
+
+/**
+ * @param {string} folder that the sources are relative to
+ * @param {readonly string[]} sources files and folders; `dist` and `node_modules` folders in them do not count
+ * @returns {string} changes with any name or content
+ */
+export function sourcesStamp(folder, sources) {
+  const hash = createHash('sha256');
+  for (const file of sources.flatMap((source) => filesOf(join(folder, source))).sort()) {
+    hash
+      .update(`${relative(folder, file)}\0`)
+      .update(readFileSync(file))
+      .update('\0');
+  }
+  return hash.digest('hex');
+}
+
+/**
+ * @param {string} path
+ * @returns {string[]}
+ */
+function filesOf(path) {
+  if (!existsSync(path)) return [];
+  try {
+    return readdirSync(path, { withFileTypes: true })
+      .filter((entry) => entry.name !== 'dist' && entry.name !== 'node_modules')
+      .flatMap((entry) => filesOf(join(path, entry.name)));
+  } catch {
+    return [path];
+  }
+}
+
+/** Builds what is out of date. */
+export async function ensureBuilds() {
+  for (const build of builds) {
+    if (!existsSync(join(root, build.recipe)) || isCurrent(build)) continue;
+    await withLock(checkoutLock('build'), async () => {
+      if (isCurrent(build)) return;
+      const stamp = stampOf(build);
+      await step(`building ${build.name}`, () => make(build));
+      writeFileSync(stampFile(build), stamp);
+    });
+  }
+}
+
+/** @param {Build} build */
+async function make(build) {
+  const { code, output } = await run(pinnedNode, build.command, { cwd: root, deadline: buildDeadline });
+  if (code !== 0) throw new SetupError(`Building ${build.name} failed: ${lastError(output)}`, `see all of it with: ${build.script}`);
+}
+
+/** @param {Build} build */
+function stampOf(build) {
+  // The lock file counts too: a new version of a library is a new console.
+  return sourcesStamp(root, [...build.sources, 'package-lock.json']);
+}
+
+/** @param {Build} build */
+function stampFile(build) {
+  return join(nodeModules, `.mediarooms-${build.output.replaceAll('/', '-')}`);
+}
+
+/** @param {Build} build */
+function isCurrent(build) {
+  const file = stampFile(build);
+  return existsSync(join(root, build.output)) && existsSync(file) && readFileSync(file, 'utf8') === stampOf(build);
+}

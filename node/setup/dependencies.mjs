@@ -1,0 +1,119 @@
+// Installs node_modules when it is missing or its lock file changed.
+
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+
+import { withLock } from './lock.mjs';
+import { checkoutLock, nodeModules, pinnedNode, root } from './paths.mjs';
+import { run, SetupError, step } from './steps.mjs';
+
+const stampFile = join(nodeModules, '.mediarooms-stamp');
+const installDeadline = 600_000;
+
+/**
+ * @param {string} lockText content of package-lock.json
+ * @param {string} platform e.g. `linux-x64`
+ * @returns {string} changes exactly when node_modules must be installed anew
+ */
+export function dependencyStamp(lockText, platform) {
+  return `${createHash('sha256').update(lockText).digest('hex')} ${platform}`;
+}
+
+/**
+ * Whether a node_modules that npm filled without us (a plain `npm ci`) holds what the lock asks for.
+ * @param {string} lockText content of package-lock.json
+ * @param {string} installedText content of node_modules/.package-lock.json
+ * @returns {boolean}
+ */
+export function installedMatchesLock(lockText, installedText) {
+  const wanted = packagesOf(lockText);
+  const installed = packagesOf(installedText);
+  return Object.entries(wanted).every(([path, entry]) => {
+    if (!path.includes('node_modules/') || entry.optional || entry.devOptional || entry.peer || entry.link) return true;
+    return installed[path]?.version === entry.version;
+  });
+}
+
+/**
+ * @param {string} text
+ * @returns {Record<string, { version?: string, optional?: boolean, devOptional?: boolean, peer?: boolean, link?: boolean }>}
+ */
+function packagesOf(text) {
+  try {
+    return JSON.parse(text).packages ?? {};
+  } catch {
+    return {};
+  }
+}
+
+/**
+ * Environment of the npm that installs for us.
+ * @param {NodeJS.ProcessEnv} env
+ * @returns {NodeJS.ProcessEnv}
+ */
+export function npmEnvironment(env) {
+  const path = (env.PATH ?? '').split(delimiter).filter((folder) => !folder.includes('node_modules'));
+  /** @type {NodeJS.ProcessEnv} */
+  const result = {
+    ...env,
+    // npm replaces node_modules, so it must not run on the Node.js that lies in there.
+    PATH: path.join(delimiter),
+    // An npm older than 11 knows no allowScripts; given a worker, mediasoup's install step does nothing. Ours comes later.
+    MEDIASOUP_WORKER_BIN: env.MEDIASOUP_WORKER_BIN || 'provided-by-node-setup',
+  };
+  // NODE_ENV=production would leave out Vite and the pinned Node.js.
+  delete result.NODE_ENV;
+  return result;
+}
+
+/** Makes node_modules match package-lock.json. */
+export async function ensureDependencies() {
+  if (isCurrent()) return;
+  await withLock(checkoutLock('npm'), async () => {
+    if (isCurrent()) return;
+    await step('installing npm packages', install);
+    writeFileSync(stampFile, currentStamp());
+  });
+}
+
+/** @returns {string} */
+function currentStamp() {
+  return dependencyStamp(readFileSync(join(root, 'package-lock.json'), 'utf8'), `${process.platform}-${process.arch}`);
+}
+
+/** @returns {boolean} */
+function isCurrent() {
+  if (!existsSync(pinnedNode)) return false;
+  if (existsSync(stampFile)) return readFileSync(stampFile, 'utf8') === currentStamp();
+  const installed = join(nodeModules, '.package-lock.json');
+  if (!existsSync(installed)) return false;
+  const matches = installedMatchesLock(readFileSync(join(root, 'package-lock.json'), 'utf8'), readFileSync(installed, 'utf8'));
+  if (matches) writeFileSync(stampFile, currentStamp());
+  return matches;
+}
+
+async function install() {
+  const env = npmEnvironment(process.env);
+  const args = ['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel', 'error'];
+  const { code, output, timedOut } = await run('npm', args, { cwd: root, env, deadline: installDeadline });
+  if (code === 0 && existsSync(pinnedNode)) return;
+  throw new SetupError(npmFailure(code, output, timedOut), 'npm ci');
+}
+
+/**
+ * @param {number} code
+ * @param {string} output
+ * @param {boolean} timedOut
+ * @returns {string} one sentence
+ */
+export function npmFailure(code, output, timedOut) {
+  if (code === 127) return 'npm cannot be run: it is not on PATH.';
+  if (timedOut) return `npm ci was still running after ${installDeadline / 1000} s and was ended.`;
+  if (/ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ETIMEDOUT|ENETUNREACH|ECONNRESET/.test(output)) {
+    return 'npm ci cannot reach the package registry: there is no network, or `npm config get registry` names a wrong one.';
+  }
+  if (code === 0) return 'npm ci left no node_modules/node/bin/node: the install script of the package `node` did not run.';
+  const line = output.split('\n').find((each) => /^npm (error|ERR!)/.test(each) && !/^npm (error|ERR!) code/.test(each));
+  return `npm ci failed: ${(line ?? output.trim().split('\n').at(-1) ?? '').replace(/^npm (error|ERR!) /, '').slice(0, 300)}`;
+}

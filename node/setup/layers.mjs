@@ -1,0 +1,98 @@
+// The layers of tests: what each needs and how it is run. Pure but for looking for test files.
+
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { aptPackages } from './packages.mjs';
+
+/**
+ * @typedef {object} Layer
+ * @property {string} name the folder under test/
+ * @property {boolean} worker needs the mediasoup worker
+ * @property {boolean} builds needs the built client library and console
+ * @property {readonly string[]} packages of the distribution
+ * @property {number} concurrency test files at once
+ * @property {number} testTimeout of one test, in milliseconds
+ * @property {number} fileTimeout of one file, in milliseconds
+ */
+
+/** @type {readonly Layer[]} in the order in which `npm test` runs them: cheap and telling first */
+export const layers = [
+  { name: 'house', worker: false, builds: false, packages: [], concurrency: 2, testTimeout: 30_000, fileTimeout: 60_000 },
+  { name: 'unit', worker: false, builds: false, packages: [], concurrency: 2, testTimeout: 30_000, fileTimeout: 120_000 },
+  { name: 'contract', worker: true, builds: false, packages: [], concurrency: 1, testTimeout: 60_000, fileTimeout: 300_000 },
+  { name: 'media', worker: true, builds: false, packages: [], concurrency: 1, testTimeout: 90_000, fileTimeout: 600_000 },
+  { name: 'cluster', worker: true, builds: false, packages: [], concurrency: 1, testTimeout: 120_000, fileTimeout: 600_000 },
+  { name: 'kubernetes', worker: true, builds: false, packages: [], concurrency: 1, testTimeout: 300_000, fileTimeout: 1_200_000 },
+  {
+    name: 'browser',
+    worker: true,
+    builds: true,
+    packages: aptPackages.browser,
+    concurrency: 1,
+    testTimeout: 120_000,
+    fileTimeout: 900_000,
+  },
+];
+
+/**
+ * Splits the arguments of `npm test -- ...` into layers and parts of file names.
+ * @param {readonly string[]} args
+ * @returns {{ chosen: readonly Layer[], filters: string[] }} no layer named: all
+ */
+export function chooseLayers(args) {
+  const named = layers.filter((layer) => args.includes(layer.name));
+  const filters = args.filter((arg) => !layers.some((layer) => layer.name === arg));
+  return { chosen: named.length > 0 ? named : layers, filters };
+}
+
+/**
+ * @param {string} folder
+ * @param {readonly string[]} filters parts of paths; a file counts when it has one of them
+ * @returns {string[]} its test files, all folders below included, in order
+ */
+export function testFiles(folder, filters) {
+  if (!existsSync(folder)) return [];
+  const files = readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) return entry.name === 'node_modules' ? [] : testFiles(path, filters);
+    const counts = entry.name.endsWith('.test.ts') && (filters.length === 0 || filters.some((filter) => path.includes(filter)));
+    return counts ? [path] : [];
+  });
+  return files.sort();
+}
+
+/**
+ * @typedef {{ passed: number, failed: number, skipped: number }} Counts
+ * @typedef {Counts & { name: string, milliseconds: number, note?: string }} Row
+ */
+
+/**
+ * @param {readonly Counts[]} rows
+ * @returns {Counts}
+ */
+export function sum(rows) {
+  const total = { passed: 0, failed: 0, skipped: 0 };
+  for (const row of rows) {
+    total.passed += row.passed;
+    total.failed += row.failed;
+    total.skipped += row.skipped;
+  }
+  return total;
+}
+
+/**
+ * The end of a run: a table, then the one line that others read.
+ * @param {readonly Row[]} rows
+ * @returns {string}
+ */
+export function summary(rows) {
+  const header = ['layer', 'passed', 'failed', 'skipped', 'seconds', ''];
+  const cells = rows.map((row) => [row.name, row.passed, row.failed, row.skipped, (row.milliseconds / 1000).toFixed(1), row.note ?? '']);
+  const table = [header, ...cells].map(([name, ...rest]) => {
+    const note = rest.pop();
+    return `${String(name).padEnd(12)}${rest.map((cell) => String(cell).padStart(9)).join('')}  ${note}`.trimEnd();
+  });
+  const { passed, failed, skipped } = sum(rows);
+  return `${table.join('\n')}\n\n${passed} passed, ${failed} failed, ${skipped} skipped`;
+}

@@ -1,0 +1,43 @@
+// Where set-up finds and keeps things.
+
+import { createHash } from 'node:crypto';
+import { homedir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** The folder of package.json. */
+export const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
+
+export const nodeModules = join(root, 'node_modules');
+
+/** The pinned Node.js that runs everything but set-up. */
+export const pinnedNode = join(nodeModules, 'node', 'bin', process.platform === 'win32' ? 'node.exe' : 'node');
+
+/**
+ * What outlives a checkout: `$XDG_CACHE_HOME/mediarooms`, else `~/.cache/mediarooms`.
+ * @param {NodeJS.ProcessEnv} [env]
+ * @returns {string}
+ */
+export function cacheDirectory(env = process.env) {
+  // The XDG Base Directory Specification says to ignore a relative path.
+  const base = env.XDG_CACHE_HOME?.startsWith('/') ? env.XDG_CACHE_HOME : join(env.HOME || homedir(), '.cache');
+  return join(base, 'mediarooms');
+}
+
+/**
+ * @param {string} name
+ * @returns {string} the lock folder of one activity in this checkout
+ */
+export function checkoutLock(name) {
+  return join(cacheDirectory(), 'locks', `${createHash('sha256').update(root).digest('hex').slice(0, 16)}-${name}`);
+}
+
+/**
+ * Environment of what runs on the pinned Node.js: it comes first on PATH, and mediasoup knows its worker.
+ * @param {string} [worker] path of the mediasoup worker
+ * @returns {NodeJS.ProcessEnv}
+ */
+export function childEnvironment(worker) {
+  const path = [join(nodeModules, '.bin'), process.env.PATH].filter(Boolean).join(delimiter);
+  return worker ? { ...process.env, PATH: path, MEDIASOUP_WORKER_BIN: worker } : { ...process.env, PATH: path };
+}

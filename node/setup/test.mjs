@@ -1,0 +1,112 @@
+// `npm test [-- LAYER ...] [-- PART_OF_A_FILE_NAME ...]`: installs what the layers need, checks, runs them, counts.
+
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import { performance } from 'node:perf_hooks';
+
+import { ensureBuilds } from './builds.mjs';
+import { checkNames, runCheck } from './check.mjs';
+import { ensureDependencies } from './dependencies.mjs';
+import { deadlineVariable } from './file-deadline.mjs';
+import { chooseLayers, sum, summary, testFiles } from './layers.mjs';
+import { ensurePackages } from './packages.mjs';
+import { childEnvironment, pinnedNode, root } from './paths.mjs';
+import { fail, runInForeground, SetupError } from './steps.mjs';
+import { ensureWorker, findWorker } from './worker.mjs';
+
+/**
+ * @typedef {import('./layers.mjs').Layer} Layer
+ * @typedef {import('./layers.mjs').Row} Row
+ */
+
+const { chosen, filters } = chooseLayers(process.argv.slice(2));
+/** @type {{ layer: Layer, files: string[] }[]} */
+const plan = chosen.map((layer) => ({ layer, files: testFiles(join(root, 'test', layer.name), filters) }));
+
+try {
+  if (filters.length > 0 && plan.every(({ files }) => files.length === 0)) {
+    throw new SetupError(
+      `No test file has "${filters.join('" or "')}" in its path.`,
+      `the layers are the folders in ${join(root, 'test')}`,
+    );
+  }
+  await setUp();
+  const rows = filters.length > 0 || !chosen.some((layer) => layer.name === 'house') ? [] : await runChecks();
+  for (const { layer, files } of plan) rows.push(await runLayer(layer, files));
+  console.log(`\n${summary(rows)}`);
+  if (sum(rows).failed > 0) process.exitCode = 1;
+} catch (error) {
+  fail(error);
+}
+
+async function setUp() {
+  await ensureDependencies();
+  const needed = plan.filter(({ files }) => files.length > 0).map(({ layer }) => layer);
+  if (needed.some((layer) => layer.worker)) await ensureWorker();
+  await ensurePackages([...new Set(needed.flatMap((layer) => layer.packages))], 'the tests');
+  if (needed.some((layer) => layer.builds)) await ensureBuilds();
+}
+
+/** @returns {Promise<Row[]>} lint and types, each counted as one check */
+async function runChecks() {
+  const rows = [];
+  for (const name of checkNames) {
+    console.log(`\n== ${name} ==`);
+    const started = performance.now();
+    const passed = await runCheck(name);
+    rows.push({ name, passed: passed ? 1 : 0, failed: passed ? 0 : 1, skipped: 0, milliseconds: performance.now() - started });
+  }
+  return rows;
+}
+
+/**
+ * @param {Layer} layer
+ * @param {string[]} files
+ * @returns {Promise<Row>}
+ */
+async function runLayer(layer, files) {
+  const { name, concurrency, testTimeout, fileTimeout } = layer;
+  if (files.length === 0) return { name, passed: 0, failed: 0, skipped: 0, milliseconds: 0, note: 'no tests here yet' };
+  console.log(`\n== ${name} ==`);
+  const folder = mkdtempSync(join(tmpdir(), 'mediarooms-test-'));
+  const started = performance.now();
+  try {
+    const counted = join(folder, 'counts.json');
+    const args = ['--import', ours('file-deadline.mjs'), '--test', `--test-concurrency=${concurrency}`, `--test-timeout=${testTimeout}`];
+    const reporters = [
+      ...['--test-reporter=spec', '--test-reporter-destination=stdout'],
+      ...[`--test-reporter=${ours('count-reporter.mjs')}`, `--test-reporter-destination=${counted}`],
+    ];
+    const names = files.map((file) => relative(root, file));
+    const env = { ...childEnvironment(findWorker()), [deadlineVariable]: String(fileTimeout) };
+    const { code, signalled } = await runInForeground(pinnedNode, [...args, ...reporters, ...names], env, root);
+    if (signalled) throw new SetupError('The tests were interrupted.');
+    return { name, ...readCounts(counted, code), milliseconds: performance.now() - started };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/**
+ * @param {string} file beside this one
+ * @returns {string} as a file: URL, which --import and --test-reporter take on every system
+ */
+function ours(file) {
+  return new URL(file, import.meta.url).href;
+}
+
+/**
+ * @param {string} file
+ * @param {number} code what the run of the layer exited with
+ */
+function readCounts(file, code) {
+  try {
+    const counts = JSON.parse(readFileSync(file, 'utf8'));
+    const failed = counts.failed + counts.cancelled;
+    // A run may fail without a failed test, e.g. when it is ended from outside.
+    return { passed: counts.passed, failed: failed === 0 && code !== 0 ? 1 : failed, skipped: counts.skipped + counts.todo };
+  } catch {
+    return { passed: 0, failed: 1, skipped: 0, note: `ended with code ${code} and no counts` };
+  }
+}
