@@ -67,7 +67,14 @@ export const peerOptionsSchema = z
 export type PeerOptions = z.infer<typeof peerOptionsSchema>;
 
 export const peerPatchSchema = z
-  .strictObject({ permissions: permissionsSchema.partial() })
+  .strictObject({
+    // Not permissionsSchema.partial(): that keeps the defaults, so what is left out would be granted.
+    permissions: z.strictObject({
+      publish: permissionsSchema.shape.publish.unwrap().optional(),
+      subscribe: permissionsSchema.shape.subscribe.unwrap().optional(),
+      data: permissionsSchema.shape.data.unwrap().optional(),
+    }),
+  })
   .meta({ id: 'PeerPatch', description: 'New permissions of a peer, in force at once; a permission that is left out stays as it is.' });
 export type PeerPatch = z.infer<typeof peerPatchSchema>;
 

@@ -1,0 +1,63 @@
+// How answers and errors are written to the response.
+import { STATUS_CODES } from 'node:http';
+import type { Response } from 'express';
+import { type ErrorCode, errorCatalogue, ServiceError } from '../errors.ts';
+import { challenge } from './auth.ts';
+import { OversizedBody } from './body.ts';
+import type { Answer } from './route.ts';
+
+/** On every response; content for people overrides the policy. */
+export const securityHeaders: Record<string, string> = {
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'cache-control': 'no-store',
+};
+
+export function sendAnswer(response: Response, answer: Answer): void {
+  if (answer.headers) response.setHeaders(new Map(Object.entries(answer.headers)));
+  const text = answer.json === undefined ? answer.text : JSON.stringify(answer.json);
+  if (text === undefined) {
+    response.writeHead(answer.status).end();
+    return;
+  }
+  response
+    .writeHead(answer.status, { 'content-type': answer.type ?? 'application/json', 'content-length': Buffer.byteLength(text) })
+    .end(text);
+}
+
+export function errorBody(code: ErrorCode, sentence: string): { errors: string; code: ErrorCode } {
+  return { errors: sentence, code };
+}
+
+export function sendError(response: Response, error: ServiceError): void {
+  const headers: Record<string, string> = {};
+  if (error.status === 401) headers['www-authenticate'] = challenge(error.code);
+  if (error.retryAfter !== undefined) headers['retry-after'] = String(Math.max(1, Math.ceil(error.retryAfter)));
+  if (error instanceof OversizedBody) headers.connection = 'close';
+  sendAnswer(response, { status: error.status, json: errorBody(error.code, error.message), headers });
+}
+
+/** What express or a library of its threw: those with a 4xx status are the caller's mistakes. */
+export function asCallersMistake(error: unknown): ServiceError | undefined {
+  if (error instanceof URIError) return new ServiceError('bad_request', 'The path has malformed percent-encoding', { cause: error });
+  if (typeof error !== 'object' || error === null || !('status' in error) || typeof error.status !== 'number') return undefined;
+  if (error.status < 400 || error.status > 499) return undefined;
+  return error.status === 404
+    ? new ServiceError('not_found', 'Not found', { cause: error })
+    : new ServiceError('bad_request', 'The path has malformed percent-encoding', { cause: error });
+}
+
+/** A whole response as text, for sockets that have no ServerResponse (errors of the parser, refused upgrades). */
+export function rawError(code: ErrorCode, sentence: string): string {
+  const { status } = errorCatalogue[code];
+  const body = JSON.stringify(errorBody(code, sentence));
+  const lines = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Error'}`,
+    'connection: close',
+    'content-type: application/json',
+    `content-length: ${Buffer.byteLength(body)}`,
+    ...Object.entries(securityHeaders).map(([name, value]) => `${name}: ${value}`),
+  ];
+  return `${lines.join('\r\n')}\r\n\r\n${body}`;
+}

@@ -1,0 +1,105 @@
+// The express application: headers of every answer, the table of routes, the console, and one shape for everything that fails.
+import { randomUUID } from 'node:crypto';
+import type { Express, NextFunction, Request } from 'express';
+import express from 'express';
+import { ServiceError } from '../errors.ts';
+import type { Log } from '../log.ts';
+import { logRequest, type RequestObservation } from './access-log.ts';
+import { asCallersMistake, securityHeaders } from './answers.ts';
+import { type ApiToken, Authenticator } from './auth.ts';
+import { consoleFiles } from './console-files.ts';
+import { allowOrigin, answerOptions } from './cors.ts';
+import { fail, runRoute, type Traced } from './pipeline.ts';
+import type { RateLimit } from './rate-limit.ts';
+import type { Route, Services } from './route.ts';
+import { routes } from './routes.ts';
+
+export type AppOptions = {
+  log: Log;
+  services: Services;
+  apiTokens: () => readonly ApiToken[];
+  corsOrigins: () => readonly string[];
+  trustProxy: readonly string[];
+  consoleDir: string | undefined;
+  rateLimit: RateLimit;
+  /** Whether `path` is that of a websocket. */
+  isSocket: (path: string) => boolean;
+  /** Whether connections are being given up. */
+  closing: () => boolean;
+  observe: ((observation: RequestObservation) => void) | undefined;
+};
+
+const headerEntries = Object.entries(securityHeaders);
+const requestIdPattern = /^[\w-]{1,128}$/;
+/** Probes come from the machine itself and must not starve. */
+const unlimited = new Set(['/livez', '/readyz']);
+
+export function createApp(options: AppOptions): Express {
+  const { log } = options;
+  const app = express();
+  app.disable('x-powered-by');
+  app.disable('etag');
+  app.set('query parser', false);
+  app.set('case sensitive routing', true);
+  app.set('trust proxy', [...options.trustProxy]);
+  app.use((request, response, next) => prepare(options, request, response as Traced, next));
+  const pipeline = { log, services: options.services, authenticator: new Authenticator(options.apiTokens) };
+  for (const [path, group] of groupByPath(routes)) {
+    const handlers = app.route(path.replaceAll(/\{(\w+)\}/g, ':$1'));
+    for (const route of group) {
+      const method = route.method.toLowerCase() as 'get' | 'post' | 'patch' | 'delete';
+      const run = runRoute(route, pipeline);
+      handlers[method]((request, response) => run(request, response as unknown as Traced));
+    }
+    handlers.all((request, response) => refuseMethod(request, response as unknown as Traced, allowedMethods(group), log));
+  }
+  if (options.consoleDir !== undefined) app.use(consoleFiles(options.consoleDir, options.services.host));
+  app.use((request, response) => refusePath(options, request, response as Traced));
+  app.use((error: unknown, _request: Request, response: unknown, _next: NextFunction) =>
+    fail(response as Traced, asCallersMistake(error) ?? error, log),
+  );
+  return app;
+}
+
+function prepare(options: AppOptions, request: Request, response: Traced, next: NextFunction): void {
+  const given = request.headers['x-request-id'];
+  const requestId = typeof given === 'string' && requestIdPattern.test(given) ? given : randomUUID();
+  const trace = { requestId, start: performance.now() };
+  response.locals.trace = trace;
+  for (const [name, value] of headerEntries) response.setHeader(name, value);
+  response.setHeader('x-request-id', requestId);
+  if (options.closing()) response.setHeader('connection', 'close');
+  allowOrigin(request, response, options.corsOrigins());
+  response.once('close', () => logRequest(options, request, response));
+  if (request.headers.host === undefined && request.httpVersion === '1.1') {
+    fail(response, new ServiceError('bad_request', 'The request has no host header'), options.log);
+  } else if (!unlimited.has(request.path) && !options.rateLimit.take(request.ip ?? '')) {
+    fail(response, new ServiceError('too_many_requests', 'Too many requests', { retryAfter: 1 }), options.log);
+  } else {
+    next();
+  }
+}
+
+function groupByPath(table: readonly Route[]): Map<string, Route[]> {
+  return Map.groupBy(table, (route) => route.path);
+}
+
+function allowedMethods(group: readonly Route[]): string {
+  return [...group.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method])), 'OPTIONS'].join(', ');
+}
+
+function refuseMethod(request: Request, response: Traced, methods: string, log: Log): void {
+  if (request.method === 'OPTIONS') {
+    answerOptions(request, response, methods);
+    return;
+  }
+  response.setHeader('allow', methods);
+  fail(response, new ServiceError('method_not_allowed', `Method ${request.method} is not allowed here, only ${methods}`), log);
+}
+
+function refusePath(options: AppOptions, request: Request, response: Traced): void {
+  const error = options.isSocket(request.path)
+    ? new ServiceError('bad_request', 'This address takes websocket connections only')
+    : new ServiceError('not_found', 'There is nothing at this address');
+  fail(response, error, options.log);
+}

@@ -1,0 +1,54 @@
+// The console's files at `/`: strict policy, hashed files cached for good, the page itself never.
+
+import type { Request, RequestHandler, Response } from 'express';
+import express from 'express';
+
+/** Files whose names carry a hash of their content (Vite's default folder). */
+const hashedFile = /[/\\]assets[/\\][^/\\]+-[\w-]{8,}\.\w+$/;
+const host = /^[\w.-]+(:\d{1,5})?$|^\[[\da-fA-F:.]+\](:\d{1,5})?$/;
+
+export function consoleFiles(folder: string, nodeHost: () => string): RequestHandler {
+  const files = express.static(folder, {
+    index: 'index.html',
+    dotfiles: 'ignore',
+    redirect: false,
+    cacheControl: false,
+    fallthrough: true,
+    setHeaders,
+  });
+  return (request, response, next) => {
+    if (request.method !== 'GET' && request.method !== 'HEAD') return next();
+    const before = { policy: response.getHeader('content-security-policy'), cache: response.getHeader('cache-control') };
+    response.setHeader('content-security-policy', contentPolicy(request, nodeHost()));
+    files(request, response, (error?: unknown) => {
+      response.setHeader('content-security-policy', before.policy ?? '');
+      response.setHeader('cache-control', before.cache ?? '');
+      next(error);
+    });
+  };
+}
+
+function setHeaders(response: Response, path: string): void {
+  response.setHeader('cache-control', hashedFile.test(path) ? 'public, max-age=31536000, immutable' : 'no-cache');
+  response.setHeader('permissions-policy', 'camera=(self), microphone=(self), display-capture=(self)');
+}
+
+/** Not every browser counts websockets of the own origin as `'self'` (CSP 3, section 6.7.2.8), so they are named. */
+function contentPolicy(request: Request, nodeHost: string): string {
+  const hosts = new Set([request.headers.host ?? '', nodeHost.split('/', 1)[0] ?? ''].filter((each) => host.test(each)));
+  const sockets = [...hosts].flatMap((each) => [`ws://${each}`, `wss://${each}`]);
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    ["connect-src 'self'", ...sockets].join(' '),
+    "img-src 'self' data:",
+    "font-src 'self'",
+    "media-src 'self' blob:",
+    "worker-src 'self'",
+    "manifest-src 'self'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+    "form-action 'self'",
+  ].join('; ');
+}

@@ -1,0 +1,48 @@
+// The documents that a node serves, made once per path of SVC_HOST.
+import { createRequire } from 'node:module';
+import { z } from 'zod';
+import { roomEventSchema } from '../rooms/events.ts';
+import { docsPage } from './docs-page.ts';
+import { openApiDocument } from './openapi.ts';
+import { routes } from './routes.ts';
+
+const { version } = createRequire(import.meta.url)('../../package.json') as { version: string };
+
+type Made = { prefix: string; openapi: string; page: { html: string; policy: string } };
+
+export class Documents {
+  readonly #prefix: () => string;
+  readonly #asyncapi: (() => object) | undefined;
+  #made: Made | undefined;
+  #events: string | undefined;
+  #asyncapiText: string | undefined;
+
+  constructor(prefix: () => string, asyncapi: (() => object) | undefined) {
+    this.#prefix = prefix;
+    this.#asyncapi = asyncapi;
+  }
+
+  readonly openapi = (): string => this.#make().openapi;
+
+  readonly page = (): { html: string; policy: string } => this.#make().page;
+
+  /** Undefined where there is none. */
+  readonly asyncapi = (): string | undefined => {
+    this.#asyncapiText ??= this.#asyncapi && JSON.stringify(this.#asyncapi());
+    return this.#asyncapiText;
+  };
+
+  readonly events = (): string => {
+    this.#events ??= JSON.stringify(z.toJSONSchema(roomEventSchema, { target: 'draft-2020-12' }));
+    return this.#events;
+  };
+
+  #make(): Made {
+    const prefix = this.#prefix();
+    if (this.#made?.prefix !== prefix) {
+      const document = openApiDocument(routes, { version, path: prefix });
+      this.#made = { prefix, openapi: JSON.stringify(document), page: docsPage(document) };
+    }
+    return this.#made;
+  }
+}

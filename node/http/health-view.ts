@@ -1,0 +1,29 @@
+// The health of a node as GET /health shows it.
+import { z } from 'zod';
+
+export const healthViewSchema = z
+  .object({
+    status: z.enum(['UP', 'DOWN']),
+    uptime: z.number().int().nonnegative().meta({ description: 'Seconds since the node started.' }),
+    version: z.string(),
+    gitCommit: z.string(),
+    distribution: z.object({
+      enabled: z.boolean(),
+      nodeStatus: z.enum(['UP', 'DOWN']),
+      nodesInCluster: z
+        .number()
+        .int()
+        .nonnegative()
+        .meta({ description: 'Nodes of the cluster with this one; 0 while distribution is off.' }),
+    }),
+    state: z.enum(['accepting', 'draining', 'terminating']).meta({ description: 'Whether the node takes new rooms.' }),
+    config: z.object({
+      files: z
+        .array(z.object({ name: z.string(), sha256: z.string() }))
+        .meta({ description: 'Configuration files with the hash of the bytes in force.' }),
+      shadowed: z.array(z.string()).meta({ description: 'Settings of the files that a variable of the environment wins over.' }),
+      error: z.string().nullable().meta({ description: 'Why the files as they are now were refused; null while they are in force.' }),
+    }),
+  })
+  .meta({ id: 'Health', description: 'Health of the node that answered.' });
+export type HealthView = z.infer<typeof healthViewSchema>;

@@ -1,0 +1,181 @@
+// The HTTP server of a node: REST, documents, console and the door of the websockets, on one port.
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerOptions } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { Log } from '../log.ts';
+import type { RoomService } from '../rooms/room-service.ts';
+import type { RequestObservation } from './access-log.ts';
+import { rawError } from './answers.ts';
+import { createApp } from './app.ts';
+import type { ApiToken } from './auth.ts';
+import type { ConsoleSession } from './console-session.ts';
+import { Documents } from './documents.ts';
+import type { HealthView } from './health-view.ts';
+import { pathOfHost, withoutPrefix } from './prefix.ts';
+import { RateLimit } from './rate-limit.ts';
+import { readTlsPair, type TlsFiles, watchTlsPair } from './tls-files.ts';
+
+export type UpgradeHandler = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
+
+export type HttpOptions = {
+  log: Log;
+  rooms: RoomService;
+  ip: string;
+  /** 0: any free one. */
+  port: number;
+  /** SVC_HOST: `host[:port][/path]`. Every route answers under that path too. */
+  host: () => string;
+  /** Read again when the files change. */
+  tls?: TlsFiles | undefined;
+  apiTokens: () => readonly ApiToken[];
+  /** `['*']`: any. */
+  corsOrigins: () => readonly string[];
+  /** Networks (CIDR) whose X-Forwarded-For is believed. */
+  trustProxy: readonly string[];
+  health: () => HealthView;
+  ready: () => boolean;
+  /** Folder of the built console; without it `/` has nothing. */
+  consoleDir?: string | undefined;
+  consoleSession: () => ConsoleSession;
+  /** Who takes websockets at a path (without query and without the path of SVC_HOST). */
+  upgrade: (path: string) => UpgradeHandler | undefined;
+  documents?: { asyncapi: () => object };
+  /** Requests per second and client; undefined: no limit. */
+  rateLimit?: () => number | undefined;
+  /** Told of every request, for metrics. */
+  observe?: (observation: RequestObservation) => void;
+  timeouts?: Partial<HttpTimeouts>;
+};
+
+/** Milliseconds. `headers` and `request`: until these must have arrived whole; `keepAlive`: how long an idle connection is kept. */
+export type HttpTimeouts = { headers: number; request: number; keepAlive: number; check: number; watch: number };
+/** keepAlive outlasts the 60 s that proxies commonly keep connections, so that they never use one that we are closing. */
+const defaultTimeouts: HttpTimeouts = { headers: 10_000, request: 30_000, keepAlive: 65_000, check: 2_000, watch: 1_000 };
+
+export class HttpServer {
+  readonly #server: Server;
+  readonly #stopWatching: () => void;
+  #closing: Promise<void> | undefined;
+
+  private constructor(server: Server, stopWatching: () => void) {
+    this.#server = server;
+    this.#stopWatching = stopWatching;
+  }
+
+  /** Listens. @throws Error with one sentence where the address cannot be had or the TLS files cannot be used. */
+  static async start(options: HttpOptions): Promise<HttpServer> {
+    const timeouts = { ...defaultTimeouts, ...options.timeouts };
+    let self: HttpServer | undefined;
+    const prefix = () => pathOfHost(options.host());
+    const app = createApp({
+      ...options,
+      consoleDir: options.consoleDir,
+      services: { ...options, documents: new Documents(prefix, options.documents?.asyncapi) },
+      rateLimit: new RateLimit(options.rateLimit ?? (() => undefined)),
+      isSocket: (path) => options.upgrade(path) !== undefined,
+      closing: () => self?.isClosing ?? false,
+      observe: options.observe,
+    });
+    const server = createListener(options, timeouts, (request, response) => {
+      const path = prefix();
+      if (request.url === path && path !== '') {
+        // So that what the page refers to is found below it.
+        response.writeHead(308, { location: `${path}/`, 'content-length': 0 }).end();
+        return;
+      }
+      request.url = withoutPrefix(request.url ?? '/', path);
+      app(request, response);
+    });
+    server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => upgrade(options, prefix(), request, socket, head));
+    server.on('clientError', refuseUnreadable);
+    await listen(server, options.ip, options.port);
+    const stopWatching = options.tls ? watchTls(server, options.tls, options.log, timeouts.watch) : () => {};
+    self = new HttpServer(server, stopWatching);
+    return self;
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  /** `ip:port` as it is listened on, IPv6 in brackets. */
+  get address(): string {
+    const { address, family, port } = this.#server.address() as AddressInfo;
+    return family === 'IPv6' ? `[${address}]:${port}` : `${address}:${port}`;
+  }
+
+  get isClosing(): boolean {
+    return this.#closing !== undefined;
+  }
+
+  /** Takes no new connections, lets requests finish, and cuts what is left after `deadline` milliseconds. Websockets are not its own and stay. */
+  close(deadline: number): Promise<void> {
+    this.#closing ??= this.#close(deadline);
+    return this.#closing;
+  }
+
+  async #close(deadline: number): Promise<void> {
+    this.#stopWatching();
+    const timer = setTimeout(() => this.#server.closeAllConnections(), deadline);
+    await new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    clearTimeout(timer);
+  }
+}
+
+function createListener(options: HttpOptions, timeouts: HttpTimeouts, listener: RequestListener): Server {
+  const settings: ServerOptions = {
+    headersTimeout: timeouts.headers,
+    requestTimeout: timeouts.request,
+    keepAliveTimeout: timeouts.keepAlive,
+    connectionsCheckingInterval: timeouts.check,
+    // The application answers that itself, in our shape.
+    requireHostHeader: false,
+    shouldUpgradeCallback: (request) => request.headers.upgrade?.toLowerCase() === 'websocket',
+  };
+  return options.tls
+    ? createTlsServer({ ...settings, ...readTlsPair(options.tls), minVersion: 'TLSv1.2' }, listener)
+    : createServer(settings, listener);
+}
+
+async function listen(server: Server, ip: string, port: number): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error) => reject(new Error(`Cannot listen on ${ip} port ${port}: ${error.message}`, { cause: error })));
+    server.listen({ host: ip, port }, resolve);
+  });
+}
+
+function watchTls(server: Server, files: TlsFiles, log: Log, interval: number): () => void {
+  return watchTlsPair(
+    files,
+    log,
+    (pair) => (server as ReturnType<typeof createTlsServer>).setSecureContext({ ...pair, minVersion: 'TLSv1.2' }),
+    interval,
+  );
+}
+
+function upgrade(options: HttpOptions, prefix: string, request: IncomingMessage, socket: Duplex, head: Buffer): void {
+  const url = withoutPrefix(request.url ?? '/', prefix);
+  const handler = options.upgrade(url.split('?', 1)[0] ?? '/');
+  if (handler) {
+    handler(request, socket, head);
+    return;
+  }
+  socket.on('error', () => socket.destroy());
+  socket.end(rawError('not_found', 'There is no websocket at this address'), () => socket.destroy());
+}
+
+/** What Node's parser refuses before there is a request (RFC 9110, section 15.5). */
+function refuseUnreadable(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  socket.end(unreadable(error.code), () => socket.destroy());
+}
+
+function unreadable(code: string | undefined): string {
+  if (code === 'HPE_HEADER_OVERFLOW') return rawError('headers_too_large', 'The address and headers of the request are too long');
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return rawError('request_timeout', 'The request did not arrive in time');
+  return rawError('bad_request', 'The request is not valid HTTP');
+}

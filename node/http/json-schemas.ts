@@ -1,0 +1,119 @@
+// Zod schemas as JSON Schema (draft 2020-12), with what has an id kept apart once and referred to.
+import { z } from 'zod';
+
+export type JsonSchema = {
+  $ref?: string;
+  $defs?: Record<string, JsonSchema>;
+  type?: string | string[];
+  description?: string;
+  properties?: Record<string, JsonSchema>;
+  required?: string[];
+  additionalProperties?: JsonSchema | boolean;
+  items?: JsonSchema;
+  [field: string]: unknown;
+};
+type Direction = 'input' | 'output';
+
+/** The component that stands for `z.json()`, which refers to itself and has no id. */
+const anyJson = 'Json';
+
+/**
+ * Collects components. A schema with defaults differs by direction (what may be left out of a request is always in an answer): then its
+ * input form is called `<id>Input`.
+ */
+export class JsonSchemas {
+  readonly #prefix: string;
+  readonly #found: Record<Direction, Map<string, string>> = { input: new Map(), output: new Map() };
+  readonly #pending: { schema: JsonSchema; direction: Direction }[] = [];
+
+  constructor(prefix: string) {
+    this.#prefix = prefix;
+  }
+
+  /** What a caller may send. References are settled by `components()`. */
+  input(schema: z.ZodType): JsonSchema {
+    return this.#add(schema, 'input');
+  }
+
+  /** What we answer. */
+  output(schema: z.ZodType): JsonSchema {
+    return this.#add(schema, 'output');
+  }
+
+  /** All components; call it last: it gives the references of every schema handed out before their names. */
+  components(): Record<string, JsonSchema> {
+    const { input, output } = this.#found;
+    const differing = new Set([...input].filter(([id, text]) => output.has(id) && output.get(id) !== text).map(([id]) => id));
+    // What refers to something that differs, differs too.
+    for (let size = -1; size !== differing.size; ) {
+      size = differing.size;
+      for (const [id, text] of input)
+        if (output.has(id) && [...differing].some((other) => text.includes(`"#/$defs/${other}"`))) differing.add(id);
+    }
+    const nameOf = (id: string, direction: Direction) => (direction === 'input' && differing.has(id) ? `${id}Input` : id);
+    const components: Record<string, JsonSchema> = {};
+    for (const direction of ['output', 'input'] as const) {
+      for (const [id, text] of this.#found[direction]) {
+        components[nameOf(id, direction)] ??= this.#settle(JSON.parse(text) as JsonSchema, (each) => nameOf(each, direction));
+      }
+    }
+    for (const { schema, direction } of this.#pending) this.#settle(schema, (id) => nameOf(id, direction));
+    if (JSON.stringify([components, this.#pending]).includes(`"${this.#prefix}${anyJson}"`))
+      components[anyJson] = { description: 'Any JSON value.' };
+    return Object.fromEntries(Object.entries(components).sort(([a], [b]) => (a < b ? -1 : 1)));
+  }
+
+  #add(zodSchema: z.ZodType, direction: Direction): JsonSchema {
+    const {
+      $schema: _,
+      $defs = {},
+      id,
+      ...rest
+    } = z.toJSONSchema(zodSchema, { io: direction, target: 'draft-2020-12', override: leaveOpen }) as JsonSchema;
+    let schema: JsonSchema = rest;
+    for (const [name, definition] of Object.entries($defs)) {
+      const { id: _id, ...body } = definition;
+      if (!name.startsWith('__')) this.#found[direction].set(name, JSON.stringify(replaceAnyJson(body)));
+    }
+    if (typeof id === 'string') {
+      this.#found[direction].set(id, JSON.stringify(replaceAnyJson(rest)));
+      schema = { $ref: `#/$defs/${id}` };
+    }
+    schema = replaceAnyJson(schema);
+    this.#pending.push({ schema, direction });
+    return schema;
+  }
+
+  /** Writes final references into `schema`, in place. */
+  #settle(schema: JsonSchema, nameOf: (id: string) => string): JsonSchema {
+    visit(schema, (node) => {
+      if (node.$ref?.startsWith('#/$defs/')) {
+        const id = node.$ref.slice('#/$defs/'.length);
+        node.$ref = this.#prefix + (id === anyJson ? anyJson : nameOf(id));
+      }
+    });
+    return schema;
+  }
+}
+
+/** What we answer may get further fields in a later version: only what is strict in zod is closed in the document. */
+function leaveOpen({ zodSchema, jsonSchema }: { zodSchema: z.core.$ZodTypes; jsonSchema: z.core.JSONSchema.BaseSchema }): void {
+  if (zodSchema._zod.def.type === 'object' && zodSchema._zod.def.catchall === undefined) delete jsonSchema.additionalProperties;
+}
+
+/** `z.json()` comes as a union that refers to a definition with a made-up name. */
+function replaceAnyJson(schema: JsonSchema): JsonSchema {
+  visit(schema, (node) => {
+    if (node.$ref?.startsWith('#/$defs/__')) {
+      delete node.anyOf;
+      node.$ref = `#/$defs/${anyJson}`;
+    }
+  });
+  return schema;
+}
+
+function visit(node: unknown, change: (node: JsonSchema) => void): void {
+  if (typeof node !== 'object' || node === null) return;
+  if (!Array.isArray(node)) change(node as JsonSchema);
+  for (const child of Object.values(node)) visit(child, change);
+}

@@ -1,0 +1,124 @@
+// The OpenAPI 3.1 document, made from the table of routes and their zod schemas.
+import { z } from 'zod';
+import { type ErrorCode, errorCatalogue } from '../errors.ts';
+import { type JsonSchema, JsonSchemas } from './json-schemas.ts';
+import { type Method, parameterNames, pathParameters, type Route } from './route.ts';
+
+export type OpenApiOperation = {
+  operationId: string;
+  responses: Record<string, { description: string; content?: Record<string, { schema?: JsonSchema }> }>;
+  [field: string]: unknown;
+};
+export type OpenApiDocument = {
+  openapi: string;
+  paths: Record<string, Record<string, OpenApiOperation>>;
+  components: { schemas: Record<string, JsonSchema>; securitySchemes: Record<string, unknown> };
+  [field: string]: unknown;
+};
+
+const errorCodes = Object.keys(errorCatalogue) as ErrorCode[];
+export const errorSchema = z
+  .object({
+    errors: z.string().meta({ description: 'One sentence for people.' }),
+    code: z.enum(errorCodes as [ErrorCode, ...ErrorCode[]]).meta({ description: 'Stable, for programs.' }),
+  })
+  .meta({ id: 'Error', description: 'The body of every answer to a request that failed.' });
+
+/** `path`: the path of SVC_HOST, '' where it has none. */
+export function openApiDocument(routes: readonly Route[], info: { version: string; path: string }): OpenApiDocument {
+  const schemas = new JsonSchemas('#/components/schemas/');
+  const paths: OpenApiDocument['paths'] = {};
+  const error = schemas.output(errorSchema);
+  for (const route of routes) {
+    if (!route.hidden) paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: operation(route, schemas, error) };
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Mediarooms',
+      version: info.version,
+      description: 'Rooms, peers and tracks of a Mediarooms cluster.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: info.path === '' ? '/' : info.path }],
+    tags: [...new Set(routes.map(({ tag }) => tag))].map((name) => ({ name })),
+    paths,
+    components: {
+      schemas: schemas.components(),
+      securitySchemes: {
+        apiToken: { type: 'http', scheme: 'bearer', description: 'A token of SVC_SERVER_API_TOKEN or of the configuration files.' },
+      },
+    },
+  };
+}
+
+function operation(route: Route, schemas: JsonSchemas, error: JsonSchema): OpenApiOperation {
+  const parameters = [...pathParametersOf(route, schemas), ...queryParametersOf(route, schemas)];
+  return {
+    operationId: route.operationId,
+    tags: [route.tag],
+    summary: route.summary,
+    security: route.auth === 'none' ? [] : [{ apiToken: [] }],
+    ...(parameters.length > 0 && { parameters }),
+    ...(route.body && {
+      requestBody: { required: route.body.required, content: { 'application/json': { schema: schemas.input(route.body.schema) } } },
+    }),
+    responses: { ...successes(route, schemas), ...failures(errorsOf(route), error) },
+  };
+}
+
+function pathParametersOf(route: Route, schemas: JsonSchemas): object[] {
+  return parameterNames(route.path).map((name) => {
+    const { description, ...schema } = schemas.input(pathParameters[name]);
+    return { name, in: 'path', required: true, ...(description !== undefined && { description }), schema };
+  });
+}
+
+function queryParametersOf(route: Route, schemas: JsonSchemas): object[] {
+  const { properties = {}, required = [] } = route.query ? schemas.input(route.query) : {};
+  return Object.entries(properties).map(([name, { description, ...schema }]) => ({
+    name,
+    in: 'query',
+    required: required.includes(name),
+    ...(description !== undefined && { description }),
+    schema,
+  }));
+}
+
+function successes(route: Route, schemas: JsonSchemas): OpenApiOperation['responses'] {
+  const entries = Object.entries(route.answers).map(([status, { description, schema, type }]) => {
+    if (!schema) return [status, type === undefined ? { description } : { description, content: { [type]: {} } }];
+    return [status, { description, content: { [type ?? 'application/json']: { schema: schemas.output(schema) } } }];
+  });
+  return Object.fromEntries(entries);
+}
+
+function failures(codes: readonly ErrorCode[], error: JsonSchema): OpenApiOperation['responses'] {
+  const byStatus = Map.groupBy(codes, (code) => errorCatalogue[code].status);
+  const entries = [...byStatus]
+    .sort(([a], [b]) => a - b)
+    .map(([status, group]) => [
+      status,
+      {
+        description: `Refused: ${group.join(', ')}.`,
+        content: { 'application/json': { schema: { allOf: [error, { type: 'object', properties: { code: { enum: group } } }] } } },
+      },
+    ]);
+  return Object.fromEntries(entries);
+}
+
+/** All errors of a route: its own, and those that follow from what it takes. */
+export function errorsOf(route: Route): ErrorCode[] {
+  const codes = new Set<ErrorCode>(['bad_request', 'too_many_requests', 'internal', ...route.errors]);
+  // A body is measured also where none is expected.
+  if (route.method !== 'GET' || route.body) codes.add('too_large');
+  if (route.auth === 'token') codes.add('missing_token').add('invalid_token');
+  if (route.auth === 'token' && needsAdmin(route.method)) codes.add('forbidden');
+  if (route.body) codes.add('malformed_json').add('invalid_field').add('unsupported_media_type');
+  if (route.query || parameterNames(route.path).length > 0) codes.add('invalid_field');
+  return [...codes];
+}
+
+function needsAdmin(method: Method): boolean {
+  return method !== 'GET';
+}

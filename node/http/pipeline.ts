@@ -1,0 +1,98 @@
+// What happens to a request of a route: who asks, is it well-formed, the handler, the answer.
+import type { Request, Response } from 'express';
+import { ServiceError, toServiceError } from '../errors.ts';
+import type { Log } from '../log.ts';
+import { sendAnswer, sendError } from './answers.ts';
+import type { Authenticator, Caller } from './auth.ts';
+import { discardBody, readJson } from './body.ts';
+import { type Method, parameterNames, pathParameters, type Route, type Services } from './route.ts';
+import { formatValue, issueField, issueSentence } from './sentences.ts';
+
+/** What the access log and metrics know of a request beside the request itself. */
+export type Trace = { requestId: string; start: number; route?: string; caller?: Caller; code?: string };
+export type Traced = Response<unknown, { trace: Trace }>;
+
+export type PipelineOptions = { log: Log; services: Services; authenticator: Authenticator };
+
+/** The express handler of one route. It never rejects. */
+export function runRoute(
+  route: Route,
+  { log, services, authenticator }: PipelineOptions,
+): (request: Request, response: Traced) => Promise<void> {
+  const names = parameterNames(route.path);
+  const scope = scopeOf(route.method);
+  return async (request, response) => {
+    const { trace } = response.locals;
+    trace.route = route.path;
+    try {
+      if (route.auth === 'token') trace.caller = authenticator.authenticate(request.headers.authorization, scope);
+      const params = parseParameters(names, request.params);
+      const query = route.query ? parseQuery(route, request.url) : undefined;
+      const body = route.body ? parseBody(route.body, await readJson(request)) : await discardBody(request);
+      const fetchSite = request.headers['sec-fetch-site'];
+      const answer = await route.handle(
+        { params, query, body, fetchSite: typeof fetchSite === 'string' ? fetchSite : undefined },
+        services,
+      );
+      sendAnswer(response, answer);
+    } catch (error) {
+      fail(response, error, log);
+    }
+  };
+}
+
+/** Answers with what the caller may know of the error; what is our own fault is logged with its cause. */
+export function fail(response: Traced, error: unknown, log: Log): void {
+  const failure = toServiceError(error);
+  const { trace } = response.locals;
+  trace.code = failure.code;
+  if (failure.code === 'internal')
+    log.error({ requestId: trace.requestId, route: trace.route, err: failure.cause ?? failure }, 'request failed');
+  if (response.headersSent) response.destroy();
+  else sendError(response, failure);
+}
+
+export function scopeOf(method: Method): 'admin' | 'read' {
+  return method === 'GET' ? 'read' : 'admin';
+}
+
+function parseParameters(names: readonly (keyof typeof pathParameters)[], values: Request['params']): Record<string, string> {
+  const params: Record<string, string> = {};
+  for (const name of names) {
+    const result = pathParameters[name].safeParse(values[name]);
+    if (!result.success) {
+      throw new ServiceError(
+        'invalid_field',
+        `Expected ${name} to be 1 to 128 alphanumeric characters, hyphens or underscores, got: ${formatValue(values[name])}`,
+      );
+    }
+    params[name] = result.data;
+  }
+  return params;
+}
+
+function parseQuery(route: Route, url: string): unknown {
+  const start = url.indexOf('?');
+  const values: Record<string, string> = {};
+  if (start >= 0) {
+    for (const [name, value] of new URLSearchParams(url.slice(start))) {
+      if (Object.hasOwn(values, name)) throw new ServiceError('bad_request', `Query parameter ${formatValue(name)} is given twice`);
+      Object.defineProperty(values, name, { value, enumerable: true });
+    }
+  }
+  const result = route.query?.safeParse(values);
+  if (result && !result.success)
+    throw new ServiceError(
+      'invalid_field',
+      issueSentence(result.error, values, 'the query').replace(/^Unknown field/, 'Unknown query parameter'),
+    );
+  return result?.data;
+}
+
+function parseBody(rule: NonNullable<Route['body']>, json: unknown): unknown {
+  if (json === undefined && rule.required) throw new ServiceError('bad_request', 'Expected a JSON body');
+  const input = json ?? (json === undefined ? {} : json);
+  const result = rule.schema.safeParse(input);
+  if (result.success) return result.data;
+  throw new ServiceError('invalid_field', rule.refuse?.(input, issueField(result.error)) ?? issueSentence(result.error, input, 'the body'));
+}

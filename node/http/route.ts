@@ -1,0 +1,86 @@
+// What one route of the REST API is: the table of these makes the routing and the OpenAPI document, so that they cannot differ.
+import { z } from 'zod';
+import type { ErrorCode } from '../errors.ts';
+import type { RoomService } from '../rooms/room-service.ts';
+import { idSchema } from '../rooms/views.ts';
+import type { ConsoleSession } from './console-session.ts';
+import type { HealthView } from './health-view.ts';
+
+/** What the handlers of routes call. */
+export type Services = {
+  rooms: RoomService;
+  /** The address that clients are given: `host[:port][/path]`. */
+  host: () => string;
+  health: () => HealthView;
+  ready: () => boolean;
+  consoleSession: () => ConsoleSession;
+  /** JSON texts and the page that are made from the routes and the messages. */
+  documents: {
+    openapi: () => string;
+    asyncapi: () => string | undefined;
+    events: () => string;
+    page: () => { html: string; policy: string };
+  };
+};
+
+/** `json` and `text` are whole bodies; without both the answer has none. */
+export type Answer = { status: number; json?: unknown; text?: string; type?: string; headers?: Record<string, string> };
+
+export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
+
+/** Path parameters by name: a path may only use these. */
+export const pathParameters = {
+  roomId: idSchema.meta({ description: 'Id of the room.' }),
+  peerId: idSchema.meta({ description: 'Id of the peer.' }),
+  trackId: idSchema.meta({ description: 'Id of the track.' }),
+} as const;
+export type PathParameter = keyof typeof pathParameters;
+type NamesIn<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}` ? Name | NamesIn<Rest> : never;
+
+export type RouteRequest<Names extends string = string, Body = unknown, Query = unknown> = {
+  params: Record<Names, string>;
+  body: Body;
+  query: Query;
+  /** Header `sec-fetch-site` (Fetch Metadata): who asks, as a browser tells it. */
+  fetchSite: string | undefined;
+};
+
+export type RouteAnswer = { description: string; schema?: z.ZodType; type?: string };
+
+type Definition<Path extends string, Body extends z.ZodType, Query extends z.ZodType> = {
+  method: Method;
+  /** Path as OpenAPI writes it: `/room/{roomId}`. */
+  path: Path;
+  operationId: string;
+  tag: string;
+  summary: string;
+  /** `token`: any API token for GET, one of scope `admin` for everything else. */
+  auth: 'none' | 'token';
+  query?: Query;
+  body?: { schema: Body; required: boolean; refuse?: (body: unknown, field: string | undefined) => string | undefined };
+  answers: Record<number, RouteAnswer>;
+  /** Beyond those that follow from authentication, parameters and body. */
+  errors: readonly ErrorCode[];
+  /** Left out of the OpenAPI document. */
+  hidden?: boolean;
+  handle: (request: RouteRequest<NamesIn<Path>, z.output<Body>, z.output<Query>>, services: Services) => Answer | Promise<Answer>;
+};
+export type Route = Omit<Definition<string, z.ZodType, z.ZodType>, 'handle'> & {
+  handle: (request: RouteRequest, services: Services) => Answer | Promise<Answer>;
+};
+
+/** Types a route by its path and schemas; the pipeline hands `handle` only what those have let through. */
+export function route<const Path extends string, Body extends z.ZodType = z.ZodUnknown, Query extends z.ZodType = z.ZodUnknown>(
+  definition: NamesIn<Path> extends PathParameter ? Definition<Path, Body, Query> : never,
+): Route {
+  return definition as unknown as Route;
+}
+
+export function parameterNames(path: string): PathParameter[] {
+  return [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] as PathParameter);
+}
+
+/** `{data: ...}`, the envelope of what succeeded. */
+export function dataSchema<Data extends z.ZodType>(data: Data) {
+  return z.object({ data });
+}

@@ -1,0 +1,7 @@
+// The table of all routes: what is not here is not answered and not documented.
+import { nodeRoutes } from './node-routes.ts';
+import { peerRoutes } from './peer-routes.ts';
+import { roomRoutes } from './room-routes.ts';
+import type { Route } from './route.ts';
+
+export const routes: readonly Route[] = [...roomRoutes, ...peerRoutes, ...nodeRoutes];

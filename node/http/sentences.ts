@@ -1,0 +1,80 @@
+// From what zod found wrong to the one sentence that a caller gets, with the field by name and what was got.
+import type { z } from 'zod';
+
+const longestValue = 100;
+
+/** A value as it is shown in a sentence: JSON, cut to 100 characters. */
+export function formatValue(value: unknown): string {
+  const text = value === undefined ? 'nothing' : JSON.stringify(value);
+  return text.length <= longestValue ? text : `${text.slice(0, longestValue)}…`;
+}
+
+/** `["options", "publish", 0]` becomes `options.publish[0]`; long names are cut. */
+export function formatPath(path: readonly PropertyKey[]): string {
+  let text = '';
+  for (const step of path) text += typeof step === 'number' ? `[${step}]` : `${text === '' ? '' : '.'}${String(step)}`;
+  return text.length <= longestValue ? text : `${text.slice(0, longestValue)}…`;
+}
+
+/** The first thing that is wrong with `input`. `whole`: what the input is called where no field is at fault, e.g. `the body`. */
+export function issueSentence(error: z.ZodError, input: unknown, whole: string): string {
+  const issue = error.issues[0];
+  if (!issue) return `Expected ${whole} to be valid`;
+  const name = issue.path.length === 0 ? whole : formatPath(issue.path);
+  if (issue.code === 'unrecognized_keys') {
+    const keys = issue.keys.map((key) => formatPath([...issue.path, key]));
+    return `Unknown ${keys.length === 1 ? 'field' : 'fields'} ${keys.slice(0, 5).join(', ')}`;
+  }
+  const value = valueAt(input, issue.path);
+  if (value === undefined) return `Required field ${name} is missing`;
+  if (issue.message.startsWith('may ')) return `${name} ${issue.message}, got: ${formatValue(value)}`;
+  return `Expected ${name} ${expectation(issue)}, got: ${formatValue(value)}`;
+}
+
+/** The field at fault, where it is one of the outermost. */
+export function issueField(error: z.ZodError): string | undefined {
+  const path = error.issues[0]?.path;
+  return path?.length === 1 ? String(path[0]) : undefined;
+}
+
+function expectation(issue: z.core.$ZodIssue): string {
+  if (issue.message.startsWith('to ')) return issue.message;
+  switch (issue.code) {
+    case 'invalid_type':
+      return `to be ${typeNames[issue.expected] ?? issue.expected}`;
+    case 'invalid_value':
+      return issue.values.length === 1 ? `to be ${formatValue(issue.values[0])}` : `to be one of ${issue.values.map(String).join(', ')}`;
+    case 'too_small':
+      return bound(issue.origin, 'at least', issue.minimum);
+    case 'too_big':
+      return bound(issue.origin, 'at most', issue.maximum);
+    default:
+      return 'to be valid';
+  }
+}
+
+const typeNames: Record<string, string> = {
+  object: 'an object',
+  record: 'an object',
+  array: 'a list',
+  string: 'a string',
+  boolean: 'true or false',
+  number: 'a number',
+  int: 'an integer',
+  null: 'null',
+};
+
+function bound(origin: string, relation: string, limit: number | bigint): string {
+  if (origin === 'string') return `to have ${relation} ${limit} ${limit === 1 ? 'character' : 'characters'}`;
+  if (origin === 'array') return `to have ${relation} ${limit} ${limit === 1 ? 'item' : 'items'}`;
+  return `to be ${relation} ${limit}`;
+}
+
+function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
+  let value = input;
+  for (const step of path) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step)) return undefined;
+    value = (value as Record<PropertyKey, unknown>)[step];
+  }
+  return value;
+}

@@ -1,0 +1,213 @@
+// REST of rooms, peers, tracks and data, over a real socket on real rooms.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { connectPeer, joinPeer, publish } from '../../kit/rooms.ts';
+import { startServer } from './server.ts';
+
+test('POST /room without a body makes a room with an id of its own and gives the address of its node', async (context) => {
+  const { api } = await startServer(context);
+  const { status, body } = await api.post('/room');
+  assert.equal(status, 201);
+  assert.match(body.data.room.id, /^[\da-f-]{36}$/);
+  assert.equal(body.data.svc_address, 'node.test:5002');
+  assert.deepEqual(body.data.room.config, {
+    roomId: body.data.room.id,
+    maxPeers: null,
+    videoCodec: null,
+    webhookUrl: null,
+    peerlessPurgeTimeout: null,
+    peerDisconnectedTimeout: null,
+  });
+});
+
+test('a room is made with every option, shown, changed and deleted, and then has ended', async (context) => {
+  const { api } = await startServer(context);
+  const options = {
+    roomId: 'My_room-1',
+    externalId: 'key',
+    maxPeers: 3,
+    videoCodec: 'vp8',
+    webhookUrl: 'https://hooks.test/x',
+    peerlessPurgeTimeout: 60,
+    peerDisconnectedTimeout: null,
+  };
+  const made = await api.post('/room', options);
+  assert.equal(made.status, 201);
+  assert.equal(made.body.data.room.externalId, 'key');
+  const shown = await api.get('/room/My_room-1');
+  assert.equal(shown.status, 200);
+  assert.deepEqual(shown.body.data, made.body.data.room);
+  const changed = await api.patch('/room/My_room-1', { maxPeers: null, webhookUrl: null });
+  assert.equal(changed.status, 200);
+  assert.deepEqual(changed.body.data.config, { ...shown.body.data.config, maxPeers: null, webhookUrl: null });
+  assert.equal((await api.delete('/room/My_room-1')).status, 204);
+  const gone = await api.get('/room/My_room-1');
+  assert.equal(gone.status, 404);
+  assert.equal(gone.body.code, 'room_ended');
+});
+
+test('a POST /room that repeats an externalId answers 200 with the room that is there, also 20 at once', async (context) => {
+  const { api, rooms } = await startServer(context);
+  const answers = await Promise.all(Array.from({ length: 20 }, () => api.post('/room', { externalId: 'one' })));
+  assert.deepEqual(answers.map(({ status }) => status).sort(), [...Array(19).fill(200), 201]);
+  assert.equal(new Set(answers.map(({ body }) => body.data.room.incarnation)).size, 1);
+  assert.equal(rooms.size, 1);
+});
+
+test('a room id that is taken is refused in the sentence of the old servers', async (context) => {
+  const { api } = await startServer(context);
+  await api.post('/room', { roomId: 'a' });
+  const { status, body } = await api.post('/room', { roomId: 'a' });
+  assert.equal(status, 400);
+  assert.deepEqual(body, { errors: 'Cannot add room with id "a" - room already exists', code: 'already_exists' });
+});
+
+test('GET /room gives pages with a cursor until none follows', async (context) => {
+  const { api } = await startServer(context);
+  for (const roomId of ['a', 'b', 'c']) await api.post('/room', { roomId });
+  const all = await api.get('/room');
+  assert.deepEqual(
+    all.body.data.map((room: { id: string }) => room.id),
+    ['a', 'b', 'c'],
+  );
+  assert.deepEqual(all.body.incomplete, []);
+  const first = await api.get('/room?limit=2');
+  assert.equal(first.body.data.length, 2);
+  const second = await api.get(`/room?limit=2&cursor=${first.body.cursor}`);
+  assert.deepEqual(
+    second.body.data.map((room: { id: string }) => room.id),
+    ['c'],
+  );
+  assert.ok(!('cursor' in second.body));
+});
+
+test('GET /room refuses a limit that is none, a parameter given twice and an unknown one', async (context) => {
+  const { api } = await startServer(context);
+  const sentences: Record<string, string> = {
+    'limit=0': 'Expected limit to be an integer from 1 to 1000, got: "0"',
+    'limit=1001': 'Expected limit to be an integer from 1 to 1000, got: "1001"',
+    'limit=x': 'Expected limit to be an integer from 1 to 1000, got: "x"',
+    'limit=1e2': 'Expected limit to be an integer from 1 to 1000, got: "1e2"',
+    'limit=': 'Expected limit to be an integer from 1 to 1000, got: ""',
+    'limit=1&limit=2': 'Query parameter "limit" is given twice',
+    '__proto__=1': 'Unknown query parameter __proto__',
+    'limt=1': 'Unknown query parameter limt',
+    'cursor=': 'Expected cursor to have at least 1 character, got: ""',
+  };
+  for (const [query, sentence] of Object.entries(sentences)) {
+    const { status, body } = await api.get(`/room?${query}`);
+    assert.deepEqual([status, body.errors], [400, sentence], query);
+  }
+});
+
+test('a peer is added with a token for its room and the websocket address of the node that owns the room', async (context) => {
+  const { api, keys } = await startServer(context, { host: () => 'other.test/path' });
+  await api.post('/room', { roomId: 'r' });
+  const { status, body } = await api.post('/room/r/peer', {
+    type: 'webrtc',
+    peerId: 'alice',
+    metadata: { name: 'Alice' },
+    externalId: 'e',
+    options: { enableSimulcast: false },
+  });
+  assert.equal(status, 201);
+  assert.equal(body.data.peer_websocket_url, 'node.test:5002/socket/peer/websocket');
+  assert.deepEqual(body.data.peer.metadata, { name: 'Alice' });
+  assert.equal(body.data.peer.status, 'disconnected');
+  const claims = await keys.verify(body.data.token);
+  assert.deepEqual([claims?.roomId, claims?.peerId], ['r', 'alice']);
+  const again = await api.post('/room/r/peer', { type: 'webrtc', externalId: 'e' });
+  assert.equal(again.status, 200);
+  assert.equal(again.body.data.peer.id, 'alice');
+  const shown = await api.get('/room/r/peer/alice');
+  assert.deepEqual(shown.body.data, { peer: body.data.peer, peer_websocket_url: 'node.test:5002/socket/peer/websocket' });
+  const fresh = await api.post('/room/r/peer/alice/token');
+  assert.equal(fresh.status, 201);
+  assert.notEqual(fresh.body.data.token, body.data.token);
+  assert.ok(await keys.verify(fresh.body.data.token));
+  assert.equal((await api.delete('/room/r/peer/alice')).status, 204);
+  const gone = await api.get('/room/r/peer/alice');
+  assert.deepEqual([gone.status, gone.body.code], [404, 'peer_not_found']);
+});
+
+test('PATCH of a peer changes the permissions that are named and leaves the others', async (context) => {
+  const { api } = await startServer(context);
+  await api.post('/room', { roomId: 'r' });
+  await api.post('/room/r/peer', { type: 'webrtc', peerId: 'p', options: { permissions: { publish: ['audio'], subscribe: false } } });
+  const { status, body } = await api.patch('/room/r/peer/p', { permissions: { data: false } });
+  assert.equal(status, 200);
+  assert.deepEqual(body.data.peer.permissions, { publish: ['audio'], subscribe: false, data: false });
+  assert.equal(body.data.peer_websocket_url, 'node.test:5002/socket/peer/websocket');
+});
+
+test('a room that is full answers 503 room_full', async (context) => {
+  const { api } = await startServer(context);
+  await api.post('/room', { roomId: 'r', maxPeers: 1 });
+  await api.post('/room/r/peer', { type: 'webrtc' });
+  const { status, body } = await api.post('/room/r/peer', { type: 'webrtc' });
+  assert.deepEqual([status, body], [503, { errors: 'Reached webrtc peers limit in room r', code: 'room_full' }]);
+});
+
+test('a node that takes no rooms answers 503 with Retry-After', async (context) => {
+  const { api, rooms } = await startServer(context);
+  await rooms.drain();
+  const { status, body, headers } = await api.post('/room');
+  assert.deepEqual([status, body.code, headers.get('retry-after')], [503, 'no_node_accepts_rooms', '5']);
+});
+
+test('a track is listed, muted, unmuted and removed', async (context) => {
+  const { api, rooms } = await startServer(context);
+  await api.post('/room', { roomId: 'r' });
+  const alice = await joinPeer(rooms, 'r', 'alice');
+  const trackId = await publish(alice, 'audio', 'microphone');
+  const track = async () => (await api.get('/room/r')).body.data.peers[0].tracks[0];
+  assert.equal((await track()).id, trackId);
+  assert.equal((await api.post(`/room/r/track/${trackId}/mute`)).status, 204);
+  assert.equal((await track()).muted, true);
+  assert.equal((await api.post(`/room/r/track/${trackId}/unmute`)).status, 204);
+  assert.equal((await track()).muted, false);
+  assert.equal((await api.delete(`/room/r/track/${trackId}`)).status, 204);
+  assert.equal(await track(), undefined);
+  for (const call of [
+    () => api.delete('/room/r/track/none'),
+    () => api.post('/room/r/track/none/mute'),
+    () => api.post('/room/r/track/none/unmute'),
+  ]) {
+    const { status, body } = await call();
+    assert.deepEqual([status, body.code], [404, 'track_not_found']);
+  }
+});
+
+test('data of the server reaches the peers that are named', async (context) => {
+  const { api, rooms } = await startServer(context);
+  await api.post('/room', { roomId: 'r' });
+  const alice = await joinPeer(rooms, 'r', 'alice');
+  await api.post('/room/r/peer', { type: 'webrtc', peerId: 'bob' });
+  const bob = await connectPeer(rooms, 'r', 'bob');
+  const { status, body } = await api.post('/room/r/data', { label: 'chat', payload: { text: 'hi' }, to: ['bob'] });
+  assert.deepEqual([status, body], [202, undefined]);
+  assert.deepEqual(bob.connection.of('data'), [{ from: null, label: 'chat', payload: { text: 'hi' } }]);
+  assert.deepEqual(alice.connection.of('data'), []);
+});
+
+test('every call for a room that never was answers 404 room_not_found', async (context) => {
+  const { api } = await startServer(context);
+  const calls: [method: string, path: string, json?: unknown][] = [
+    ['GET', '/room/x'],
+    ['PATCH', '/room/x', {}],
+    ['DELETE', '/room/x'],
+    ['POST', '/room/x/data', { label: 'l', payload: null }],
+    ['POST', '/room/x/peer', { type: 'webrtc' }],
+    ['GET', '/room/x/peer/p'],
+    ['PATCH', '/room/x/peer/p', { permissions: {} }],
+    ['DELETE', '/room/x/peer/p'],
+    ['POST', '/room/x/peer/p/token'],
+    ['DELETE', '/room/x/track/t'],
+    ['POST', '/room/x/track/t/mute'],
+    ['POST', '/room/x/track/t/unmute'],
+  ];
+  for (const [method, path, json] of calls) {
+    const { status, body } = await api.request(method, path, json === undefined ? {} : { json });
+    assert.deepEqual([status, body.code], [404, 'room_not_found'], `${method} ${path}`);
+  }
+});

@@ -1,0 +1,79 @@
+// A real HTTP server on real rooms with fake media, for the tests of this folder.
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import type { TestContext } from 'node:test';
+import type { HealthView } from '../../../node/http/health-view.ts';
+import { type HttpOptions, HttpServer } from '../../../node/http/http-server.ts';
+import { silentLog } from '../../../node/log.ts';
+import { type ApiClient, apiClient } from '../../kit/api-client.ts';
+import { makeRooms, type TestRooms } from '../../kit/rooms.ts';
+
+export const token = 'the-token-of-the-test';
+export const readToken = 'a-token-that-may-read';
+
+export const health: HealthView = {
+  status: 'UP',
+  uptime: 7,
+  version: '0.7.0',
+  gitCommit: 'abcdef0',
+  distribution: { enabled: false, nodeStatus: 'DOWN', nodesInCluster: 0 },
+  state: 'accepting',
+  config: { files: [{ name: 'settings.yaml', sha256: '0'.repeat(64) }], shadowed: [], error: null },
+};
+
+export type TestServer = TestRooms & { server: HttpServer; url: string; api: ApiClient };
+
+export async function startServer(context: TestContext, options: Partial<HttpOptions> = {}): Promise<TestServer> {
+  const rooms = makeRooms();
+  const server = await HttpServer.start({
+    log: silentLog(),
+    rooms: rooms.rooms,
+    ip: '127.0.0.1',
+    port: 0,
+    host: () => 'node.test:5002',
+    apiTokens: () => [
+      { name: 'main', token, scope: 'admin' },
+      { name: 'dashboard', token: readToken, scope: 'read' },
+    ],
+    corsOrigins: () => ['*'],
+    trustProxy: [],
+    health: () => health,
+    ready: () => true,
+    consoleSession: () => ({ development: false }),
+    upgrade: () => undefined,
+    ...options,
+  });
+  context.after(async () => {
+    await server.close(0);
+    rooms.rooms.close('test over');
+  });
+  const url = `${options.tls ? 'https' : 'http'}://${server.address}`;
+  return { ...rooms, server, url, api: apiClient(url, token) };
+}
+
+/** Sends bytes as they are and reads until the server closes the connection: for what no HTTP client would send. */
+export async function sendRaw(server: HttpServer, bytes: string | Buffer): Promise<string> {
+  const socket = connect(server.port, '127.0.0.1');
+  const chunks: Buffer[] = [];
+  socket.on('data', (chunk: Buffer) => chunks.push(chunk));
+  socket.on('error', () => {});
+  socket.write(bytes);
+  await once(socket, 'close');
+  return Buffer.concat(chunks).toString();
+}
+
+/** Status and JSON body of one whole response. */
+export function parseRaw(response: string): { status: number; head: string; body: { errors: string; code: string } } {
+  const [head = '', body = ''] = response.split('\r\n\r\n', 2);
+  return { status: Number(head.split(' ', 2)[1]), head: head.toLowerCase(), body: JSON.parse(body) as { errors: string; code: string } };
+}
+
+/** A GET for a path that is sent as it is, without the tidying that clients do. */
+export async function getRaw(server: HttpServer, path: string, method = 'GET'): Promise<ReturnType<typeof parseRaw>> {
+  return parseRaw(
+    await sendRaw(
+      server,
+      `${method} ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${token}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`,
+    ),
+  );
+}
