@@ -1,4 +1,9 @@
 // Distribution: the rules of node names, strategies and ports (Erlang's, where it has one).
+import { isIP } from 'node:net';
+import { isLoopback, isWildcard } from './config-addresses.ts';
+import { type ConfigReader, mistakeSentence } from './config-reader.ts';
+import type { ConfigSystem } from './config-system.ts';
+import { deriveKey } from './rooms/tokens.ts';
 
 export type DistConfig = {
   enabled: boolean;
@@ -13,3 +18,124 @@ export type DistConfig = {
   ip: string | null;
   tick: number;
 };
+
+export type DistInputs = { ip: string; routeAddress: () => Promise<string>; secretKey: string | undefined };
+
+const resolveDeadline = 5000;
+
+export async function readDist(reader: ConfigReader, system: ConfigSystem, inputs: DistInputs): Promise<DistConfig> {
+  const enabled = reader.read('DIST_ENABLED');
+  const mode = reader.read('DIST_MODE');
+  const strategy = readStrategy(reader);
+  const given = reader.read('DIST_NODE_NAME');
+  if (enabled) checkRules(reader, given);
+  const nodeName = given ?? (await defaultNodeName(reader, system, inputs));
+  const ip = reader.read('DIST_IP') ?? (enabled ? await defaultIp(reader, system, nodeName) : '127.0.0.1');
+  return {
+    enabled,
+    mode,
+    nodeName,
+    strategy,
+    ports: readPorts(reader),
+    cookie: readCookie(reader, enabled, inputs, ip),
+    ip: ip !== null && isWildcard(ip) ? null : ip,
+    tick: reader.read('DIST_TICK'),
+  };
+}
+
+/** Why a host is wrong for the mode of names; undefined where it is right. */
+export function hostFault(mode: 'sname' | 'name', host: string): string | undefined {
+  const full = host.includes('.') || isIP(host) !== 0;
+  if (mode === 'sname' && full) return 'to have a host without a dot while SVC_DIST_MODE is sname';
+  if (mode === 'name' && !full) return 'to have a host with a dot or an IP address while SVC_DIST_MODE is name';
+  return undefined;
+}
+
+export function hostOf(nodeName: string): string {
+  return nodeName.slice(nodeName.indexOf('@') + 1);
+}
+
+function readStrategy(reader: ConfigReader): DistConfig['strategy'] {
+  const nodes = [...new Set(reader.read('DIST_NODES') ?? [])];
+  const query = reader.read('DIST_QUERY') ?? '';
+  const pollingInterval = reader.read('DIST_POLLING_INTERVAL');
+  return reader.read('DIST_STRATEGY_NAME') === 'DNS' ? { name: 'DNS', query, pollingInterval } : { name: 'NODES_LIST', nodes };
+}
+
+function checkRules(reader: ConfigReader, nodeName: string | undefined): void {
+  const mode = reader.read('DIST_MODE');
+  const byDns = reader.read('DIST_STRATEGY_NAME') === 'DNS';
+  const fault = (name: 'DIST_MODE' | 'DIST_QUERY' | 'DIST_NODE_NAME' | 'DIST_NODES', expected: string, got: string) =>
+    reader.mistakes.push(mistakeSentence(reader.nameOf(name), expected, got));
+  // Whether it was given, not whether it was right: a wrong one has its sentence already.
+  if (byDns && !reader.env.read('DIST_QUERY')) fault('DIST_QUERY', 'to be set with SVC_DIST_STRATEGY_NAME=DNS', 'nothing');
+  if (byDns && mode === 'sname') {
+    fault('DIST_MODE', 'to be name with SVC_DIST_STRATEGY_NAME=DNS', 'sname');
+    return;
+  }
+  const own = nodeName === undefined ? undefined : hostFault(mode, hostOf(nodeName));
+  if (nodeName !== undefined && own !== undefined) fault('DIST_NODE_NAME', own, nodeName);
+  if (byDns) return;
+  for (const node of new Set(reader.read('DIST_NODES') ?? [])) {
+    const expected = hostFault(mode, hostOf(node));
+    if (expected !== undefined) fault('DIST_NODES', expected, node);
+  }
+}
+
+async function defaultNodeName(reader: ConfigReader, system: ConfigSystem, { ip, routeAddress }: DistInputs): Promise<string> {
+  if (reader.read('DIST_STRATEGY_NAME') === 'DNS') return `svc@${await ownAddress(reader, ip, routeAddress)}`;
+  const hostname = system.hostname();
+  const short = /^[A-Za-z0-9_-]+/.exec(hostname)?.[0] ?? 'localhost';
+  if (reader.read('DIST_MODE') === 'sname') return `svc@${short}`;
+  if (hostFault('name', hostname) === undefined) return `svc@${hostname}`;
+  if (reader.read('DIST_ENABLED') && !reader.env.read('DIST_NODE_NAME')) {
+    const expected = 'to be set while SVC_DIST_MODE is name and the name of this machine has no dot';
+    reader.mistakes.push(mistakeSentence('SVC_DIST_NODE_NAME', expected, 'nothing'));
+  }
+  return `svc@${short}`;
+}
+
+async function ownAddress(reader: ConfigReader, ip: string, routeAddress: () => Promise<string>): Promise<string> {
+  const given = reader.read('DIST_IP');
+  if (given !== undefined && !isWildcard(given)) return given;
+  return isWildcard(ip) || isLoopback(ip) ? routeAddress() : ip;
+}
+
+/** In name mode the address that the own name stands for, so that nobody reaches EPMD at another; null: all. */
+async function defaultIp(reader: ConfigReader, system: ConfigSystem, nodeName: string): Promise<string | null> {
+  if (reader.read('DIST_MODE') === 'sname') return null;
+  const host = hostOf(nodeName);
+  const addresses = isIP(host) !== 0 ? [host] : await system.resolve(host, resolveDeadline).catch(() => []);
+  const local = new Set(system.localAddresses());
+  const own = addresses.find((address) => local.has(address) || isLoopback(address));
+  if (own !== undefined) return own;
+  reader.warnings.push(
+    `The host of the node name ${nodeName} is not an address of this machine: distribution and EPMD listen on all (set SVC_DIST_IP)`,
+  );
+  return null;
+}
+
+function readPorts(reader: ConfigReader): DistConfig['ports'] {
+  const min = reader.read('DIST_MIN_PORT');
+  const max = reader.read('DIST_MAX_PORT');
+  const names = `${reader.nameOf('DIST_MIN_PORT')} and ${reader.nameOf('DIST_MAX_PORT')}`;
+  const given = [reader.env.read('DIST_MIN_PORT'), reader.env.read('DIST_MAX_PORT')].filter((each) => each !== undefined);
+  if (given.length === 1) reader.mistakes.push(`Expected ${names} to be set both or neither, got only: ${given[0]?.name}`);
+  if (min === undefined || max === undefined) return null;
+  if (min > max) reader.mistakes.push(`Expected ${names} to be a range that is not empty, got: ${min} to ${max}`);
+  return { min, max };
+}
+
+function readCookie(reader: ConfigReader, enabled: boolean, { ip, secretKey }: DistInputs, distIp: string | null): string {
+  if (enabled && secretKey === undefined) {
+    reader.warnings.push('SVC_SECRET_KEY_BASE is not set: tokens of peers are good on this node only, and only until it ends');
+  }
+  const given = reader.read('DIST_COOKIE');
+  if (given !== undefined) return given;
+  if (secretKey !== undefined) return Buffer.from(deriveKey(secretKey, 'dist cookie').secret).toString('base64url');
+  const allLoopback = isLoopback(ip) && distIp !== null && isLoopback(distIp);
+  if (enabled && !allLoopback) {
+    reader.warnings.push('Neither SVC_DIST_COOKIE nor SVC_SECRET_KEY_BASE is set: the cookie is the one that everybody knows, svc_cookie');
+  }
+  return 'svc_cookie';
+}

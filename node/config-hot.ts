@@ -1,6 +1,6 @@
 // The part of the configuration that can change while the node runs: read from files that are watched; the environment wins over them.
 import { createHash } from 'node:crypto';
-import { defaultLayer, envLayer, fileLayer, type Layer, sameSettings, settle } from './config-layers.ts';
+import { defaultLayer, envLayer, fileLayer, type Layer, refusedWhole, sameSettings, settle, type WholeMistake } from './config-layers.ts';
 import { FileTooLargeError, readBounded } from './config-read-file.ts';
 import type { ApiToken, FileSettings, HotSettings } from './config-settings.ts';
 import { FileWatcher, type WatchTimes } from './config-watch.ts';
@@ -41,9 +41,12 @@ export async function loadHotConfig(sources: HotSources): Promise<{ hot: HotConf
   const below = defaultLayer(sources.derived);
   const files = await Promise.all(sources.files.map(readLayer));
   const state = combine(below, files, env);
-  const mistakes = [...env.mistakes, ...files.flatMap(({ layer }) => layer.mistakes)];
-  if ('mistakes' in state) return { mistakes: mistakes.length > 0 ? [...mistakes, ...onlyCertain(state.mistakes, env)] : state.mistakes };
-  return mistakes.length > 0 ? { mistakes } : { hot: new HotConfig(below, env, state) };
+  const single = [...env.mistakes, ...files.flatMap(({ layer }) => layer.mistakes)];
+  // What a refused source would have set is unknown: nothing is said of that.
+  const filesGood = files.every(({ layer }) => layer.mistakes.length === 0);
+  const certain = ({ path }: WholeMistake) => filesGood && !env.refused.some((each) => each.startsWith(path));
+  const mistakes = 'mistakes' in state ? [...single, ...state.mistakes.filter(certain).map(({ sentence }) => sentence)] : single;
+  return mistakes.length > 0 || 'mistakes' in state ? { mistakes } : { hot: new HotConfig(below, env, state) };
 }
 
 export class HotConfig implements HotView {
@@ -101,7 +104,7 @@ export class HotConfig implements HotView {
     const mistakes = read.flatMap(({ layer }) => layer.mistakes);
     const files = read.map((file, index) => (file.layer.mistakes.length > 0 ? (before[index] ?? file) : file));
     const state = combine(this.#below, files, this.#env);
-    if ('mistakes' in state) this.#refuse([...mistakes, ...state.mistakes]);
+    if ('mistakes' in state) this.#refuse([...mistakes, ...state.mistakes.map(({ sentence }) => sentence)]);
     else this.#take(state, mistakes);
   }
 
@@ -129,16 +132,11 @@ export class HotConfig implements HotView {
   }
 }
 
-function combine(below: FileSettings, files: readonly ReadFile[], env: Layer): State | { mistakes: string[] } {
+function combine(below: FileSettings, files: readonly ReadFile[], env: Layer): State | { mistakes: WholeMistake[] } {
   const settled = settle([below, ...files.map(({ layer }) => layer.settings), env.settings]);
   if ('mistakes' in settled) return settled;
   const inFiles = new Set(files.flatMap(({ layer }) => layer.paths));
   return { settings: settled.settings, files, shadowed: Object.freeze(env.paths.filter((path) => inFiles.has(path))) };
-}
-
-/** Where a source was refused, what it would have set is unknown: that nothing sets a token may only follow from that. */
-function onlyCertain(mistakes: readonly string[], env: Layer): string[] {
-  return env.mistakes.length > 0 ? [] : [...mistakes].filter((mistake) => !mistake.includes('SVC_SERVER_API_TOKEN'));
 }
 
 async function readLayer(name: string): Promise<ReadFile> {
@@ -147,7 +145,7 @@ async function readLayer(name: string): Promise<ReadFile> {
     return { name, sha256: createHash('sha256').update(bytes).digest('hex'), layer: fileLayer(name, bytes) };
   } catch (error) {
     const got = error instanceof FileTooLargeError ? error.message : errorCode(error);
-    return { name, sha256: '', layer: { settings: {}, paths: [], mistakes: [`Expected ${name} to be a readable file of at most 1 MiB, got: ${got}`] } };
+    return { name, sha256: '', layer: refusedWhole([`Expected ${name} to be a readable file of at most 1 MiB, got: ${got}`]) };
   }
 }
 

@@ -59,21 +59,30 @@ const apiToken = z.strictObject({
   scope: value.oneOf(['admin', 'read']),
 });
 
-const iceUrl = value.textWhere('to be a stun:, stuns:, turn: or turns: URL', (text) => /^(stuns?|turns?):[^\s/?#]+(\?transport=(udp|tcp))?$/.test(text));
+const iceUrl = value.textWhere('to be a stun:, stuns:, turn: or turns: URL', (text) =>
+  /^(stuns?|turns?):[^\s/?#]+(\?transport=(udp|tcp))?$/.test(text),
+);
 const iceServer = z
   .strictObject({
     urls: z.union([iceUrl, z.array(iceUrl).min(1).max(8)], { error: 'to be a stun:, stuns:, turn: or turns: URL, or a list of them' }),
     username: value.textWhere('to be text', () => true).optional(),
     credential: value.textWhere('to be text', () => true).optional(),
   })
-  .refine((server) => ![server.urls].flat().some((url) => url.startsWith('turn')) || (server.username !== undefined && server.credential !== undefined), {
-    error: 'to have username and credential where a URL is turn: or turns:',
-  });
+  .refine(
+    (server) =>
+      ![server.urls].flat().some((url) => url.startsWith('turn')) || (server.username !== undefined && server.credential !== undefined),
+    {
+      error: 'to have username and credential where a URL is turn: or turns:',
+    },
+  );
 
 const roomTimeout = value.integer(1, maxTimeout, 'a number of seconds').nullable();
 const perSecond = value.integer(1, 1_000_000).nullable();
 const cpu = 'to be a number of cores, 0 to 1024';
-const objectKey = value.textWhere('to be a prefix of object keys without .. and a leading /', (text) => /^[^/\0][^\0]{0,511}$/.test(text) && !text.split('/').includes('..'));
+const objectKey = value.textWhere(
+  'to be a prefix of object keys without .. and a leading /',
+  (text) => /^[^/\0][^\0]{0,511}$/.test(text) && !text.split('/').includes('..'),
+);
 
 /** A configuration file. Every name may be left out; unknown names are refused. Times are seconds. */
 export const fileSchema = z.strictObject({
@@ -104,10 +113,16 @@ export const fileSchema = z.strictObject({
   timeouts: z
     .strictObject({
       peerResumeWindow: value.seconds(0, 86_400).optional(),
-      rawRecordingTtl: value.integer(1, maxTimeout, 'a number of seconds').transform((seconds) => seconds * 1000).nullable().optional(),
+      rawRecordingTtl: value
+        .integer(1, maxTimeout, 'a number of seconds')
+        .transform((seconds) => seconds * 1000)
+        .nullable()
+        .optional(),
     })
     .optional(),
-  roomDefaults: z.strictObject({ peerDisconnectedTimeout: roomTimeout.optional(), peerlessPurgeTimeout: roomTimeout.optional() }).optional(),
+  roomDefaults: z
+    .strictObject({ peerDisconnectedTimeout: roomTimeout.optional(), peerlessPurgeTimeout: roomTimeout.optional() })
+    .optional(),
   s3: z
     .strictObject({
       bucket: value.textWhere('to be the name of a bucket', (text) => /^[A-Za-z0-9][A-Za-z0-9._-]{1,254}$/.test(text)).optional(),
@@ -118,7 +133,9 @@ export const fileSchema = z.strictObject({
       pathPrefix: objectKey.optional(),
     })
     .optional(),
-  webrtc: z.strictObject({ maxIncomingBitrate: value.integer(1, 10_000_000_000, 'a number of bits per second').nullable().optional() }).optional(),
+  webrtc: z
+    .strictObject({ maxIncomingBitrate: value.integer(1, 10_000_000_000, 'a number of bits per second').nullable().optional() })
+    .optional(),
   avMaxCpu: z.number({ error: cpu }).min(0, { error: cpu }).max(1024, { error: cpu }).optional(),
 });
 export type FileSettings = z.infer<typeof fileSchema>;

@@ -53,7 +53,9 @@ export function isAddress(text: string, withPath: boolean): boolean {
 }
 
 export const publicAddress = textWhere('to be host[:port][/path] without a scheme, with IPv6 in brackets', (text) => isAddress(text, true));
-export const internalAddress = textWhere('to be host[:port] without a scheme and path, with IPv6 in brackets', (text) => isAddress(text, false));
+export const internalAddress = textWhere('to be host[:port] without a scheme and path, with IPv6 in brackets', (text) =>
+  isAddress(text, false),
+);
 
 const isCidr = (text: string): boolean => {
   const [address = '', prefix, ...rest] = text.split('/');
@@ -72,7 +74,9 @@ export const corsOrigin = textWhere('to be * or origins such as https://app.exam
 
 export const filePath = textWhere('to be a path', (text) => text !== '' && !text.includes('\0'));
 /** What fits into an `Authorization` header (RFC 9110, section 5.5). */
-export const bearerToken = textWhere('to be visible ASCII characters without spaces, at most 1024', (text) => /^[\x21-\x7e]{1,1024}$/.test(text));
+export const bearerToken = textWhere('to be visible ASCII characters without spaces, at most 1024', (text) =>
+  /^[\x21-\x7e]{1,1024}$/.test(text),
+);
 export const secretText = textWhere('to be text without spaces, at most 4096 characters', (text) => /^\S+$/.test(text));
 
 /** Standard Webhooks' form of a symmetric secret: `whsec_` and the base64 of 24 to 64 bytes. */
@@ -88,11 +92,9 @@ export const endpointUrl = textWhere('to be an http or https URL without a user,
   return isHttpUrl(text) && url?.username === '' && url.password === '' && url.search === '';
 });
 /** `<from>-<to>`, both ports. */
-export const portRange = z
-  .string({ error: 'to be a range of ports such as 10000-10019' })
-  .transform((text, context) => {
-    const [from, to] = (/^(\d{1,5})-(\d{1,5})$/.exec(text) ?? []).slice(1).map(Number);
-    if (from !== undefined && to !== undefined && from >= 1 && from <= to && to <= 65_535) return { min: from, max: to };
-    context.addIssue({ code: 'custom', message: 'to be a range of ports such as 10000-10019, the first not above the second' });
-    return z.NEVER;
-  });
+export const portRange = z.string({ error: 'to be a range of ports such as 10000-10019' }).transform((text, context) => {
+  const [from, to] = (/^(\d{1,5})-(\d{1,5})$/.exec(text) ?? []).slice(1).map(Number);
+  if (from !== undefined && to !== undefined && from >= 1 && from <= to && to <= 65_535) return { min: from, max: to };
+  context.addIssue({ code: 'custom', message: 'to be a range of ports such as 10000-10019, the first not above the second' });
+  return z.NEVER;
+});

@@ -1,12 +1,22 @@
 // The configuration of a node: read once at start, complete, frozen; what may change while it runs is in HotConfig (config-hot.ts).
-import type { DistConfig } from './config-dist.ts';
+import { resolve as resolvePath } from 'node:path';
+import { hostAndPort, isLoopback, isWildcard } from './config-addresses.ts';
+import { type DistConfig, hostOf, readDist } from './config-dist.ts';
+import { type HotConfig, loadHotConfig } from './config-hot.ts';
+import { deepFreeze } from './config-layers.ts';
+import { ConfigError, ConfigReader, mistakeSentence } from './config-reader.ts';
+import { type ConfigSystem, localSystem } from './config-system.ts';
+import type { ColdName } from './config-variables.ts';
+import { knownNames } from './config-variables.ts';
+import { readWebrtc, type WebrtcConfig } from './config-webrtc.ts';
+import type { Environment } from './env.ts';
 
 /** Everything that is fixed while the node runs. Times are milliseconds. */
 export type Config = {
   /** Where REST, sockets, content and console listen. Port 0: any free port. */
   ip: string;
   port: number;
-  /** Address given to clients: `host[:port][/path]`, without a scheme. Ends with `:0` where it is the default and `port` is 0: see withBoundPort. */
+  /** Address given to clients: `host[:port][/path]`, no scheme. By default and with port 0 it ends with `:0`: see withBoundPort. */
   host: string;
   /** `host[:port]` where other nodes reach this one over HTTP; `:0` as in `host`. */
   internalAddress: string;
@@ -14,6 +24,7 @@ export type Config = {
   /** Whether the API token is the default that only a node on loopback has. */
   developmentToken: boolean;
   structuredLogging: boolean;
+  /** Absolute. */
   resourcesBasePath: string;
   tls: { keyPath: string; certPath: string } | null;
   /** Which browsers' Origin may open sockets: any, that of the same host or `host`, or these. */
@@ -30,13 +41,124 @@ export type Config = {
   cores: number;
 };
 
-export type WebrtcConfig = {
-  /** An IP address, also where a host name was given. */
-  listenIp: string;
-  /** Addresses known at start, or the file that will hold them: AnnouncedAddresses (config-announced.ts) makes one thing of both. */
-  announced: { addresses: readonly string[] } | { file: string };
-  /** null: the first free block from 50000; else exactly this. */
-  basePort: number | null;
-  workers: number;
-  turn: { enabled: boolean; port: number; tlsPort: number | null };
-};
+/** `hot` does not follow its files before hot.watch(). */
+export type LoadedConfig = { config: Config; hot: HotConfig; warnings: readonly string[] };
+
+/** Reads the whole configuration. @throws ConfigError with every mistake, one sentence each. */
+export async function loadConfig(env: Environment, system: ConfigSystem = localSystem()): Promise<LoadedConfig> {
+  const reader = new ConfigReader(env);
+  const ip = reader.read('IP');
+  const cores = await system.cores();
+  const configFiles = [...new Set(reader.read('CONFIG_FILES') ?? [])].map((file) => resolvePath(file));
+  const loaded = await loadHotConfig({
+    files: configFiles,
+    env: reader.env,
+    derived: {
+      apiTokens: isLoopback(ip) ? [{ name: 'development', token: 'development', scope: 'admin' }] : undefined,
+      avMaxCpu: Math.max(0.5, cores - 0.5),
+    },
+  });
+  if ('mistakes' in loaded) reader.mistakes.push(...loaded.mistakes);
+  const hot = 'hot' in loaded ? loaded.hot : undefined;
+  const config = await readConfig(reader, system, { ip, cores, configFiles, hot });
+  if (reader.mistakes.length > 0 || !hot) throw new ConfigError(reader.mistakes);
+  return { config: deepFreeze(config), hot, warnings: [...reader.warnings, ...generalWarnings(reader, hot)] };
+}
+
+type Known = { ip: string; cores: number; configFiles: string[]; hot: HotConfig | undefined };
+
+async function readConfig(reader: ConfigReader, system: ConfigSystem, { ip, cores, configFiles, hot }: Known): Promise<Config> {
+  let route: Promise<string> | undefined;
+  const routeAddress = () => {
+    route ??= system.defaultRouteAddress();
+    return route;
+  };
+  const port = reader.read('PORT');
+  const metrics = { ip: reader.read('METRICS_IP'), port: reader.read('METRICS_PORT') };
+  checkDifferentPorts(reader, { ip, port }, metrics);
+  const secretKey = hot?.current.secretKeys[0];
+  const dist = await readDist(reader, system, { ip, routeAddress, secretKey });
+  const tls = await readTls(reader, system);
+  const addresses = await readAddresses(reader, { ip, port, dist, routeAddress });
+  const webrtc = await readWebrtc(reader, system, { cores, routeAddress, tls: tls !== null });
+  return {
+    ip,
+    port,
+    ...addresses,
+    metrics,
+    developmentToken: hot?.current.apiTokens.some(({ name, token }) => name === 'development' && token === 'development') ?? false,
+    structuredLogging: reader.read('STRUCTURED_LOGGING'),
+    resourcesBasePath: await readResources(reader, system),
+    tls,
+    checkOrigin: reader.read('CHECK_ORIGIN'),
+    trustProxy: reader.read('TRUST_PROXY'),
+    webrtc,
+    sip: { ip: reader.read('SIP_IP') ?? null, port: reader.read('SIP_PORT') ?? null, rtpPorts: reader.read('SIP_RTP_PORTS') },
+    dist,
+    drainTimeout: reader.read('DRAIN_TIMEOUT'),
+    configFiles,
+    gitCommit: reader.read('GIT_COMMIT') ?? (await system.gitCommit()) ?? 'unknown',
+    cores,
+  };
+}
+
+type AddressInputs = { ip: string; port: number; dist: DistConfig; routeAddress: () => Promise<string> };
+
+async function readAddresses(reader: ConfigReader, { ip, port, dist, routeAddress }: AddressInputs) {
+  const named = dist.enabled && reader.env.read('DIST_NODE_NAME') !== undefined;
+  const found = isWildcard(ip) ? (named ? hostOf(dist.nodeName) : await routeAddress()) : ip;
+  const byDefault = hostAndPort(found, port);
+  // A HOST that was given but is wrong has its sentence; no warning about a default then.
+  if (isWildcard(ip) && !reader.env.read('HOST')) {
+    reader.warnings.push(`SVC_HOST is not set and SVC_IP is a wildcard: clients are told ${byDefault}, which they may not reach`);
+  }
+  return { host: reader.read('HOST') ?? byDefault, internalAddress: reader.read('INTERNAL_ADDRESS') ?? byDefault };
+}
+
+async function readTls(reader: ConfigReader, system: ConfigSystem): Promise<Config['tls']> {
+  const keyPath = reader.read('SSL_KEY_PATH');
+  const certPath = reader.read('SSL_CERT_PATH');
+  if (keyPath === undefined && certPath === undefined) return null;
+  if (keyPath === undefined || certPath === undefined) {
+    const only = keyPath === undefined ? 'SSL_CERT_PATH' : 'SSL_KEY_PATH';
+    reader.mistakes.push(`Expected SVC_SSL_KEY_PATH and SVC_SSL_CERT_PATH to be set both or neither, got only: ${reader.nameOf(only)}`);
+    return null;
+  }
+  await Promise.all([checkReadable(reader, system, 'SSL_KEY_PATH', keyPath), checkReadable(reader, system, 'SSL_CERT_PATH', certPath)]);
+  return { keyPath: resolvePath(keyPath), certPath: resolvePath(certPath) };
+}
+
+async function checkReadable(reader: ConfigReader, system: ConfigSystem, name: ColdName, path: string): Promise<void> {
+  const code = await system.unreadable(path);
+  if (code !== undefined) reader.mistakes.push(mistakeSentence(reader.nameOf(name), 'to be a file that can be read', `${path} (${code})`));
+}
+
+async function readResources(reader: ConfigReader, system: ConfigSystem): Promise<string> {
+  const path = resolvePath(reader.read('RESOURCES_BASE_PATH'));
+  const code = await system.makeWritable(path);
+  const name = reader.nameOf('RESOURCES_BASE_PATH');
+  if (code !== undefined) reader.mistakes.push(mistakeSentence(name, 'to be a directory that can be written', `${path} (${code})`));
+  return path;
+}
+
+function checkDifferentPorts(reader: ConfigReader, http: { ip: string; port: number }, metrics: { ip: string; port: number }): void {
+  const overlap = http.ip === metrics.ip || isWildcard(http.ip) || isWildcard(metrics.ip);
+  if (http.port === 0 || http.port !== metrics.port || !overlap) return;
+  reader.mistakes.push(
+    `Expected ${reader.nameOf('PORT')} and ${reader.nameOf('METRICS_PORT')} to be different, got: ${http.port} for both`,
+  );
+}
+
+function generalWarnings(reader: ConfigReader, hot: HotConfig): string[] {
+  const { legacy } = reader.env;
+  const unknown = reader.env.unknown(knownNames);
+  const short = hot.current.secretKeys.some((key) => key.length < 32);
+  return [
+    ...(legacy.length > 0
+      ? [`Read under their old names, which end with version 0.8.0 (use SVC_ instead of LEGACY_): ${legacy.join(', ')}`]
+      : []),
+    ...(unknown.length > 0 ? [`Not known, so not used: ${unknown.join(', ')}`] : []),
+    ...(hot.shadowed.length > 0 ? [`The environment wins over these names in files: ${hot.shadowed.join(', ')}`] : []),
+    ...(short ? ['A key of SVC_SECRET_KEY_BASE is shorter than 32 characters and may be guessed (try: openssl rand -base64 48)'] : []),
+  ];
+}

@@ -1,0 +1,26 @@
+// The whole effective configuration as the start's log line and /health may show it: secrets only as set or unset.
+import type { Config } from './config.ts';
+import type { HotView } from './config-hot.ts';
+
+const shown = (secret: unknown): 'set' | 'unset' =>
+  secret === null || secret === undefined || (Array.isArray(secret) && secret.length === 0) ? 'unset' : 'set';
+
+/** Everything in force, without secrets. */
+export function describeConfig(config: Config, hot: HotView): Record<string, unknown> {
+  const { apiTokens, secretKeys, iceServers, webhooks, s3, ...settings } = hot.current;
+  return {
+    ...config,
+    dist: { ...config.dist, cookie: shown(config.dist.cookie) },
+    settings: {
+      ...settings,
+      apiTokens: apiTokens.map(({ name, scope }) => ({ name, scope, token: 'set' })),
+      secretKeys: shown(secretKeys),
+      iceServers: shown(iceServers),
+      // URLs of receivers often hold a key of their own.
+      webhooks: { ...webhooks, urls: shown(webhooks.urls), secret: shown(webhooks.secret) },
+      s3: s3 && { ...s3, accessKeyId: shown(s3.accessKeyId), secretAccessKey: shown(s3.secretAccessKey) },
+    },
+    files: hot.files(),
+    shadowed: hot.shadowed,
+  };
+}

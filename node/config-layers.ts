@@ -1,0 +1,230 @@
+// The reloadable settings as layers: defaults, then each file, then the environment; merged by name, checked, settled.
+import { isDeepStrictEqual } from 'node:util';
+import { LineCounter, parseDocument } from 'yaml';
+import type { z } from 'zod';
+import { mistakeSentence, parseText } from './config-reader.ts';
+import { type ApiToken, type FileSettings, fileSchema, type HotSettings } from './config-settings.ts';
+import { type HotRow, hotRows } from './config-variables.ts';
+import type { EnvReader } from './env.ts';
+
+/** Checked settings of one source, and what is wrong with it. `paths`: the leaves that it sets; `refused`: those that do not count. */
+export type Layer = { settings: FileSettings; paths: readonly string[]; refused: readonly string[]; mistakes: readonly string[] };
+/** Something wrong with all layers together, at a name or all names below it. */
+export type WholeMistake = { path: string; sentence: string };
+type Tree = { [name: string]: unknown };
+type Path = readonly PropertyKey[];
+
+const maxAliases = 50;
+const isTree = (value: unknown): value is Tree => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** The layer of a YAML file. Its values are shown in mistakes only where they cannot be secrets. */
+export function fileLayer(name: string, bytes: Uint8Array): Layer {
+  const parsed = parseYaml(bytes);
+  if ('mistake' in parsed) return refusedWhole([`Expected ${name} to be YAML, got: ${parsed.mistake}`]);
+  const raw = parsed.value ?? {};
+  const result = fileSchema.safeParse(raw);
+  if (result.success) return { settings: result.data, paths: leafPaths(raw), refused: [], mistakes: [] };
+  return refusedWhole(result.error.issues.map((issue) => fileMistake(name, raw, issue)));
+}
+
+/** The layer of all reloadable variables that are set. */
+export function envLayer(env: EnvReader): Layer {
+  const set = hotRows.flatMap((row) => {
+    const given = env.read(row.name);
+    return given ? [{ ...row, given }] : [];
+  });
+  const mistakes = new Map<string, string>();
+  for (const issue of fileSchema.safeParse(envTree(set)).error?.issues ?? []) {
+    const row = set.find(({ path }) => path === rootText(issue.path));
+    if (row && !mistakes.has(row.path))
+      mistakes.set(row.path, mistakeSentence(row.given.name, expectation(issue), row.given.text, row.secret));
+  }
+  const good = set.filter(({ path }) => !mistakes.has(path));
+  const paths = set.map(({ path }) => path);
+  return { settings: fileSchema.parse(envTree(good)), paths, refused: [...mistakes.keys()], mistakes: [...mistakes.values()] };
+}
+
+function envTree(rows: readonly (HotRow & { given: { text: string } })[]): Tree {
+  const tree: Tree = {};
+  for (const row of rows) setAt(tree, row.path, envValue(row, row.given.text));
+  return tree;
+}
+
+/** The layer below all others. */
+export function defaultLayer(derived: { apiTokens: ApiToken[] | undefined; avMaxCpu: number }): FileSettings {
+  const raw: Tree = { avMaxCpu: derived.avMaxCpu };
+  for (const row of hotRows) if (row.default !== undefined) setAt(raw, row.path, envValue(row, row.default));
+  if (derived.apiTokens) raw.apiTokens = derived.apiTokens;
+  return fileSchema.parse(raw);
+}
+
+/** What the layers come to together, or what is wrong with the whole. */
+export function settle(layers: readonly FileSettings[]): { settings: HotSettings } | { mistakes: WholeMistake[] } {
+  const merged = layers.reduce<FileSettings>((below, above) => mergeTrees(below, above) as FileSettings, {});
+  const { s3 = {}, webhooks = {}, limits = {}, timeouts = {}, roomDefaults = {} } = merged;
+  const mistakes: WholeMistake[] = [];
+  if (!merged.apiTokens) {
+    const sentence =
+      'Expected SVC_SERVER_API_TOKEN (or apiTokens in a file of SVC_CONFIG_FILES) to be set where SVC_IP is not loopback, got: nothing';
+    mistakes.push({ path: 'apiTokens', sentence });
+  }
+  const { bucket, accessKeyId, secretAccessKey } = s3;
+  const given = Object.entries({ bucket, accessKeyId, secretAccessKey }).flatMap(([name, value]) =>
+    value === undefined ? [] : [`s3.${name}`],
+  );
+  if (given.length === 1 || given.length === 2) {
+    const variables = 'SVC_S3_BUCKET, SVC_S3_ACCESS_KEY_ID and SVC_S3_SECRET_ACCESS_KEY';
+    mistakes.push({ path: 's3', sentence: `Expected ${variables} (s3.* in files) to be set all or none, got only: ${given.join(', ')}` });
+  }
+  if (mistakes.length > 0) return { mistakes };
+  return {
+    settings: deepFreeze({
+      apiTokens: merged.apiTokens ?? [],
+      secretKeys: merged.secretKeys ?? [],
+      componentsUsed: [...new Set(merged.componentsUsed ?? [])],
+      logLevel: need(merged.logLevel),
+      corsOrigins: need(merged.corsOrigins),
+      iceServers: merged.iceServers ?? [],
+      webhooks: {
+        urls: [...new Set(webhooks.urls ?? [])],
+        secret: webhooks.secret ?? null,
+        maxAge: need(webhooks.maxAge),
+        allowPrivate: need(webhooks.allowPrivate),
+      },
+      limits: {
+        maxRooms: limits.maxRooms ?? null,
+        maxPeersPerRoom: need(limits.maxPeersPerRoom),
+        maxTracksPerPeer: need(limits.maxTracksPerPeer),
+        rateLimitApi: limits.rateLimitApi ?? null,
+        rateLimitSocket: limits.rateLimitSocket ?? null,
+        pendingMaxBytes: need(limits.pendingMaxBytes),
+      },
+      timeouts: { peerResumeWindow: need(timeouts.peerResumeWindow), rawRecordingTtl: timeouts.rawRecordingTtl ?? null },
+      roomDefaults: {
+        peerDisconnectedTimeout: roomDefaults.peerDisconnectedTimeout ?? null,
+        peerlessPurgeTimeout: roomDefaults.peerlessPurgeTimeout ?? null,
+      },
+      s3:
+        bucket !== undefined && accessKeyId !== undefined && secretAccessKey !== undefined
+          ? {
+              bucket,
+              accessKeyId,
+              secretAccessKey,
+              region: s3.region ?? null,
+              endpoint: s3.endpoint ?? null,
+              pathPrefix: s3.pathPrefix ?? null,
+            }
+          : null,
+      webrtc: { maxIncomingBitrate: merged.webrtc?.maxIncomingBitrate ?? null },
+      avMaxCpu: need(merged.avMaxCpu),
+    }),
+  };
+}
+
+/** Whether a reload changed anything. */
+export function sameSettings(one: HotSettings, other: HotSettings): boolean {
+  return isDeepStrictEqual(one, other);
+}
+
+/** Freezes a value and all that it holds. */
+export function deepFreeze<T>(value: T): T {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
+  for (const each of Object.values(value)) deepFreeze(each);
+  return Object.freeze(value);
+}
+
+function need<T>(value: T | undefined): T {
+  if (value === undefined) throw new Error('a setting without a default');
+  return value;
+}
+
+/** The layer of a source of which nothing counts. */
+export function refusedWhole(mistakes: readonly string[]): Layer {
+  return { settings: {}, paths: [], refused: [], mistakes: [...new Set(mistakes)] };
+}
+
+function envValue(row: HotRow, text: string): unknown {
+  const value = parseText(row.form, text);
+  if (row.path !== 'apiTokens' || !Array.isArray(value)) return value;
+  const tokens = [...new Set(value)];
+  return tokens.map((token, index) => ({ name: tokens.length === 1 ? 'environment' : `environment ${index + 1}`, token, scope: 'admin' }));
+}
+
+/** The parser's own messages quote the text, which may be a secret: only the place and its code are told. */
+function parseYaml(bytes: Uint8Array): { value: unknown } | { mistake: string } {
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    const lines = new LineCounter();
+    const document = parseDocument(text, { prettyErrors: false, lineCounter: lines });
+    const fault = document.errors[0] ?? document.warnings[0];
+    if (!fault) return { value: document.toJS({ maxAliasCount: maxAliases }) };
+    const { line, col } = lines.linePos(fault.pos[0]);
+    return { mistake: `${fault.code} at line ${line}, column ${col}` };
+  } catch (error) {
+    return { mistake: error instanceof TypeError ? 'bytes that are not UTF-8' : 'nesting or aliases beyond what is allowed' };
+  }
+}
+
+function fileMistake(name: string, raw: unknown, issue: z.core.$ZodIssue): string {
+  const path = pathText(issue.path);
+  if (issue.code === 'unrecognized_keys') {
+    const keys = issue.keys.map((key) => (path === '' ? key : `${path}.${key}`));
+    return mistakeSentence(name, 'to have only names that are known', keys.join(', '));
+  }
+  const got = valueAt(raw, issue.path);
+  const row = hotRows.find((each) => each.path === rootText(issue.path));
+  const shown = row !== undefined && !row.secret && (typeof got !== 'object' || got === null);
+  return mistakeSentence(path === '' ? name : `${path} in ${name}`, expectation(issue), shown ? showScalar(got) : kindOf(got));
+}
+
+function expectation(issue: z.core.$ZodIssue): string {
+  return issue.code === 'invalid_type' && issue.expected === 'object' ? 'to be a mapping of names to values' : issue.message;
+}
+
+function showScalar(value: unknown): string {
+  return value === undefined ? 'nothing' : String(value);
+}
+
+function kindOf(value: unknown): string {
+  if (value === undefined || value === null) return 'nothing';
+  if (Array.isArray(value)) return 'a list';
+  return typeof value === 'object' ? 'a mapping' : `a ${typeof value} that is not shown here`;
+}
+
+function pathText(path: Path): string {
+  return path
+    .map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`))
+    .join('')
+    .replace(/^\./, '');
+}
+
+/** The path without what is inside a list. */
+function rootText(path: Path): string {
+  return pathText(path).replace(/\[.*/, '');
+}
+
+function valueAt(raw: unknown, path: Path): unknown {
+  return path.reduce<unknown>((value, part) => (typeof value === 'object' && value !== null ? Reflect.get(value, part) : undefined), raw);
+}
+
+function setAt(tree: Tree, path: string, value: unknown): void {
+  const [first = '', second] = path.split('.');
+  if (second === undefined) {
+    tree[first] = value;
+    return;
+  }
+  const inner = tree[first];
+  tree[first] = isTree(inner) ? { ...inner, [second]: value } : { [second]: value };
+}
+
+function mergeTrees(below: unknown, above: unknown): unknown {
+  if (above === undefined) return below;
+  if (!isTree(below) || !isTree(above)) return above;
+  const names = [...new Set([...Object.keys(below), ...Object.keys(above)])];
+  return Object.fromEntries(names.map((name) => [name, mergeTrees(below[name], above[name])]));
+}
+
+function leafPaths(value: unknown, path = ''): string[] {
+  if (!isTree(value)) return [path];
+  return Object.entries(value).flatMap(([name, inner]) => leafPaths(inner, path === '' ? name : `${path}.${name}`));
+}

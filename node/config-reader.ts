@@ -1,0 +1,82 @@
+// Reads variables by their table and collects what is wrong with them: one sentence each, without secrets.
+import { type ColdName, type ColdValue, coldVariables, type Form, type Row } from './config-variables.ts';
+import { type Environment, EnvReader, type EnvValue } from './env.ts';
+
+/** Everything that is wrong with a configuration. The sentences never hold a secret. */
+export class ConfigError extends Error {
+  readonly mistakes: readonly string[];
+
+  constructor(mistakes: readonly string[]) {
+    super(mistakes.join('\n'));
+    this.name = 'ConfigError';
+    this.mistakes = Object.freeze([...mistakes]);
+  }
+}
+
+/** The text of a variable as the value that its schema checks; what cannot be read stays text, so that the schema refuses it. */
+export function parseText(form: Form, text: string): unknown {
+  switch (form) {
+    case 'text':
+      return text;
+    case 'words':
+      return text.split(/\s+/);
+    case 'flag':
+      return text === 'true' ? true : text === 'false' ? false : text;
+    case 'number':
+      return text === 'none' ? null : /^-?\d{1,16}(\.\d{1,16})?$/.test(text) ? Number(text) : text;
+    case 'json':
+      return parseJson(text);
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return text.length > 64 * 1024 ? text : JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+/** `Expected X to be Y, got: Z`; secrets are not shown, nor is the user part of a URL. */
+export function mistakeSentence(name: string, expected: string, got: string, secret = false): string {
+  return `Expected ${name} ${expected}, got: ${secret ? 'a value that is not shown here' : showText(got)}`;
+}
+
+function showText(text: string): string {
+  const shown = text.replaceAll(/\/\/[^/\s]*@/g, '//***@');
+  const short = shown.length > 100 ? `${shown.slice(0, 100)}...` : shown;
+  return /^[\x20-\x7e]*$/.test(short) ? short : JSON.stringify(short);
+}
+
+export class ConfigReader {
+  readonly env: EnvReader;
+  readonly mistakes: string[] = [];
+  readonly warnings: string[] = [];
+
+  constructor(env: Environment) {
+    this.env = new EnvReader(env);
+  }
+
+  /** The value of a variable or its default. Of a mistake it takes note and goes on with the default, so that all are found. */
+  read<Name extends ColdName>(name: Name): ColdValue<Name> {
+    const row: Row = coldVariables[name];
+    const given = this.env.read(name);
+    const value = given && this.#check(name, given, row);
+    if (value !== undefined) return value as ColdValue<Name>;
+    const fallback = row.default === undefined ? undefined : coldVariables[name].schema.parse(parseText(row.form, row.default));
+    return fallback as ColdValue<Name>;
+  }
+
+  /** The name under which a variable is set, for sentences; `SVC_X` where it is not. */
+  nameOf(name: ColdName): string {
+    return this.env.read(name)?.name ?? `SVC_${name}`;
+  }
+
+  #check(name: ColdName, given: EnvValue, row: Row): unknown {
+    const result = coldVariables[name].schema.safeParse(parseText(row.form, given.text));
+    if (result.success) return result.data;
+    const expected = result.error.issues[0]?.message ?? 'to be right';
+    this.mistakes.push(mistakeSentence(given.name, expected, given.text, row.secret));
+    return undefined;
+  }
+}

@@ -1,0 +1,107 @@
+// What the configuration asks of the machine: names, addresses, cores, files. Handed in, so that tests decide it.
+import { execFile } from 'node:child_process';
+import { createSocket } from 'node:dgram';
+import { lookup } from 'node:dns/promises';
+import { access, constants, mkdir, readFile } from 'node:fs/promises';
+import { availableParallelism, hostname, networkInterfaces } from 'node:os';
+
+export type ConfigSystem = {
+  hostname: () => string;
+  /** Every IP address of this machine. */
+  localAddresses: () => string[];
+  /** The address from which this machine reaches others. */
+  defaultRouteAddress: () => Promise<string>;
+  /** Cores that the process may use; a fraction where a cgroup says so. */
+  cores: () => Promise<number>;
+  /** Addresses of a host name; fails after `deadline` milliseconds. */
+  resolve: (name: string, deadline: number) => Promise<string[]>;
+  gitCommit: () => Promise<string | undefined>;
+  /** Makes a directory where there is none; the code of what went wrong, e.g. EACCES. */
+  makeWritable: (folder: string) => Promise<string | undefined>;
+  /** Why a file cannot be read, e.g. ENOENT. */
+  unreadable: (file: string) => Promise<string | undefined>;
+};
+
+/** The machine that this process runs on. */
+export function localSystem(): ConfigSystem {
+  return { hostname, localAddresses, defaultRouteAddress, cores, resolve, gitCommit, makeWritable, unreadable };
+}
+
+function localAddresses(): string[] {
+  return Object.values(networkInterfaces()).flatMap((addresses) => (addresses ?? []).map(({ address }) => address));
+}
+
+async function defaultRouteAddress(): Promise<string> {
+  // Addresses for documentation (RFC 5737, RFC 3849): connecting a UDP socket only asks for the route, nothing is sent.
+  const found = (await routeAddress('udp4', '192.0.2.1')) ?? (await routeAddress('udp6', '2001:db8::1'));
+  return (
+    found ?? localAddresses().find((address) => address !== '127.0.0.1' && address !== '::1' && !address.startsWith('fe80')) ?? '127.0.0.1'
+  );
+}
+
+function routeAddress(type: 'udp4' | 'udp6', target: string): Promise<string | undefined> {
+  return new Promise((done) => {
+    const socket = createSocket(type);
+    const end = (address: string | undefined) => {
+      socket.close();
+      done(address);
+    };
+    socket.once('error', () => end(undefined));
+    socket.once('connect', () => end(socket.address().address));
+    socket.connect(9, target);
+  });
+}
+
+async function cores(): Promise<number> {
+  const available = availableParallelism();
+  const limits = await Promise.all(['/sys/fs/cgroup/cpu.max', '/sys/fs/cgroup/cpu/cpu.cfs_quota_us'].map(readQuota));
+  return Math.min(available, ...limits.filter((limit) => limit !== undefined));
+}
+
+/** Cores of a cgroup: version 2 has `<quota> <period>` in one file, version 1 two files of microseconds. */
+async function readQuota(path: string): Promise<number | undefined> {
+  try {
+    const [quota, period = await readFile(path.replace('quota', 'period'), 'utf8')] = (await readFile(path, 'utf8')).trim().split(' ');
+    const limit = Number(quota) / Number(period);
+    return limit > 0 && Number.isFinite(limit) ? limit : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+async function resolve(name: string, deadline: number): Promise<string[]> {
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(new Error(`no answer within ${deadline} ms`)), deadline);
+  try {
+    const found = await Promise.race([lookup(name, { all: true }), late]);
+    return found.map(({ address }) => address);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function gitCommit(): Promise<string | undefined> {
+  return new Promise((done) => {
+    execFile('git', ['rev-parse', '--short=12', 'HEAD'], { cwd: import.meta.dirname, timeout: 2000 }, (error, stdout) =>
+      done(error || !/^[0-9a-f]{7,40}$/.test(stdout.trim()) ? undefined : stdout.trim()),
+    );
+  });
+}
+
+async function makeWritable(folder: string): Promise<string | undefined> {
+  try {
+    await mkdir(folder, { recursive: true });
+    await access(folder, constants.W_OK | constants.X_OK);
+    return undefined;
+  } catch (error) {
+    return errorCode(error);
+  }
+}
+
+async function unreadable(file: string): Promise<string | undefined> {
+  return access(file, constants.R_OK).then(() => undefined, errorCode);
+}
+
+function errorCode(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : 'an error without a code';
+}

@@ -1,0 +1,308 @@
+// The table of every variable: how it is read, its default, what the image sets, its name in files, what it means.
+import { z } from 'zod';
+import * as value from './config-values.ts';
+
+/** How the text of a variable becomes a value: as it is, a number, true or false, words separated by spaces, JSON. */
+export type Form = 'text' | 'number' | 'flag' | 'words' | 'json';
+export type Row = {
+  form: Form;
+  /** As it would be written in the environment. */
+  default?: string;
+  /** Where there is no fixed default: what is taken, in words. */
+  derived?: string;
+  /** What the image sets. */
+  image?: string;
+  /** Never shown, not in mistakes either. */
+  secret?: true;
+  meaning: string;
+};
+/** `path`: its name in configuration files. */
+export type HotRow = Row & { path: string };
+
+const cold = <Schema extends z.ZodType, const R extends Row>(schema: Schema, row: R) => ({ ...row, schema });
+
+const checkOrigin = z.array(z.string()).transform((words, context): 'any' | 'same-host' | string[] => {
+  if (words.length === 1 && words[0] === 'false') return 'any';
+  if (words.length === 1 && words[0] === 'true') return 'same-host';
+  if (words.every((word) => value.origin.safeParse(word).success)) return words;
+  context.addIssue({ code: 'custom', message: 'to be true, false or origins such as https://app.example, separated by spaces' });
+  return z.NEVER;
+});
+const trustProxy = z.preprocess(
+  (words) => (Array.isArray(words) && words.length === 1 && words[0] === 'false' ? [] : words),
+  z.array(value.cidr),
+);
+const nodeNamePart = /^[A-Za-z0-9_-]{1,64}$/;
+const nodeName = value.textWhere('to be <nodename>@<host>', (text) => {
+  const [name = '', host = '', ...rest] = text.split('@');
+  return rest.length === 0 && nodeNamePart.test(name) && value.ipOrHost.safeParse(host).success;
+});
+const milliseconds = value.integer(100, 86_400_000, 'a number of milliseconds');
+const number = 'number';
+const text = 'text';
+
+/** What is fixed while the node runs. */
+export const coldVariables = {
+  IP: cold(value.ipAddress, {
+    form: text,
+    default: '127.0.0.1',
+    image: '0.0.0.0',
+    meaning: 'Address where REST, sockets, content and console listen.',
+  }),
+  PORT: cold(value.listenPort, { form: number, default: '5002', image: '8080', meaning: 'Port of the same; 0 takes any free port.' }),
+  HOST: cold(value.publicAddress, {
+    form: text,
+    derived: '`<ip>:<port>`; where IP is a wildcard the host of the node name, else the address of the default route, with a warning',
+    meaning: 'Address given to clients: `host[:port][/path]`, IPv6 in brackets, no scheme.',
+  }),
+  INTERNAL_ADDRESS: cold(value.internalAddress, {
+    form: text,
+    derived: "as HOST's default",
+    meaning: 'Where other nodes reach this one over HTTP: `host[:port]`.',
+  }),
+  METRICS_IP: cold(value.ipAddress, {
+    form: text,
+    default: '127.0.0.1',
+    image: '0.0.0.0',
+    meaning: 'Address where Prometheus metrics are served.',
+  }),
+  METRICS_PORT: cold(value.listenPort, { form: number, default: '9568', meaning: 'Port of the same; 0 takes any free port.' }),
+  STRUCTURED_LOGGING: cold(value.flag, { form: 'flag', default: 'false', image: 'true', meaning: 'JSON lines instead of readable ones.' }),
+  RESOURCES_BASE_PATH: cold(value.filePath, {
+    form: text,
+    default: './svc_resources',
+    image: '/var/lib/mediarooms',
+    meaning: 'Directory of recordings, streams and file sources; created; must be writable.',
+  }),
+  SSL_KEY_PATH: cold(value.filePath, { form: text, meaning: 'TLS key (PEM); read again when the file changes. Both of SSL_* or neither.' }),
+  SSL_CERT_PATH: cold(value.filePath, { form: text, meaning: 'TLS certificate chain (PEM).' }),
+  CHECK_ORIGIN: cold(checkOrigin, {
+    form: 'words',
+    default: 'false',
+    meaning: "Browsers' Origin on sockets: `false` any, `true` the same host or HOST, or a list of origins.",
+  }),
+  TRUST_PROXY: cold(trustProxy, { form: 'words', default: 'false', meaning: 'Networks (CIDR) whose X-Forwarded-* headers are believed.' }),
+  WEBRTC_TURN_LISTEN_IP: cold(value.ipOrHost, {
+    form: text,
+    default: '127.0.0.1',
+    image: '0.0.0.0',
+    meaning: 'Where media and TURN listen: IP address, or host name that is resolved at start.',
+  }),
+  WEBRTC_TURN_IP: cold(z.array(value.ipOrHost).min(1).max(8, { error: 'to have at most 8 entries' }), {
+    form: 'words',
+    derived: 'the listen address; where that is a wildcard the address of the default route, with a warning',
+    meaning: 'Addresses announced to clients: IP addresses or host names (resolved at start); the further ones become more candidates.',
+  }),
+  WEBRTC_TURN_IP_FILE: cold(value.filePath, {
+    form: text,
+    meaning: 'File that holds the same; watched; the node is not ready until it has content.',
+  }),
+  WEBRTC_BASE_PORT: cold(value.integer(1, 65_535, 'a port'), {
+    form: number,
+    derived: 'the first free block from 50000',
+    image: '50000',
+    meaning: 'Worker *i* uses UDP and TCP port base+*i*; when given, exactly that or the start fails.',
+  }),
+  WEBRTC_WORKERS: cold(value.integer(1, 256), {
+    form: number,
+    derived: 'cores that the process may use',
+    meaning: 'Number of media worker processes.',
+  }),
+  WEBRTC_TURN_ENABLED: cold(value.flag, {
+    form: 'flag',
+    default: 'false',
+    meaning: 'Run a coturn beside the node; it relays only to this node.',
+  }),
+  WEBRTC_TURN_PORT: cold(value.port, { form: number, default: '3478', meaning: 'Port of TURN over UDP and TCP.' }),
+  WEBRTC_TURN_TLS_PORT: cold(value.port, { form: number, meaning: 'Port of TURN over TLS; needs SSL_KEY_PATH and SSL_CERT_PATH.' }),
+  SIP_IP: cold(value.ipAddress, { form: text, derived: 'the announced address', meaning: 'Address in SIP and its SDP.' }),
+  SIP_PORT: cold(value.port, { form: number, derived: 'the first free port from 5060', meaning: 'Port of SIP.' }),
+  SIP_RTP_PORTS: cold(value.portRange, { form: text, default: '10000-10019', meaning: 'Ports of RTP of SIP calls.' }),
+  DIST_ENABLED: cold(value.flag, { form: 'flag', default: 'false', meaning: 'Join other nodes into a cluster.' }),
+  DIST_MODE: cold(value.oneOf(['sname', 'name']), {
+    form: text,
+    default: 'sname',
+    meaning: 'Node names with short hosts (no dot) or with full host names and IP addresses.',
+  }),
+  DIST_NODE_NAME: cold(nodeName, {
+    form: text,
+    derived: '`svc@<hostname>`; with DNS `svc@<ip>`',
+    meaning: 'Name of this node: `<nodename>@<host>`.',
+  }),
+  DIST_STRATEGY_NAME: cold(value.oneOf(['NODES_LIST', 'DNS']), {
+    form: text,
+    default: 'NODES_LIST',
+    meaning: 'How other nodes are found: `NODES_LIST` or `DNS`.',
+  }),
+  DIST_NODES: cold(z.array(nodeName).max(1000, { error: 'to have at most 1000 entries' }), {
+    form: 'words',
+    meaning: 'Node names to connect to, separated by spaces (NODES_LIST).',
+  }),
+  DIST_QUERY: cold(value.hostName, { form: text, meaning: 'Host name under which all nodes are registered (DNS).' }),
+  DIST_POLLING_INTERVAL: cold(milliseconds, { form: number, default: '5000', meaning: 'Milliseconds between DNS queries.' }),
+  DIST_MIN_PORT: cold(value.port, {
+    form: number,
+    derived: 'any free port',
+    image: '9000',
+    meaning: 'Range of the node-to-node port: from.',
+  }),
+  DIST_MAX_PORT: cold(value.port, {
+    form: number,
+    derived: 'any free port',
+    image: '9000',
+    meaning: 'Range of the node-to-node port: to.',
+  }),
+  DIST_COOKIE: cold(
+    value.textWhere('to be 1 to 255 visible ASCII characters without spaces', (cookie) => /^[\x21-\x7e]{1,255}$/.test(cookie)),
+    {
+      form: text,
+      derived: 'derived from SECRET_KEY_BASE; without that `svc_cookie`, with a warning unless everything is on loopback',
+      secret: true,
+      meaning: 'Shared word of the cluster. It gives no cryptographic security.',
+    },
+  ),
+  DIST_IP: cold(value.ipAddress, {
+    form: text,
+    derived: "the node's address in name mode, else all; loopback while distribution is off",
+    meaning: 'Where distribution and EPMD listen.',
+  }),
+  DIST_TICK: cold(value.seconds(1, 86_400), {
+    form: number,
+    default: '60',
+    meaning: 'Seconds; a silent node is down after 1 to 1.25 ticks.',
+  }),
+  DRAIN_TIMEOUT: cold(value.seconds(0), {
+    form: number,
+    default: '0',
+    image: '3600',
+    meaning: 'Seconds that SIGTERM waits for rooms at most; 0: rooms end at once.',
+  }),
+  CONFIG_FILES: cold(z.array(value.filePath).max(16, { error: 'to have at most 16 entries' }), {
+    form: 'words',
+    meaning: 'YAML files with the R part, separated by spaces, merged in order; watched.',
+  }),
+  GIT_COMMIT: cold(
+    value.textWhere('to be up to 64 letters, digits and ._-', (commit) => /^[\w.-]{1,64}$/.test(commit)),
+    {
+      form: text,
+      derived: 'from git, else `unknown`',
+      meaning: 'Shown by /health.',
+    },
+  ),
+};
+export type ColdName = keyof typeof coldVariables;
+export type ColdValue<Name extends ColdName> = (typeof coldVariables)[Name] extends { default: string }
+  ? z.output<(typeof coldVariables)[Name]['schema']>
+  : z.output<(typeof coldVariables)[Name]['schema']> | undefined;
+
+/** What can change while the node runs (R). Values are checked by the schema of files. `none` in the environment is `null` in a file. */
+export const hotVariables = {
+  SERVER_API_TOKEN: {
+    path: 'apiTokens',
+    form: 'words',
+    derived: '`development` only while IP is loopback; else required',
+    secret: true,
+    meaning: 'Bearer tokens, separated by spaces: all are good (rotation). In a file: a list of `{name, token, scope: admin or read}`.',
+  },
+  SECRET_KEY_BASE: {
+    path: 'secretKeys',
+    form: 'words',
+    derived: 'random: tokens are good on this node only, until it ends',
+    secret: true,
+    meaning: 'Roots of all keys, separated by spaces, the same on every node: the first signs, all verify.',
+  },
+  COMPONENTS_USED: { path: 'componentsUsed', form: 'words', meaning: 'Kinds of components that may be added: `hls recording sip file`.' },
+  LOG_LEVEL: { path: 'logLevel', form: 'text', default: 'info', meaning: '`error`, `warning`, `info` or `debug`.' },
+  CORS_ORIGINS: { path: 'corsOrigins', form: 'words', default: '*', meaning: 'Origins whose pages may call the REST API; `*` = all.' },
+  ICE_SERVERS: {
+    path: 'iceServers',
+    form: 'json',
+    secret: true,
+    meaning: 'JSON array of further STUN and TURN servers for clients (RTCIceServer).',
+  },
+  WEBRTC_MAX_INCOMING_BITRATE: {
+    path: 'webrtc.maxIncomingBitrate',
+    form: 'number',
+    default: 'none',
+    meaning: 'Bit/s that a peer may send.',
+  },
+  S3_BUCKET: { path: 's3.bucket', form: 'text', meaning: 'Default S3 storage. Bucket and both keys, or none.' },
+  S3_REGION: { path: 's3.region', form: 'text', meaning: 'Its region.' },
+  S3_ENDPOINT: { path: 's3.endpoint', form: 'text', meaning: "URL of S3 where it is not Amazon's." },
+  S3_ACCESS_KEY_ID: { path: 's3.accessKeyId', form: 'text', secret: true, meaning: 'Key id for S3.' },
+  S3_SECRET_ACCESS_KEY: { path: 's3.secretAccessKey', form: 'text', secret: true, meaning: 'Secret key for S3.' },
+  S3_PATH_PREFIX: { path: 's3.pathPrefix', form: 'text', meaning: 'Put before the key of every object.' },
+  PEER_RESUME_WINDOW: {
+    path: 'timeouts.peerResumeWindow',
+    form: 'number',
+    default: '10',
+    meaning: 'Seconds that a peer whose socket was lost keeps its media before it counts as disconnected.',
+  },
+  PEER_DISCONNECTED_TIMEOUT: {
+    path: 'roomDefaults.peerDisconnectedTimeout',
+    form: 'number',
+    default: '120',
+    meaning: 'Seconds after which a disconnected peer is removed, for rooms that say nothing; `none` = never.',
+  },
+  PEERLESS_PURGE_TIMEOUT: {
+    path: 'roomDefaults.peerlessPurgeTimeout',
+    form: 'number',
+    default: 'none',
+    meaning: 'Seconds without a connected peer after which a room ends, for rooms that say nothing; `none` = never.',
+  },
+  RAW_RECORDING_TTL: {
+    path: 'timeouts.rawRecordingTtl',
+    form: 'number',
+    derived: '86400 for what was uploaded; else never',
+    meaning: 'Seconds after which local recordings go; never before a pending upload is done.',
+  },
+  WEBHOOK_URLS: {
+    path: 'webhooks.urls',
+    form: 'words',
+    secret: true,
+    meaning: 'Receivers of the events of all rooms, separated by spaces.',
+  },
+  WEBHOOK_SECRET: {
+    path: 'webhooks.secret',
+    form: 'text',
+    secret: true,
+    meaning: 'Key of the signature: `whsec_` and base64 (Standard Webhooks).',
+  },
+  WEBHOOK_MAX_AGE: { path: 'webhooks.maxAge', form: 'number', default: '86400', meaning: 'Seconds for which a delivery is tried again.' },
+  WEBHOOK_ALLOW_PRIVATE: {
+    path: 'webhooks.allowPrivate',
+    form: 'flag',
+    default: 'true',
+    image: 'false',
+    meaning: 'Whether webhooks may go to loopback and private addresses.',
+  },
+  MAX_ROOMS: { path: 'limits.maxRooms', form: 'number', default: 'none', meaning: 'Rooms on this node.' },
+  MAX_PEERS_PER_ROOM: { path: 'limits.maxPeersPerRoom', form: 'number', default: '500', meaning: 'Peers in a room, whatever it asks for.' },
+  MAX_TRACKS_PER_PEER: { path: 'limits.maxTracksPerPeer', form: 'number', default: '32', meaning: 'Tracks that a peer may publish.' },
+  RATE_LIMIT_API: { path: 'limits.rateLimitApi', form: 'number', default: 'none', meaning: 'REST requests per second and client.' },
+  RATE_LIMIT_SOCKET: {
+    path: 'limits.rateLimitSocket',
+    form: 'number',
+    default: '50',
+    meaning: 'Messages per second and socket; `none` = no limit.',
+  },
+  PENDING_MAX_BYTES: {
+    path: 'limits.pendingMaxBytes',
+    form: 'number',
+    default: '268435456',
+    meaning: 'Bytes of webhook deliveries that wait; beyond it the oldest go to the dead letters.',
+  },
+  AV_MAX_CPU: {
+    path: 'avMaxCpu',
+    form: 'number',
+    derived: 'cores - 0.5',
+    meaning: 'Cores that components which decode or encode may use by estimate; more are refused.',
+  },
+} as const satisfies Record<string, HotRow>;
+export type HotName = keyof typeof hotVariables;
+
+export const hotRows: readonly (HotRow & { name: HotName })[] = Object.entries(hotVariables).map(([name, row]) => ({
+  ...row,
+  name: name as HotName,
+}));
+export const knownNames: ReadonlySet<string> = new Set([...Object.keys(coldVariables), ...Object.keys(hotVariables)]);

@@ -1,0 +1,93 @@
+// Where media listens, what clients are told of it, and TURN.
+import { isIP } from 'node:net';
+import { isWildcard } from './config-addresses.ts';
+import { resolveAddresses } from './config-announced.ts';
+import { type ConfigReader, mistakeSentence } from './config-reader.ts';
+import type { ConfigSystem } from './config-system.ts';
+
+export type WebrtcConfig = {
+  /** An IP address, also where a host name was given. */
+  listenIp: string;
+  /** Addresses known at start, or the file that will hold them: AnnouncedAddresses (config-announced.ts) makes one thing of both. */
+  announced: { addresses: readonly string[] } | { file: string };
+  /** null: the first free block from 50000; else exactly this. */
+  basePort: number | null;
+  workers: number;
+  turn: { enabled: boolean; port: number; tlsPort: number | null };
+};
+
+export type WebrtcInputs = { cores: number; routeAddress: () => Promise<string>; tls: boolean };
+
+const resolveDeadline = 5000;
+
+export async function readWebrtc(reader: ConfigReader, system: ConfigSystem, inputs: WebrtcInputs): Promise<WebrtcConfig> {
+  const listenIp = await readListenIp(reader, system);
+  const workers = reader.read('WEBRTC_WORKERS') ?? Math.max(1, Math.floor(inputs.cores));
+  const basePort = reader.read('WEBRTC_BASE_PORT') ?? null;
+  if (basePort !== null && basePort + workers - 1 > 65_535) {
+    const expected = `to leave room for the ports of ${workers} workers below 65536`;
+    reader.mistakes.push(mistakeSentence(reader.nameOf('WEBRTC_BASE_PORT'), expected, String(basePort)));
+  }
+  return {
+    listenIp,
+    announced: await readAnnounced(reader, system, listenIp, inputs.routeAddress),
+    basePort,
+    workers,
+    turn: readTurn(reader, inputs.tls),
+  };
+}
+
+async function readListenIp(reader: ConfigReader, system: ConfigSystem): Promise<string> {
+  const given = reader.read('WEBRTC_TURN_LISTEN_IP');
+  if (isIP(given) !== 0) return given;
+  const addresses = await system.resolve(given, resolveDeadline).catch(() => []);
+  const found = addresses.find((address) => isIP(address) === 4) ?? addresses[0];
+  if (found !== undefined) return found;
+  reader.mistakes.push(mistakeSentence(reader.nameOf('WEBRTC_TURN_LISTEN_IP'), 'to be a host name that is known to DNS', given));
+  return '127.0.0.1';
+}
+
+async function readAnnounced(
+  reader: ConfigReader,
+  system: ConfigSystem,
+  listenIp: string,
+  routeAddress: () => Promise<string>,
+): Promise<WebrtcConfig['announced']> {
+  const names = reader.read('WEBRTC_TURN_IP');
+  const file = reader.read('WEBRTC_TURN_IP_FILE');
+  if (reader.env.read('WEBRTC_TURN_IP') && file !== undefined) {
+    const both = `${reader.nameOf('WEBRTC_TURN_IP')} and ${reader.nameOf('WEBRTC_TURN_IP_FILE')}`;
+    reader.mistakes.push(`Expected only one of ${both} to be set, got: both`);
+  }
+  if (file !== undefined) return { file };
+  if (names === undefined) return { addresses: [await defaultAnnounced(reader, listenIp, routeAddress)] };
+  try {
+    return { addresses: await resolveAddresses(names, listenIp, system.resolve) };
+  } catch {
+    reader.mistakes.push(
+      mistakeSentence(reader.nameOf('WEBRTC_TURN_IP'), 'to have only host names that are known to DNS', names.join(' ')),
+    );
+    return { addresses: [] };
+  }
+}
+
+async function defaultAnnounced(reader: ConfigReader, listenIp: string, routeAddress: () => Promise<string>): Promise<string> {
+  if (!isWildcard(listenIp)) return listenIp;
+  const address = await routeAddress();
+  if (!reader.env.read('WEBRTC_TURN_IP')) {
+    reader.warnings.push(
+      `SVC_WEBRTC_TURN_IP is not set and media listens on all addresses: clients are told ${address}, which they may not reach`,
+    );
+  }
+  return address;
+}
+
+function readTurn(reader: ConfigReader, tls: boolean): WebrtcConfig['turn'] {
+  const enabled = reader.read('WEBRTC_TURN_ENABLED');
+  const tlsPort = reader.read('WEBRTC_TURN_TLS_PORT') ?? null;
+  if (enabled && tlsPort !== null && !tls) {
+    const expected = 'to be set only together with SVC_SSL_KEY_PATH and SVC_SSL_CERT_PATH';
+    reader.mistakes.push(mistakeSentence(reader.nameOf('WEBRTC_TURN_TLS_PORT'), expected, String(tlsPort)));
+  }
+  return { enabled, port: reader.read('WEBRTC_TURN_PORT'), tlsPort };
+}

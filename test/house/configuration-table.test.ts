@@ -1,0 +1,53 @@
+// docs/configuration.md against the table that the node reads by.
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { describe, it } from 'node:test';
+import { parse } from 'yaml';
+import { fileSchema } from '../../node/config-settings.ts';
+import { coldVariables, type HotRow, hotRows, type Row } from '../../node/config-variables.ts';
+
+const document = await readFile(new URL('../../docs/configuration.md', import.meta.url), 'utf8');
+const code = (text: string | undefined) => (text === undefined ? '' : `\`${text}\``);
+
+function documented(): string[][] {
+  const rows = document.split('\n').filter((line) => line.startsWith('| SVC_'));
+  return rows.map((line) =>
+    line
+      .slice(2, -2)
+      .split(' | ')
+      .map((cell) => cell.trim()),
+  );
+}
+
+function expected(name: string, row: Row | HotRow): string[] {
+  const isDefault = row.default === undefined ? (row.derived ?? 'none') : code(row.default);
+  const path = 'path' in row ? row.path : undefined;
+  return [`SVC_${name}`, path === undefined ? '' : 'R', isDefault, code(row.image), code(path), row.meaning];
+}
+
+describe('docs/configuration.md', () => {
+  it('has exactly one row for every variable, with the default, the image, the R mark, the name in files and the meaning of the code', () => {
+    const rows = [
+      ...Object.entries(coldVariables).map(([name, row]) => expected(name, row)),
+      ...hotRows.map((row) => expected(row.name, row)),
+    ];
+    const byName = (one: string[], other: string[]) => (one[0] ?? '').localeCompare(other[0] ?? '');
+    assert.deepEqual(documented().sort(byName), rows.sort(byName));
+  });
+
+  it('shows a file whose names are all known', () => {
+    const example = /```yaml\n([\s\S]*?)```/.exec(document)?.[1] ?? '';
+    const result = fileSchema.safeParse(parse(example));
+    const unknown = result.error?.issues.filter(({ code: kind }) => kind === 'unrecognized_keys') ?? [];
+    assert.notEqual(example, '');
+    assert.deepEqual(unknown, []);
+  });
+
+  it('names every leaf of the schema of files in the table', () => {
+    const leaves = Object.entries(fileSchema.shape).flatMap(([name, schema]) => {
+      const inner = 'unwrap' in schema ? schema.unwrap() : schema;
+      return 'shape' in inner ? Object.keys(inner.shape).map((leaf) => `${name}.${leaf}`) : [name];
+    });
+    assert.deepEqual(leaves.sort(), hotRows.map(({ path }) => path).sort());
+  });
+});
