@@ -1,0 +1,150 @@
+// The media of a node: a worker per core, rooms spread over them.
+import { setLogEventListeners } from 'mediasoup';
+import { ServiceError } from '../errors.ts';
+import type { Log } from '../log.ts';
+import type { MediaEngine, RoomMedia, RoomMediaOptions } from '../rooms/ports.ts';
+import { clientAddresses } from './addresses.ts';
+import { isTaken, leastLoaded } from './load.ts';
+import { findFreeBlock, firstPort, lastPort } from './ports.ts';
+import { MediaRoom } from './room-media.ts';
+import { type SlotView, WorkerSlot } from './worker-slot.ts';
+
+export type MediaEngineOptions = {
+  log: Log;
+  /** Address that media listens at; IPv4 or IPv6, may be a wildcard. */
+  listenIp: string;
+  /** Addresses that clients are told, the preferred first; read for every transport. Empty: the one that is listened at. */
+  announced: () => readonly string[];
+  /** Worker i uses UDP and TCP of port base + i. Undefined: the first free block from 50000. */
+  basePort: number | undefined;
+  workers: number;
+  /** Bit/s that a peer may send at most; read for every transport. */
+  maxIncomingBitrate: () => number | undefined;
+  /** Path of the worker's binary; undefined: what mediasoup finds (MEDIASOUP_WORKER_BIN). */
+  workerBin?: string | undefined;
+};
+
+/**
+ * Starts the workers. Resolves when all listen.
+ * @throws Error with one sentence where workers cannot be started or the ports cannot be had; no process is left then.
+ */
+export async function startMediaEngine(options: MediaEngineOptions): Promise<Engine> {
+  logMediasoup(options.log);
+  const { log, listenIp, workerBin } = options;
+  const slots = Array.from({ length: options.workers }, (_, index) => new WorkerSlot({ index, log, listenIp, workerBin }));
+  try {
+    await startAll(slots);
+    const base = await listenAll(slots, options);
+    log.info({ workers: slots.length, listenIp, ports: `${base}-${base + slots.length - 1}` }, 'media workers listen');
+    return new Engine(slots, options);
+  } catch (error) {
+    await Promise.all(slots.map((slot) => slot.close()));
+    throw error;
+  }
+}
+
+/** Implements MediaEngine. close() is final. */
+export class Engine implements MediaEngine {
+  readonly #slots: readonly WorkerSlot[];
+  readonly #options: MediaEngineOptions;
+  readonly #rooms = new Set<MediaRoom>();
+  #closed: Promise<void> | undefined;
+
+  constructor(slots: readonly WorkerSlot[], options: MediaEngineOptions) {
+    this.#slots = slots;
+    this.#options = options;
+  }
+
+  openRoom(options: RoomMediaOptions): RoomMedia {
+    const slot = this.#closed ? undefined : leastLoaded(this.#slots.filter(({ isRunning }) => isRunning));
+    if (!slot) throw new ServiceError('unavailable', 'No media worker runs at the moment.', { retryAfter: 1 });
+    const { log, listenIp, announced, maxIncomingBitrate } = this.#options;
+    const room: MediaRoom = new MediaRoom({
+      ...options,
+      log,
+      place: slot.take(() => room.crash()),
+      addresses: () => clientAddresses(listenIp, announced()),
+      maxIncomingBitrate,
+      onClosed: () => this.#rooms.delete(room),
+    });
+    this.#rooms.add(room);
+    return room;
+  }
+
+  /** `forwardedTracks`: subscriptions alive on all workers. */
+  load(): { forwardedTracks: number } {
+    return { forwardedTracks: this.#slots.reduce((sum, slot) => sum + slot.forwardedTracks, 0) };
+  }
+
+  /** One entry per core, for health and metrics. */
+  workers(): SlotView[] {
+    return this.#slots.map((slot) => slot.view());
+  }
+
+  /** Ends all rooms and workers; resolves when no process is left. Idempotent. */
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  async #close(): Promise<void> {
+    for (const room of [...this.#rooms]) room.close();
+    await Promise.all(this.#slots.map((slot) => slot.close()));
+  }
+}
+
+async function startAll(slots: readonly WorkerSlot[]): Promise<void> {
+  const results = await Promise.allSettled(slots.map((slot) => slot.start()));
+  const failed = results.find((result) => result.status === 'rejected');
+  if (failed) throw new Error(`The media worker cannot be started: ${reasonOf(failed.reason)}`, { cause: failed.reason });
+}
+
+/** Binds worker i to base + i and returns the base. */
+async function listenAll(slots: readonly WorkerSlot[], { basePort, listenIp }: MediaEngineOptions): Promise<number> {
+  const count = slots.length;
+  if (basePort !== undefined) {
+    if (basePort + count - 1 > lastPort)
+      throw new Error(`${count} media workers need ports ${basePort} to ${basePort + count - 1}, but the last port is ${lastPort}.`);
+    const taken = await listenFrom(slots, basePort);
+    if (taken === undefined) return basePort;
+    throw new Error(
+      `Port ${taken} (UDP and TCP) at ${listenIp} is taken, but ${count} media workers need ports ${basePort} to ${basePort + count - 1}.`,
+    );
+  }
+  for (let from = firstPort; ; ) {
+    const base = await findFreeBlock(listenIp, count, from).catch((error: unknown) => {
+      throw new Error(`Media cannot listen at ${listenIp}: ${reasonOf(error)}`, { cause: error });
+    });
+    if (base === undefined) throw new Error(`No ${count} ports in a row are free at ${listenIp} from ${firstPort} on.`);
+    const taken = await listenFrom(slots, base);
+    if (taken === undefined) return base;
+    from = taken + 1;
+  }
+}
+
+/** Undefined when all listen, else the port that somebody else has; none listens then. */
+async function listenFrom(slots: readonly WorkerSlot[], base: number): Promise<number | undefined> {
+  for (const [index, slot] of slots.entries()) {
+    try {
+      await slot.listen(base + index);
+    } catch (error) {
+      for (const other of slots) other.unlisten();
+      if (isTaken(error)) return base + index;
+      throw new Error(`Media cannot listen at port ${base + index}: ${reasonOf(error)}`, { cause: error });
+    }
+  }
+  return undefined;
+}
+
+function reasonOf(error: unknown): string {
+  return (error instanceof Error ? error.message : String(error)).replace(/\.?$/, '.');
+}
+
+/** mediasoup logs for the whole process: to the engine that started last. */
+function logMediasoup(log: Log): void {
+  setLogEventListeners({
+    ondebug: undefined,
+    onwarn: (namespace, text) => log.debug({ namespace }, text),
+    onerror: (namespace, text, error) => log.warn({ namespace, err: error }, text),
+  });
+}

@@ -1,0 +1,27 @@
+// Turns what mediasoup throws into what callers may read.
+import { errors } from 'mediasoup';
+import { ServiceError } from '../errors.ts';
+import { refuse } from './parameters.ts';
+
+export function mediaGone(): ServiceError {
+  return new ServiceError('unavailable', 'The media of this room has ended.');
+}
+
+/** An error of a call whose parameters came from a client: `what` was refused, unless the worker is gone or hangs. */
+export function refusedBy(error: unknown, what: string): ServiceError {
+  if (error instanceof ServiceError) return error;
+  if (error instanceof errors.WorkerClosedError) return mediaGone();
+  return refuse(`${what} refused: ${reason(error)}`, error);
+}
+
+/** An error of a call that only fails when what it is about has ended meanwhile. */
+export function failedFor(error: unknown, ended: () => ServiceError): ServiceError {
+  if (error instanceof ServiceError) return error;
+  return error instanceof errors.WorkerClosedError ? mediaGone() : new ServiceError(ended().code, ended().message, { cause: error });
+}
+
+/** mediasoup's own words without the name of its method; bounded, since they may quote what the client sent. */
+function reason(error: unknown): string {
+  const text = error instanceof Error ? error.message : 'unknown';
+  return text.replace(/\s*\[method:[^\]]*\]/g, '').slice(0, 200);
+}

@@ -1,0 +1,97 @@
+// Data channels of a peer: what it publishes and receives over SCTP (RFC 8831).
+import type { DataConsumer, DataProducer, WebRtcTransport } from 'mediasoup/types';
+import { ServiceError } from '../errors.ts';
+import type { DataSubscription, PublishDataOptions } from '../rooms/ports.ts';
+import { InFlight } from './in-flight.ts';
+import { failedFor, mediaGone, refusedBy } from './media-error.ts';
+import { checkSctpStreamParameters, refuse } from './parameters.ts';
+import type { PeerTransports } from './peer-transports.ts';
+import type { WorkerProcess } from './worker-process.ts';
+
+export type PeerDataOptions = {
+  worker: WorkerProcess;
+  transports: PeerTransports;
+  /** All published data tracks of the room. */
+  dataTracks: Map<string, DataProducer>;
+};
+
+/** Bytes of a data channel's label and protocol each; RFC 8832 allows 65535. */
+const maxLabelBytes = 1024;
+
+export class PeerData {
+  readonly #options: PeerDataOptions;
+  readonly #published = new InFlight<DataProducer>(noDataTrack);
+  readonly #received = new InFlight<DataConsumer>(noDataTrack);
+
+  constructor(options: PeerDataOptions) {
+    this.#options = options;
+  }
+
+  async publish({ transportId, dataTrackId, sctpStreamParameters, label, protocol }: PublishDataOptions): Promise<void> {
+    const { worker, transports, dataTracks } = this.#options;
+    const transport = withSctp(transports.byId(transportId, 'send'));
+    const checked = checkSctpStreamParameters(sctpStreamParameters);
+    if (Buffer.byteLength(label) > maxLabelBytes) throw refuse(`label must be at most ${maxLabelBytes} bytes`);
+    if (Buffer.byteLength(protocol) > maxLabelBytes) throw refuse(`protocol must be at most ${maxLabelBytes} bytes`);
+    if (dataTracks.has(dataTrackId) || this.#published.has(dataTrackId))
+      throw new ServiceError('already_exists', `Data track ${dataTrackId} already exists.`);
+    await this.#published.getOrMake(dataTrackId, async () => {
+      const call = transport.produceData({ id: dataTrackId, sctpStreamParameters: checked, label, protocol });
+      const dataProducer = await worker.call('publish data', call, close).catch((error: unknown) => {
+        throw transport.closed ? mediaGone() : refusedBy(error, 'sctpStreamParameters were');
+      });
+      dataTracks.set(dataTrackId, dataProducer);
+      dataProducer.observer.once('close', () => {
+        dataTracks.delete(dataTrackId);
+        this.#published.ended(dataTrackId, dataProducer);
+      });
+      return dataProducer;
+    });
+  }
+
+  unpublish(dataTrackId: string): void {
+    this.#published.close(dataTrackId);
+  }
+
+  async subscribe(dataTrackId: string): Promise<DataSubscription> {
+    const { transports, dataTracks } = this.#options;
+    if (!dataTracks.has(dataTrackId)) throw noDataTrack(dataTrackId);
+    const receiving = transports.get('recv');
+    if (!receiving) throw new ServiceError('not_found', 'The peer has no transport to receive over.');
+    const transport = withSctp(receiving);
+    const consumer = await this.#received.getOrMake(dataTrackId, () => this.#consume(transport, dataTrackId));
+    const { sctpStreamParameters, label, protocol } = consumer;
+    return { transportId: transport.id, sctpStreamParameters: { ...sctpStreamParameters }, label, protocol };
+  }
+
+  unsubscribe(dataTrackId: string): void {
+    this.#received.close(dataTrackId);
+  }
+
+  close(): void {
+    this.#published.closeAll();
+    this.#received.closeAll();
+  }
+
+  async #consume(transport: WebRtcTransport, dataTrackId: string): Promise<DataConsumer> {
+    const call = transport.consumeData({ dataProducerId: dataTrackId });
+    const consumer = await this.#options.worker.call('subscribe data', call, close).catch((error: unknown) => {
+      throw failedFor(error, () => noDataTrack(dataTrackId));
+    });
+    consumer.observer.once('close', () => this.#received.ended(dataTrackId, consumer));
+    return consumer;
+  }
+}
+
+function withSctp(transport: WebRtcTransport): WebRtcTransport {
+  if (!transport.sctpParameters) throw new ServiceError('conflict', `Transport ${transport.id} was made without SCTP.`);
+  return transport;
+}
+
+function noDataTrack(dataTrackId: string): ServiceError {
+  return new ServiceError('track_not_found', `Data track ${dataTrackId} does not exist.`);
+}
+
+function close(late: { close(): void }): void {
+  late.close();
+}

@@ -1,0 +1,276 @@
+// The media of one peer: what it publishes and what it receives.
+import type { Consumer, DataProducer, Producer, Router, RtpCapabilities, WebRtcTransport } from 'mediasoup/types';
+import { ServiceError } from '../errors.ts';
+import type {
+  DataSubscription,
+  Direction,
+  Layers,
+  PeerMedia,
+  PeerMediaListener,
+  PublishDataOptions,
+  PublishOptions,
+  Subscription,
+  WireObject,
+} from '../rooms/ports.ts';
+import { describeTrack } from './codecs.ts';
+import { InFlight } from './in-flight.ts';
+import { failedFor, mediaGone, refusedBy } from './media-error.ts';
+import { checkInteger, checkRtpCapabilities, checkRtpParameters } from './parameters.ts';
+import { PeerData } from './peer-data.ts';
+import { PeerTransports } from './peer-transports.ts';
+import type { WorkerProcess } from './worker-process.ts';
+
+export type MediaPeerOptions = {
+  worker: WorkerProcess;
+  listener: PeerMediaListener;
+  /** All published tracks of the room. */
+  tracks: Map<string, Producer>;
+  dataTracks: Map<string, DataProducer>;
+  router: () => Promise<Router>;
+  addresses: () => readonly string[];
+  maxIncomingBitrate: () => number | undefined;
+  countForwarded: (change: 1 | -1) => void;
+  onAudio: (router: Router, producer: Producer) => void;
+  onClosed: () => void;
+};
+
+type Stats = Awaited<ReturnType<PeerMedia['stats']>>;
+/** Largest index of a layer that a scalability mode can name. */
+const maxLayer = 7;
+
+/** unpublish, unsubscribe and close ignore what is gone already; everything else names it in a ServiceError. */
+export class MediaPeer implements PeerMedia {
+  readonly #options: MediaPeerOptions;
+  readonly #transports: PeerTransports;
+  readonly #data: PeerData;
+  readonly #published = new InFlight<Producer>(noTrack);
+  readonly #received = new InFlight<Consumer>(noTrack);
+  /** A peer's capabilities stay the same object from join on: checked once. */
+  readonly #capabilities = new WeakMap<WireObject, RtpCapabilities>();
+  #closed = false;
+
+  constructor(options: MediaPeerOptions) {
+    this.#options = options;
+    this.#transports = new PeerTransports(options);
+    this.#data = new PeerData({ worker: options.worker, transports: this.#transports, dataTracks: options.dataTracks });
+  }
+
+  async createTransport(direction: Direction, options: { sctp: boolean }): Promise<WireObject> {
+    this.#assertOpen();
+    return this.#transports.create(direction, options);
+  }
+
+  async connectTransport(transportId: string, dtlsParameters: WireObject): Promise<void> {
+    this.#assertOpen();
+    await this.#transports.connect(transportId, dtlsParameters);
+  }
+
+  async restartIce(transportId: string): Promise<WireObject> {
+    this.#assertOpen();
+    return this.#transports.restartIce(transportId);
+  }
+
+  hasTransport(direction: Direction): boolean {
+    return this.#transports.get(direction) !== undefined;
+  }
+
+  async publish(options: PublishOptions): Promise<{ encoding: string; simulcast: boolean }> {
+    this.#assertOpen();
+    const { trackId } = options;
+    const transport = this.#transports.byId(options.transportId, 'send');
+    if (this.#options.tracks.has(trackId) || this.#published.has(trackId))
+      throw new ServiceError('already_exists', `Track ${trackId} already exists.`);
+    const producer = await this.#published.getOrMake(trackId, () => this.#produce(transport, options));
+    return describeTrack(producer.rtpParameters);
+  }
+
+  unpublish(trackId: string): void {
+    this.#published.close(trackId);
+  }
+
+  async setPaused(trackId: string, paused: boolean): Promise<void> {
+    const producer = await this.#find(this.#published, trackId);
+    await this.#call(trackId, paused ? 'pause' : 'resume', () => (paused ? producer.pause() : producer.resume()));
+  }
+
+  async subscribe(trackId: string, rtpCapabilities: WireObject): Promise<Subscription | undefined> {
+    this.#assertOpen();
+    const producer = this.#options.tracks.get(trackId);
+    if (!producer) throw noTrack(trackId);
+    const transport = this.#transports.get('recv');
+    if (!transport) throw new ServiceError('not_found', 'The peer has no transport to receive over.');
+    const capabilities = this.#checkedCapabilities(rtpCapabilities);
+    const router = await this.#options.router();
+    if (!this.#received.has(trackId) && !router.canConsume({ producerId: trackId, rtpCapabilities: capabilities })) return undefined;
+    const consumer = await this.#received.getOrMake(trackId, () => this.#consume(transport, trackId, capabilities));
+    return {
+      transportId: transport.id,
+      kind: consumer.kind,
+      rtpParameters: { ...consumer.rtpParameters },
+      paused: consumer.producerPaused,
+    };
+  }
+
+  /** A receiver that is ready; mediasoup asks the publisher for a key frame at once. */
+  async resumeSubscription(trackId: string): Promise<void> {
+    const consumer = await this.#find(this.#received, trackId);
+    await this.#call(trackId, 'resume', () => consumer.resume());
+  }
+
+  unsubscribe(trackId: string): void {
+    this.#received.close(trackId);
+  }
+
+  async setPreferredLayers(trackId: string, { spatialLayer, temporalLayer }: Layers): Promise<void> {
+    checkInteger('spatialLayer', spatialLayer, 0, maxLayer);
+    if (temporalLayer !== undefined) checkInteger('temporalLayer', temporalLayer, 0, maxLayer);
+    const consumer = await this.#find(this.#received, trackId);
+    await this.#call(trackId, 'set layers', () => consumer.setPreferredLayers({ spatialLayer, temporalLayer }));
+  }
+
+  async setPriority(trackId: string, priority: number): Promise<void> {
+    checkInteger('priority', priority, 1, 255);
+    const consumer = await this.#find(this.#received, trackId);
+    await this.#call(trackId, 'set priority', () => consumer.setPriority(priority));
+  }
+
+  async publishData(options: PublishDataOptions): Promise<void> {
+    this.#assertOpen();
+    await this.#data.publish(options);
+  }
+
+  unpublishData(dataTrackId: string): void {
+    this.#data.unpublish(dataTrackId);
+  }
+
+  async subscribeData(dataTrackId: string): Promise<DataSubscription> {
+    this.#assertOpen();
+    return this.#data.subscribe(dataTrackId);
+  }
+
+  unsubscribeData(dataTrackId: string): void {
+    this.#data.unsubscribe(dataTrackId);
+  }
+
+  async stats(): Promise<Stats> {
+    this.#assertOpen();
+    const [published, subscribed, send, recv] = await Promise.all([
+      this.#trackStats(this.#published.made()),
+      this.#trackStats(this.#received.made()),
+      this.#transportStats('send'),
+      this.#transportStats('recv'),
+    ]);
+    return { published, subscribed, transports: { send, recv } };
+  }
+
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#published.closeAll();
+    this.#received.closeAll();
+    this.#data.close();
+    this.#transports.close();
+    this.#options.onClosed();
+  }
+
+  async #produce(transport: WebRtcTransport, { trackId, kind, rtpParameters, paused }: PublishOptions): Promise<Producer> {
+    const { worker, tracks } = this.#options;
+    const router = await this.#options.router();
+    const extensions = new Set(router.rtpCapabilities.headerExtensions?.map(({ uri }) => uri));
+    const checked = checkRtpParameters(rtpParameters, kind, extensions);
+    // A key frame is wanted at once by whoever subscribes: no waiting for more requests to come together.
+    const call = transport.produce({ id: trackId, kind, rtpParameters: checked, paused, keyFrameRequestDelay: 0 });
+    const producer = await worker.call('publish', call, close).catch((error: unknown) => {
+      throw transport.closed ? mediaGone() : refusedBy(error, 'rtpParameters were');
+    });
+    tracks.set(trackId, producer);
+    producer.observer.once('close', () => {
+      tracks.delete(trackId);
+      this.#published.ended(trackId, producer);
+    });
+    if (kind === 'audio') this.#options.onAudio(router, producer);
+    return producer;
+  }
+
+  async #consume(transport: WebRtcTransport, trackId: string, rtpCapabilities: RtpCapabilities): Promise<Consumer> {
+    const { worker, tracks, listener, countForwarded } = this.#options;
+    const call = transport.consume({ producerId: trackId, rtpCapabilities, paused: true });
+    const consumer = await worker.call('subscribe', call, close).catch((error: unknown) => {
+      if (transport.closed) throw mediaGone();
+      throw tracks.has(trackId) ? refusedBy(error, 'rtpCapabilities were') : noTrack(trackId);
+    });
+    countForwarded(1);
+    consumer.observer.once('close', () => {
+      countForwarded(-1);
+      this.#received.ended(trackId, consumer);
+    });
+    // Where the track ended while this was made, the worker's word of it came before anybody could hear it.
+    if (!tracks.has(trackId)) consumer.close();
+    consumer.on('layerschange', (layers) => {
+      const changed = layers ? { spatialLayer: layers.spatialLayer, temporalLayer: layers.temporalLayer } : null;
+      listener.layersChanged(trackId, changed);
+    });
+    return consumer;
+  }
+
+  #checkedCapabilities(rtpCapabilities: WireObject): RtpCapabilities {
+    const known = this.#capabilities.get(rtpCapabilities);
+    if (known) return known;
+    const checked = checkRtpCapabilities(rtpCapabilities);
+    this.#capabilities.set(rtpCapabilities, checked);
+    return checked;
+  }
+
+  async #find<Value extends Producer | Consumer>(among: InFlight<Value>, trackId: string): Promise<Value> {
+    this.#assertOpen();
+    const found = await among.get(trackId);
+    if (!found) throw noTrack(trackId);
+    return found;
+  }
+
+  async #call(trackId: string, what: string, call: () => Promise<void>): Promise<void> {
+    await this.#options.worker.call(what, call()).catch((error: unknown) => {
+      throw failedFor(error, () => noTrack(trackId));
+    });
+  }
+
+  /** A track that ends meanwhile is left out. */
+  async #trackStats(tracks: [string, Producer | Consumer][]): Promise<Record<string, WireObject[]>> {
+    const all = await Promise.all(
+      tracks.map(async ([trackId, track]): Promise<[string, WireObject[]][]> => {
+        try {
+          const stats = await this.#options.worker.call('statistics', track.getStats() as Promise<object[]>);
+          return [[trackId, stats.map((each) => ({ ...each }))]];
+        } catch (error) {
+          if (track.closed) return [];
+          throw failedFor(error, mediaGone);
+        }
+      }),
+    );
+    return Object.fromEntries(all.flat());
+  }
+
+  async #transportStats(direction: Direction): Promise<WireObject | null> {
+    const transport = this.#transports.get(direction);
+    if (!transport) return null;
+    try {
+      const [stats] = await this.#options.worker.call('statistics', transport.getStats());
+      return stats ? { ...stats } : null;
+    } catch (error) {
+      if (transport.closed) return null;
+      throw failedFor(error, mediaGone);
+    }
+  }
+
+  #assertOpen(): void {
+    if (this.#closed) throw mediaGone();
+  }
+}
+
+function noTrack(trackId: string): ServiceError {
+  return new ServiceError('track_not_found', `Track ${trackId.slice(0, 128)} does not exist.`);
+}
+
+function close(late: { close(): void }): void {
+  late.close();
+}

@@ -1,0 +1,113 @@
+// The two WebRTC transports of a peer: one that it sends over, one that it receives over.
+import type { Router, WebRtcTransport } from 'mediasoup/types';
+import { ServiceError } from '../errors.ts';
+import type { Direction, WireObject } from '../rooms/ports.ts';
+import { candidatesFor } from './addresses.ts';
+import { failedFor, mediaGone, refusedBy } from './media-error.ts';
+import { checkDtlsParameters } from './parameters.ts';
+import type { WorkerProcess } from './worker-process.ts';
+
+/** Bit/s that a receiver is thought to have at first: enough for a large layer at once, few enough for a bad link. */
+const initialAvailableOutgoingBitrate = 1_000_000;
+
+export type PeerTransportsOptions = {
+  worker: WorkerProcess;
+  router: () => Promise<Router>;
+  addresses: () => readonly string[];
+  maxIncomingBitrate: () => number | undefined;
+};
+
+export class PeerTransports {
+  readonly #options: PeerTransportsOptions;
+  readonly #transports = new Map<Direction, WebRtcTransport>();
+  /** The newest request per direction: what an older one makes is closed. */
+  readonly #newest = new Map<Direction, symbol>();
+  #closed = false;
+
+  constructor(options: PeerTransportsOptions) {
+    this.#options = options;
+  }
+
+  async create(direction: Direction, { sctp }: { sctp: boolean }): Promise<WireObject> {
+    const request = Symbol(direction);
+    this.#newest.set(direction, request);
+    this.#transports.get(direction)?.close();
+    this.#transports.delete(direction);
+    const { worker, addresses, maxIncomingBitrate } = this.#options;
+    const known = addresses();
+    const router = await this.#options.router();
+    const options = { enableUdp: true, enableTcp: true, preferUdp: true, enableSctp: sctp, initialAvailableOutgoingBitrate };
+    const transport = await worker.createTransport(router, options).catch((error: unknown) => {
+      throw failedFor(error, mediaGone);
+    });
+    try {
+      const bitrate = direction === 'send' ? maxIncomingBitrate() : undefined;
+      if (bitrate !== undefined) await worker.call('limit bitrate', transport.setMaxIncomingBitrate(bitrate));
+      if (this.#closed) throw mediaGone();
+      if (this.#newest.get(direction) !== request)
+        throw new ServiceError('conflict', `Another ${direction} transport took the place of this one.`);
+    } catch (error) {
+      transport.close();
+      throw failedFor(error, mediaGone);
+    }
+    this.#transports.set(direction, transport);
+    return describe(transport, known);
+  }
+
+  async connect(transportId: string, dtlsParameters: WireObject): Promise<void> {
+    const transport = this.byId(transportId);
+    const checked = checkDtlsParameters(dtlsParameters);
+    await this.#options.worker.call('connect', transport.connect({ dtlsParameters: checked })).catch((error: unknown) => {
+      throw transport.closed ? noTransport(transportId) : refusedBy(error, 'dtlsParameters were');
+    });
+  }
+
+  async restartIce(transportId: string): Promise<WireObject> {
+    const transport = this.byId(transportId);
+    return this.#options.worker.call('restart ICE', transport.restartIce()).catch((error: unknown) => {
+      throw failedFor(error, () => noTransport(transportId));
+    });
+  }
+
+  get(direction: Direction): WebRtcTransport | undefined {
+    return this.#transports.get(direction);
+  }
+
+  /** @throws ServiceError `not_found`; `conflict` where it is of the other direction */
+  byId(transportId: string, direction?: Direction): WebRtcTransport {
+    for (const [each, transport] of this.#transports) {
+      if (transport.id !== transportId) continue;
+      if (direction === undefined || direction === each) return transport;
+      throw new ServiceError('conflict', `Transport ${transportId} is not one to ${direction} over.`);
+    }
+    throw noTransport(transportId);
+  }
+
+  close(): void {
+    this.#closed = true;
+    for (const transport of this.#transports.values()) transport.close();
+    this.#transports.clear();
+    this.#newest.clear();
+  }
+}
+
+/** mediasoup-client's TransportOptions, as plain JSON. */
+function describe(transport: WebRtcTransport, addresses: readonly string[]): WireObject {
+  const { id, iceParameters, dtlsParameters, sctpParameters } = transport;
+  const candidates = candidatesFor(transport.iceCandidates, addresses);
+  const options: WireObject = {
+    id,
+    iceParameters,
+    iceCandidates: candidates.map(({ tcpType, ...candidate }) => (tcpType === undefined ? candidate : { ...candidate, tcpType })),
+    dtlsParameters,
+  };
+  if (sctpParameters) {
+    const { port, OS, MIS, maxMessageSize } = sctpParameters;
+    options.sctpParameters = { port, OS, MIS, maxMessageSize };
+  }
+  return options;
+}
+
+function noTransport(transportId: string): ServiceError {
+  return new ServiceError('not_found', `Transport ${transportId.slice(0, 64)} does not exist.`);
+}

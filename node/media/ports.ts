@@ -1,0 +1,58 @@
+// Finds ports for workers: as many in a row as there are workers, each free for UDP and TCP.
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+
+/** Where the search for a free block begins. */
+export const firstPort = 50_000;
+export const lastPort = 65_535;
+
+type Probe = (ip: string, port: number) => Promise<boolean>;
+
+/** The first block of `count` free ports from `from`; undefined where there is none up to the last port. */
+export async function findFreeBlock(ip: string, count: number, from: number, probe: Probe = isFree): Promise<number | undefined> {
+  let base = from;
+  for (let port = from; port <= lastPort; port += 1) {
+    if (!(await probe(ip, port))) base = port + 1;
+    else if (port - base + 1 === count) return base;
+  }
+  return undefined;
+}
+
+/** Whether both UDP and TCP of a port can be bound now. Somebody else may take it a moment later. */
+export async function isFree(ip: string, port: number): Promise<boolean> {
+  return (await canBindUdp(ip, port)) && (await canBindTcp(ip, port));
+}
+
+async function canBindUdp(ip: string, port: number): Promise<boolean> {
+  const socket = createSocket(ip.includes(':') ? 'udp6' : 'udp4');
+  try {
+    socket.bind({ port, address: ip, exclusive: true });
+    await once(socket, 'listening');
+    return true;
+  } catch (error) {
+    return refuseUnlessTaken(error);
+  } finally {
+    await new Promise<void>((resolve) => socket.close(resolve));
+  }
+}
+
+async function canBindTcp(ip: string, port: number): Promise<boolean> {
+  const server = createServer();
+  try {
+    server.listen({ port, host: ip, exclusive: true });
+    await once(server, 'listening');
+    return true;
+  } catch (error) {
+    return refuseUnlessTaken(error);
+  } finally {
+    if (server.listening) await new Promise<void>((resolve) => server.close(() => resolve()));
+  }
+}
+
+/** A port that is taken or forbidden is one to pass by; any other fault (no such address) concerns all ports. */
+function refuseUnlessTaken(error: unknown): false {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (code === 'EADDRINUSE' || code === 'EACCES') return false;
+  throw error;
+}

@@ -1,0 +1,66 @@
+// Listens to the audio of a room, to tell who speaks.
+import type { ActiveSpeakerObserver, AudioLevelObserver, Producer, Router } from 'mediasoup/types';
+import type { Log } from '../log.ts';
+import { Speaker } from './speaker.ts';
+import type { WorkerProcess } from './worker-process.ts';
+
+/** Milliseconds between two looks at the audio levels. */
+const interval = 300;
+/** Loudness in dBov (RFC 6464) below which audio counts as silence. */
+const threshold = -60;
+
+type Observers = { speakers: ActiveSpeakerObserver; levels: AudioLevelObserver };
+
+/** Costs nothing until the first audio track. */
+export class RoomAudio {
+  readonly #worker: WorkerProcess;
+  readonly #log: Log;
+  readonly #speaker: Speaker;
+  readonly #peers = new Map<string, string>();
+  #observers: Promise<Observers> | undefined;
+
+  constructor(worker: WorkerProcess, log: Log, onActiveSpeaker: (peerId: string | null) => void) {
+    this.#worker = worker;
+    this.#log = log;
+    this.#speaker = new Speaker(onActiveSpeaker);
+  }
+
+  /** Takes an audio track into account until it closes. Never fails: without it the room only does not know who speaks. */
+  async add(router: Router, producer: Producer, peerId: string): Promise<void> {
+    this.#peers.set(producer.id, peerId);
+    producer.observer.once('close', () => this.#remove(producer.id));
+    try {
+      this.#observers ??= this.#create(router);
+      const { speakers, levels } = await this.#observers;
+      const options = { producerId: producer.id };
+      await this.#worker.call('observe', Promise.all([speakers.addProducer(options), levels.addProducer(options)]));
+    } catch (error) {
+      if (!producer.closed && !router.closed) this.#log.warn({ err: error }, 'active speaker cannot be observed');
+    }
+  }
+
+  close(): void {
+    this.#speaker.close();
+  }
+
+  async #create(router: Router): Promise<Observers> {
+    const created = Promise.all([
+      router.createActiveSpeakerObserver({ interval }),
+      router.createAudioLevelObserver({ interval, threshold, maxEntries: 8 }),
+    ]);
+    const [speakers, levels] = await this.#worker.call('observe', created);
+    speakers.on('dominantspeaker', ({ producer }) => {
+      const peerId = this.#peers.get(producer.id);
+      if (peerId !== undefined) this.#speaker.dominates(peerId);
+    });
+    levels.on('volumes', (volumes) => this.#speaker.hears(volumes.flatMap(({ producer }) => this.#peers.get(producer.id) ?? [])));
+    levels.on('silence', () => this.#speaker.silence());
+    return { speakers, levels };
+  }
+
+  #remove(producerId: string): void {
+    const peerId = this.#peers.get(producerId);
+    this.#peers.delete(producerId);
+    if (peerId !== undefined && ![...this.#peers.values()].includes(peerId)) this.#speaker.left(peerId);
+  }
+}

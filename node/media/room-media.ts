@@ -1,0 +1,103 @@
+// The media of one room: a router on one worker, made when it is first needed.
+import type { DataProducer, Producer, Router } from 'mediasoup/types';
+import type { Log } from '../log.ts';
+import type { PeerMedia, PeerMediaListener, RoomMedia, RoomMediaOptions, WireObject } from '../rooms/ports.ts';
+import { clientCapabilities, roomCodecs } from './codecs.ts';
+import { failedFor, mediaGone } from './media-error.ts';
+import { MediaPeer } from './peer-media.ts';
+import { RoomAudio } from './room-audio.ts';
+import type { Place } from './worker-slot.ts';
+
+export type MediaRoomOptions = RoomMediaOptions & {
+  log: Log;
+  place: Place;
+  /** Addresses that clients are told. @throws ServiceError where none is known yet */
+  addresses: () => readonly string[];
+  maxIncomingBitrate: () => number | undefined;
+  onClosed: () => void;
+};
+
+export class MediaRoom implements RoomMedia {
+  readonly #options: MediaRoomOptions;
+  readonly #audio: RoomAudio;
+  readonly #peers = new Set<MediaPeer>();
+  readonly #tracks = new Map<string, Producer>();
+  readonly #dataTracks = new Map<string, DataProducer>();
+  #router: Promise<Router> | undefined;
+  #closed = false;
+
+  constructor(options: MediaRoomOptions) {
+    this.#options = options;
+    this.#audio = new RoomAudio(options.place.worker, options.log, (peerId) => {
+      if (!this.#closed) options.onActiveSpeaker(peerId);
+    });
+  }
+
+  async rtpCapabilities(): Promise<WireObject> {
+    const router = await this.#getRouter();
+    return clientCapabilities(router.rtpCapabilities);
+  }
+
+  openPeer(peerId: string, listener: PeerMediaListener): PeerMedia {
+    if (this.#closed) throw mediaGone();
+    const { place, addresses, maxIncomingBitrate } = this.#options;
+    const peer: MediaPeer = new MediaPeer({
+      worker: place.worker,
+      listener,
+      tracks: this.#tracks,
+      dataTracks: this.#dataTracks,
+      router: () => this.#getRouter(),
+      addresses,
+      maxIncomingBitrate,
+      countForwarded: place.countForwarded,
+      onAudio: (router, producer) => void this.#audio.add(router, producer, peerId),
+      onClosed: () => this.#peers.delete(peer),
+    });
+    this.#peers.add(peer);
+    return peer;
+  }
+
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#audio.close();
+    for (const peer of [...this.#peers]) peer.close();
+    // One that is still being made closes itself.
+    this.#router?.then(
+      (router) => router.close(),
+      () => undefined,
+    );
+    this.#options.place.leave();
+    this.#options.onClosed();
+  }
+
+  /** The worker died. */
+  crash(): void {
+    if (this.#closed) return;
+    this.close();
+    this.#options.onCrashed('media worker died');
+  }
+
+  #getRouter(): Promise<Router> {
+    if (this.#closed) return Promise.reject(mediaGone());
+    if (!this.#router) {
+      const router = this.#createRouter();
+      // A next call may have more luck.
+      router.catch(() => {
+        this.#router = undefined;
+      });
+      this.#router = router;
+    }
+    return this.#router;
+  }
+
+  async #createRouter(): Promise<Router> {
+    const { place, videoCodec } = this.#options;
+    const router = await place.worker.createRouter(roomCodecs(videoCodec)).catch((error: unknown) => {
+      throw failedFor(error, mediaGone);
+    });
+    if (!this.#closed) return router;
+    router.close();
+    throw mediaGone();
+  }
+}

@@ -1,0 +1,144 @@
+// One worker process with its server port: started, asked with a deadline, ended for certain.
+import { once } from 'node:events';
+import { createWorker } from 'mediasoup';
+import type { Router, RouterRtpCodecCapability, WebRtcServer, WebRtcTransport, WebRtcTransportOptions, Worker } from 'mediasoup/types';
+import { ServiceError } from '../errors.ts';
+import type { Log } from '../log.ts';
+import { listenInfos } from './addresses.ts';
+import { DeadlineError, within } from './deadline.ts';
+
+/** Milliseconds that a worker may take to start, and to end before it is killed. */
+const startDeadline = 10_000;
+const endDeadline = 2000;
+/** Milliseconds that a worker which missed a deadline gets for a sign of life. */
+const signOfLifeDeadline = 10_000;
+
+export type WorkerProcessOptions = { log: Log; workerBin: string | undefined };
+
+/** A running worker process. It listens once listen() succeeded. */
+export class WorkerProcess {
+  readonly #worker: Worker;
+  readonly #log: Log;
+  #server: WebRtcServer | undefined;
+  #suspected = false;
+  #ended: Promise<void> | undefined;
+
+  private constructor(worker: Worker, log: Log) {
+    this.#worker = worker;
+    this.#log = log;
+  }
+
+  /** @throws Error where the process cannot be started or does not answer within 10 s. */
+  static async start({ log, workerBin }: WorkerProcessOptions): Promise<WorkerProcess> {
+    const { created, abandon } = spawnWorker(workerBin);
+    try {
+      const worker = await within(created, 'start', (late) => late.close(), startDeadline);
+      return new WorkerProcess(worker, log);
+    } catch (error) {
+      if (error instanceof DeadlineError) abandon();
+      throw error;
+    }
+  }
+
+  get pid(): number {
+    return this.#worker.pid;
+  }
+
+  /** Calls back when the process died, not when it was ended by end(). */
+  onDied(listener: () => void): void {
+    this.#worker.on('died', listener);
+  }
+
+  /** Binds UDP and TCP of the port. @throws Error where it is taken. */
+  async listen(ip: string, port: number): Promise<void> {
+    this.#server = await this.call('listen', this.#worker.createWebRtcServer({ listenInfos: listenInfos(ip, port) }), (late) =>
+      late.close(),
+    );
+  }
+
+  /** Gives the port back. */
+  unlisten(): void {
+    this.#server?.close();
+    this.#server = undefined;
+  }
+
+  createRouter(mediaCodecs: RouterRtpCodecCapability[]): Promise<Router> {
+    return this.call('create router', this.#worker.createRouter({ mediaCodecs }), (late) => late.close());
+  }
+
+  createTransport(
+    router: Router,
+    options: Omit<WebRtcTransportOptions, 'webRtcServer' | 'listenInfos' | 'listenIps'>,
+  ): Promise<WebRtcTransport> {
+    const webRtcServer = this.#server;
+    if (!webRtcServer) throw new ServiceError('unavailable', 'The media worker does not listen.');
+    return this.call('create transport', router.createWebRtcTransport({ ...options, webRtcServer } as WebRtcTransportOptions), (late) =>
+      late.close(),
+    );
+  }
+
+  /** Waits for an answer of the worker; a worker that misses the deadline and then shows no sign of life is killed. */
+  async call<Value>(what: string, call: Promise<Value>, discard?: (value: Value) => void): Promise<Value> {
+    try {
+      return await within(call, what, discard);
+    } catch (error) {
+      if (error instanceof DeadlineError) this.#suspect();
+      throw error;
+    }
+  }
+
+  /** Ends the process; resolves when it is gone. Idempotent. */
+  end(): Promise<void> {
+    this.#ended ??= this.#end();
+    return this.#ended;
+  }
+
+  #suspect(): void {
+    if (this.#suspected || this.#ended) return;
+    this.#suspected = true;
+    this.#log.warn({ pid: this.pid }, 'media worker missed a deadline');
+    within(this.#worker.getResourceUsage(), 'sign of life', undefined, signOfLifeDeadline).then(
+      () => {
+        this.#suspected = false;
+      },
+      (error: unknown) => {
+        if (!(error instanceof DeadlineError) || this.#worker.subprocessClosed) return;
+        this.#log.error({ pid: this.pid }, 'media worker hangs: killed');
+        kill(this.pid);
+      },
+    );
+  }
+
+  async #end(): Promise<void> {
+    if (this.#worker.subprocessClosed) return;
+    const gone = once(this.#worker, 'subprocessclose');
+    const killer = setTimeout(() => kill(this.pid), endDeadline);
+    this.#worker.close();
+    await gone;
+    clearTimeout(killer);
+  }
+}
+
+/**
+ * mediasoup closes a worker as soon as the process gets SIGINT or SIGTERM, but rooms may go on until they are drained: whoever owns
+ * the worker closes it, so those listeners are taken off again. Called, such a listener is the one way to give up a worker that
+ * has not answered yet.
+ */
+function spawnWorker(workerBin: string | undefined): { created: Promise<Worker>; abandon: () => void } {
+  const signals = ['SIGINT', 'SIGTERM'] as const;
+  const before = signals.map((signal) => new Set(process.listeners(signal)));
+  const created = createWorker({ logLevel: 'warn', ...(workerBin === undefined ? {} : { workerBin }) });
+  const added = signals.map((signal, index) => process.listeners(signal).filter((listener) => !before[index]?.has(listener)));
+  signals.forEach((signal, index) => {
+    for (const listener of added[index] ?? []) process.removeListener(signal, listener);
+  });
+  return { created, abandon: () => added[0]?.[0]?.('SIGINT') };
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // Gone already.
+  }
+}

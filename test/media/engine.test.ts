@@ -1,0 +1,277 @@
+// Workers and their ports, against the real worker.
+
+import assert from 'node:assert/strict';
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { test } from 'node:test';
+import { ServiceError } from '../../node/errors.ts';
+import { startMediaEngine } from '../../node/media/engine.ts';
+import { findFreeBlock, isFree } from '../../node/media/ports.ts';
+import { dtlsParameters, engineFor, engineOptions, isAlive, openPeer, openRoom, opusParameters, pidsOf, until } from './kit.ts';
+
+const unavailable = (error: unknown) => error instanceof ServiceError && error.code === 'unavailable';
+
+test('worker i listens at base + i for UDP and TCP', async (t) => {
+  const base = (await findFreeBlock('127.0.0.1', 2, 52_000)) ?? 0;
+  const engine = await engineFor(t, { basePort: base, workers: 2 });
+  assert.deepEqual(
+    engine.workers().map(({ port, state, rooms }) => ({ port, state, rooms })),
+    [
+      { port: base, state: 'running', rooms: 0 },
+      { port: base + 1, state: 'running', rooms: 0 },
+    ],
+  );
+  assert.equal(await isFree('127.0.0.1', base), false);
+  assert.equal(await isFree('127.0.0.1', base + 1), false);
+  const ports = new Set<unknown>();
+  for (const roomId of ['a', 'b']) {
+    const peer = openRoom(engine, { roomId }).openPeer('p', { layersChanged: () => {} });
+    const { iceCandidates } = (await peer.createTransport('send', { sctp: false })) as {
+      iceCandidates: { port: number; protocol: string }[];
+    };
+    assert.deepEqual(
+      iceCandidates.map(({ protocol }) => protocol),
+      ['udp', 'tcp'],
+    );
+    for (const { port } of iceCandidates) ports.add(port);
+  }
+  assert.deepEqual([...ports].sort(), [base, base + 1]);
+});
+
+test('a given base that is taken fails the start with one sentence, and leaves no process and no port', async (t) => {
+  const base = (await findFreeBlock('127.0.0.1', 2, 52_100)) ?? 0;
+  const tcp = createServer().listen(base + 1, '127.0.0.1');
+  t.after(() => tcp.close());
+  await once(tcp, 'listening');
+  await assert.rejects(startMediaEngine(engineOptions({ basePort: base, workers: 2 })), {
+    message: `Port ${base + 1} (UDP and TCP) at 127.0.0.1 is taken, but 2 media workers need ports ${base} to ${base + 1}.`,
+  });
+  assert.equal(await isFree('127.0.0.1', base), true);
+  await assert.rejects(startMediaEngine(engineOptions({ basePort: 65_535, workers: 2 })), /last port is 65535\.$/);
+});
+
+test('an address that is not of this machine, or a worker that cannot run, fails the start with one sentence', async () => {
+  await assert.rejects(startMediaEngine(engineOptions({ listenIp: '192.0.2.1' })), /^Error: Media cannot listen at 192\.0\.2\.1: .*\.$/);
+  await assert.rejects(
+    startMediaEngine(engineOptions({ listenIp: '192.0.2.1', basePort: 52_150 })),
+    /^Error: Media cannot listen at port 52150: .*\.$/,
+  );
+  await assert.rejects(
+    startMediaEngine(engineOptions({ workerBin: '/nonexistent/worker' })),
+    /^Error: The media worker cannot be started: .*\.$/,
+  );
+});
+
+test('without a base, two engines that start at once both find free blocks', async (t) => {
+  const [one, other] = await Promise.all([engineFor(t, { workers: 2 }), engineFor(t, { workers: 2 })]);
+  const ports = [...one.workers(), ...other.workers()].map(({ port }) => port ?? 0);
+  assert.equal(new Set(ports).size, 4);
+  assert.ok(ports.every((port) => port >= 50_000));
+  for (const engine of [one, other]) {
+    const [first, second] = engine.workers().map(({ port }) => port ?? 0);
+    assert.equal(second, (first ?? 0) + 1);
+  }
+});
+
+test('a free block is one where UDP and TCP of each port are free', async (t) => {
+  const base = (await findFreeBlock('127.0.0.1', 4, 52_200)) ?? 0;
+  const udp = createSocket('udp4');
+  udp.bind(base + 1, '127.0.0.1');
+  await once(udp, 'listening');
+  t.after(() => udp.close());
+  assert.equal(await findFreeBlock('127.0.0.1', 2, base), base + 2);
+});
+
+test('clients get the announced addresses as candidates, those that are announced now, the first preferred', async (t) => {
+  let announced = ['203.0.113.7', '2001:db8::7'];
+  const engine = await engineFor(t, { listenIp: '0.0.0.0', announced: () => announced });
+  const port = engine.workers()[0]?.port;
+  const peer = openRoom(engine).openPeer('p', { layersChanged: () => {} });
+  type Candidate = {
+    ip: string;
+    address: string;
+    port: number;
+    protocol: string;
+    priority: number;
+    foundation: string;
+    type: string;
+    tcpType?: string;
+  };
+  const candidates = async () => ((await peer.createTransport('recv', { sctp: false })) as { iceCandidates: Candidate[] }).iceCandidates;
+  const first = await candidates();
+  assert.deepEqual(
+    first.map(({ ip, address, protocol, tcpType }) => [ip, address, protocol, tcpType]),
+    [
+      ['203.0.113.7', '203.0.113.7', 'udp', undefined],
+      ['203.0.113.7', '203.0.113.7', 'tcp', 'passive'],
+      ['2001:db8::7', '2001:db8::7', 'udp', undefined],
+      ['2001:db8::7', '2001:db8::7', 'tcp', 'passive'],
+    ],
+  );
+  assert.ok(first.every((candidate) => candidate.port === port && candidate.type === 'host'));
+  assert.equal(new Set(first.map(({ priority }) => priority)).size, 4);
+  assert.equal(new Set(first.map(({ foundation }) => foundation)).size, 4);
+  assert.equal(Math.max(...first.map(({ priority }) => priority)), first[0]?.priority);
+  announced = ['198.51.100.1'];
+  assert.deepEqual(
+    (await candidates()).map(({ ip }) => ip),
+    ['198.51.100.1', '198.51.100.1'],
+  );
+  announced = [];
+  await assert.rejects(candidates(), (error) => unavailable(error) && /not known yet/.test(String(error)));
+});
+
+test('media can listen at an IPv6 address', async (t) => {
+  const engine = await engineFor(t, { listenIp: '::1' });
+  const peer = openRoom(engine).openPeer('p', { layersChanged: () => {} });
+  const { iceCandidates } = (await peer.createTransport('send', { sctp: false })) as { iceCandidates: { ip: string }[] };
+  assert.deepEqual(
+    iceCandidates.map(({ ip }) => ip),
+    ['::1', '::1'],
+  );
+});
+
+test('rooms go to the worker with the fewest forwarded tracks, then to the one with the fewest rooms', async (t) => {
+  const engine = await engineFor(t, { workers: 2 });
+  const first = openRoom(engine);
+  const rooms = () => engine.workers().map((worker) => worker.rooms);
+  assert.deepEqual(rooms(), [1, 0]);
+  openRoom(engine);
+  assert.deepEqual(rooms(), [1, 1]);
+  const [publisher, receiver] = [await openPeer(first, 'p'), await openPeer(first, 'r')];
+  await publisher.media.publish({
+    transportId: publisher.send,
+    trackId: 't',
+    kind: 'audio',
+    rtpParameters: opusParameters('0'),
+    paused: false,
+  });
+  await receiver.media.subscribe('t', await first.rtpCapabilities());
+  assert.deepEqual(engine.load(), { forwardedTracks: 1 });
+  openRoom(engine);
+  openRoom(engine);
+  assert.deepEqual(rooms(), [1, 3]);
+  receiver.media.close();
+  assert.deepEqual(engine.load(), { forwardedTracks: 0 });
+  openRoom(engine);
+  assert.deepEqual(rooms(), [2, 3]);
+});
+
+test('a killed worker crashes its rooms only, comes back on its port, and takes rooms again', async (t) => {
+  const engine = await engineFor(t, { workers: 2 });
+  const [doomed, sound] = [openRoom(engine), openRoom(engine)];
+  const [victim, survivor] = engine.workers();
+  const peer = await openPeer(doomed, 'p');
+  const other = await openPeer(sound, 'p');
+  await peer.media.publish({ transportId: peer.send, trackId: 't', kind: 'audio', rtpParameters: opusParameters('0'), paused: false });
+  process.kill(victim?.pid ?? 0, 'SIGKILL');
+  const pending = peer.media.publish({
+    transportId: peer.send,
+    trackId: 'u',
+    kind: 'audio',
+    rtpParameters: opusParameters('1'),
+    paused: false,
+  });
+  await assert.rejects(pending, unavailable);
+  await until('crash', () => doomed.heard.crashes.length > 0);
+  assert.equal(engine.workers()[0]?.state, 'restarting');
+  // Meanwhile the other worker takes rooms.
+  assert.doesNotThrow(() => openRoom(engine).close());
+  await until('restart', () => engine.workers()[0]?.state === 'running');
+  const [back, same] = engine.workers();
+  assert.equal(back?.port, victim?.port);
+  assert.notEqual(back?.pid, victim?.pid);
+  assert.deepEqual(same, survivor);
+  assert.deepEqual(doomed.heard.crashes, ['media worker died']);
+  assert.deepEqual(sound.heard.crashes, []);
+  assert.ok(await other.media.restartIce(other.send));
+  await assert.rejects(peer.media.createTransport('send', { sctp: false }), unavailable);
+  await assert.rejects(doomed.rtpCapabilities(), unavailable);
+  assert.throws(() => doomed.openPeer('q', { layersChanged: () => {} }), unavailable);
+  doomed.close();
+  const fresh = openRoom(engine);
+  assert.equal(engine.workers()[0]?.rooms, 1);
+  await openPeer(fresh, 'p');
+  assert.deepEqual(engine.load(), { forwardedTracks: 0 });
+});
+
+test('while the only worker is dead rooms are refused; one that still dies is started again', async (t) => {
+  const engine = await engineFor(t);
+  const port = engine.workers()[0]?.port;
+  for (let round = 0; round < 2; round += 1) {
+    process.kill(engine.workers()[0]?.pid ?? 0, 'SIGKILL');
+    await until('death', () => engine.workers()[0]?.state === 'restarting');
+    assert.throws(() => openRoom(engine), unavailable);
+    await until('restart', () => engine.workers()[0]?.state === 'running');
+    assert.equal(engine.workers()[0]?.port, port);
+  }
+  await openPeer(openRoom(engine), 'p');
+});
+
+test('a worker waits for its port when somebody else has it, and takes it when it is free again', async (t) => {
+  const engine = await engineFor(t);
+  const { pid, port } = engine.workers()[0] ?? {};
+  process.kill(pid ?? 0, 'SIGKILL');
+  await until('death', () => engine.workers()[0]?.state === 'restarting');
+  const squatter = createSocket('udp4');
+  squatter.bind(port ?? 0, '127.0.0.1');
+  await once(squatter, 'listening');
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  assert.equal(engine.workers()[0]?.state, 'restarting');
+  squatter.close();
+  await until('restart', () => engine.workers()[0]?.state === 'running');
+  assert.equal(engine.workers()[0]?.port, port);
+});
+
+test('a worker that hangs is found out by the call that misses its deadline, killed and replaced', { timeout: 40_000 }, async (t) => {
+  const engine = await engineFor(t);
+  const room = openRoom(engine);
+  const { media } = await openPeer(room, 'p');
+  const pid = engine.workers()[0]?.pid ?? 0;
+  process.kill(pid, 'SIGSTOP');
+  await assert.rejects(media.stats(), (error) => unavailable(error) && /did not answer in time/.test(String(error)));
+  await until('crash', () => room.heard.crashes.length > 0, 15_000);
+  await until('restart', () => engine.workers()[0]?.state === 'running');
+  assert.equal(isAlive(pid), false);
+});
+
+test('close ends all workers, also one that hangs and one that is being restarted, and frees the ports', async () => {
+  const engine = await startMediaEngine(engineOptions({ workers: 3 }));
+  const room = openRoom(engine);
+  const pids = pidsOf(engine);
+  const ports = engine.workers().map(({ port }) => port ?? 0);
+  process.kill(pids[1] ?? 0, 'SIGSTOP');
+  process.kill(pids[2] ?? 0, 'SIGKILL');
+  await until('death', () => engine.workers()[2]?.state === 'restarting');
+  // Into the middle of the restart: it begins 250 ms after the death.
+  await new Promise((resolve) => setTimeout(resolve, 255));
+  const closed = engine.close();
+  assert.equal(engine.close(), closed);
+  await closed;
+  for (const pid of pids) assert.equal(isAlive(pid), false);
+  for (const port of ports) assert.equal(await isFree('127.0.0.1', port), true);
+  assert.throws(() => openRoom(engine), unavailable);
+  await assert.rejects(room.rtpCapabilities(), unavailable);
+  assert.deepEqual(room.heard.crashes, []);
+});
+
+test('signals to the process are left to their owner: mediasoup does not close workers on its own', async (t) => {
+  const before = [process.listenerCount('SIGINT'), process.listenerCount('SIGTERM')];
+  const engine = await engineFor(t, { workers: 2 });
+  assert.deepEqual([process.listenerCount('SIGINT'), process.listenerCount('SIGTERM')], before);
+  await engine.close();
+  assert.deepEqual([process.listenerCount('SIGINT'), process.listenerCount('SIGTERM')], before);
+});
+
+test('a transport connects once, restarts ICE, and takes no nonsense', async (t) => {
+  const engine = await engineFor(t, { maxIncomingBitrate: () => 500_000 });
+  const { media, send } = await openPeer(openRoom(engine), 'p');
+  await assert.rejects(media.connectTransport(send, { fingerprints: [] }), { code: 'invalid_field' });
+  await assert.rejects(media.connectTransport(send, { fingerprints: [{ algorithm: 'md5', value: 'AA' }] }), { code: 'invalid_field' });
+  await assert.rejects(media.connectTransport('nope', dtlsParameters), { code: 'not_found' });
+  await media.connectTransport(send, dtlsParameters);
+  await assert.rejects(media.connectTransport(send, dtlsParameters), { code: 'invalid_field' });
+  const parameters = await media.restartIce(send);
+  assert.deepEqual(Object.keys(parameters).sort(), ['iceLite', 'password', 'usernameFragment']);
+});

@@ -1,0 +1,153 @@
+// What tests of media share: an engine, rooms with peers, and parameters as browsers send them.
+import '../kit/worker-bin.ts';
+import { existsSync, readFileSync } from 'node:fs';
+import type { TestContext } from 'node:test';
+import { silentLog } from '../../node/log.ts';
+import { type Engine, type MediaEngineOptions, startMediaEngine } from '../../node/media/engine.ts';
+import type { Layers, PeerMedia, RoomMedia, RoomMediaOptions, WireObject } from '../../node/rooms/ports.ts';
+
+/** An engine that ends with the test. */
+export async function engineFor(t: TestContext, options: Partial<MediaEngineOptions> = {}): Promise<Engine> {
+  const engine = await startMediaEngine(engineOptions(options));
+  t.after(() => engine.close());
+  return engine;
+}
+
+export function engineOptions(options: Partial<MediaEngineOptions> = {}): MediaEngineOptions {
+  return {
+    log: silentLog(),
+    listenIp: '127.0.0.1',
+    announced: () => [],
+    basePort: undefined,
+    workers: 1,
+    maxIncomingBitrate: () => undefined,
+    ...options,
+  };
+}
+
+export type Heard = { crashes: string[]; speakers: (string | null)[] };
+
+export function openRoom(engine: Engine, options: Partial<RoomMediaOptions> = {}): RoomMedia & { heard: Heard } {
+  const heard: Heard = { crashes: [], speakers: [] };
+  const room = engine.openRoom({
+    roomId: 'room',
+    videoCodec: null,
+    onCrashed: (reason) => heard.crashes.push(reason),
+    onActiveSpeaker: (peerId) => heard.speakers.push(peerId),
+    ...options,
+  });
+  return Object.assign(room, { heard });
+}
+
+/** A peer with both transports. */
+export async function openPeer(
+  room: RoomMedia,
+  peerId: string,
+  layersChanged: (trackId: string, layers: Layers | null) => void = () => {},
+) {
+  const media = room.openPeer(peerId, { layersChanged });
+  const send = textOf(await media.createTransport('send', { sctp: true }), 'id');
+  const recv = textOf(await media.createTransport('recv', { sctp: true }), 'id');
+  return { media, send, recv };
+}
+export type Peer = { media: PeerMedia; send: string; recv: string };
+
+export function textOf(object: WireObject, key: string): string {
+  const value = object[key];
+  if (typeof value !== 'string') throw new Error(`${key} is not a text`);
+  return value;
+}
+
+let ssrc = 1000;
+export function nextSsrc(): number {
+  ssrc += 10;
+  return ssrc;
+}
+
+/** As mediasoup-client makes them in Chromium. */
+export function opusParameters(mid: string): WireObject {
+  return {
+    mid,
+    codecs: [
+      {
+        mimeType: 'audio/opus',
+        payloadType: 111,
+        clockRate: 48000,
+        channels: 2,
+        parameters: { minptime: 10, useinbandfec: 1 },
+        rtcpFeedback: [{ type: 'transport-cc', parameter: '' }],
+      },
+    ],
+    headerExtensions: [
+      { uri: 'urn:ietf:params:rtp-hdrext:sdes:mid', id: 4, encrypt: false, parameters: {} },
+      { uri: 'urn:ietf:params:rtp-hdrext:ssrc-audio-level', id: 1, encrypt: false, parameters: {} },
+    ],
+    encodings: [{ ssrc: nextSsrc(), dtx: false }],
+    rtcp: { cname: 'someone', reducedSize: true },
+  };
+}
+
+const videoFeedback = [
+  { type: 'goog-remb', parameter: '' },
+  { type: 'transport-cc', parameter: '' },
+  { type: 'ccm', parameter: 'fir' },
+  { type: 'nack', parameter: '' },
+  { type: 'nack', parameter: 'pli' },
+];
+
+const videoFormats = {
+  VP8: {},
+  H264: { 'packetization-mode': 1, 'profile-level-id': '42e01f', 'level-asymmetry-allowed': 1 },
+  VP9: { 'profile-id': 0 },
+  AV1: {},
+};
+export type VideoName = keyof typeof videoFormats;
+
+/** With three encodings by rid (simulcast), or one by ssrc. */
+export function videoParameters(mid: string, name: VideoName = 'VP8', simulcast = false): WireObject {
+  const first = nextSsrc();
+  return {
+    mid,
+    codecs: [
+      { mimeType: `video/${name}`, payloadType: 96, clockRate: 90000, parameters: videoFormats[name], rtcpFeedback: videoFeedback },
+      { mimeType: 'video/rtx', payloadType: 97, clockRate: 90000, parameters: { apt: 96 }, rtcpFeedback: [] },
+    ],
+    headerExtensions: [
+      { uri: 'urn:ietf:params:rtp-hdrext:sdes:mid', id: 4, encrypt: false, parameters: {} },
+      { uri: 'urn:ietf:params:rtp-hdrext:sdes:rtp-stream-id', id: 10, encrypt: false, parameters: {} },
+      { uri: 'http://www.webrtc.org/experiments/rtp-hdrext/abs-capture-time', id: 13, encrypt: false, parameters: {} },
+    ],
+    encodings: simulcast
+      ? ['r0', 'r1', 'r2'].map((rid, index) => ({ active: true, rid, scalabilityMode: 'L1T3', maxBitrate: 100_000 * 4 ** index }))
+      : [{ active: true, ssrc: first, rtx: { ssrc: first + 1 }, dtx: false }],
+    rtcp: { cname: 'someone', reducedSize: true },
+  };
+}
+
+export const dtlsParameters: WireObject = {
+  role: 'client',
+  fingerprints: [{ algorithm: 'sha-256', value: Array.from({ length: 32 }, (_, index) => index.toString(16).padStart(2, '0')).join(':') }],
+};
+
+/** Resolves when the condition holds; asks often, since processes send no event. */
+export async function until(what: string, condition: () => boolean, timeout = 10_000): Promise<void> {
+  const deadline = Date.now() + timeout;
+  while (!condition()) {
+    if (Date.now() > deadline) throw new Error(`${what}: not within ${timeout} ms`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+/** Whether a process runs (not even as a zombie). */
+export function isAlive(pid: number): boolean {
+  return existsSync(`/proc/${pid}/stat`) && !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+}
+
+/** Resident memory of a process in bytes. */
+export function memoryOf(pid: number): number {
+  return Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]) * 4096;
+}
+
+export function pidsOf(engine: Engine): number[] {
+  return engine.workers().map(({ pid }) => pid ?? 0);
+}
