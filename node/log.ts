@@ -17,7 +17,10 @@ export function createLog(options: { level: LogLevel; structured: boolean }): Lo
       timestamp: () => `,"time":"${new Date().toISOString()}"`,
       formatters: { level: (label) => ({ level: label }) },
     });
-  return pino(base, pretty({ colorize: process.stdout.isTTY, sync: true, ignore: 'pid,hostname', translateTime: 'SYS:HH:MM:ss.l' }));
+  return pino(
+    base,
+    pretty({ colorize: process.stdout.isTTY, sync: true, ignore: 'pid,hostname', singleLine: true, translateTime: 'SYS:HH:MM:ss.l' }),
+  );
 }
 
 export function setLogLevel(log: Log, level: LogLevel): void {

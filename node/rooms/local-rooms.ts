@@ -4,7 +4,6 @@ import type { Log } from '../log.ts';
 import type { RoomEventListener } from './events.ts';
 import { newId } from './ids.ts';
 import type { Peer } from './peer.ts';
-import type { PeerEvent } from './peer-events.ts';
 import type { MediaEngine } from './ports.ts';
 import { Room, type RoomLimits } from './room.ts';
 import type { PeerOptions, PeerPatch, RoomData, RoomOptions, RoomPatch } from './room-config.ts';
@@ -131,21 +130,16 @@ export class LocalRooms implements RoomService {
   }
 
   /**
-   * No new rooms from here; rooms without a connected peer end at once, the peers of the others are told `deadline`.
+   * No new rooms from here; rooms without a connected peer end at once, the others with their last peer.
    * Resolves when no room is left.
    */
-  async drain(deadline: Date): Promise<void> {
+  async drain(): Promise<void> {
     this.#accepting = false;
-    this.tell({ event: 'draining', data: { deadline: deadline.toISOString() } });
     this.#endPeerless();
     if (this.#rooms.size === 0) return;
     await new Promise<void>((resolve) => {
       this.#whenEmpty = resolve;
     });
-  }
-
-  tell(event: PeerEvent): void {
-    for (const room of this.#rooms.values()) room.tell(event);
   }
 
   /** Ends every room, for good. */

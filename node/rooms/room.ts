@@ -149,9 +149,9 @@ export class Room {
     this.#broadcast({ event: 'data', data: { from: null, label: data.label, payload: data.payload } }, data.to ? { to: data.to } : {});
   }
 
-  /** Tells every connected peer something. */
-  tell(event: PeerEvent): void {
-    this.#broadcast(event);
+  /** What its peers publish. */
+  *tracks(): Iterable<Track> {
+    for (const peer of this.#peers.values()) yield* peer.tracks;
   }
 
   close(reason: string): void {

@@ -59,10 +59,12 @@ export class TestConnection implements PeerConnection {
   }
 
   /** Data of the events of one name. */
-  of<Name extends PeerEvent['event']>(name: Name): Extract<PeerEvent, { event: Name }>['data'][] {
-    return this.events.flatMap((event) => (event.event === name ? [event.data as Extract<PeerEvent, { event: Name }>['data']] : []));
+  of<Name extends PeerEvent['event']>(name: Name): EventData<Name>[] {
+    return this.events.filter((event) => event.event === name).map((event) => event.data as EventData<Name>);
   }
 }
+
+type EventData<Name extends PeerEvent['event']> = Extract<PeerEvent, { event: Name }>['data'];
 
 export type TestPeer = { peer: Peer; connection: TestConnection; send: string };
 

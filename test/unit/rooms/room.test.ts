@@ -220,9 +220,10 @@ describe('timeouts', () => {
     const { rooms } = makeRooms();
     const day = 24 * 3600;
     await rooms.createRoom({ roomId: 'r', peerlessPurgeTimeout: 365 * day });
-    for (let n = 1; n < 365; n += 1) t.mock.timers.tick(day * 1000);
+    // Mocked timers start at the end of the tick that set them, so steps must be small.
+    for (let hour = 0; hour < 364 * 24; hour += 1) t.mock.timers.tick(3_600_000);
     assert.equal(rooms.size, 1);
-    for (let n = 0; n < 2; n += 1) t.mock.timers.tick(day * 1000);
+    for (let hour = 0; hour < 2 * 24; hour += 1) t.mock.timers.tick(3_600_000);
     assert.equal(rooms.size, 0);
   });
 });
@@ -233,12 +234,11 @@ describe('draining', () => {
     await rooms.createRoom({ roomId: 'empty' });
     await rooms.createRoom({ roomId: 'busy' });
     const alice = await joinPeer(rooms, 'busy', 'alice');
-    const drained = rooms.drain(new Date(Date.now() + 60_000));
+    const drained = rooms.drain();
     assert.deepEqual(
       [...rooms.all()].map((room) => room.id),
       ['busy'],
     );
-    assert.equal(alice.connection.of('draining').length, 1);
     await assert.rejects(rooms.createRoom({}), code('no_node_accepts_rooms'));
     alice.peer.disconnect();
     await drained;

@@ -1,0 +1,89 @@
+// The end of a node: signals, the numbered shutdown list, and what happens when something was overlooked.
+import type { MediaNode } from './node.ts';
+
+/** Longest that requests in flight are waited for at the end, in milliseconds. */
+const httpDeadline = 2_000;
+/** Longest that the whole list may take after rooms have ended: then the process goes as it is. */
+const closeDeadline = 15_000;
+
+/**
+ * Ends a node. Idempotent: all callers share one end. The order:
+ *  1. No new rooms; /health says terminating; peers are told until when; rooms without connected peers end.
+ *  2. Wait for the last room, at most until the deadline (`drainTimeout`).
+ *  3. Rooms that are left end: peers get `Room stopped`.
+ *  4. Websockets close.
+ *  5. HTTP finishes what is in flight and closes.
+ *  6. Media workers end.
+ *  7. Metrics, watchers of files.
+ */
+export class Shutdown {
+  readonly #node: MediaNode;
+  #ending: Promise<void> | undefined;
+
+  constructor(node: MediaNode) {
+    this.#node = node;
+  }
+
+  run(drainTimeout: number = this.#node.drainTimeout): Promise<void> {
+    this.#ending ??= this.#run(drainTimeout);
+    return this.#ending;
+  }
+
+  async #run(drainTimeout: number): Promise<void> {
+    const { parts } = this.#node;
+    this.#node.terminate();
+    if (drainTimeout > 0) await this.#drain(drainTimeout);
+    parts.rooms.close('shutdown');
+    await Promise.all([parts.peerSockets.close(), parts.serverSockets.close()]);
+    await parts.http.close(httpDeadline);
+    await parts.media.close();
+    await Promise.all([parts.metrics.close(), parts.announced.close(), parts.hot.close()]);
+    parts.log.info('node ended');
+  }
+
+  async #drain(timeout: number): Promise<void> {
+    const { rooms, peerSockets, log } = this.#node.parts;
+    const deadline = new Date(Date.now() + timeout);
+    log.info({ rooms: rooms.size, deadline }, 'draining');
+    peerSockets.drainingNotice(deadline);
+    const { promise: late, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, timeout);
+    await Promise.race([rooms.drain(), late]);
+    clearTimeout(timer);
+  }
+}
+
+/**
+ * Binds a node to its process: SIGTERM and SIGINT end it in order, a second one at once (exit code 130 or 143); an error
+ * that nobody caught ends the process with code 1. Children end with the process, since they watch their pipes.
+ */
+export function bindToProcess(node: MediaNode): void {
+  const shutdown = new Shutdown(node);
+  const { log } = node.parts;
+  let signals = 0;
+  for (const [signal, code] of [
+    ['SIGTERM', 143],
+    ['SIGINT', 130],
+  ] as const) {
+    process.on(signal, () => {
+      signals += 1;
+      if (signals > 1) {
+        log.warn({ signal }, 'second signal: ending at once');
+        process.exit(code);
+      }
+      log.info({ signal }, 'ending');
+      shutdown.run().then(
+        () => process.exit(0),
+        (error: unknown) => fatal(node, error),
+      );
+      setTimeout(() => fatal(node, new Error('the shutdown took too long')), node.drainTimeout + closeDeadline).unref();
+    });
+  }
+  process.on('uncaughtException', (error) => fatal(node, error));
+  process.on('unhandledRejection', (error) => fatal(node, error));
+}
+
+function fatal(node: MediaNode, error: unknown): never {
+  node.parts.log.fatal({ err: error }, 'ending because of an error that nobody caught');
+  process.exit(1);
+}

@@ -1,0 +1,51 @@
+// The way in: configuration, log, node, signals.
+import { type LoadedConfig, loadConfig } from './config.ts';
+import { AnnouncedAddresses } from './config-announced.ts';
+import { describeConfig } from './config-describe.ts';
+import { ConfigError } from './config-reader.ts';
+import { localSystem } from './config-system.ts';
+import { processEnvironment } from './env.ts';
+import { bindToProcess } from './lifecycle.ts';
+import { createLog, type Log } from './log.ts';
+import { MediaNode } from './node.ts';
+import { version } from './version.ts';
+
+/** All mistakes of the configuration, one sentence a line, and the end. */
+async function readConfiguration(): Promise<LoadedConfig> {
+  try {
+    return await loadConfig(processEnvironment());
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    process.stderr.write(`${error.mistakes.map((mistake) => `${mistake}\n`).join('')}`);
+    process.exit(1);
+  }
+}
+
+async function start(loaded: LoadedConfig, log: Log): Promise<MediaNode> {
+  const { config, hot, warnings } = loaded;
+  for (const warning of warnings) log.warn(warning);
+  log.info({ version, config: describeConfig(config, hot) }, 'configuration');
+  const announced = new AnnouncedAddresses(config.webrtc, localSystem().resolve);
+  await announced.watch();
+  await hot.watch({
+    reloaded: () => log.info({ files: hot.files() }, 'configuration files reloaded'),
+    refused: (error) => log.error({ reason: error }, 'configuration files refused, the last good ones stay in force'),
+  });
+  try {
+    return await MediaNode.start({ config, hot, announced, log });
+  } catch (error) {
+    log.fatal({ reason: error instanceof Error ? error.message : String(error) }, 'the node could not start');
+    process.exit(1);
+  }
+}
+
+const loaded = await readConfiguration();
+const log = createLog({ level: loaded.hot.current.logLevel, structured: loaded.config.structuredLogging });
+const node = await start(loaded, log);
+bindToProcess(node);
+log.info({ url: node.url, host: node.host }, 'node started');
+if (loaded.config.developmentToken) {
+  process.stdout.write(
+    `\n  Mediarooms ${version} in development mode\n  Console: ${node.url}/\n  API token: ${loaded.hot.current.apiTokens[0]?.token}\n\n`,
+  );
+}

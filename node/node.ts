@@ -1,0 +1,189 @@
+// A media node: everything composed from a configuration, started in order, and ended in order by lifecycle.ts.
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Config } from './config.ts';
+import type { AnnouncedAddresses } from './config-announced.ts';
+import type { HotConfig } from './config-hot.ts';
+import { EventLog } from './events/event-log.ts';
+import type { HealthView } from './http/health-view.ts';
+import { HttpServer, type UpgradeHandler } from './http/http-server.ts';
+import { type Log, setLogLevel } from './log.ts';
+import { type Engine, startMediaEngine } from './media/engine.ts';
+import { Metrics } from './metrics/metrics.ts';
+import { MetricsServer } from './metrics/metrics-server.ts';
+import { ApiTokens } from './rooms/api-tokens.ts';
+import { LocalRooms } from './rooms/local-rooms.ts';
+import { TokenKeys } from './rooms/tokens.ts';
+import { asyncApiDocument } from './signaling/asyncapi.ts';
+import { PeerSockets, peerSocketPath } from './signaling/peer-sockets.ts';
+import { ServerSockets, serverSocketPath } from './signaling/server-sockets.ts';
+import { version } from './version.ts';
+
+const consoleDir = join(import.meta.dirname, 'console/dist');
+
+export type NodeOptions = { config: Config; hot: HotConfig; announced: AnnouncedAddresses; log: Log };
+
+/** The parts of a running node, in the order of their start. lifecycle.ts ends them. */
+export type NodeParts = {
+  log: Log;
+  hot: HotConfig;
+  announced: AnnouncedAddresses;
+  media: Engine;
+  rooms: LocalRooms;
+  peerSockets: PeerSockets;
+  serverSockets: ServerSockets;
+  http: HttpServer;
+  metrics: MetricsServer;
+};
+
+export class MediaNode {
+  readonly parts: NodeParts;
+  readonly host: string;
+  readonly #config: Config;
+  readonly #state: { terminating: boolean };
+
+  private constructor(parts: NodeParts, options: { config: Config; host: string; state: { terminating: boolean } }) {
+    this.parts = parts;
+    this.host = options.host;
+    this.#config = options.config;
+    this.#state = options.state;
+  }
+
+  /** Resolves when everything listens. @throws Error with one sentence; nothing is left running then. */
+  static async start(options: NodeOptions): Promise<MediaNode> {
+    const { config, hot, announced, log } = options;
+    const state = { terminating: false };
+    let host = config.host;
+    const startedAt = Date.now();
+    const events = new EventLog(log);
+    const keys = new TokenKeys('peer', hot.current.secretKeys);
+    const apiTokens = new ApiTokens(() => hot.current.apiTokens);
+    const media = await startMediaEngine({
+      log,
+      listenIp: config.webrtc.listenIp,
+      announced: () => announced.current,
+      basePort: config.webrtc.basePort ?? undefined,
+      workers: config.webrtc.workers,
+      maxIncomingBitrate: () => hot.current.webrtc.maxIncomingBitrate ?? undefined,
+    });
+    const rooms = new LocalRooms({
+      node: config.dist.nodeName,
+      log,
+      engine: media,
+      address: () => host,
+      limits: () => ({ ...hot.current.limits, ...hot.current.roomDefaults }),
+      signToken: (claims) => keys.sign(claims),
+      onEvent: (event) => events.publish(event),
+    });
+    const sockets = {
+      log,
+      rateLimit: () => hot.current.limits.rateLimitSocket,
+      checkOrigin: () => config.checkOrigin,
+      address: () => host,
+    };
+    const peerSockets = new PeerSockets({
+      ...sockets,
+      findPeer: (roomId, peerId) => rooms.findPeer(roomId, peerId),
+      verifyToken: (token) => keys.verify(token),
+      signToken: (claims) => keys.sign(claims),
+      iceServers: () => hot.current.iceServers.map((server) => ({ ...server })),
+      resumeWindow: () => hot.current.timeouts.peerResumeWindow / 1000,
+    });
+    const serverSockets = new ServerSockets({
+      ...sockets,
+      verifyApiToken: (token) => apiTokens.find(token),
+      subscribeEvents: (listener) => events.subscribe(listener),
+    });
+    const metrics = new Metrics({
+      rooms: () => countRooms(rooms),
+      forwardedTracks: () => media.load().forwardedTracks,
+      workers: () => media.workers(),
+    });
+    const doors = new Map<string, { handleUpgrade: UpgradeHandler }>([
+      [peerSocketPath, peerSockets],
+      [serverSocketPath, serverSockets],
+    ]);
+    let http: HttpServer | undefined;
+    try {
+      http = await HttpServer.start({
+        log,
+        rooms,
+        ip: config.ip,
+        port: config.port,
+        host: () => host,
+        tls: config.tls ?? undefined,
+        apiTokens: () => hot.current.apiTokens,
+        corsOrigins: () => hot.current.corsOrigins,
+        trustProxy: config.trustProxy,
+        health: () => healthOf({ config, hot, rooms, startedAt, terminating: state.terminating }),
+        ready: () => announced.ready,
+        consoleDir: existsSync(consoleDir) ? consoleDir : undefined,
+        consoleSession: () =>
+          config.developmentToken ? { development: true, token: hot.current.apiTokens[0]?.token } : { development: false },
+        upgrade: (path) => {
+          const door = doors.get(path);
+          return door ? (request, socket, head) => door.handleUpgrade(request, socket, head) : undefined;
+        },
+        documents: { asyncapi: () => asyncApiDocument({ version, address: host }) },
+        rateLimit: () => hot.current.limits.rateLimitApi ?? undefined,
+        observe: (observation) => metrics.httpRequest(observation),
+      });
+      host = withBoundPort(host, http.port);
+      const metricsServer = await MetricsServer.start({ ...config.metrics, metrics, log });
+      hot.onChange((settings) => {
+        setLogLevel(log, settings.logLevel);
+        keys.replace(settings.secretKeys);
+        serverSockets.tokensChanged();
+        peerSockets.iceServersUpdated();
+      });
+      const parts = { log, hot, announced, media, rooms, peerSockets, serverSockets, http, metrics: metricsServer };
+      return new MediaNode(parts, { config, host, state });
+    } catch (error) {
+      await http?.close(0);
+      await media.close();
+      throw error;
+    }
+  }
+
+  /** Where the node answers as seen from this machine. */
+  get url(): string {
+    const wildcard = this.#config.ip === '0.0.0.0' || this.#config.ip === '::';
+    return `${this.#config.tls ? 'https' : 'http'}://${wildcard ? this.host : this.parts.http.address}`;
+  }
+
+  get drainTimeout(): number {
+    return this.#config.drainTimeout;
+  }
+
+  /** From here /health says `terminating`. */
+  terminate(): void {
+    this.#state.terminating = true;
+  }
+}
+
+function countRooms(rooms: LocalRooms): { rooms: number; peers: number; tracks: { audio: number; video: number } } {
+  const tracks = { audio: 0, video: 0 };
+  let peers = 0;
+  for (const room of rooms.all()) {
+    peers += room.connectedPeers;
+    for (const track of room.tracks()) tracks[track.kind] += 1;
+  }
+  return { rooms: rooms.size, peers, tracks };
+}
+
+function healthOf(of: { config: Config; hot: HotConfig; rooms: LocalRooms; startedAt: number; terminating: boolean }): HealthView {
+  return {
+    status: 'UP',
+    uptime: Math.floor((Date.now() - of.startedAt) / 1000),
+    version,
+    gitCommit: of.config.gitCommit,
+    distribution: { enabled: false, nodeStatus: 'DOWN', nodesInCluster: 0 },
+    state: of.terminating ? 'terminating' : 'accepting',
+    config: { files: [...of.hot.files()], shadowed: [...of.hot.shadowed], error: of.hot.error },
+  };
+}
+
+/** A default address was made before the port was known where that is 0. */
+function withBoundPort(host: string, port: number): string {
+  return host.replace(/:0(?=\/|$)/, `:${port}`);
+}

@@ -1,0 +1,132 @@
+// Two nodes on one machine (specification, clustering rule 4), and how a node starts and ends as a process.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { runNodeToEnd, startNodeProcess } from '../kit/node-process.ts';
+import { apiToken } from '../kit/start-node.ts';
+
+const headers = { authorization: `Bearer ${apiToken}`, 'content-type': 'application/json' };
+
+async function createRoom(url: string, roomId: string): Promise<string> {
+  const response = await fetch(`${url}/room`, { method: 'POST', headers, body: JSON.stringify({ roomId }) });
+  assert.equal(response.status, 201);
+  const { data } = (await response.json()) as { data: { svc_address: string } };
+  return data.svc_address;
+}
+
+/** Whether a process exists; a zombie does not count. */
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function allGone(pids: readonly number[], deadline = 5_000): Promise<boolean> {
+  const until = Date.now() + deadline;
+  while (pids.some(isAlive) && Date.now() < until) await new Promise((resolve) => setTimeout(resolve, 20));
+  return !pids.some(isAlive);
+}
+
+describe('two nodes on one machine', () => {
+  test('work side by side with only SVC_PORT and SVC_METRICS_PORT different', async (t) => {
+    // The defaults of everything but the two ports, which must be free on the machine of the test.
+    const [first, second] = await Promise.all([
+      startNodeProcess(t, { SVC_PORT: '15002', SVC_METRICS_PORT: '19568', SVC_WEBRTC_WORKERS: '' }),
+      startNodeProcess(t, { SVC_PORT: '15003', SVC_METRICS_PORT: '19569', SVC_WEBRTC_WORKERS: '' }),
+    ]);
+    assert.equal(await createRoom(first.url, 'a'), '127.0.0.1:15002');
+    assert.equal(await createRoom(second.url, 'a'), '127.0.0.1:15003');
+    for (const port of [19568, 19569]) {
+      const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+      assert.match(text, /^svc_rooms 1$/m);
+    }
+  });
+
+  test('a port that is taken stops the start with one sentence', async (t) => {
+    const first = await startNodeProcess(t);
+    const { code, output } = await runNodeToEnd({ SVC_PORT: String(first.port) });
+    assert.equal(code, 1);
+    assert.match(output, new RegExp(`Cannot listen on 127.0.0.1 port ${first.port}`));
+  });
+});
+
+describe('the end of a node', () => {
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    test(`${signal} ends it in order with code 0 and no child left`, async (t) => {
+      const node = await startNodeProcess(t);
+      await createRoom(node.url, 'r');
+      const children = await node.children();
+      assert.ok(children.length >= 1);
+      node.kill(signal);
+      assert.deepEqual(await node.ended, { code: 0, signal: null });
+      assert.ok(await allGone(children));
+      assert.match(node.output(), /"room ended"[\s\S]*"node ended"/);
+    });
+  }
+
+  test('kill -9 leaves no child behind', async (t) => {
+    const node = await startNodeProcess(t);
+    const children = await node.children();
+    node.kill('SIGKILL');
+    await node.ended;
+    assert.ok(await allGone(children));
+  });
+
+  test('while it drains a second signal ends it at once', async (t) => {
+    const node = await startNodeProcess(t, { SVC_DRAIN_TIMEOUT: '600' });
+    await createRoom(node.url, 'r');
+    // A peer that is connected keeps its room, and so the node, alive.
+    const response = await fetch(`${node.url}/room/r/peer`, { method: 'POST', headers, body: JSON.stringify({ type: 'webrtc' }) });
+    const { data } = (await response.json()) as { data: { token: string; peer_websocket_url: string } };
+    const socket = new WebSocket(`ws://${data.peer_websocket_url}`);
+    t.after(() => socket.close());
+    await once(socket, 'open');
+    const told = nextMessage(socket, (message) => message.includes('"draining"'));
+    socket.send(JSON.stringify({ id: 1, method: 'authenticate', data: { token: data.token } }));
+    await nextMessage(socket, (message) => message.includes('"ok":true'));
+    node.kill('SIGTERM');
+    assert.match(await told, /"deadline":"\d{4}-/);
+    const health = (await (await fetch(`${node.url}/health`, { headers })).json()) as { data: { state: string } };
+    assert.equal(health.data.state, 'terminating');
+    const children = await node.children();
+    node.kill('SIGTERM');
+    assert.equal((await node.ended).code, 143);
+    assert.ok(await allGone(children));
+  });
+
+  test('an uncaught error ends it with code 1 and a log line', async () => {
+    const { code, output } = await runNodeToEnd({
+      NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent("setTimeout(() => { throw new Error('an error of the test'); }, 2000);")}`,
+    });
+    assert.equal(code, 1);
+    assert.match(output, /"msg":"ending because of an error that nobody caught"/);
+    assert.match(output, /an error of the test/);
+  });
+
+  test('a wrong configuration names all mistakes at once', async () => {
+    const { code, output } = await runNodeToEnd({ SVC_PORT: 'seventy', SVC_LOG_LEVEL: 'loud', SVC_COMPONENTS_USED: 'hls fax' });
+    assert.equal(code, 1);
+    for (const name of ['SVC_PORT', 'SVC_LOG_LEVEL', 'SVC_COMPONENTS_USED']) assert.match(output, new RegExp(`Expected ${name} `));
+  });
+});
+
+function once(target: EventTarget, name: string): Promise<Event> {
+  return new Promise((resolve, reject) => {
+    target.addEventListener(name, resolve, { once: true });
+    target.addEventListener('error', () => reject(new Error(`no ${name}`)), { once: true });
+  });
+}
+
+function nextMessage(socket: WebSocket, wanted: (message: string) => boolean): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const listener = ({ data }: MessageEvent) => {
+      if (!wanted(String(data))) return;
+      socket.removeEventListener('message', listener);
+      resolve(String(data));
+    };
+    socket.addEventListener('message', listener);
+    socket.addEventListener('close', () => reject(new Error('the socket closed')), { once: true });
+  });
+}

@@ -1,0 +1,95 @@
+// A whole node as a process of its own, as a user starts it: for tests of signals, kill -9 and several nodes on one machine.
+import './worker-bin.ts';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { TestContext } from 'node:test';
+import type { Environment } from '../../node/env.ts';
+import { testEnvironment } from './start-node.ts';
+
+const main = join(import.meta.dirname, '../../node/main.ts');
+const startDeadline = 20_000;
+
+export type NodeProcess = {
+  pid: number;
+  /** `http://127.0.0.1:<port>` */
+  url: string;
+  port: number;
+  /** Everything it has said so far, both streams. */
+  output: () => string;
+  /** Process ids of its media workers, as they are now. */
+  children: () => Promise<number[]>;
+  kill: (signal: NodeJS.Signals) => void;
+  /** Resolves with exit code and signal when the process has ended. */
+  ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
+};
+
+/** Resolves when the node says that it has started. Killed with the test if it still runs. */
+export async function startNodeProcess(t: TestContext, env: Environment = {}): Promise<NodeProcess> {
+  const resources = mkdtempSync(join(tmpdir(), 'mediarooms-test-'));
+  const child = spawnNode({ SVC_RESOURCES_BASE_PATH: resources, ...env });
+  const ended = waitForEnd(child);
+  t.after(async () => {
+    child.kill('SIGKILL');
+    await ended;
+    rmSync(resources, { recursive: true, force: true });
+  });
+  let text = '';
+  const started = Promise.withResolvers<string>();
+  for (const stream of [child.stdout, child.stderr]) {
+    if (!stream) continue;
+    createInterface({ input: stream }).on('line', (line) => {
+      text += `${line}\n`;
+      const url = line.includes('"node started"') ? /"url":"([^"]+)"/.exec(line)?.[1] : undefined;
+      if (url) started.resolve(url);
+    });
+  }
+  const timer = setTimeout(() => started.reject(new Error(`the node did not start within ${startDeadline} ms:\n${text}`)), startDeadline);
+  void ended.then(({ code }) => started.reject(new Error(`the node ended with code ${code}:\n${text}`)));
+  const url = await started.promise.finally(() => clearTimeout(timer));
+  const pid = child.pid ?? 0;
+  return {
+    pid,
+    url,
+    port: Number(new URL(url).port),
+    output: () => text,
+    children: () => childrenOf(pid),
+    kill: (signal) => child.kill(signal),
+    ended,
+  };
+}
+
+/** Runs a node that is expected to refuse to start. */
+export async function runNodeToEnd(env: Environment): Promise<{ code: number | null; output: string }> {
+  const child = spawnNode(env);
+  let output = '';
+  child.stdout?.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  child.stderr?.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  const timer = setTimeout(() => child.kill('SIGKILL'), startDeadline);
+  const { code } = await waitForEnd(child);
+  clearTimeout(timer);
+  return { code, output };
+}
+
+/** Process ids of the direct children of a process. */
+export async function childrenOf(pid: number): Promise<number[]> {
+  const text = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => '');
+  return text.split(' ').filter(Boolean).map(Number);
+}
+
+function spawnNode(env: Environment): ChildProcess {
+  const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(SVC|LEGACY)_/.test(name)));
+  return spawn(process.execPath, [main], {
+    env: { ...inherited, ...testEnvironment, SVC_STRUCTURED_LOGGING: 'true', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+}
+
+async function waitForEnd(child: ChildProcess): Promise<{ code: number | null; signal: NodeJS.Signals | null }> {
+  const [code, signal] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null];
+  return { code, signal };
+}
