@@ -15,7 +15,10 @@ export function sentenceOf(error: z.ZodError, input: unknown, prefix = 'data'): 
   return `Expected ${path} ${expectation(issue)}, got: ${shown(value)}`;
 }
 
+/** Schemas that say `to be ...` or `may ...` themselves are quoted; the rest is told from the kind of the issue. */
 function expectation(issue: z.core.$ZodIssue): string {
+  if (issue.message.startsWith('to be ')) return issue.message;
+  if (issue.message.startsWith('may ')) return `to be right (it ${issue.message})`;
   switch (issue.code) {
     case 'invalid_type':
       return `to be ${names[issue.expected] ?? issue.expected}`;
@@ -25,9 +28,6 @@ function expectation(issue: z.core.$ZodIssue): string {
       return `to ${issue.origin === 'string' || issue.origin === 'array' ? 'have' : 'be'} at least ${issue.minimum}${units[issue.origin] ?? ''}`;
     case 'too_big':
       return `to ${issue.origin === 'string' || issue.origin === 'array' ? 'have' : 'be'} at most ${issue.maximum}${units[issue.origin] ?? ''}`;
-    case 'custom':
-    case 'invalid_format':
-      return issue.message.startsWith('to be ') ? issue.message : issue.message.startsWith('may ') ? `to be right (it ${issue.message})` : 'to be right';
     default:
       return 'to be a valid value';
   }

@@ -115,6 +115,7 @@ function operationsOf({ name, requests, events }: SocketDescription): Record<str
       reply: { channel, messages: [message(`${method}Answer`), message('error')] },
     };
   }
-  for (const event of Object.keys(events)) operations[`${name}.${event}Event`] = { action: 'send', channel, messages: [message(`${event}Event`)] };
+  for (const event of Object.keys(events))
+    operations[`${name}.${event}Event`] = { action: 'send', channel, messages: [message(`${event}Event`)] };
   return operations;
 }

@@ -43,13 +43,18 @@ export class Door {
   }
 
   handleUpgrade(request: IncomingMessage, raw: Duplex, head: Buffer): void {
-    if (this.#closed) return refuseUpgrade(raw, 503, 'unavailable', 'This node is going away');
+    if (this.#closed) {
+      refuseUpgrade(raw, 503, 'unavailable', 'This node is going away');
+      return;
+    }
     const { origin, host } = request.headers;
     if (!isAllowedOrigin(this.#options.checkOrigin(), origin, host, this.#options.address())) {
-      return refuseUpgrade(raw, 403, 'forbidden', 'This origin may not open a socket here');
+      refuseUpgrade(raw, 403, 'forbidden', 'This origin may not open a socket here');
+      return;
     }
     if (this.#waiting >= this.#options.limits.unauthenticatedSockets) {
-      return refuseUpgrade(raw, 503, 'unavailable', 'Too many sockets wait for authentication');
+      refuseUpgrade(raw, 503, 'unavailable', 'Too many sockets wait for authentication');
+      return;
     }
     this.#server.handleUpgrade(request, raw, head, (webSocket) => {
       const { limits } = this.#options;
@@ -77,7 +82,7 @@ export class Door {
       const socket = new TextSocket(webSocket, limits, {
         message: (text) => {
           settle();
-          this.#enter(socket, text).finally(leave);
+          void this.#enter(socket, text).finally(leave);
         },
         lost: () => {
           settle();
@@ -86,7 +91,7 @@ export class Door {
       });
       raw.on('data', watch);
       this.#sockets.add(socket);
-      socket.gone.then(() => {
+      void socket.gone.then(() => {
         settle();
         leave();
         this.#sockets.delete(socket);

@@ -14,14 +14,26 @@ export const requestSchemas = {
   authenticate: z.strictObject({
     token: z.string().max(4096),
     resume: z.string().max(128).optional().meta({ description: 'The sessionId of a session whose socket was lost.' }),
-    received: z.int().min(0).optional().meta({ description: 'With resume: how many frames (answers and events) of the session have arrived; the server sends what follows them.' }),
+    received: z
+      .int()
+      .min(0)
+      .optional()
+      .meta({
+        description: 'With resume: how many frames (answers and events) of the session have arrived; the server sends what follows them.',
+      }),
     takeover: z.boolean().optional().meta({ description: 'Replace the socket that is connected as this peer now.' }),
   }),
   join: z.strictObject({ rtpCapabilities: wireObjectSchema, metadata: metadataSchema.nullable().optional() }),
   createTransport: z.strictObject({ direction, sctp: z.boolean().default(true) }),
   connectTransport: z.strictObject({ transportId, dtlsParameters: wireObjectSchema }),
   restartIce: z.strictObject({ transportId }),
-  publish: z.strictObject({ transportId, kind: kindSchema, rtpParameters: wireObjectSchema, metadata: metadataSchema.nullable().optional(), paused: z.boolean().default(false) }),
+  publish: z.strictObject({
+    transportId,
+    kind: kindSchema,
+    rtpParameters: wireObjectSchema,
+    metadata: metadataSchema.nullable().optional(),
+    paused: z.boolean().default(false),
+  }),
   unpublish: z.strictObject({ trackId }),
   pauseTrack: z.strictObject({ trackId }),
   resumeTrack: z.strictObject({ trackId }),
@@ -33,10 +45,17 @@ export const requestSchemas = {
   setPriority: z.strictObject({ trackId, priority: z.int().min(1).max(255) }),
   setPeerMetadata: z.strictObject({ metadata: metadataSchema.nullable() }),
   setTrackMetadata: z.strictObject({ trackId, metadata: metadataSchema.nullable() }),
-  publishData: z.strictObject({ transportId, sctpStreamParameters: wireObjectSchema, label: z.string().max(128), protocol: z.string().max(128).default('') }),
+  publishData: z.strictObject({
+    transportId,
+    sctpStreamParameters: wireObjectSchema,
+    label: z.string().max(128),
+    protocol: z.string().max(128).default(''),
+  }),
   unpublishData: z.strictObject({ dataTrackId: id }),
   sendData: z.strictObject({ label: z.string().min(1).max(128), payload: z.json(), to: z.array(id).max(1000).optional() }),
-  ping: z.strictObject({ received: z.int().min(0).optional().meta({ description: 'How many frames of the session have arrived: the server forgets them.' }) }),
+  ping: z.strictObject({
+    received: z.int().min(0).optional().meta({ description: 'How many frames of the session have arrived: the server forgets them.' }),
+  }),
   getStats: z.strictObject({}),
   leave: z.strictObject({}),
 } as const;
@@ -49,7 +68,9 @@ export const answerSchemas = {
   authenticate: z.object({
     sessionId: z.string(),
     resumed: z.boolean(),
-    lastRequest: z.int().meta({ description: 'Highest id of a request of this session that was handled: after a resume the client repeats those above it.' }),
+    lastRequest: z
+      .int()
+      .meta({ description: 'Highest id of a request of this session that was handled: after a resume the client repeats those above it.' }),
     peerId: z.string(),
     roomId: z.string(),
     permissions: permissionsSchema,
@@ -80,13 +101,21 @@ export const answerSchemas = {
   unpublishData: empty,
   sendData: empty,
   ping: empty,
-  getStats: z.object({ published: z.record(z.string(), z.array(wireObjectSchema)), subscribed: z.record(z.string(), z.array(wireObjectSchema)), transports: z.object({ send: wireObjectSchema.nullable(), recv: wireObjectSchema.nullable() }) }),
+  getStats: z.object({
+    published: z.record(z.string(), z.array(wireObjectSchema)),
+    subscribed: z.record(z.string(), z.array(wireObjectSchema)),
+    transports: z.object({ send: wireObjectSchema.nullable(), recv: wireObjectSchema.nullable() }),
+  }),
   leave: empty,
 } as const satisfies Record<Method, z.ZodType>;
 export type AnswerData<M extends Method> = z.output<(typeof answerSchemas)[M]>;
 
 /** The envelope of a request. Ids grow by one or more from request to request of a session. */
-export const requestSchema = z.strictObject({ id: z.int().min(0), method: z.string().max(64), data: z.record(z.string(), z.unknown()).optional() });
+export const requestSchema = z.strictObject({
+  id: z.int().min(0),
+  method: z.string().max(64),
+  data: z.record(z.string(), z.unknown()).optional(),
+});
 export const answerSchema = z.discriminatedUnion('ok', [
   z.object({ id: z.int(), ok: z.literal(true), data: wireObjectSchema }),
   z.object({ id: z.int(), ok: z.literal(false), error: z.object({ code: z.string(), message: z.string() }) }),

@@ -112,7 +112,11 @@ export class PeerSockets {
   }
 
   async #enter(
-    socket: TextSocket, id: number, peer: Peer, claims: PeerClaims, data: RequestData<'authenticate'>,
+    socket: TextSocket,
+    id: number,
+    peer: Peer,
+    claims: PeerClaims,
+    data: RequestData<'authenticate'>,
   ): Promise<TextSocketListener | undefined> {
     const received = data.received ?? 0;
     const old = this.#entries.get(peer);

@@ -1,7 +1,7 @@
 // What each request of a peer does: one line of the protocol, one call of the domain.
 import { ServiceError } from '../errors.ts';
 import type { Peer } from '../rooms/peer.ts';
-import { readData, type Request } from './frames.ts';
+import { type Request, readData } from './frames.ts';
 import { type AnswerData, type Method, type RequestData, requestSchemas } from './messages.ts';
 
 /** Handled by the session itself. */

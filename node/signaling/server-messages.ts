@@ -19,7 +19,11 @@ export type ServerRequestData<M extends ServerMethod> = z.output<(typeof serverR
 
 const empty = z.strictObject({});
 export const serverAnswerSchemas = {
-  authenticate: z.object({ name: z.string().meta({ description: 'Name of the token.' }), scope: z.enum(['admin', 'read']), svcAddress: z.string() }),
+  authenticate: z.object({
+    name: z.string().meta({ description: 'Name of the token.' }),
+    scope: z.enum(['admin', 'read']),
+    svcAddress: z.string(),
+  }),
   subscribe: z.object({ events: z.array(eventTypeSchema), rooms: rooms.nullable() }),
   unsubscribe: empty,
   ping: empty,

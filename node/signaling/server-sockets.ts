@@ -5,7 +5,7 @@ import { ServiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { eventTypes, type RoomEvent, type RoomEventListener } from '../rooms/events.ts';
 import { Door } from './door.ts';
-import { readData, readRequest, refusal, type Request } from './frames.ts';
+import { type Request, readData, readRequest, refusal } from './frames.ts';
 import { defaultLimits, type Limits } from './limits.ts';
 import type { Answer } from './messages.ts';
 import type { OriginRule } from './origin.ts';
@@ -28,7 +28,12 @@ export type ServerSocketsOptions = {
   limits?: Partial<Limits>;
 };
 
-type Client = { socket: TextSocket; token: string; bucket: TokenBucket; wanted: { types: Set<string>; rooms: Set<string> | undefined } | undefined };
+type Client = {
+  socket: TextSocket;
+  token: string;
+  bucket: TokenBucket;
+  wanted: { types: Set<string>; rooms: Set<string> | undefined } | undefined;
+};
 
 export class ServerSockets {
   readonly #options: ServerSocketsOptions;
@@ -97,15 +102,27 @@ export class ServerSockets {
   }
 
   #receive(client: Client, text: string): void {
-    if (!client.bucket.take()) return client.socket.refuse('tooFast');
+    if (!client.bucket.take()) {
+      client.socket.refuse('tooFast');
+      return;
+    }
     const frame = readRequest(text, this.#limits.depth);
-    if (!frame) return client.socket.refuse('malformed');
+    if (!frame) {
+      client.socket.refuse('malformed');
+      return;
+    }
     const { request } = frame;
-    if (frame.refusal) return this.#send(client, frame.refusal);
+    if (frame.refusal) {
+      this.#send(client, frame.refusal);
+      return;
+    }
     try {
       this.#send(client, { id: request.id, ok: true, data: handle(client, request) });
     } catch (error) {
-      if (error instanceof ServiceError) return this.#send(client, refusal(request.id, error));
+      if (error instanceof ServiceError) {
+        this.#send(client, refusal(request.id, error));
+        return;
+      }
       this.#options.log.error({ err: error }, 'a request of a server socket failed');
       this.#close(client, 'internalError');
     }
@@ -127,7 +144,10 @@ export class ServerSockets {
 
   #sendText(client: Client, text: string): void {
     // Half of what cuts the socket off: the closing frame shall still find a place.
-    if (client.socket.bufferedBytes > this.#limits.bufferedBytes / 2) return this.#close(client, 'tooSlow');
+    if (client.socket.bufferedBytes > this.#limits.bufferedBytes / 2) {
+      this.#close(client, 'tooSlow');
+      return;
+    }
     client.socket.send(text);
   }
 

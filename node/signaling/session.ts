@@ -7,7 +7,7 @@ import type { PeerEvent } from '../rooms/peer-events.ts';
 import { type CloseReason, closeReasons, type PeerConnection } from '../rooms/ports.ts';
 import { Timer } from '../timer.ts';
 import { type CloseName, closeCodes } from './close-codes.ts';
-import { readData, readRequest, refusal, type Request } from './frames.ts';
+import { type Request, readData, readRequest, refusal } from './frames.ts';
 import type { Limits } from './limits.ts';
 import { type Answer, requestSchemas } from './messages.ts';
 import { Outbox } from './outbox.ts';
@@ -99,7 +99,10 @@ export class PeerSession implements PeerConnection {
     const socket = this.#socket;
     if (!socket) return;
     // The bound was reached since canResume(): the client asks again and gets a fresh session.
-    if (!frames) return this.#cut(socket);
+    if (!frames) {
+      this.#cut(socket);
+      return;
+    }
     this.#outbox.acknowledge(received);
     this.#repeated = this.#lastRequest;
     socket.send(JSON.stringify(answer));
@@ -151,20 +154,33 @@ export class PeerSession implements PeerConnection {
   }
 
   #receive(socket: TextSocket, text: string, bytes: number): void {
-    if (!this.#bucket.take()) return socket.refuse('tooFast');
+    if (!this.#bucket.take()) {
+      socket.refuse('tooFast');
+      return;
+    }
     const { limits } = this.#options;
     const frame = readRequest(text, limits.depth);
-    if (!frame) return socket.refuse('malformed');
+    if (!frame) {
+      socket.refuse('malformed');
+      return;
+    }
     const { request } = frame;
     if (request.id <= this.#repeated) return;
     if (request.id <= this.#lastRequest) {
       const sentence = `Expected id to be greater than ${this.#lastRequest}, got: ${request.id}`;
-      return this.#push(refusal(request.id, new ServiceError('bad_request', sentence)));
+      this.#push(refusal(request.id, new ServiceError('bad_request', sentence)));
+      return;
     }
-    if (this.#waiting.length >= limits.waitingRequests || this.#waitingBytes + bytes > limits.waitingBytes) return socket.refuse('tooFast');
+    if (this.#waiting.length >= limits.waitingRequests || this.#waitingBytes + bytes > limits.waitingBytes) {
+      socket.refuse('tooFast');
+      return;
+    }
     this.#lastRequest = request.id;
     // Answered out of turn: it says that the connection lives, however long the request before it takes.
-    if (request.method === 'ping' && !frame.refusal) return this.#ping(request);
+    if (request.method === 'ping' && !frame.refusal) {
+      this.#ping(request);
+      return;
+    }
     this.#waiting.push({ request, refusal: frame.refusal, bytes });
     this.#waitingBytes += bytes;
     if (!this.#working) void this.#work();
@@ -208,7 +224,10 @@ export class PeerSession implements PeerConnection {
 
   #fail(id: number, error: unknown): void {
     if (this.#ended) return;
-    if (error instanceof ServiceError) return this.#push(refusal(id, error));
+    if (error instanceof ServiceError) {
+      this.#push(refusal(id, error));
+      return;
+    }
     this.#options.log.error({ err: error }, 'a request of a peer failed');
     this.peer.crash('a request failed unexpectedly');
   }
@@ -222,7 +241,10 @@ export class PeerSession implements PeerConnection {
     if (this.#socket !== socket || this.#ended) return;
     this.#socket = undefined;
     this.#live = false;
-    if (code === closeCodes.left.code) return this.end('left');
+    if (code === closeCodes.left.code) {
+      this.end('left');
+      return;
+    }
     this.#window = new Timer(this.#options.resumeWindow() * 1000, () => this.end('goingAway'));
   }
 }

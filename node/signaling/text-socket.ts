@@ -91,8 +91,14 @@ export class TextSocket {
 
   #onMessage(data: RawData, binary: boolean): void {
     if (!this.#open) return;
-    if (binary || !Buffer.isBuffer(data)) return this.refuse('malformed');
-    if (data.length > this.#maxBytes) return this.refuse('tooLarge');
+    if (binary || !Buffer.isBuffer(data)) {
+      this.refuse('malformed');
+      return;
+    }
+    if (data.length > this.#maxBytes) {
+      this.refuse('tooLarge');
+      return;
+    }
     this.#listener.message(data.toString('utf8'), data.length);
   }
 

@@ -1,6 +1,6 @@
 // A client of the websockets that does only what a test tells it: no timers, no resuming, frames as they are.
 import { once } from 'node:events';
-import { WebSocket } from 'ws';
+import { type ClientOptions, WebSocket } from 'ws';
 
 export type Frame = Record<string, unknown>;
 export type EventFrame = { event: string; data: Record<string, unknown> };
@@ -32,8 +32,8 @@ export class PeerSocket {
   }
 
   /** Opens a socket, e.g. `ws://127.0.0.1:5002/socket/peer/websocket`. Rejects where the upgrade is refused. */
-  static async open(url: string, headers: Record<string, string> = {}): Promise<PeerSocket> {
-    const webSocket = new WebSocket(url, { headers, perMessageDeflate: false });
+  static async open(url: string, options: ClientOptions = {}): Promise<PeerSocket> {
+    const webSocket = new WebSocket(url, { perMessageDeflate: false, ...options });
     const socket = new PeerSocket(webSocket);
     await once(webSocket, 'open');
     return socket;
@@ -105,7 +105,10 @@ export class PeerSocket {
     if (this.webSocket.readyState === WebSocket.CLOSED) throw new Error('the socket is closed');
     const { promise, resolve, reject } = Promise.withResolvers<Frame>();
     const waiter: Waiter = { matches, resolve, reject };
-    const timer = setTimeout(() => reject(new Error(`no such frame in ${patience} ms; got ${JSON.stringify(this.frames).slice(0, 2000)}`)), patience);
+    const timer = setTimeout(
+      () => reject(new Error(`no such frame in ${patience} ms; got ${JSON.stringify(this.frames).slice(0, 2000)}`)),
+      patience,
+    );
     this.#waiters.add(waiter);
     return promise.finally(() => {
       clearTimeout(timer);

@@ -1,0 +1,44 @@
+// Sentences about bad input name the field, what was expected and what was got.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { z } from 'zod';
+import { sentenceOf } from '../../node/sentences.ts';
+
+const schema = z.strictObject({
+  name: z.string().min(2).max(3),
+  size: z.int().min(1).max(5),
+  list: z.array(z.boolean()).max(1),
+  own: z.string().refine((text) => text === 'x', 'to be an x'),
+  rule: z.string().refine((text) => text === 'x', 'may only be an x'),
+  one: z.union([z.literal('a'), z.null()]),
+});
+const good = { name: 'ab', size: 1, list: [], own: 'x', rule: 'x', one: null };
+const sentence = (input: unknown) => {
+  const { error } = schema.safeParse(input);
+  assert.ok(error);
+  return sentenceOf(error, input);
+};
+
+for (const [change, expected] of [
+  [{ name: 1 }, 'Expected data.name to be a string, got: 1'],
+  [{ name: null }, 'Expected data.name to be a string, got: null'],
+  [{ name: undefined }, 'Missing field: data.name'],
+  [{ name: 'a' }, 'Expected data.name to have at least 2 characters, got: "a"'],
+  [{ size: 1.5 }, 'Expected data.size to be an integer, got: 1.5'],
+  [{ size: 9 }, 'Expected data.size to be at most 5, got: 9'],
+  [{ list: {} }, 'Expected data.list to be a list, got: {}'],
+  [{ list: [1] }, 'Expected data.list.0 to be true or false, got: 1'],
+  [{ list: [true, true] }, 'Expected data.list to have at most 1 items, got: [true,true]'],
+  [{ own: 'y' }, 'Expected data.own to be an x, got: "y"'],
+  [{ rule: 'y' }, 'Expected data.rule to be right (it may only be an x), got: "y"'],
+  [{ one: 'b' }, 'Expected data.one to be a valid value, got: "b"'],
+  [{ more: 1 }, 'Unknown field in data: "more"'],
+] as const) {
+  test(`${JSON.stringify(change)} is told as: ${expected}`, () => {
+    assert.equal(sentence({ ...good, ...change }), expected);
+  });
+}
+
+test('an input that is no object is told as such', () => {
+  assert.equal(sentence(5), 'Expected data to be an object, got: 5');
+});

@@ -1,0 +1,194 @@
+// Before authentication: what a socket may send, how long it may wait, where it may come from.
+import assert from 'node:assert/strict';
+import { connect } from 'node:net';
+import { test } from 'node:test';
+import { WebSocket } from 'ws';
+import { PeerSocket } from '../../kit/peer-socket.ts';
+import { startSocketServer } from './socket-server.ts';
+
+const upgradeStatus = (url: string, headers: Record<string, string> = {}) =>
+  new Promise<{ status: number; body: string }>((resolve, reject) => {
+    const webSocket = new WebSocket(url, { headers });
+    webSocket.on('open', () => {
+      webSocket.terminate();
+      resolve({ status: 101, body: '' });
+    });
+    webSocket.on('error', reject);
+    webSocket.on('unexpected-response', async (_request, response) => {
+      let body = '';
+      for await (const chunk of response) body += chunk;
+      resolve({ status: response.statusCode ?? 0, body });
+    });
+  });
+
+test('a socket that says nothing is closed with 4408 in time', async (t) => {
+  const server = await startSocketServer(t, { limits: { authenticationTimeout: 50 } });
+  const socket = await PeerSocket.open(server.url);
+  assert.deepEqual(await socket.closed, { code: 4408, reason: '' });
+});
+
+test('a first message of more than 8 KiB is closed with 4413', async (t) => {
+  const server = await startSocketServer(t);
+  const socket = await PeerSocket.open(server.url);
+  socket.send({ id: 1, method: 'authenticate', data: { token: 'x'.repeat(8 * 1024) } });
+  assert.deepEqual(await socket.closed, { code: 4413, reason: '' });
+});
+
+test('a first message that never ends is closed with 4413 once 8 KiB of it have come', async (t) => {
+  const server = await startSocketServer(t);
+  const { port } = new URL(server.url);
+  const raw = connect(Number(port), '127.0.0.1');
+  t.after(() => raw.destroy());
+  const received: Buffer[] = [];
+  const has4413 = new Promise<void>((resolve) => {
+    raw.on('data', (chunk: Buffer) => {
+      received.push(chunk);
+      // A closing frame (RFC 6455, section 5.5.1) with 4413, which is 0x113d.
+      if (Buffer.concat(received).includes(Buffer.from([0x88, 0x02, 0x11, 0x3d]))) resolve();
+    });
+  });
+  const head = ['GET /socket/peer/websocket HTTP/1.1', 'Host: x', 'Upgrade: websocket', 'Connection: Upgrade', 'Sec-WebSocket-Version: 13'];
+  raw.write(`${head.join('\r\n')}\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n`);
+  // Announces 500,000 bytes, sends 9,000 of them.
+  raw.write(Buffer.concat([Buffer.from([0x81, 0xff, 0, 0, 0, 0, 0x00, 0x07, 0xa1, 0x20, 0, 0, 0, 0]), Buffer.alloc(9_000, 0x20)]));
+  await has4413;
+});
+
+for (const [name, frame] of [
+  ['a binary frame', Buffer.from('{"id":1,"method":"authenticate","data":{}}')],
+  ['text that is no JSON', '{"id":1,'],
+  ['a list', '[1,2]'],
+  ['a request without id', '{"method":"authenticate","data":{}}'],
+  ['a request with a text as id', '{"id":"1","method":"authenticate","data":{}}'],
+  ['a request without method', '{"id":1,"data":{}}'],
+  ['a request with a field that nobody knows', '{"id":1,"method":"authenticate","data":{},"x":1}'],
+  ['JSON that is nothing but depth', '['.repeat(4_000)],
+] as const) {
+  test(`${name} as first message is closed with 4400`, async (t) => {
+    const server = await startSocketServer(t);
+    const socket = await PeerSocket.open(server.url);
+    socket.send(frame);
+    assert.deepEqual(await socket.closed, { code: 4400, reason: '' });
+    assert.deepEqual(socket.frames, []);
+  });
+}
+
+for (const [name, request, code] of [
+  ['another method', { id: 7, method: 'join', data: { rtpCapabilities: {} } }, 'missing_token'],
+  ['no token', { id: 7, method: 'authenticate', data: {} }, 'invalid_field'],
+  ['a token of nobody', { id: 7, method: 'authenticate', data: { token: 'x.y.z' } }, 'invalid_token'],
+  [
+    'a token in deep data',
+    { id: 7, method: 'authenticate', data: { token: JSON.parse('['.repeat(500) + ']'.repeat(500)) } },
+    'invalid_field',
+  ],
+] as const) {
+  test(`${name} as first message is answered with ${code} and closed with 4401`, async (t) => {
+    const server = await startSocketServer(t);
+    const socket = await PeerSocket.open(server.url);
+    socket.send(request);
+    assert.deepEqual(await socket.closed, { code: 4401, reason: '' });
+    assert.equal(socket.frames.length, 1);
+    const answer = await socket.answer(7).catch(() => socket.frames[0] as never);
+    assert.equal(answer.ok, false);
+    assert.equal(answer.error?.code, code);
+    assert.match(answer.error?.message ?? '', /^[A-Z].{5,200}$/);
+  });
+}
+
+test('a good token of a peer or room that does not exist is answered with peer_not_found and closed with 4401', async (t) => {
+  const server = await startSocketServer(t);
+  const socket = await PeerSocket.open(server.url);
+  const answer = await socket.request('authenticate', { token: await server.keys.sign({ roomId: 'none', peerId: 'p' }) });
+  assert.equal(answer.error?.code, 'peer_not_found');
+  assert.equal((await socket.closed).code, 4401);
+});
+
+test('an expired token is closed with 4401', async (t) => {
+  const server = await startSocketServer(t);
+  await server.addPeer('a');
+  const socket = await PeerSocket.open(server.url);
+  const answer = await socket.request('authenticate', { token: await server.keys.sign({ roomId: 'room', peerId: 'a' }, -1) });
+  assert.equal(answer.error?.code, 'invalid_token');
+  assert.equal((await socket.closed).code, 4401);
+});
+
+test('requests right behind authenticate wait for it and are done in order', async (t) => {
+  const server = await startSocketServer(t);
+  const { token } = await server.addPeer('a');
+  const socket = await PeerSocket.open(server.url);
+  socket.post('authenticate', { token });
+  socket.post('createTransport', { direction: 'send' });
+  socket.post('join', { rtpCapabilities: {} });
+  const last = socket.post('getStats');
+  await socket.answer(last);
+  assert.deepEqual(
+    socket.frames.map((frame) => [frame.id, frame.ok]),
+    [
+      [1, true],
+      [2, true],
+      [3, true],
+      [4, true],
+    ],
+  );
+});
+
+test('more requests behind authenticate than may wait are closed with 4429', async (t) => {
+  let verified = () => {};
+  const waits = new Promise<void>((resolve) => {
+    verified = resolve;
+  });
+  const server = await startSocketServer(t, { verifyToken: () => waits.then(() => undefined), limits: { earlyMessages: 4 } });
+  const socket = await PeerSocket.open(server.url);
+  for (let count = 0; count < 6; count += 1) socket.post('authenticate', { token: 'x' });
+  assert.deepEqual(await socket.closed, { code: 4429, reason: '' });
+  verified();
+});
+
+test('more bytes behind authenticate than may wait are closed with 4413', async (t) => {
+  let verified = () => {};
+  const waits = new Promise<void>((resolve) => {
+    verified = resolve;
+  });
+  const server = await startSocketServer(t, { verifyToken: () => waits.then(() => undefined) });
+  const socket = await PeerSocket.open(server.url);
+  socket.post('authenticate', { token: 'x' });
+  for (let count = 0; count < 3; count += 1) socket.post('sendData', { label: 'l', payload: 'x'.repeat(100_000) });
+  assert.deepEqual(await socket.closed, { code: 4413, reason: '' });
+  verified();
+});
+
+test('sockets beyond those that may wait for authentication are refused with 503, until one has gone', async (t) => {
+  const server = await startSocketServer(t, { limits: { unauthenticatedSockets: 2 } });
+  const { token } = await server.addPeer('a');
+  const first = await PeerSocket.open(server.url);
+  const second = await PeerSocket.open(server.url);
+  const refused = await upgradeStatus(server.url);
+  assert.equal(refused.status, 503);
+  assert.deepEqual(JSON.parse(refused.body), { errors: 'Too many sockets wait for authentication', code: 'unavailable' });
+  await first.request('authenticate', { token });
+  assert.equal((await upgradeStatus(server.url)).status, 101);
+  await second.close();
+});
+
+test('a page of another origin is refused with 403 where the origin is checked, and programs without one are not', async (t) => {
+  const server = await startSocketServer(t, { checkOrigin: () => 'same-host' });
+  const { host } = new URL(server.url);
+  const refused = await upgradeStatus(server.url, { origin: 'https://evil.example.com' });
+  assert.equal(refused.status, 403);
+  assert.equal(JSON.parse(refused.body).code, 'forbidden');
+  assert.equal((await upgradeStatus(server.url, { origin: `http://${host}` })).status, 101);
+  assert.equal((await upgradeStatus(server.url, { origin: 'https://media.example.com:5002' })).status, 101);
+  assert.equal((await upgradeStatus(server.url)).status, 101);
+});
+
+test('after close() sockets are closed with 1001 and new ones refused with 503', async (t) => {
+  const server = await startSocketServer(t);
+  const unknown = await PeerSocket.open(server.url);
+  const known = await server.enter('a');
+  await server.sockets.close();
+  assert.deepEqual(await unknown.closed, { code: 1001, reason: '' });
+  assert.deepEqual(await known.closed, { code: 1001, reason: '' });
+  assert.equal((await upgradeStatus(server.url)).status, 503);
+  assert.deepEqual([server.sockets.sockets, server.sockets.sessions, known.peer.connected], [0, 0, false]);
+});

@@ -1,0 +1,122 @@
+// The parts that decide by themselves: outbox, token bucket, origins, renewal of tokens.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { silentLog } from '../../../node/log.ts';
+import { isAllowedOrigin } from '../../../node/signaling/origin.ts';
+import { Outbox } from '../../../node/signaling/outbox.ts';
+import { TokenBucket } from '../../../node/signaling/token-bucket.ts';
+import { renewalDelay, TokenRenewal } from '../../../node/signaling/token-renewal.ts';
+
+test('an outbox gives the frames after a number and forgets acknowledged ones', () => {
+  const outbox = new Outbox({ unacknowledgedFrames: 10, unacknowledgedBytes: 100 });
+  for (const frame of ['1', '2', '3', '4']) outbox.push(frame);
+  assert.deepEqual(outbox.after(1), ['2', '3', '4']);
+  outbox.acknowledge(2);
+  outbox.acknowledge(1);
+  outbox.acknowledge(99);
+  assert.deepEqual([outbox.after(1), outbox.after(2), outbox.after(4), outbox.after(5)], [undefined, ['3', '4'], [], undefined]);
+});
+
+test('an outbox drops the oldest frames beyond its bounds of frames and of bytes', () => {
+  const few = new Outbox({ unacknowledgedFrames: 2, unacknowledgedBytes: 100 });
+  for (const frame of ['1', '2', '3']) few.push(frame);
+  assert.deepEqual([few.after(0), few.after(1)], [undefined, ['2', '3']]);
+  const small = new Outbox({ unacknowledgedFrames: 10, unacknowledgedBytes: 4 });
+  for (const frame of ['ää', 'b']) small.push(frame);
+  assert.deepEqual([small.after(0), small.after(1), small.sent], [undefined, ['b'], 2]);
+});
+
+test('a token bucket allows its burst, then its rate', () => {
+  let now = 0;
+  const bucket = new TokenBucket(
+    () => 10,
+    2,
+    () => now,
+  );
+  const takeAll = () => {
+    let count = 0;
+    while (bucket.take()) count += 1;
+    return count;
+  };
+  assert.equal(takeAll(), 20);
+  now += 500;
+  assert.equal(takeAll(), 5);
+  now += 60_000;
+  assert.equal(takeAll(), 20);
+});
+
+test('a token bucket follows a rate that changes, and none means no limit', () => {
+  let rate: number | undefined;
+  const bucket = new TokenBucket(
+    () => rate,
+    1,
+    () => 0,
+  );
+  for (let count = 0; count < 1000; count += 1) assert.equal(bucket.take(), true);
+  rate = 1;
+  assert.deepEqual([bucket.take(), bucket.take()], [true, false]);
+});
+
+test('origins are compared with the host that was asked, the own address or a list', () => {
+  const same = (origin: string | undefined) => isAllowedOrigin('same-host', origin, 'media.local:5002', 'public.example.com/path');
+  assert.deepEqual(['http://media.local:5002', 'https://public.example.com', 'https://public.example.com:443', undefined].map(same), [
+    true,
+    true,
+    true,
+    true,
+  ]);
+  assert.deepEqual(
+    ['http://media.local', 'https://public.example.com:444', 'https://example.com', 'null', 'nonsense', ''].map(same),
+    Array(6).fill(false),
+  );
+  const listed = (origin: string) => isAllowedOrigin(['https://app.example.com', 'other.example.com:8080'], origin, 'x', 'x');
+  assert.deepEqual(['https://app.example.com', 'http://other.example.com:8080', 'https://other.example.com:8080'].map(listed), [
+    true,
+    true,
+    true,
+  ]);
+  assert.deepEqual(['http://app.example.com', 'https://app.example.com.evil.com', 'http://other.example.com'].map(listed), [
+    false,
+    false,
+    false,
+  ]);
+  assert.equal(isAllowedOrigin('any', 'null', undefined, 'x'), true);
+});
+
+test('a token is renewed at 80 % of its life or 10 minutes before its end, whichever is later', () => {
+  const minute = 60_000;
+  assert.equal(renewalDelay(24 * 60 * minute), (24 * 60 - 10) * minute);
+  assert.equal(renewalDelay(10 * minute), 8 * minute);
+  assert.equal(renewalDelay(0), 1_000);
+});
+
+test('a renewal is made again and again, with the life of each new token, until it is stopped', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout', 'Date'] });
+  const lifetime = 60 * 24 * 3_600_000;
+  const renewed: string[] = [];
+  const claims = () => ({ roomId: 'r', peerId: 'p', expiresAt: Date.now() + lifetime });
+  const renewal = new TokenRenewal({
+    log: silentLog(),
+    signToken: async () => `token ${renewed.length + 1}`,
+    verifyToken: async () => claims(),
+    renewed: (token) => renewed.push(token),
+  });
+  renewal.schedule(claims());
+  const settle = async () => {
+    for (let count = 0; count < 10; count += 1) await Promise.resolve();
+  };
+  const pass = async (time: number) => {
+    // In steps, since a timer of more than 24.8 days is made of several, and each may be late by a step.
+    for (let left = time; left > 0; left -= 60_000) t.mock.timers.tick(60_000);
+    await settle();
+  };
+  await pass(lifetime - 15 * 60_000);
+  assert.deepEqual(renewed, []);
+  await pass(10 * 60_000);
+  assert.deepEqual(renewed, ['token 1']);
+  await pass(lifetime);
+  assert.deepEqual(renewed, ['token 1', 'token 2']);
+  renewal.stop();
+  await pass(lifetime);
+  assert.equal(renewed.length, 2);
+});

@@ -1,0 +1,200 @@
+// The life of a session: authentication, takeover, every way in which it ends.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ServiceError } from '../../../node/errors.ts';
+import { answerSchemas } from '../../../node/signaling/messages.ts';
+import { PeerSocket } from '../../kit/peer-socket.ts';
+import { startSocketServer } from './socket-server.ts';
+
+test('a peer that authenticates is connected and told all of the room', async (t) => {
+  const server = await startSocketServer(t);
+  const other = await server.enter('other');
+  const socket = await server.enter('a');
+  assert.equal(socket.welcome.ok, true);
+  const welcome = answerSchemas.authenticate.parse(socket.welcome.data);
+  assert.deepEqual([welcome.peerId, welcome.roomId, welcome.resumed, welcome.lastRequest], ['a', 'room', false, -1]);
+  assert.deepEqual(welcome.peers, [{ id: 'other', metadata: null, tracks: [] }]);
+  assert.deepEqual(welcome.iceServers, [{ urls: 'turn:turn.example.com', username: 'a' }]);
+  assert.deepEqual([welcome.svcAddress, welcome.resumeWindow], ['media.example.com:5002/rooms', 10]);
+  assert.equal(socket.peer.connected, true);
+  await other.waitFor('peerJoined');
+});
+
+test('a second socket of a connected peer is refused with conflict and 4401, and the first stays', async (t) => {
+  const server = await startSocketServer(t);
+  const first = await server.enter('a');
+  const second = await PeerSocket.enter(server.url, first.token);
+  assert.equal(second.welcome.error?.code, 'conflict');
+  assert.deepEqual(await second.closed, { code: 4401, reason: '' });
+  assert.equal((await first.request('ping')).ok, true);
+  assert.deepEqual(server.types('a'), ['PeerAdded', 'PeerConnected']);
+});
+
+test('a second socket that takes over closes the first with 4409 and connects anew', async (t) => {
+  const server = await startSocketServer(t);
+  const first = await server.enter('a');
+  const second = await PeerSocket.enter(server.url, first.token, { takeover: true });
+  assert.deepEqual(await first.closed, { code: 4409, reason: '' });
+  assert.equal(second.welcome.data?.resumed, false);
+  assert.notEqual(second.welcome.data?.sessionId, first.welcome.data?.sessionId);
+  assert.equal((await second.request('ping')).ok, true);
+  assert.deepEqual(server.types('a'), ['PeerAdded', 'PeerConnected', 'PeerDisconnected', 'PeerConnected']);
+});
+
+test('tracks of a session go when another takes over', async (t) => {
+  const server = await startSocketServer(t);
+  const first = await server.enter('a');
+  const transport = await first.request('createTransport', { direction: 'send' });
+  await first.request('publish', { transportId: transport.data?.id, kind: 'audio', rtpParameters: {} });
+  await PeerSocket.enter(server.url, first.token, { takeover: true });
+  const expected = ['PeerAdded', 'PeerConnected', 'TrackAdded', 'TrackRemoved', 'PeerDisconnected', 'PeerConnected'];
+  assert.deepEqual(server.types('a'), expected);
+});
+
+test('leave is answered, disconnects the peer and closes with 1000 without a reason', async (t) => {
+  const server = await startSocketServer(t);
+  const socket = await server.enter('a');
+  assert.equal((await socket.request('leave')).ok, true);
+  assert.deepEqual(await socket.closed, { code: 1000, reason: '' });
+  assert.deepEqual([socket.peer.connected, server.sockets.sessions], [false, 0]);
+});
+
+test('a client that closes with 1000 has left at once', async (t) => {
+  const server = await startSocketServer(t);
+  const socket = await server.enter('a');
+  await socket.close(1000);
+  await server.happened('PeerDisconnected', 'a');
+  assert.equal(server.sockets.sessions, 0);
+});
+
+test('a token is good again after its peer has left', async (t) => {
+  const server = await startSocketServer(t);
+  const first = await server.enter('a');
+  await first.request('leave');
+  const second = await PeerSocket.enter(server.url, first.token);
+  assert.equal(second.welcome.ok, true);
+});
+
+test('a removed peer is closed with 1000 "Peer removed", and its session is over', async (t) => {
+  const server = await startSocketServer(t);
+  const socket = await server.enter('a');
+  await server.rooms.deletePeer('room', 'a');
+  assert.deepEqual(await socket.closed, { code: 1000, reason: 'Peer removed' });
+  const again = await PeerSocket.enter(server.url, socket.token, { resume: socket.welcome.data?.sessionId, received: 0 });
+  assert.equal(again.welcome.error?.code, 'peer_not_found');
+  assert.equal((await again.closed).code, 4401);
+});
+
+test('peers of a deleted room are closed with 1000 "Room stopped"', async (t) => {
+  const server = await startSocketServer(t);
+  const socket = await server.enter('a');
+  await server.rooms.deleteRoom('room');
+  assert.deepEqual(await socket.closed, { code: 1000, reason: 'Room stopped' });
+  assert.equal(server.sockets.sessions, 0);
+});
+
+test('peers of a crashed room are closed with 1011 "Internal server error"', async (t) => {
+  const server = await startSocketServer(t);
+  const socket = await server.enter('a');
+  server.media.room('room').crash('worker died');
+  assert.deepEqual(await socket.closed, { code: 1011, reason: 'Internal server error' });
+});
+
+test('an error that nobody foresaw crashes the peer alone: 1011 and PeerCrashed', async (t) => {
+  const server = await startSocketServer(t);
+  const other = await server.enter('other');
+  const socket = await server.enter('a');
+  socket.peer.createTransport = async () => {
+    throw new TypeError('a bug');
+  };
+  socket.post('createTransport', { direction: 'send' });
+  assert.deepEqual(await socket.closed, { code: 1011, reason: 'Internal server error' });
+  assert.deepEqual(socket.frames.length, 1);
+  assert.deepEqual(server.types('a').slice(-2), ['PeerDisconnected', 'PeerCrashed']);
+  assert.equal((await other.request('ping')).ok, true);
+});
+
+test('a room that cannot be entered now answers why and lets the peer try again', async (t) => {
+  const server = await startSocketServer(t);
+  const { peer, token } = await server.addPeer('a');
+  const { welcome } = peer;
+  peer.welcome = async () => {
+    throw new ServiceError('unavailable', 'No worker runs');
+  };
+  const socket = await PeerSocket.enter(server.url, token);
+  assert.deepEqual(socket.welcome.error, { code: 'unavailable', message: 'No worker runs' });
+  assert.deepEqual(await socket.closed, { code: 4401, reason: '' });
+  assert.deepEqual([peer.connected, server.sockets.sessions], [false, 0]);
+  peer.welcome = welcome;
+  assert.equal((await PeerSocket.enter(server.url, token)).welcome.ok, true);
+});
+
+test('a room that ends while a peer enters closes the socket with its reason', async (t) => {
+  const server = await startSocketServer(t);
+  const { peer, token } = await server.addPeer('a');
+  const { promise, resolve } = Promise.withResolvers<never>();
+  peer.welcome = () => promise;
+  const socket = await PeerSocket.open(server.url);
+  socket.post('authenticate', { token });
+  await server.happened('PeerConnected', 'a');
+  await server.rooms.deleteRoom('room');
+  assert.deepEqual(await socket.closed, { code: 1000, reason: 'Room stopped' });
+  resolve(undefined as never);
+  assert.deepEqual(socket.frames, []);
+});
+
+test('what happens while a peer enters is told after the answer', async (t) => {
+  const server = await startSocketServer(t);
+  const { peer, token } = await server.addPeer('a');
+  const welcome = peer.welcome.bind(peer);
+  peer.welcome = async () => {
+    peer.send({ event: 'activeSpeaker', data: { peerId: 'x' } });
+    return welcome();
+  };
+  const socket = await PeerSocket.enter(server.url, token);
+  await socket.waitFor('activeSpeaker');
+  assert.deepEqual(Object.keys(socket.frames[0] ?? {}), ['id', 'ok', 'data']);
+});
+
+test('a draining node tells its peers, those that come later, and that it was called off', async (t) => {
+  const server = await startSocketServer(t);
+  const early = await server.enter('early');
+  server.sockets.drainingNotice(new Date(0));
+  assert.deepEqual(await early.waitFor('draining'), { deadline: '1970-01-01T00:00:00.000Z' });
+  const late = await server.enter('late');
+  assert.deepEqual(await late.waitFor('draining'), { deadline: '1970-01-01T00:00:00.000Z' });
+  server.sockets.drainingNotice(null);
+  assert.deepEqual(await late.waitFor('draining', ({ deadline }) => deadline === null), { deadline: null });
+  const after = await server.enter('after');
+  await after.request('ping');
+  assert.deepEqual(after.events('draining'), []);
+});
+
+test('changed ICE servers are told to each peer', async (t) => {
+  const server = await startSocketServer(t);
+  const socket = await server.enter('a');
+  server.sockets.iceServersUpdated();
+  assert.deepEqual(await socket.waitFor('iceServersUpdated'), { iceServers: [{ urls: 'turn:turn.example.com', username: 'a' }] });
+});
+
+test('a token is renewed before it expires, and the new one is good', async (t) => {
+  const server = await startSocketServer(t);
+  const { peer } = await server.addPeer('a');
+  const socket = await PeerSocket.enter(server.url, await server.keys.sign({ roomId: 'room', peerId: peer.id }, 2));
+  const { token } = (await socket.waitFor('tokenUpdated')) as { token: string };
+  const claims = await server.keys.verify(token);
+  assert.ok(claims && claims.expiresAt > Date.now() + 23 * 3_600_000);
+});
+
+test('a socket that answers no pings is cut, and its session waits for another', async (t) => {
+  const server = await startSocketServer(t, { limits: { pingInterval: 20, pongTimeout: 200 } });
+  const { token } = await server.addPeer('a');
+  const socket = await PeerSocket.open(server.url, { autoPong: false });
+  const { data } = await socket.request('authenticate', { token });
+  const lively = await server.enter('b');
+  assert.equal((await socket.closed).code, 1006);
+  assert.equal(server.sockets.sessions, 2);
+  assert.equal((await lively.request('ping')).ok, true);
+  const next = await PeerSocket.enter(server.url, token, { resume: data?.sessionId, received: 0 });
+  assert.equal(next.welcome.data?.resumed, true);
+});

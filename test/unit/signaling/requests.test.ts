@@ -1,0 +1,221 @@
+// After authentication: every method, every answer, and what closes a socket.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { answerSchemas, type Method, requestSchemas } from '../../../node/signaling/messages.ts';
+import { PeerSocket } from '../../kit/peer-socket.ts';
+import { startSocketServer } from './socket-server.ts';
+
+test('every method does what it says and answers as its schema says', async (t) => {
+  const server = await startSocketServer(t, { rateLimit: () => undefined });
+  const publisher = await server.enter('publisher');
+  const socket = await server.enter('a');
+  const asked = new Set<Method>(['authenticate']);
+  const ask = async (method: Method, data: Record<string, unknown> = {}, from: PeerSocket = socket) => {
+    const answer = await from.request(method, data);
+    assert.deepEqual([method, answer.error], [method, undefined]);
+    asked.add(method);
+    return answerSchemas[method].parse(answer.data) as Record<string, unknown>;
+  };
+  const publish = async (from: PeerSocket) => {
+    const transport = await ask('createTransport', { direction: 'send' }, from);
+    return ask('publish', { transportId: transport.id, kind: 'video', rtpParameters: {}, metadata: { source: 'camera' } }, from);
+  };
+  const { trackId } = await publish(publisher);
+  await ask('join', { rtpCapabilities: {}, metadata: { name: 'A' } });
+  const recv = await ask('createTransport', { direction: 'recv' });
+  await ask('connectTransport', { transportId: recv.id, dtlsParameters: {} });
+  await ask('restartIce', { transportId: recv.id });
+  assert.deepEqual((await socket.waitFor('trackSubscribed')).trackId, trackId);
+  await ask('trackReady', { trackId });
+  await ask('setPreferredLayers', { trackId, spatialLayer: 1 });
+  await ask('setPriority', { trackId, priority: 200 });
+  await ask('setSubscription', { mode: 'manual' });
+  await ask('unsubscribe', { trackId });
+  await ask('subscribe', { trackId });
+  const own = await publish(socket);
+  await ask('pauseTrack', own);
+  await ask('resumeTrack', own);
+  await ask('setTrackMetadata', { ...own, metadata: { source: 'screen' } });
+  await ask('unpublish', own);
+  await ask('setPeerMetadata', { metadata: { name: 'B' } });
+  const send = await ask('createTransport', { direction: 'send' });
+  const channel = await ask('publishData', { transportId: send.id, sctpStreamParameters: { streamId: 0 }, label: 'chat' });
+  await ask('unpublishData', channel);
+  await ask('sendData', { label: 'chat', payload: { text: 'hi' } });
+  assert.deepEqual(await publisher.waitFor('data'), { from: 'a', label: 'chat', payload: { text: 'hi' } });
+  await ask('getStats');
+  await ask('ping', { received: 3 });
+  await ask('leave');
+  assert.deepEqual([...asked].sort(), Object.keys(requestSchemas).sort());
+});
+
+for (const [name, method, data, message] of [
+  ['an unknown method', 'fly', {}, 'Unknown method: "fly"'],
+  ['a method of every object', 'toString', {}, 'Unknown method: "toString"'],
+  ['a missing field', 'trackReady', {}, 'Missing field: data.trackId'],
+  ['a field of the wrong type', 'trackReady', { trackId: 5 }, 'Expected data.trackId to be a string, got: 5'],
+  ['a field that nobody knows', 'leave', { now: true }, 'Unknown field in data: "now"'],
+  [
+    'a value that is none of those possible',
+    'setSubscription',
+    { mode: 'all' },
+    'Expected data.mode to be one of "auto", "manual", got: "all"',
+  ],
+  ['a number out of range', 'setPriority', { trackId: 't', priority: 256 }, 'Expected data.priority to be at most 255, got: 256'],
+  [
+    'a text that is too long',
+    'unsubscribe',
+    { trackId: 'x'.repeat(129) },
+    `Expected data.trackId to have at most 128 characters, got: "${'x'.repeat(99)}...`,
+  ],
+  [
+    'metadata that is too large',
+    'setPeerMetadata',
+    { metadata: 'x'.repeat(17_000) },
+    `Expected data.metadata to be right (it may be at most 16384 bytes of JSON), got: "${'x'.repeat(99)}...`,
+  ],
+  ['a bad ping', 'ping', { received: -1 }, 'Expected data.received to be at least 0, got: -1'],
+] as const) {
+  test(`${name} is answered with one sentence, and the socket stays`, async (t) => {
+    const server = await startSocketServer(t);
+    const socket = await server.enter('a');
+    const answer = await socket.request(method, data);
+    assert.equal(answer.ok, false);
+    assert.equal(answer.error?.message, message);
+    assert.match(answer.error?.code ?? '', /^(bad_request|invalid_field)$/);
+    assert.equal((await socket.request('ping')).ok, true);
+  });
+}
+
+test('data that is too deep is answered with one sentence, however deep, and the socket stays', async (t) => {
+  const server = await startSocketServer(t);
+  const socket = await server.enter('a');
+  for (const [id, depth] of [
+    [10, 65],
+    [11, 9_000],
+    [12, 120_000],
+  ] as const) {
+    socket.send(`{"id":${id},"method":"setPeerMetadata","data":{"metadata":${'['.repeat(depth)}${']'.repeat(depth)}}}`);
+    assert.deepEqual((await socket.answer(id)).error, {
+      code: 'bad_request',
+      message: 'Expected data to be nested at most 64 levels deep',
+    });
+  }
+  assert.equal((await socket.request('setPeerMetadata', { metadata: [[[1]]] }, 13)).ok, true);
+});
+
+test('what the domain refuses is answered with its code', async (t) => {
+  const server = await startSocketServer(t);
+  const socket = await server.enter('a');
+  assert.equal((await socket.request('unpublish', { trackId: 'none' })).error?.code, 'track_not_found');
+  assert.equal((await socket.request('connectTransport', { transportId: 'none', dtlsParameters: {} })).error?.code, 'not_found');
+});
+
+test('a second authenticate is answered with conflict', async (t) => {
+  const server = await startSocketServer(t);
+  const socket = await server.enter('a');
+  assert.equal((await socket.request('authenticate', { token: socket.token })).error?.code, 'conflict');
+});
+
+test('an id that does not grow is answered with an error and its request not done', async (t) => {
+  const server = await startSocketServer(t);
+  const socket = await server.enter('a');
+  await socket.request('ping', {}, 9);
+  const answer = await socket.request('setPeerMetadata', { metadata: 1 }, 9);
+  assert.deepEqual(answer.error, { code: 'bad_request', message: 'Expected id to be greater than 9, got: 9' });
+  assert.equal(socket.peer.view().metadata, null);
+});
+
+test('a request without data is one with empty data', async (t) => {
+  const server = await startSocketServer(t);
+  const socket = await server.enter('a');
+  socket.send({ id: 5, method: 'ping' });
+  assert.deepEqual(await socket.answer(5), { id: 5, ok: true, data: {} });
+});
+
+test('ping is answered at once, also while a request takes long', async (t) => {
+  const server = await startSocketServer(t);
+  const socket = await server.enter('a');
+  const { promise, resolve } = Promise.withResolvers<void>();
+  socket.peer.restartIce = async () => {
+    await promise;
+    return {};
+  };
+  const slow = socket.post('restartIce', { transportId: 't' });
+  assert.equal((await socket.request('ping')).ok, true);
+  resolve();
+  assert.equal((await socket.answer(slow)).ok, true);
+});
+
+test('a message of 300 KiB is closed with 4413, one of 2 MiB with 1009', async (t) => {
+  const server = await startSocketServer(t);
+  const first = await server.enter('a');
+  first.post('sendData', { label: 'l', payload: 'x'.repeat(300 * 1024) });
+  assert.deepEqual(await first.closed, { code: 4413, reason: '' });
+  const second = await server.enter('b');
+  second.post('sendData', { label: 'l', payload: 'x'.repeat(2 * 1024 * 1024) });
+  assert.equal((await second.closed).code, 1009);
+});
+
+test('a message of nearly 256 KiB is handled', async (t) => {
+  const server = await startSocketServer(t);
+  const socket = await server.enter('a');
+  const other = await server.enter('b');
+  assert.equal((await socket.request('sendData', { label: 'l', payload: 'x'.repeat(255 * 1024) })).ok, true);
+  const { payload } = await other.waitFor('data');
+  assert.equal((payload as string).length, 255 * 1024);
+});
+
+for (const [name, frame] of [
+  ['a binary frame', Buffer.from('{"id":1,"method":"ping"}')],
+  ['text that is no JSON', 'hello'],
+  ['a request without id', '{"method":"ping"}'],
+] as const) {
+  test(`${name} after authentication is closed with 4400, and the session can be resumed`, async (t) => {
+    const server = await startSocketServer(t);
+    const socket = await server.enter('a');
+    socket.send(frame);
+    assert.deepEqual(await socket.closed, { code: 4400, reason: '' });
+    const next = await PeerSocket.enter(server.url, socket.token, { resume: socket.welcome.data?.sessionId, received: 0 });
+    assert.equal(next.welcome.data?.resumed, true);
+  });
+}
+
+test('messages that come faster than the rate and its burst are closed with 4429, and a new socket does not help', async (t) => {
+  const server = await startSocketServer(t, { rateLimit: () => 2 });
+  const socket = await server.enter('a');
+  for (let count = 0; count < 12; count += 1) socket.post('ping');
+  assert.deepEqual(await socket.closed, { code: 4429, reason: '' });
+  assert.equal(socket.frames.length, 1 + 8);
+  const next = await PeerSocket.enter(server.url, socket.token, { resume: socket.welcome.data?.sessionId, received: 8 });
+  assert.equal(next.welcome.data?.resumed, true);
+  for (let count = 0; count < 4; count += 1) next.post('ping');
+  assert.equal((await next.closed).code, 4429);
+});
+
+test('more requests than may wait their turn are closed with 4429', async (t) => {
+  const server = await startSocketServer(t, { rateLimit: () => undefined, limits: { waitingRequests: 3 } });
+  const socket = await server.enter('a');
+  const { promise, resolve } = Promise.withResolvers<void>();
+  socket.peer.restartIce = async () => {
+    await promise;
+    return {};
+  };
+  for (let count = 0; count < 5; count += 1) socket.post('restartIce', { transportId: 't' });
+  assert.deepEqual(await socket.closed, { code: 4429, reason: '' });
+  resolve();
+});
+
+test('a client that does not read is cut before its frames fill the memory', async (t) => {
+  const server = await startSocketServer(t, { limits: { bufferedBytes: 1024 * 1024 } });
+  const socket = await server.enter('a');
+  socket.webSocket.pause();
+  const lost = () => server.sockets.sockets === 0;
+  for (let count = 0; count < 400 && !lost(); count += 1) {
+    await server.rooms.sendData('room', { label: 'l', payload: 'x'.repeat(60_000) });
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  assert.equal(lost(), true);
+  assert.equal(server.sockets.sessions, 1);
+  socket.webSocket.terminate();
+});

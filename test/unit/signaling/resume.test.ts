@@ -1,0 +1,193 @@
+// A lost socket: the session goes on, nothing is lost or done twice.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { PeerSocket } from '../../kit/peer-socket.ts';
+import { startSocketServer, type WelcomeData } from './socket-server.ts';
+
+/** Frames that count: those after the answer to authenticate. */
+const received = (socket: PeerSocket) => socket.frames.length - 1;
+const data = (socket: { welcome: { data?: Record<string, unknown> } }) => socket.welcome.data as WelcomeData;
+
+test('a session goes on over a new socket: what was missed comes first, then live events', async (t) => {
+  const server = await startSocketServer(t);
+  const first = await server.enter('a');
+  const transport = await first.request('createTransport', { direction: 'send' });
+  await first.request('publish', { transportId: transport.data?.id, kind: 'audio', rtpParameters: {} });
+  const count = received(first);
+  await first.cut();
+  for (const label of ['one', 'two']) await server.rooms.sendData('room', { label, payload: null });
+  const second = await PeerSocket.enter(server.url, first.token, { resume: data(first).sessionId, received: count });
+  await server.rooms.sendData('room', { label: 'three', payload: null });
+  await second.waitFor('data', ({ label }) => label === 'three');
+  assert.deepEqual([data(second).resumed, data(second).sessionId, data(second).lastRequest], [true, data(first).sessionId, 3]);
+  assert.deepEqual(
+    second.events().map((event) => event.data.label),
+    ['one', 'two', 'three'],
+  );
+  assert.deepEqual(server.types('a'), ['PeerAdded', 'PeerConnected', 'TrackAdded']);
+});
+
+test('answers that did not arrive come again, and a request that is repeated is not done again', async (t) => {
+  const server = await startSocketServer(t);
+  const first = await server.enter('a');
+  const transport = await first.request('createTransport', { direction: 'send' });
+  const count = received(first);
+  const publish = { transportId: transport.data?.id, kind: 'audio', rtpParameters: {} };
+  const answer = await first.request('publish', publish, 3);
+  await first.cut();
+  // As if that answer had been lost on the way.
+  const second = await PeerSocket.open(server.url);
+  second.send({ id: 5, method: 'authenticate', data: { token: first.token, resume: data(first).sessionId, received: count } });
+  second.send({ id: 3, method: 'publish', data: publish });
+  second.send({ id: 4, method: 'setPeerMetadata', data: { metadata: 'new' } });
+  await second.answer(4);
+  assert.deepEqual(
+    second.frames.map((frame) => frame.id),
+    [5, 3, 4],
+  );
+  assert.deepEqual(await second.answer(3), answer);
+  assert.equal(server.types('a').filter((type) => type === 'TrackAdded').length, 1);
+});
+
+test('a request that was being done when the socket went is answered on the next one', async (t) => {
+  const server = await startSocketServer(t);
+  const first = await server.enter('a');
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const called = new Promise<void>((done) => {
+    first.peer.restartIce = async () => {
+      done();
+      await promise;
+      return { usernameFragment: 'u' };
+    };
+  });
+  const slow = first.post('restartIce', { transportId: 't' });
+  const next = first.post('setPeerMetadata', { metadata: 1 });
+  await called;
+  await first.cut();
+  const second = await PeerSocket.enter(server.url, first.token, { resume: data(first).sessionId, received: 0 });
+  assert.equal(data(second).lastRequest, next);
+  resolve();
+  assert.deepEqual((await second.answer(slow)).data, { iceParameters: { usernameFragment: 'u' } });
+  assert.equal((await second.answer(next)).ok, true);
+});
+
+test('a resume replaces a socket that only looks open, and closes it with 4409', async (t) => {
+  const server = await startSocketServer(t);
+  const first = await server.enter('a');
+  const second = await PeerSocket.enter(server.url, first.token, { resume: data(first).sessionId, received: 0 });
+  assert.equal(data(second).resumed, true);
+  assert.deepEqual(await first.closed, { code: 4409, reason: '' });
+  assert.equal((await second.request('ping')).ok, true);
+  assert.deepEqual(server.types('a'), ['PeerAdded', 'PeerConnected']);
+});
+
+test('after the resume window the peer is disconnected and a resume gets a fresh session', async (t) => {
+  const server = await startSocketServer(t, { resumeWindow: () => 0.05 });
+  const first = await server.enter('a');
+  await first.cut();
+  await server.happened('PeerDisconnected', 'a');
+  assert.equal(server.sockets.sessions, 0);
+  const second = await PeerSocket.enter(server.url, first.token, { resume: data(first).sessionId, received: 0 });
+  assert.equal(data(second).resumed, false);
+  assert.notEqual(data(second).sessionId, data(first).sessionId);
+});
+
+test('a resume in time stops the window: the peer stays connected after it', async (t) => {
+  const server = await startSocketServer(t, { resumeWindow: () => 0.2 });
+  const first = await server.enter('a');
+  await first.cut();
+  const second = await PeerSocket.enter(server.url, first.token, { resume: data(first).sessionId, received: 0 });
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  assert.equal((await second.request('ping')).ok, true);
+  assert.deepEqual(server.types('a'), ['PeerAdded', 'PeerConnected']);
+});
+
+test('a socket that authenticates without resume takes the place of a session whose socket is lost', async (t) => {
+  const server = await startSocketServer(t);
+  const first = await server.enter('a');
+  await first.close(1001);
+  const second = await PeerSocket.enter(server.url, first.token);
+  assert.equal(data(second).resumed, false);
+  assert.deepEqual(server.types('a'), ['PeerAdded', 'PeerConnected', 'PeerDisconnected', 'PeerConnected']);
+});
+
+test('where more was missed than is kept, the session starts anew', async (t) => {
+  const server = await startSocketServer(t, { limits: { unacknowledgedFrames: 3 } });
+  const first = await server.enter('a');
+  await first.cut();
+  for (const label of ['1', '2', '3', '4']) await server.rooms.sendData('room', { label, payload: null });
+  const second = await PeerSocket.enter(server.url, first.token, { resume: data(first).sessionId, received: 0 });
+  assert.equal(data(second).resumed, false);
+  assert.deepEqual(server.types('a'), ['PeerAdded', 'PeerConnected', 'PeerDisconnected', 'PeerConnected']);
+});
+
+test('ping acknowledges frames: what was acknowledged is not kept', async (t) => {
+  const server = await startSocketServer(t, { limits: { unacknowledgedFrames: 3 } });
+  const first = await server.enter('a');
+  for (const label of ['1', '2', '3']) await server.rooms.sendData('room', { label, payload: null });
+  await first.waitFor('data', ({ label }) => label === '3');
+  await first.request('ping', { received: received(first) });
+  const count = received(first);
+  await first.cut();
+  for (const label of ['4', '5']) await server.rooms.sendData('room', { label, payload: null });
+  const second = await PeerSocket.enter(server.url, first.token, { resume: data(first).sessionId, received: count });
+  await second.waitFor('data', ({ label }) => label === '5');
+  assert.equal(data(second).resumed, true);
+  assert.equal(second.events('data').length, 2);
+});
+
+test('a resume that claims frames which were never sent starts anew', async (t) => {
+  const server = await startSocketServer(t);
+  const first = await server.enter('a');
+  await first.cut();
+  const second = await PeerSocket.enter(server.url, first.token, { resume: data(first).sessionId, received: 99 });
+  assert.equal(data(second).resumed, false);
+});
+
+test('a session is resumed with a token of its own peer only', async (t) => {
+  const server = await startSocketServer(t);
+  const first = await server.enter('a');
+  const other = await server.addPeer('b');
+  await first.cut();
+  const thief = await PeerSocket.enter(server.url, other.token, { resume: data(first).sessionId, received: 0 });
+  assert.deepEqual([thief.welcome.data?.peerId, data(thief).resumed], ['b', false]);
+  const owner = await PeerSocket.enter(server.url, first.token, { resume: data(first).sessionId, received: 0 });
+  assert.equal(data(owner).resumed, true);
+});
+
+test('a session that was taken over is not resumed', async (t) => {
+  const server = await startSocketServer(t);
+  const first = await server.enter('a');
+  const second = await PeerSocket.enter(server.url, first.token, { takeover: true });
+  await first.closed;
+  const third = await PeerSocket.enter(server.url, first.token, { resume: data(first).sessionId, received: 0 });
+  assert.equal(third.welcome.error?.code, 'conflict');
+  assert.equal((await second.request('ping')).ok, true);
+});
+
+test('a peer that is removed while its socket is lost cannot come back', async (t) => {
+  const server = await startSocketServer(t);
+  const first = await server.enter('a');
+  await first.cut();
+  await server.rooms.deletePeer('room', 'a');
+  const second = await PeerSocket.enter(server.url, first.token, { resume: data(first).sessionId, received: 0 });
+  assert.equal(second.welcome.error?.code, 'peer_not_found');
+  assert.equal(server.sockets.sessions, 0);
+});
+
+test('a session is resumed many times over', async (t) => {
+  const server = await startSocketServer(t);
+  const first = await server.enter('a');
+  let socket: PeerSocket = first;
+  let seen = 0;
+  for (let round = 0; round < 20; round += 1) {
+    await socket.cut();
+    await server.rooms.sendData('room', { label: String(round), payload: null });
+    const next = await PeerSocket.enter(server.url, first.token, { resume: data(first).sessionId, received: seen });
+    await next.waitFor('data', ({ label }) => label === String(round));
+    assert.deepEqual([data(next).resumed, next.events('data').length], [true, 1]);
+    seen += received(next);
+    socket = next;
+  }
+  assert.deepEqual([server.sockets.sessions, server.types('a').length], [1, 2]);
+});

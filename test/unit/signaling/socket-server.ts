@@ -1,0 +1,91 @@
+// A peer websocket and its rooms on a port of their own: real domain, real sockets, media that only keeps the rules.
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { TestContext } from 'node:test';
+import { silentLog } from '../../../node/log.ts';
+import type { RoomEvent } from '../../../node/rooms/events.ts';
+import { LocalRooms } from '../../../node/rooms/local-rooms.ts';
+import { TokenKeys } from '../../../node/rooms/tokens.ts';
+import { PeerSockets, type PeerSocketsOptions, peerSocketPath } from '../../../node/signaling/peer-sockets.ts';
+import { FakeMedia } from '../../kit/fake-media.ts';
+import { PeerSocket } from '../../kit/peer-socket.ts';
+
+export type SocketServer = Awaited<ReturnType<typeof startSocketServer>>;
+
+/** Starts it; the test that is given ends it. */
+export async function startSocketServer(test: TestContext, options: Partial<PeerSocketsOptions> = {}) {
+  const log = silentLog();
+  const keys = new TokenKeys('peer', ['a secret of the tests']);
+  const media = new FakeMedia();
+  const events: RoomEvent[] = [];
+  const listeners = new Set<(event: RoomEvent) => void>();
+  const rooms = new LocalRooms({
+    node: 'test',
+    log,
+    engine: media,
+    address: () => 'media.example.com:5002/rooms',
+    limits: () => ({
+      maxRooms: null,
+      maxPeersPerRoom: 500,
+      maxTracksPerPeer: 32,
+      peerDisconnectedTimeout: null,
+      peerlessPurgeTimeout: null,
+    }),
+    signToken: (claims) => keys.sign(claims),
+    onEvent: (event) => {
+      events.push(event);
+      for (const listener of listeners) listener(event);
+    },
+  });
+  const sockets = new PeerSockets({
+    log,
+    findPeer: (roomId, peerId) => rooms.findPeer(roomId, peerId),
+    verifyToken: (token) => keys.verify(token),
+    signToken: (claims) => keys.sign(claims),
+    iceServers: (peerId) => [{ urls: 'turn:turn.example.com', username: peerId }],
+    resumeWindow: () => 10,
+    rateLimit: () => 50,
+    checkOrigin: () => 'any',
+    address: () => 'media.example.com:5002/rooms',
+    ...options,
+  });
+  const server = createServer();
+  server.on('upgrade', (request, socket, head) => sockets.handleUpgrade(request, socket, head));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = `ws://127.0.0.1:${(server.address() as AddressInfo).port}${peerSocketPath}`;
+  test.after(async () => {
+    rooms.close('test');
+    await sockets.close();
+    await new Promise((resolve) => server.close(resolve));
+  });
+
+  /** A peer of a room, which is made where it is missing; with its token. */
+  const addPeer = async (peerId: string, roomId = 'room') => {
+    if (![...rooms.all()].some((room) => room.id === roomId)) await rooms.createRoom({ roomId });
+    const { token } = await rooms.addPeer(roomId, { type: 'webrtc', peerId });
+    const peer = rooms.findPeer(roomId, peerId);
+    if (!peer) throw new Error(`no peer ${peerId}`);
+    return { peer, token };
+  };
+  /** Resolves when an event of that type and peer has happened. */
+  const happened = (type: RoomEvent['type'], peerId: string, count = 1) =>
+    new Promise<void>((resolve) => {
+      const check = () => {
+        if (events.filter((event) => event.type === type && event.peerId === peerId).length < count) return;
+        listeners.delete(check);
+        resolve();
+      };
+      listeners.add(check);
+      check();
+    });
+  const enter = async (peerId: string, more: Record<string, unknown> = {}) => {
+    const { token, peer } = await addPeer(peerId);
+    const socket = await PeerSocket.enter(url, token, more);
+    return Object.assign(socket, { token, peer });
+  };
+  const types = (peerId: string) => events.filter((event) => event.peerId === peerId).map((event) => event.type);
+  return { url, rooms, sockets, media, events, keys, server, addPeer, enter, happened, types };
+}
+
+/** The fields of an answer to authenticate that tests look at. */
+export type WelcomeData = { sessionId: string; resumed: boolean; lastRequest: number };
