@@ -1,0 +1,80 @@
+// Who may call: tokens, scopes, rotation, and what needs no token.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { routes } from '../../../node/http/routes.ts';
+import type { ApiToken } from '../../../node/rooms/api-tokens.ts';
+import { apiClient } from '../../kit/api-client.ts';
+import { readToken, startServer, token } from './server.ts';
+
+/** A path of the route with ids that can be. */
+function pathOf(template: string): string {
+  return template.replaceAll(/\{\w+\}/g, 'x');
+}
+
+test('every route that needs a token answers 401 without one and with a wrong one, before it looks at anything else', async (context) => {
+  const { url } = await startServer(context);
+  const anonymous = apiClient(url);
+  const stranger = apiClient(url, 'wrong');
+  for (const { method, path } of routes.filter(({ auth }) => auth === 'token')) {
+    const without = await anonymous.request(method, pathOf(path));
+    assert.deepEqual([without.status, without.body], [401, { errors: 'Missing token', code: 'missing_token' }], `${method} ${path}`);
+    assert.equal(without.headers.get('www-authenticate'), 'Bearer realm="mediarooms"');
+    const wrong = await stranger.request(method, pathOf(path));
+    assert.deepEqual([wrong.status, wrong.body], [401, { errors: 'Invalid token', code: 'invalid_token' }], `${method} ${path}`);
+    assert.equal(wrong.headers.get('www-authenticate'), 'Bearer realm="mediarooms", error="invalid_token"');
+  }
+});
+
+test('probes, documents and the console session need no token, and nothing else does', async (context) => {
+  const { url } = await startServer(context);
+  const open = routes.filter(({ auth }) => auth === 'none').map(({ path }) => path);
+  assert.deepEqual(open, ['/livez', '/readyz', '/console/session', '/openapi.json', '/asyncapi.json', '/schemas/events.json', '/docs']);
+  for (const path of open) assert.notEqual((await apiClient(url).get(path)).status, 401, path);
+});
+
+test('headers that carry no bearer token count as missing', async (context) => {
+  const { url } = await startServer(context);
+  for (const authorization of ['', 'Bearer', 'Bearer ', `Basic ${token}`, token, `Bearer ${token} ${token}`]) {
+    const { status, body } = await apiClient(url).request('GET', '/health', { headers: { authorization } });
+    assert.deepEqual([status, body.code], [401, 'missing_token'], authorization);
+  }
+  for (const authorization of [`bearer ${token}`, `BEARER   ${token}`]) {
+    assert.equal((await apiClient(url).request('GET', '/health', { headers: { authorization } })).status, 200, authorization);
+  }
+});
+
+test('tokens that differ in length or in one character are wrong', async (context) => {
+  const { url } = await startServer(context);
+  for (const wrong of [token.slice(1), `${token}x`, token.toUpperCase(), `${token.slice(0, -1)}x`, 'x'.repeat(8000)]) {
+    assert.equal((await apiClient(url, wrong).get('/health')).status, 401, wrong.slice(0, 40));
+  }
+});
+
+test('a token that may only read sees everything and changes nothing', async (context) => {
+  const { url, api, rooms } = await startServer(context);
+  await api.post('/room', { roomId: 'x' });
+  const reader = apiClient(url, readToken);
+  for (const { method, path } of routes.filter(({ auth }) => auth === 'token')) {
+    const { status, body } = await reader.request(method, pathOf(path));
+    if (method === 'GET') assert.notEqual(status, 403, path);
+    else assert.deepEqual([status, body.code], [403, 'forbidden'], `${method} ${path}`);
+  }
+  assert.equal(rooms.size, 1);
+});
+
+test('several tokens are good at once, and a rotation holds from the next request on', async (context) => {
+  let tokens: readonly ApiToken[] = [
+    { name: 'old', token: 'old', scope: 'admin' },
+    { name: 'new', token: 'new', scope: 'admin' },
+  ];
+  const { url } = await startServer(context, { apiTokens: () => tokens });
+  const statuses = () => Promise.all(['old', 'new', 'newer'].map(async (each) => (await apiClient(url, each).get('/health')).status));
+  assert.deepEqual(await statuses(), [200, 200, 401]);
+  tokens = [
+    { name: 'new', token: 'new', scope: 'admin' },
+    { name: 'newer', token: 'newer', scope: 'read' },
+  ];
+  assert.deepEqual(await statuses(), [401, 200, 200]);
+  tokens = [];
+  assert.deepEqual(await statuses(), [401, 401, 401]);
+});
