@@ -1,0 +1,124 @@
+// The rules of MediaEngine, RoomMedia and PeerMedia that the domain relies on, for the real engine and for the fake that stands for it elsewhere.
+import assert from 'node:assert/strict';
+import { describe, type TestContext, test } from 'node:test';
+import { ServiceError } from '../../node/errors.ts';
+import type { MediaEngine, PeerMedia, RoomMedia } from '../../node/rooms/ports.ts';
+import { FakeMedia } from '../kit/fake-media.ts';
+import { dtlsParameters, engineFor, opusParameters, until, videoParameters } from '../media/kit.ts';
+
+const engines: readonly (readonly [name: string, open: (t: TestContext) => Promise<MediaEngine>])[] = [
+  ['FakeMedia', async () => new FakeMedia()],
+  ['Engine on mediasoup', (t) => engineFor(t, { workers: 1 })],
+];
+
+const code =
+  (...expected: string[]) =>
+  (error: unknown) =>
+    error instanceof ServiceError && expected.includes(error.code);
+
+function openRoom(engine: MediaEngine, roomId = 'r'): RoomMedia {
+  return engine.openRoom({ roomId, videoCodec: null, onCrashed: () => {}, onActiveSpeaker: () => {} });
+}
+
+type Sides = { peer: PeerMedia; send: string; recv: string };
+
+async function openPeer(room: RoomMedia, peerId: string): Promise<Sides> {
+  const peer = room.openPeer(peerId, { layersChanged: () => {} });
+  const [send, recv] = await Promise.all([peer.createTransport('send', { sctp: true }), peer.createTransport('recv', { sctp: true })]);
+  return { peer, send: String(send.id), recv: String(recv.id) };
+}
+
+async function pair(t: TestContext, open: (t: TestContext) => Promise<MediaEngine>) {
+  const engine = await open(t);
+  const room = openRoom(engine);
+  const rtpCapabilities = await room.rtpCapabilities();
+  return { engine, room, rtpCapabilities, alice: await openPeer(room, 'alice'), bob: await openPeer(room, 'bob') };
+}
+
+for (const [name, open] of engines) {
+  describe(name, () => {
+    test('a track is published, received, counted and gone with its publisher', async (t) => {
+      const { engine, rtpCapabilities, alice, bob } = await pair(t, open);
+      const published = await alice.peer.publish({
+        transportId: alice.send,
+        trackId: 'a',
+        kind: 'audio',
+        rtpParameters: opusParameters('0'),
+        paused: false,
+      });
+      assert.deepEqual(published, { encoding: 'opus', simulcast: false });
+      const subscription = await bob.peer.subscribe('a', rtpCapabilities);
+      assert.deepEqual([subscription?.transportId, subscription?.kind, subscription?.paused], [bob.recv, 'audio', false]);
+      assert.equal(engine.load().forwardedTracks, 1);
+      await bob.peer.resumeSubscription('a');
+      alice.peer.unpublish('a');
+      await until('nothing is forwarded', () => engine.load().forwardedTracks === 0);
+      await assert.rejects(bob.peer.subscribe('a', rtpCapabilities), code('track_not_found', 'not_found'));
+    });
+
+    test('simulcast shows in what publish answers, and layers and priority of a subscription can be set', async (t) => {
+      const { rtpCapabilities, alice, bob } = await pair(t, open);
+      const rtpParameters = videoParameters('0', 'VP8', true);
+      const published = await alice.peer.publish({ transportId: alice.send, trackId: 'v', kind: 'video', rtpParameters, paused: true });
+      assert.deepEqual(published, { encoding: 'vp8', simulcast: true });
+      assert.equal((await bob.peer.subscribe('v', rtpCapabilities))?.paused, true, 'paused tells that the publisher paused');
+      await alice.peer.setPaused('v', false);
+      await bob.peer.setPreferredLayers('v', { spatialLayer: 0 });
+      await bob.peer.setPriority('v', 200);
+      bob.peer.unsubscribe('v');
+      await assert.rejects(bob.peer.setPriority('v', 1), code('track_not_found', 'not_found'));
+    });
+
+    test('unknown ids and the wrong direction are errors that may be shown', async (t) => {
+      const { rtpCapabilities, alice, bob } = await pair(t, open);
+      const rtpParameters = opusParameters('0');
+      await assert.rejects(alice.peer.connectTransport('nothing', dtlsParameters), code('not_found'));
+      await assert.rejects(alice.peer.restartIce('nothing'), code('not_found'));
+      await assert.rejects(
+        alice.peer.publish({ transportId: alice.recv, trackId: 'x', kind: 'audio', rtpParameters, paused: false }),
+        code('conflict'),
+      );
+      await assert.rejects(
+        alice.peer.publish({ transportId: 'nothing', trackId: 'x', kind: 'audio', rtpParameters, paused: false }),
+        code('not_found'),
+      );
+      await assert.rejects(bob.peer.subscribe('nothing', rtpCapabilities), code('track_not_found', 'not_found'));
+      await assert.rejects(bob.peer.resumeSubscription('nothing'), code('track_not_found', 'not_found'));
+      await assert.rejects(alice.peer.setPaused('nothing', true), code('track_not_found', 'not_found'));
+      alice.peer.unpublish('nothing');
+      bob.peer.unsubscribe('nothing');
+    });
+
+    test('a second transport of a direction takes the place of the first', async (t) => {
+      const { alice } = await pair(t, open);
+      const second = String((await alice.peer.createTransport('send', { sctp: false })).id);
+      await assert.rejects(alice.peer.restartIce(alice.send), code('not_found'));
+      assert.ok(await alice.peer.restartIce(second));
+      assert.ok(alice.peer.hasTransport('send') && alice.peer.hasTransport('recv'));
+    });
+
+    test('data reaches a subscriber with its label and protocol', async (t) => {
+      const { alice, bob } = await pair(t, open);
+      const sctpStreamParameters = { streamId: 0, ordered: true };
+      await alice.peer.publishData({ transportId: alice.send, dataTrackId: 'd', sctpStreamParameters, label: 'chat', protocol: 'v1' });
+      const subscription = await bob.peer.subscribeData('d');
+      assert.deepEqual([subscription.transportId, subscription.label, subscription.protocol], [bob.recv, 'chat', 'v1']);
+      alice.peer.unpublishData('d');
+      await assert.rejects(bob.peer.subscribeData('d'), code('track_not_found', 'not_found'));
+    });
+
+    test('after close everything fails with an error that may be shown, and closing again is nothing', async (t) => {
+      const { engine, room, rtpCapabilities, alice, bob } = await pair(t, open);
+      await alice.peer.publish({ transportId: alice.send, trackId: 'a', kind: 'audio', rtpParameters: opusParameters('0'), paused: false });
+      await bob.peer.subscribe('a', rtpCapabilities);
+      bob.peer.close();
+      bob.peer.close();
+      assert.equal(engine.load().forwardedTracks, 0);
+      await assert.rejects(bob.peer.createTransport('send', { sctp: false }), ServiceError);
+      await assert.rejects(bob.peer.subscribe('a', rtpCapabilities), ServiceError);
+      room.close();
+      room.close();
+      await assert.rejects(alice.peer.createTransport('send', { sctp: false }), ServiceError);
+    });
+  });
+}
