@@ -107,7 +107,7 @@ export class FakePeerMedia implements PeerMedia {
 
   async publish(options: PublishOptions) {
     if (this.#transport(options.transportId) !== 'send')
-      throw new ServiceError('invalid_field', 'Tracks are published on a transport of direction send');
+      throw new ServiceError('conflict', `Transport ${options.transportId} is not one to send over`);
     this.#published.add(options.trackId);
     this.#room.producers.set(options.trackId, { kind: options.kind, paused: options.paused });
     const encodings = options.rtpParameters.encodings;
