@@ -95,9 +95,11 @@ export class HotConfig implements HotView {
       () => this.reload(),
       times,
     );
+    // What changed between the first reading and now.
+    this.#watcher.check();
   }
 
-  /** Reads the files again now; returns when listeners have been told. Never fails: see `error`. */
+  /** Reads the files again now; returns when listeners have been told. A wrong file is no failure: see `error`. */
   async reload(): Promise<void> {
     const before = this.#state.files;
     const read = await Promise.all(before.map(({ name }) => readLayer(name)));
@@ -118,10 +120,10 @@ export class HotConfig implements HotView {
     const before = this.#state;
     this.#state = state;
     const touched = state.files.some((file, index) => file.sha256 !== before.files[index]?.sha256);
-    if (!sameSettings(before.settings, state.settings)) for (const listener of this.#listeners) listener(state.settings);
     const mended = this.#error !== null && mistakes.length === 0;
-    if (touched || mended) this.#observer?.reloaded();
     this.#refuse(mistakes);
+    if (touched || mended) this.#observer?.reloaded();
+    if (!sameSettings(before.settings, state.settings)) for (const listener of this.#listeners) listener(state.settings);
   }
 
   #refuse(mistakes: readonly string[]): void {

@@ -52,6 +52,7 @@ export class ConfigReader {
   readonly env: EnvReader;
   readonly mistakes: string[] = [];
   readonly warnings: string[] = [];
+  readonly #values = new Map<ColdName, unknown>();
 
   constructor(env: Environment) {
     this.env = new EnvReader(env);
@@ -59,12 +60,16 @@ export class ConfigReader {
 
   /** The value of a variable or its default. Of a mistake it takes note and goes on with the default, so that all are found. */
   read<Name extends ColdName>(name: Name): ColdValue<Name> {
+    if (!this.#values.has(name)) this.#values.set(name, this.#take(name));
+    return this.#values.get(name) as ColdValue<Name>;
+  }
+
+  #take(name: ColdName): unknown {
     const row: Row = coldVariables[name];
     const given = this.env.read(name);
     const value = given && this.#check(name, given, row);
-    if (value !== undefined) return value as ColdValue<Name>;
-    const fallback = row.default === undefined ? undefined : coldVariables[name].schema.parse(parseText(row.form, row.default));
-    return fallback as ColdValue<Name>;
+    if (value !== undefined) return value;
+    return row.default === undefined ? undefined : coldVariables[name].schema.parse(parseText(row.form, row.default));
   }
 
   /** The name under which a variable is set, for sentences; `SVC_X` where it is not. */

@@ -81,7 +81,7 @@ const perSecond = value.integer(1, 1_000_000).nullable();
 const cpu = 'to be a number of cores, 0 to 1024';
 const objectKey = value.textWhere(
   'to be a prefix of object keys without .. and a leading /',
-  (text) => /^[^/\0][^\0]{0,511}$/.test(text) && !text.split('/').includes('..'),
+  (text) => /^[^/\p{Cc}]\P{Cc}{0,511}$/u.test(text) && !text.split('/').includes('..'),
 );
 
 /** A configuration file. Every name may be left out; unknown names are refused. Times are seconds. */

@@ -72,12 +72,12 @@ const isOrigin = (text: string): boolean => {
 export const origin = textWhere('to be origins such as https://app.example, separated by spaces', isOrigin);
 export const corsOrigin = textWhere('to be * or origins such as https://app.example', (text) => text === '*' || isOrigin(text));
 
-export const filePath = textWhere('to be a path', (text) => text !== '' && !text.includes('\0'));
+export const filePath = textWhere('to be a path', (text) => /^\P{Cc}+$/u.test(text));
 /** What fits into an `Authorization` header (RFC 9110, section 5.5). */
 export const bearerToken = textWhere('to be visible ASCII characters without spaces, at most 1024', (text) =>
   /^[\x21-\x7e]{1,1024}$/.test(text),
 );
-export const secretText = textWhere('to be text without spaces, at most 4096 characters', (text) => /^\S+$/.test(text));
+export const secretText = textWhere('to be text without spaces, at most 4096 characters', (text) => /^[^\s\p{Cc}]+$/u.test(text));
 
 /** Standard Webhooks' form of a symmetric secret: `whsec_` and the base64 of 24 to 64 bytes. */
 export const webhookSecret = textWhere('to be whsec_ followed by the base64 of 24 to 64 bytes', (text) => {

@@ -29,6 +29,11 @@ export class FileWatcher {
     this.#poll.unref();
   }
 
+  /** Calls `changed` now, or again right after the call that is under way. */
+  check(): void {
+    this.#run();
+  }
+
   /** Ends watchers and timers; done when a call that is under way has returned. */
   async close(): Promise<void> {
     this.#closed = true;

@@ -35,6 +35,13 @@ describe('docs/configuration.md', () => {
     assert.deepEqual(documented().sort(byName), rows.sort(byName));
   });
 
+  it('ends with the old prefix at 0.8.0, as the specification says', async () => {
+    const { version } = JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string };
+    const reader = await readFile(new URL('../../node/env.ts', import.meta.url), 'utf8');
+    const [major = 0, minor = 0] = version.split('.').map(Number);
+    assert.equal(reader.includes('LEGACY_'), major === 0 && minor < 8);
+  });
+
   it('shows a file whose names are all known', () => {
     const example = /```yaml\n([\s\S]*?)```/.exec(document)?.[1] ?? '';
     const result = fileSchema.safeParse(parse(example));

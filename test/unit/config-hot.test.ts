@@ -1,0 +1,364 @@
+// The reloadable settings: layers, shadowing, hashes, reload by rename, by write and by a ConfigMap's symlink swap, refusal.
+import assert from 'node:assert/strict';
+import { createHash, randomBytes } from 'node:crypto';
+import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, beforeEach, describe, it } from 'node:test';
+import { loadConfig } from '../../node/config.ts';
+import type { HotConfig } from '../../node/config-hot.ts';
+import { ConfigError } from '../../node/config-reader.ts';
+import type { HotSettings } from '../../node/config-settings.ts';
+import type { Environment } from '../../node/env.ts';
+import { testSystem } from '../kit/config.ts';
+
+const times = { settle: 5, poll: 60_000 };
+const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
+
+let root = '';
+let folder = '';
+let count = 0;
+before(async () => {
+  root = await mkdtemp(join(tmpdir(), 'config-hot-'));
+});
+after(() => rm(root, { recursive: true }));
+beforeEach(async () => {
+  count += 1;
+  folder = join(root, String(count));
+  await mkdir(folder);
+});
+
+async function file(name: string, text: string): Promise<string> {
+  const path = join(folder, name);
+  await writeFile(path, text);
+  return path;
+}
+
+async function load(files: string[], env: Environment = {}): Promise<HotConfig> {
+  return (await loadConfig({ SVC_CONFIG_FILES: files.join(' '), ...env }, testSystem())).hot;
+}
+
+async function mistakesOf(text: string | Buffer): Promise<readonly string[]> {
+  const path = join(folder, 'f.yaml');
+  await writeFile(path, text);
+  try {
+    await load([path]);
+  } catch (error) {
+    assert.ok(error instanceof ConfigError, String(error));
+    return error.mistakes.map((mistake) => mistake.replaceAll(path, 'FILE'));
+  }
+  return [];
+}
+
+function nextChange(hot: HotConfig): Promise<HotSettings> {
+  return new Promise((done) => {
+    const end = hot.onChange((settings) => {
+      end();
+      done(settings);
+    });
+  });
+}
+
+/** Watches and gives promises of what the observer hears next. */
+function observe(hot: HotConfig): { refused: () => Promise<string>; reloaded: () => Promise<void> } {
+  let refused = Promise.withResolvers<string>();
+  let reloaded = Promise.withResolvers<void>();
+  hot.watch({ refused: (error) => refused.resolve(error), reloaded: () => reloaded.resolve() }, times);
+  return {
+    refused: () => {
+      refused = Promise.withResolvers<string>();
+      return refused.promise;
+    },
+    reloaded: () => {
+      reloaded = Promise.withResolvers<void>();
+      return reloaded.promise;
+    },
+  };
+}
+
+describe('files', () => {
+  it('give every setting in the units that the node uses', async () => {
+    const secret = `whsec_${randomBytes(24).toString('base64')}`;
+    const hot = await load([
+      await file(
+        'all.yaml',
+        `
+apiTokens: [{name: a, token: t1, scope: admin}, {name: b, token: t2, scope: read}]
+secretKeys: [k1, k2]
+componentsUsed: [hls, sip, hls]
+logLevel: debug
+corsOrigins: ['https://a.example']
+iceServers: [{urls: ['stun:s.example:3478', 'turns:s.example?transport=tcp'], username: u, credential: c}]
+webhooks: {urls: ['https://h.example/x'], secret: ${secret}, maxAge: 60, allowPrivate: false}
+limits: {maxRooms: 1, maxPeersPerRoom: 2, maxTracksPerPeer: 3, rateLimitApi: 4, rateLimitSocket: null, pendingMaxBytes: 6}
+timeouts: {peerResumeWindow: 7, rawRecordingTtl: 8}
+roomDefaults: {peerDisconnectedTimeout: null, peerlessPurgeTimeout: 9}
+s3: {bucket: bbb, region: eu-1, endpoint: 'https://s3.example', accessKeyId: i, secretAccessKey: s, pathPrefix: p/q}
+webrtc: {maxIncomingBitrate: 10}
+avMaxCpu: 0.25
+`,
+      ),
+    ]);
+    assert.deepEqual(hot.current, {
+      apiTokens: [
+        { name: 'a', token: 't1', scope: 'admin' },
+        { name: 'b', token: 't2', scope: 'read' },
+      ],
+      secretKeys: ['k1', 'k2'],
+      componentsUsed: ['hls', 'sip'],
+      logLevel: 'debug',
+      corsOrigins: ['https://a.example'],
+      iceServers: [{ urls: ['stun:s.example:3478', 'turns:s.example?transport=tcp'], username: 'u', credential: 'c' }],
+      webhooks: { urls: ['https://h.example/x'], secret, maxAge: 60_000, allowPrivate: false },
+      limits: { maxRooms: 1, maxPeersPerRoom: 2, maxTracksPerPeer: 3, rateLimitApi: 4, rateLimitSocket: null, pendingMaxBytes: 6 },
+      timeouts: { peerResumeWindow: 7000, rawRecordingTtl: 8000 },
+      roomDefaults: { peerDisconnectedTimeout: null, peerlessPurgeTimeout: 9 },
+      s3: { bucket: 'bbb', region: 'eu-1', endpoint: 'https://s3.example', accessKeyId: 'i', secretAccessKey: 's', pathPrefix: 'p/q' },
+      webrtc: { maxIncomingBitrate: 10 },
+      avMaxCpu: 0.25,
+    });
+  });
+
+  it('are merged in order, by name, and may be empty', async () => {
+    const one = await file(
+      '1.yaml',
+      'limits: {maxRooms: 1, maxTracksPerPeer: 5}\ns3: {bucket: bucket}\ncorsOrigins: ["https://a.example"]\n',
+    );
+    const two = await file(
+      '2.yaml',
+      'limits: {maxRooms: 2}\ns3: {accessKeyId: i, secretAccessKey: s}\ncorsOrigins: ["https://b.example"]\n',
+    );
+    const hot = await load([one, two, await file('3.yaml', '# nothing\n')]);
+    assert.deepEqual([hot.current.limits.maxRooms, hot.current.limits.maxTracksPerPeer], [2, 5]);
+    assert.deepEqual(
+      [hot.current.s3?.bucket, hot.current.s3?.accessKeyId, hot.current.corsOrigins],
+      ['bucket', 'i', ['https://b.example']],
+    );
+  });
+
+  it('are told with the SHA-256 of their bytes, in order', async () => {
+    const paths = [await file('1.yaml', 'logLevel: debug\n'), await file('2.yaml', '{}')];
+    const hot = await load(paths);
+    assert.deepEqual(hot.files(), [
+      { name: paths[0], sha256: sha256('logLevel: debug\n') },
+      { name: paths[1], sha256: sha256('{}') },
+    ]);
+  });
+
+  it('may hold the tokens that a node beyond loopback needs', async () => {
+    const hot = await load([await file('s.yaml', 'apiTokens: [{name: a, token: t, scope: admin}]')], { SVC_IP: '0.0.0.0' });
+    assert.equal(hot.current.apiTokens[0]?.token, 't');
+  });
+
+  it('lose against the environment, name by name, which is told', async () => {
+    const path = await file('f.yaml', 'limits: {maxRooms: 1, maxPeersPerRoom: 7}\napiTokens: [{name: a, token: t, scope: read}]\n');
+    const env = { SVC_MAX_ROOMS: 'none', LEGACY_SERVER_API_TOKEN: 'e1 e2', SVC_LOG_LEVEL: 'debug' };
+    const { hot, warnings } = await loadConfig({ ...env, SVC_CONFIG_FILES: path }, testSystem());
+    assert.deepEqual([hot.current.limits.maxRooms, hot.current.limits.maxPeersPerRoom], [null, 7]);
+    assert.deepEqual(
+      hot.current.apiTokens.map(({ name, token, scope }) => [name, token, scope]),
+      [
+        ['environment 1', 'e1', 'admin'],
+        ['environment 2', 'e2', 'admin'],
+      ],
+    );
+    assert.deepEqual(hot.shadowed, ['apiTokens', 'limits.maxRooms']);
+    assert.ok(warnings.includes('The environment wins over these names in files: apiTokens, limits.maxRooms'));
+  });
+});
+
+describe('a file that is wrong', () => {
+  const cases: [string, string | Buffer, string[]][] = [
+    [
+      'unknown names',
+      'limits: {maxRoom: 1}\nfoo: 1',
+      ['Expected FILE to have only names that are known, got: foo', 'Expected FILE to have only names that are known, got: limits.maxRoom'],
+    ],
+    ['a wrong value', 'limits: {maxRooms: many}', ['Expected limits.maxRooms in FILE to be a whole number from 0 to 1000000, got: many']],
+    [
+      'a wrong element',
+      'componentsUsed: [hls, rtsp]',
+      ['Expected componentsUsed[1] in FILE to be one of hls, recording, sip, file, got: rtsp'],
+    ],
+    [
+      'a value where a mapping belongs',
+      'webhooks: whsec_seed',
+      ['Expected webhooks in FILE to be a mapping of names to values, got: a string that is not shown here'],
+    ],
+    [
+      'a value where a list belongs',
+      'secretKeys: seed',
+      ['Expected secretKeys in FILE to be a list of keys, got: a string that is not shown here'],
+    ],
+    ['a list at the top', '- seed', ['Expected FILE to be a mapping of names to values, got: a list']],
+    [
+      'a missing name',
+      'apiTokens: [{name: a, token: seed}]',
+      ['Expected apiTokens[0].scope in FILE to be one of admin, read, got: nothing'],
+    ],
+    [
+      'a number for a secret',
+      'secretKeys: [12345]',
+      ['Expected secretKeys[0] in FILE to be text without spaces, at most 4096 characters, got: a number that is not shown here'],
+    ],
+    ['no token at all', 'apiTokens: []', ['Expected apiTokens in FILE to have at least one token, got: a list']],
+    ['broken YAML', 'secretKeys: [seed\nlogLevel: "', ['Expected FILE to be YAML, got: BAD_INDENT at line 2, column 1']],
+    ['a name twice', 'logLevel: info\nlogLevel: debug', ['Expected FILE to be YAML, got: DUPLICATE_KEY at line 2, column 1']],
+    ['two documents', 'logLevel: info\n---\nlogLevel: debug', ['Expected FILE to be YAML, got: MULTIPLE_DOCS at line 2, column 1']],
+    ['an unknown tag', 'logLevel: !!js/function seed', ['Expected FILE to be YAML, got: TAG_RESOLVE_FAILED at line 1, column 11']],
+    ['bytes that are not UTF-8', Buffer.from([0x61, 0xff]), ['Expected FILE to be YAML, got: bytes that are not UTF-8']],
+    ['deep nesting', '['.repeat(200_000), ['Expected FILE to be YAML, got: RESOURCE_EXHAUSTION at line 1, column 795']],
+    [
+      'too many bytes',
+      `#${'x'.repeat(1024 * 1024)}`,
+      ['Expected FILE to be a readable file of at most 1 MiB, got: more than 1048576 bytes'],
+    ],
+  ];
+  for (const [what, text, expected] of cases) {
+    it(`stops the start with its sentence: ${what}`, async () => assert.deepEqual([...(await mistakesOf(text))].sort(), expected));
+  }
+
+  it('cannot make memory of aliases', async () => {
+    const lines = ['a0: &a0 [x, x, x, x, x, x, x, x, x, x]'];
+    for (let level = 1; level < 9; level += 1)
+      lines.push(
+        `a${level}: &a${level} [${Array(10)
+          .fill(`*a${level - 1}`)
+          .join(', ')}]`,
+      );
+    assert.deepEqual(await mistakesOf(lines.join('\n')), ['Expected FILE to be YAML, got: nesting or aliases beyond what is allowed']);
+  });
+
+  it('is never quoted where it holds a secret', async () => {
+    const shapes = [
+      (seed: string) => `secretKeys: {a: ${seed}}`,
+      (seed: string) => `apiTokens: [{name: a, token: "${seed} ${seed}", scope: read}]`,
+      (seed: string) => `apiTokens: ${seed}`,
+      (seed: string) => `webhooks: {secret: ${seed}}`,
+      (seed: string) => `s3: ${seed}`,
+      (seed: string) => `s3: {secretAccessKey: [${seed}]}`,
+      (seed: string) => `iceServers: [{urls: 'turn:x', username: ${seed}}]`,
+      (seed: string) => `secretKeys: [${seed}`,
+      (seed: string) => `secretKeys: "${seed}`,
+      (seed: string) => `secretKeys: *${seed}`,
+      (seed: string) => `secretKeys: !${seed} x`,
+    ];
+    for (const shape of shapes) {
+      const seed = `s${randomBytes(12).toString('hex')}`;
+      const mistakes = await mistakesOf(shape(seed));
+      assert.equal(mistakes.length, 1, shape(seed));
+      assert.ok(!mistakes.join().includes(seed), mistakes.join());
+    }
+  });
+});
+
+describe('a reload', () => {
+  it('puts a written file in force and tells the listeners', async () => {
+    const path = await file('f.yaml', 'logLevel: info\n');
+    const hot = await load([path]);
+    hot.watch(undefined, times);
+    const change = nextChange(hot);
+    await writeFile(`${path}.new`, 'logLevel: debug\n');
+    await rename(`${path}.new`, path);
+    assert.equal((await change).logLevel, 'debug');
+    assert.deepEqual([hot.current.logLevel, hot.files()[0]?.sha256, hot.error], ['debug', sha256('logLevel: debug\n'), null]);
+    await hot.close();
+  });
+
+  it("follows a ConfigMap's symlink swap", async () => {
+    for (const [version, level] of [
+      ['..1', 'info'],
+      ['..2', 'debug'],
+    ] as const) {
+      await mkdir(join(folder, version));
+      await writeFile(join(folder, version, 'f.yaml'), `logLevel: ${level}\n`);
+    }
+    await symlink('..1', join(folder, '..data'));
+    await symlink(join('..data', 'f.yaml'), join(folder, 'f.yaml'));
+    const hot = await load([join(folder, 'f.yaml')]);
+    hot.watch(undefined, times);
+    const change = nextChange(hot);
+    await symlink('..2', join(folder, '..data_tmp'));
+    await rename(join(folder, '..data_tmp'), join(folder, '..data'));
+    assert.equal((await change).logLevel, 'debug');
+    await hot.close();
+  });
+
+  it('finds a change by the poll alone where the file system tells nothing', async () => {
+    const target = join(root, `${count}-elsewhere.yaml`);
+    await writeFile(target, 'logLevel: info\n');
+    await symlink(target, join(folder, 'f.yaml'));
+    const hot = await load([join(folder, 'f.yaml')]);
+    hot.watch(undefined, { settle: 5, poll: 20 });
+    const change = nextChange(hot);
+    await writeFile(target, 'logLevel: debug\n');
+    assert.equal((await change).logLevel, 'debug');
+    await hot.close();
+  });
+
+  it('refuses a wrong file whole, keeps the last good one and its hash, takes the other files, and forgets the error when it is mended', async () => {
+    const good = 'limits: {maxRooms: 1}\n';
+    const one = await file('1.yaml', good);
+    const two = await file('2.yaml', 'logLevel: info\n');
+    const hot = await load([one, two]);
+    const heard = observe(hot);
+    const refusal = heard.refused();
+    await writeFile(`${one}.new`, 'limits: {maxRooms: 2, maxRoom: 3}\n');
+    await rename(`${one}.new`, one);
+    const sentence = `Expected ${one} to have only names that are known, got: limits.maxRoom`;
+    assert.equal(await refusal, sentence);
+    assert.deepEqual([hot.error, hot.current.limits.maxRooms, hot.files()[0]?.sha256], [sentence, 1, sha256(good)]);
+    const change = nextChange(hot);
+    await writeFile(`${two}.new`, 'logLevel: debug\n');
+    await rename(`${two}.new`, two);
+    await change;
+    assert.deepEqual([hot.error, hot.current.limits.maxRooms, hot.current.logLevel], [sentence, 1, 'debug']);
+    const reloaded = heard.reloaded();
+    await writeFile(`${one}.new`, good);
+    await rename(`${one}.new`, one);
+    await reloaded;
+    assert.equal(hot.error, null);
+    await hot.close();
+  });
+
+  it('keeps everything where the files are only wrong together', async () => {
+    const path = await file('f.yaml', 'logLevel: info\n');
+    const hot = await load([path]);
+    await writeFile(path, 'logLevel: debug\ns3: {bucket: bbb}\n');
+    await hot.reload();
+    assert.match(hot.error ?? '', /to be set all or none, got only: s3\.bucket$/);
+    assert.deepEqual([hot.current.logLevel, hot.files()[0]?.sha256], ['info', sha256('logLevel: info\n')]);
+  });
+
+  it('keeps the last good state while a file is gone', async () => {
+    const path = await file('f.yaml', 'logLevel: debug\n');
+    const hot = await load([path]);
+    await rm(path);
+    await hot.reload();
+    assert.deepEqual([hot.current.logLevel, hot.error], ['debug', `Expected ${path} to be a readable file of at most 1 MiB, got: ENOENT`]);
+  });
+
+  it('that changes no setting tells nobody, but gives the new hash', async () => {
+    const path = await file('f.yaml', 'logLevel: debug\n');
+    const hot = await load([path]);
+    let told = 0;
+    hot.onChange(() => {
+      told += 1;
+    });
+    await writeFile(path, 'logLevel: debug # as before\n');
+    await hot.reload();
+    assert.deepEqual([told, hot.files()[0]?.sha256], [0, sha256('logLevel: debug # as before\n')]);
+  });
+
+  it('leaves nothing behind after close', async () => {
+    const path = await file('f.yaml', '{}');
+    const count = () => process.getActiveResourcesInfo().filter((name) => name === 'FSEventWrap' || name === 'Timeout').length;
+    const start = count();
+    const hot = await load([path]);
+    hot.watch(undefined, times);
+    await writeFile(path, 'logLevel: debug\n');
+    await hot.close();
+    await hot.close();
+    assert.ok(count() <= start);
+  });
+});

@@ -1,0 +1,185 @@
+// Every sentence that a wrong configuration is answered with.
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { loadConfig } from '../../node/config.ts';
+import { ConfigError } from '../../node/config-reader.ts';
+import type { ConfigSystem } from '../../node/config-system.ts';
+import type { Environment } from '../../node/env.ts';
+import { testSystem } from '../kit/config.ts';
+
+async function mistakes(env: Environment, system: Partial<ConfigSystem> = {}): Promise<readonly string[]> {
+  try {
+    await loadConfig(env, testSystem(system));
+  } catch (error) {
+    assert.ok(error instanceof ConfigError, String(error));
+    return error.mistakes;
+  }
+  return [];
+}
+
+const hidden = 'a value that is not shown here';
+const dist = { SVC_DIST_ENABLED: 'true' };
+const address = 'to be host[:port][/path] without a scheme, with IPv6 in brackets';
+const turn = { SVC_WEBRTC_TURN_ENABLED: 'true', SVC_WEBRTC_TURN_TLS_PORT: '5349' };
+const s3 = 'Expected SVC_S3_BUCKET, SVC_S3_ACCESS_KEY_ID and SVC_S3_SECRET_ACCESS_KEY (s3.* in files) to be set all or none';
+
+const single: [Environment, string][] = [
+  [{ SVC_IP: 'localhost' }, 'Expected SVC_IP to be an IP address, got: localhost'],
+  [{ LEGACY_IP: '1.2.3' }, 'Expected LEGACY_IP to be an IP address, got: 1.2.3'],
+  [{ SVC_PORT: '65536' }, 'Expected SVC_PORT to be a port from 0 to 65535, got: 65536'],
+  [{ SVC_PORT: '80.5' }, 'Expected SVC_PORT to be a port from 0 to 65535, got: 80.5'],
+  [{ SVC_PORT: 'none' }, 'Expected SVC_PORT to be a port from 0 to 65535, got: none'],
+  [{ SVC_PORT: '-1' }, 'Expected SVC_PORT to be a port from 0 to 65535, got: -1'],
+  [{ SVC_PORT: '9568' }, 'Expected SVC_PORT and SVC_METRICS_PORT to be different, got: 9568 for both'],
+  [{ SVC_PORT: 'tcp://user:pass@10.0.0.1:80' }, 'Expected SVC_PORT to be a port from 0 to 65535, got: tcp://***@10.0.0.1:80'],
+  [{ SVC_PORT: '8\n0' }, 'Expected SVC_PORT to be a port from 0 to 65535, got: "8\\n0"'],
+  [{ SVC_PORT: '9'.repeat(500) }, `Expected SVC_PORT to be a port from 0 to 65535, got: ${'9'.repeat(100)}...`],
+  [{ SVC_HOST: 'https://rooms.example' }, `Expected SVC_HOST ${address}, got: https://rooms.example`],
+  [{ SVC_HOST: 'rooms.example:0' }, `Expected SVC_HOST ${address}, got: rooms.example:0`],
+  [{ SVC_HOST: '::1' }, `Expected SVC_HOST ${address}, got: ::1`],
+  [{ SVC_HOST: 'rooms.example/a/../b' }, `Expected SVC_HOST ${address}, got: rooms.example/a/../b`],
+  [{ SVC_HOST: 'rooms.example?a' }, `Expected SVC_HOST ${address}, got: rooms.example?a`],
+  [
+    { SVC_INTERNAL_ADDRESS: 'a/b' },
+    'Expected SVC_INTERNAL_ADDRESS to be host[:port] without a scheme and path, with IPv6 in brackets, got: a/b',
+  ],
+  [
+    { SVC_IP: '0.0.0.0', SVC_HOST: 'a' },
+    'Expected SVC_SERVER_API_TOKEN (or apiTokens in a file of SVC_CONFIG_FILES) to be set where SVC_IP is not loopback, got: nothing',
+  ],
+  [
+    { SVC_SERVER_API_TOKEN: 'tökén' },
+    `Expected SVC_SERVER_API_TOKEN to be visible ASCII characters without spaces, at most 1024, got: ${hidden}`,
+  ],
+  [{ SVC_COMPONENTS_USED: 'hls rtsp' }, 'Expected SVC_COMPONENTS_USED to be one of hls, recording, sip, file, got: hls rtsp'],
+  [{ SVC_LOG_LEVEL: 'warn' }, 'Expected SVC_LOG_LEVEL to be one of error, warning, info, debug, got: warn'],
+  [{ SVC_STRUCTURED_LOGGING: '1' }, 'Expected SVC_STRUCTURED_LOGGING to be true or false, got: 1'],
+  [{ SVC_SSL_KEY_PATH: 'k' }, 'Expected SVC_SSL_KEY_PATH and SVC_SSL_CERT_PATH to be set both or neither, got only: SVC_SSL_KEY_PATH'],
+  [
+    { SVC_CHECK_ORIGIN: 'app.example' },
+    'Expected SVC_CHECK_ORIGIN to be true, false or origins such as https://app.example, separated by spaces, got: app.example',
+  ],
+  [
+    { SVC_CORS_ORIGINS: 'https://a.example/path' },
+    'Expected SVC_CORS_ORIGINS to be * or origins such as https://app.example, got: https://a.example/path',
+  ],
+  [{ SVC_TRUST_PROXY: 'true' }, 'Expected SVC_TRUST_PROXY to be false or networks such as 10.0.0.0/8, separated by spaces, got: true'],
+  [
+    { SVC_TRUST_PROXY: '10.0.0.0/33' },
+    'Expected SVC_TRUST_PROXY to be false or networks such as 10.0.0.0/8, separated by spaces, got: 10.0.0.0/33',
+  ],
+  [{ SVC_WEBRTC_TURN_LISTEN_IP: '1.2.3.400' }, 'Expected SVC_WEBRTC_TURN_LISTEN_IP to be an IP address or a host name, got: 1.2.3.400'],
+  [
+    { SVC_WEBRTC_TURN_LISTEN_IP: 'gone.example' },
+    'Expected SVC_WEBRTC_TURN_LISTEN_IP to be a host name that is known to DNS, got: gone.example',
+  ],
+  [
+    { SVC_WEBRTC_TURN_IP: '1.2.3.4 gone.example' },
+    'Expected SVC_WEBRTC_TURN_IP to have only host names that are known to DNS, got: 1.2.3.4 gone.example',
+  ],
+  [
+    { SVC_WEBRTC_TURN_IP: '1.2.3.4', SVC_WEBRTC_TURN_IP_FILE: '/f' },
+    'Expected only one of SVC_WEBRTC_TURN_IP and SVC_WEBRTC_TURN_IP_FILE to be set, got: both',
+  ],
+  [{ SVC_WEBRTC_BASE_PORT: '65535' }, 'Expected SVC_WEBRTC_BASE_PORT to leave room for the ports of 2 workers below 65536, got: 65535'],
+  [{ SVC_WEBRTC_WORKERS: '0' }, 'Expected SVC_WEBRTC_WORKERS to be a whole number from 1 to 256, got: 0'],
+  [turn, 'Expected SVC_WEBRTC_TURN_TLS_PORT to be set only together with SVC_SSL_KEY_PATH and SVC_SSL_CERT_PATH, got: 5349'],
+  [{ SVC_ICE_SERVERS: '{' }, `Expected SVC_ICE_SERVERS to be a list of {urls, username, credential}, got: ${hidden}`],
+  [{ SVC_ICE_SERVERS: '[{"urls":"http://x"}]' }, `Expected SVC_ICE_SERVERS to be a stun:, stuns:, turn: or turns: URL, got: ${hidden}`],
+  [
+    { SVC_ICE_SERVERS: '[{"urls":"turn:x"}]' },
+    `Expected SVC_ICE_SERVERS to have username and credential where a URL is turn: or turns:, got: ${hidden}`,
+  ],
+  [
+    { SVC_SIP_RTP_PORTS: '10019-10000' },
+    'Expected SVC_SIP_RTP_PORTS to be a range of ports such as 10000-10019, the first not above the second, got: 10019-10000',
+  ],
+  [{ SVC_S3_BUCKET: 'b1b' }, `${s3}, got only: s3.bucket`],
+  [{ SVC_S3_ACCESS_KEY_ID: 'a', SVC_S3_SECRET_ACCESS_KEY: 'b' }, `${s3}, got only: s3.accessKeyId, s3.secretAccessKey`],
+  [
+    { SVC_S3_ENDPOINT: 'https://u:p@s3' },
+    'Expected SVC_S3_ENDPOINT to be an http or https URL without a user, a query and a fragment, got: https://***@s3',
+  ],
+  [{ SVC_S3_PATH_PREFIX: 'a/../b' }, 'Expected SVC_S3_PATH_PREFIX to be a prefix of object keys without .. and a leading /, got: a/../b'],
+  [
+    { ...dist, SVC_DIST_NODE_NAME: 'svc@a.example' },
+    'Expected SVC_DIST_NODE_NAME to have a host without a dot while SVC_DIST_MODE is sname, got: svc@a.example',
+  ],
+  [
+    { ...dist, SVC_DIST_MODE: 'name', SVC_DIST_NODE_NAME: 'svc@a' },
+    'Expected SVC_DIST_NODE_NAME to have a host with a dot or an IP address while SVC_DIST_MODE is name, got: svc@a',
+  ],
+  [
+    { ...dist, SVC_DIST_MODE: 'name' },
+    'Expected SVC_DIST_NODE_NAME to be set while SVC_DIST_MODE is name and the name of this machine has no dot, got: nothing',
+  ],
+  [{ SVC_DIST_NODE_NAME: 'svc' }, 'Expected SVC_DIST_NODE_NAME to be <nodename>@<host>, got: svc'],
+  [{ SVC_DIST_NODE_NAME: 'svc@' }, 'Expected SVC_DIST_NODE_NAME to be <nodename>@<host>, got: svc@'],
+  [{ SVC_DIST_NODES: 'svc@a b' }, 'Expected SVC_DIST_NODES to be <nodename>@<host>, got: svc@a b'],
+  [
+    { ...dist, SVC_DIST_NODES: 'svc@a svc@b.c' },
+    'Expected SVC_DIST_NODES to have a host without a dot while SVC_DIST_MODE is sname, got: svc@b.c',
+  ],
+  [
+    { ...dist, SVC_DIST_STRATEGY_NAME: 'DNS', SVC_DIST_QUERY: 'q.example' },
+    'Expected SVC_DIST_MODE to be name with SVC_DIST_STRATEGY_NAME=DNS, got: sname',
+  ],
+  [
+    { ...dist, SVC_DIST_STRATEGY_NAME: 'DNS', SVC_DIST_MODE: 'name' },
+    'Expected SVC_DIST_QUERY to be set with SVC_DIST_STRATEGY_NAME=DNS, got: nothing',
+  ],
+  [{ SVC_DIST_STRATEGY_NAME: 'dns' }, 'Expected SVC_DIST_STRATEGY_NAME to be one of NODES_LIST, DNS, got: dns'],
+  [
+    { SVC_DIST_MIN_PORT: '9001', SVC_DIST_MAX_PORT: '9000' },
+    'Expected SVC_DIST_MIN_PORT and SVC_DIST_MAX_PORT to be a range that is not empty, got: 9001 to 9000',
+  ],
+  [
+    { SVC_DIST_MAX_PORT: '9000' },
+    'Expected SVC_DIST_MIN_PORT and SVC_DIST_MAX_PORT to be set both or neither, got only: SVC_DIST_MAX_PORT',
+  ],
+  [{ SVC_DIST_COOKIE: 'two words' }, `Expected SVC_DIST_COOKIE to be 1 to 255 visible ASCII characters without spaces, got: ${hidden}`],
+  [{ SVC_PEER_RESUME_WINDOW: '1e9' }, 'Expected SVC_PEER_RESUME_WINDOW to be a number of seconds from 0 to 86400, got: 1e9'],
+  [{ SVC_PEER_DISCONNECTED_TIMEOUT: '0' }, 'Expected SVC_PEER_DISCONNECTED_TIMEOUT to be a number of seconds from 1 to 315360000, got: 0'],
+  [
+    { SVC_WEBHOOK_SECRET: 'whsec_c2hvcnQ=' },
+    `Expected SVC_WEBHOOK_SECRET to be whsec_ followed by the base64 of 24 to 64 bytes, got: ${hidden}`,
+  ],
+  [{ SVC_WEBHOOK_URLS: 'ftp://x' }, `Expected SVC_WEBHOOK_URLS to be an http or https URL, got: ${hidden}`],
+  [{ SVC_AV_MAX_CPU: 'all' }, 'Expected SVC_AV_MAX_CPU to be a number of cores, 0 to 1024, got: all'],
+  [{ SVC_CONFIG_FILES: '/nowhere/a.yaml' }, 'Expected /nowhere/a.yaml to be a readable file of at most 1 MiB, got: ENOENT'],
+  [{ SVC_CONFIG_FILES: '/dev/zero' }, 'Expected /dev/zero to be a readable file of at most 1 MiB, got: something else'],
+];
+
+describe('a configuration that cannot be right', () => {
+  for (const [env, sentence] of single) {
+    const name = Object.entries(env)
+      .map((pair) => pair.join('=').slice(0, 60))
+      .join(' ');
+    it(`is answered with one sentence: ${JSON.stringify(name)}`, async () => assert.deepEqual(await mistakes(env), [sentence]));
+  }
+
+  it('is told all at once', async () => {
+    const found = await mistakes({
+      SVC_PORT: 'a',
+      SVC_LOG_LEVEL: 'b',
+      SVC_DIST_TICK: 'c',
+      SVC_IP: '0.0.0.0',
+      SVC_MAX_ROOMS: 'd',
+      SVC_CONFIG_FILES: '/nowhere',
+    });
+    assert.equal(found.length, 5);
+    assert.equal((await mistakes({ SVC_IP: '0.0.0.0', SVC_MAX_ROOMS: 'd' })).length, 2);
+  });
+
+  it('names directories and files that cannot be used', async () => {
+    const system = { makeWritable: async () => 'EACCES', unreadable: async (file: string) => (file === 'key' ? 'ENOENT' : undefined) };
+    assert.deepEqual(await mistakes({ SVC_RESOURCES_BASE_PATH: '/res', SVC_SSL_KEY_PATH: 'key', SVC_SSL_CERT_PATH: 'cert' }, system), [
+      'Expected SVC_SSL_KEY_PATH to be a file that can be read, got: key (ENOENT)',
+      'Expected SVC_RESOURCES_BASE_PATH to be a directory that can be written, got: /res (EACCES)',
+    ]);
+  });
+
+  it('is not what distribution that is off would have refused', async () => {
+    assert.deepEqual(await mistakes({ SVC_DIST_STRATEGY_NAME: 'DNS', SVC_DIST_NODE_NAME: 'svc@a.example' }), []);
+  });
+});

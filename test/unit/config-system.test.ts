@@ -1,0 +1,41 @@
+// What the configuration learns from the machine itself.
+import assert from 'node:assert/strict';
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { localSystem } from '../../node/config-system.ts';
+
+const system = localSystem();
+
+describe('the machine', () => {
+  it('has an address from which it reaches others, and it is one of its own', async () => {
+    assert.ok(system.localAddresses().includes(await system.defaultRouteAddress()));
+  });
+
+  it('gives cores, not more than there are', async () => {
+    const cores = await system.cores();
+    assert.ok(cores > 0 && cores <= availableParallelism());
+  });
+
+  it('resolves names, and not those that cannot be', async () => {
+    const addresses = await system.resolve('localhost', 5000);
+    assert.ok(addresses.every((address) => address === '127.0.0.1' || address === '::1'));
+    await assert.rejects(system.resolve('name.invalid', 5000));
+  });
+
+  it('knows the commit of its sources, or that there is none', async () => {
+    assert.match((await system.gitCommit()) ?? '0000000', /^[0-9a-f]{7,40}$/);
+  });
+
+  it('makes directories and says why it cannot', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'config-system-'));
+    assert.equal(await system.makeWritable(join(folder, 'a', 'b')), undefined);
+    assert.ok((await stat(join(folder, 'a', 'b'))).isDirectory());
+    await writeFile(join(folder, 'file'), 'x');
+    assert.equal(await system.makeWritable(join(folder, 'file', 'b')), 'ENOTDIR');
+    assert.deepEqual([await system.unreadable(join(folder, 'file')), await system.unreadable(join(folder, 'gone'))], [undefined, 'ENOENT']);
+    assert.equal(await readFile(join(folder, 'file'), 'utf8'), 'x');
+    await rm(folder, { recursive: true });
+  });
+});

@@ -1,0 +1,259 @@
+// The configuration that is fixed while a node runs: defaults, old names, derived values, warnings, secrets.
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { describe, it } from 'node:test';
+import { loadConfig } from '../../node/config.ts';
+import { withBoundPort } from '../../node/config-addresses.ts';
+import { describeConfig } from '../../node/config-describe.ts';
+import { ConfigError } from '../../node/config-reader.ts';
+import type { ConfigSystem } from '../../node/config-system.ts';
+import { coldVariables, hotRows, knownNames } from '../../node/config-variables.ts';
+import type { Environment } from '../../node/env.ts';
+import { testSystem } from '../kit/config.ts';
+
+const load = (env: Environment = {}, system: Partial<ConfigSystem> = {}) => loadConfig(env, testSystem(system));
+
+describe('loadConfig with nothing set', () => {
+  it('gives a node on loopback that needs nothing', async () => {
+    const { config, hot, warnings } = await load();
+    assert.deepEqual(warnings, []);
+    assert.deepEqual(
+      [config.ip, config.port, config.host, config.internalAddress],
+      ['127.0.0.1', 5002, '127.0.0.1:5002', '127.0.0.1:5002'],
+    );
+    assert.deepEqual(config.metrics, { ip: '127.0.0.1', port: 9568 });
+    assert.deepEqual(config.webrtc, {
+      listenIp: '127.0.0.1',
+      announced: { addresses: ['127.0.0.1'] },
+      basePort: null,
+      workers: 2,
+      turn: { enabled: false, port: 3478, tlsPort: null },
+    });
+    assert.deepEqual(config.sip, { ip: null, port: null, rtpPorts: { min: 10_000, max: 10_019 } });
+    assert.deepEqual(config.dist, {
+      enabled: false,
+      mode: 'sname',
+      nodeName: 'svc@test-host',
+      strategy: { name: 'NODES_LIST', nodes: [] },
+      ports: null,
+      cookie: 'svc_cookie',
+      ip: '127.0.0.1',
+      tick: 60_000,
+    });
+    assert.deepEqual([config.tls, config.checkOrigin, config.trustProxy, config.drainTimeout], [null, 'any', [], 0]);
+    assert.match(config.resourcesBasePath, /\/svc_resources$/);
+    assert.equal(config.developmentToken, true);
+    assert.deepEqual(hot.current.apiTokens, [{ name: 'development', token: 'development', scope: 'admin' }]);
+    assert.deepEqual(hot.current.timeouts, { peerResumeWindow: 10_000, rawRecordingTtl: null });
+    assert.deepEqual(hot.current.roomDefaults, { peerDisconnectedTimeout: 120, peerlessPurgeTimeout: null });
+    assert.equal(hot.current.avMaxCpu, 1.5);
+  });
+
+  it('is frozen all through', async () => {
+    const { config, hot } = await load();
+    for (const each of [config, config.webrtc, config.dist.strategy, hot.current, hot.current.limits, hot.current.apiTokens])
+      assert.ok(Object.isFrozen(each));
+  });
+
+  it('accepts every documented default as a value of the environment', async () => {
+    const rows = [...Object.entries(coldVariables).map(([name, row]) => ({ ...row, name })), ...hotRows];
+    const env = Object.fromEntries(
+      rows.flatMap((row) => ('default' in row && row.default !== undefined ? [[`SVC_${row.name}`, row.default]] : [])),
+    );
+    const { config } = await load(env);
+    assert.deepEqual(config, (await load()).config);
+  });
+
+  it('accepts what the image sets, once a token is given', async () => {
+    const rows = [...Object.entries(coldVariables).map(([name, row]) => ({ ...row, name })), ...hotRows];
+    const env = Object.fromEntries(
+      rows.flatMap((row) => ('image' in row && row.image !== undefined ? [[`SVC_${row.name}`, row.image]] : [])),
+    );
+    const { config, warnings } = await load({ ...env, SVC_SERVER_API_TOKEN: 'a-token' });
+    assert.deepEqual(
+      [config.host, config.webrtc.announced, config.webrtc.basePort],
+      ['192.0.2.10:8080', { addresses: ['192.0.2.10'] }, 50_000],
+    );
+    assert.deepEqual([config.drainTimeout, config.dist.ports, config.developmentToken], [3_600_000, { min: 9000, max: 9000 }, false]);
+    assert.equal(warnings.length, 2);
+    assert.match(warnings.join('\n'), /clients are told 192\.0\.2\.10:8080[\s\S]*clients are told 192\.0\.2\.10,/);
+  });
+});
+
+describe('names of variables', () => {
+  it('reads LEGACY_ where SVC_ is unset or empty, and says so in one warning', async () => {
+    const { config, hot, warnings } = await load({
+      LEGACY_PORT: '7001',
+      SVC_PORT: ' ',
+      LEGACY_MAX_ROOMS: '3',
+      LEGACY_METRICS_PORT: '1',
+      SVC_METRICS_PORT: '7002',
+    });
+    assert.deepEqual([config.port, hot.current.limits.maxRooms, config.metrics.port], [7001, 3, 7002]);
+    assert.equal(warnings.length, 1);
+    assert.match(warnings[0] ?? '', /: LEGACY_MAX_ROOMS, LEGACY_PORT$/);
+  });
+
+  it('falls back to LEGACY_ for every variable of the table', async () => {
+    const wrong = Object.fromEntries([...knownNames].map((name) => [`LEGACY_${name}`, '\u0007 \u0007']));
+    await assert.rejects(load(wrong), (error: unknown) => {
+      assert.ok(error instanceof ConfigError);
+      assert.deepEqual(
+        Object.keys(wrong).filter((name) => !error.mistakes.some((mistake) => mistake.startsWith(`Expected ${name} `))),
+        [],
+      );
+      return true;
+    });
+  });
+
+  it('warns of variables with the prefix that nobody reads', async () => {
+    assert.deepEqual((await load({ SVC_PROT: '1', OTHER: 'x' })).warnings, ['Not known, so not used: SVC_PROT']);
+  });
+});
+
+describe('derived addresses', () => {
+  const token = { SVC_SERVER_API_TOKEN: 'a-token' };
+
+  it('puts IPv6 in brackets', async () => {
+    assert.equal((await load({ SVC_IP: '::1' })).config.host, '[::1]:5002');
+  });
+
+  it('takes the host of the node name where IP is a wildcard and the name is given', async () => {
+    const { config, warnings } = await load({
+      ...token,
+      SVC_IP: '0.0.0.0',
+      SVC_DIST_ENABLED: 'true',
+      SVC_DIST_NODE_NAME: 'svc@node1',
+      SVC_SECRET_KEY_BASE: 'k'.repeat(32),
+    });
+    assert.deepEqual([config.host, config.internalAddress], ['node1:5002', 'node1:5002']);
+    assert.match(warnings.join(), /SVC_HOST is not set/);
+  });
+
+  it('takes HOST with a path as it is, and INTERNAL_ADDRESS on its own', async () => {
+    const { config, warnings } = await load({
+      ...token,
+      SVC_IP: '::',
+      SVC_HOST: 'rooms.example/n/0',
+      SVC_INTERNAL_ADDRESS: '10.0.0.7:8080',
+    });
+    assert.deepEqual([config.host, config.internalAddress, warnings], ['rooms.example/n/0', '10.0.0.7:8080', []]);
+  });
+
+  it('puts the port that was bound where port 0 was asked for', async () => {
+    const { config } = await load({ SVC_PORT: '0', SVC_METRICS_PORT: '0' });
+    assert.equal(withBoundPort(config.host, 4711), '127.0.0.1:4711');
+    assert.equal(withBoundPort('rooms.example:80', 4711), 'rooms.example:80');
+  });
+
+  it('resolves the listen address and announced host names, each to the family that media listens on', async () => {
+    const { config } = await load({
+      SVC_WEBRTC_TURN_LISTEN_IP: 'known.example',
+      SVC_WEBRTC_TURN_IP: 'known.example 198.51.100.1 198.51.100.1',
+    });
+    assert.equal(config.webrtc.listenIp, '192.0.2.7');
+    assert.deepEqual(config.webrtc.announced, { addresses: ['192.0.2.7', '198.51.100.1'] });
+  });
+
+  it('takes whole workers of a fraction of cores, at least one', async () => {
+    assert.equal((await load({}, { cores: async () => 2.7 })).config.webrtc.workers, 2);
+    const small = await load({}, { cores: async () => 0.3 });
+    assert.deepEqual([small.config.webrtc.workers, small.hot.current.avMaxCpu], [1, 0.5]);
+  });
+});
+
+describe('distribution', () => {
+  const enabled = { SVC_DIST_ENABLED: 'true', SVC_SECRET_KEY_BASE: `${'k'.repeat(32)} ${'o'.repeat(32)}` };
+
+  it('derives the cookie from the first key, the same on every node', async () => {
+    const [one, two, other] = await Promise.all([
+      load(enabled),
+      load({ ...enabled, SVC_PORT: '1' }),
+      load({ ...enabled, SVC_SECRET_KEY_BASE: 'x'.repeat(32) }),
+    ]);
+    assert.equal(one.config.dist.cookie, two.config.dist.cookie);
+    assert.notEqual(one.config.dist.cookie, other.config.dist.cookie);
+    assert.match(one.config.dist.cookie, /^[\w-]{43}$/);
+    assert.deepEqual([one.config.dist.ip, one.warnings], [null, []]);
+  });
+
+  it('warns of the cookie that everybody knows and of keys of one node only, but not of the cookie on loopback', async () => {
+    const open = await load({ SVC_DIST_ENABLED: 'true' });
+    assert.equal(open.config.dist.cookie, 'svc_cookie');
+    assert.match(open.warnings.join('\n'), /SVC_SECRET_KEY_BASE is not set[\s\S]*the cookie is the one that everybody knows/);
+    const closed = await load({ SVC_DIST_ENABLED: 'true', SVC_DIST_IP: '127.0.0.1' });
+    assert.equal(closed.warnings.length, 1);
+  });
+
+  it('names a node by its address with DNS and listens there', async () => {
+    const { config } = await load({ ...enabled, SVC_DIST_MODE: 'name', SVC_DIST_STRATEGY_NAME: 'DNS', SVC_DIST_QUERY: 'svc.example' });
+    assert.deepEqual([config.dist.nodeName, config.dist.ip], ['svc@192.0.2.10', '192.0.2.10']);
+    assert.deepEqual(config.dist.strategy, { name: 'DNS', query: 'svc.example', pollingInterval: 5000 });
+  });
+
+  it('listens on all addresses, with a warning, where the host of the node name is not of this machine', async () => {
+    const { config, warnings } = await load({ ...enabled, SVC_DIST_MODE: 'name', SVC_DIST_NODE_NAME: 'svc@203.0.113.9' });
+    assert.equal(config.dist.ip, null);
+    assert.match(warnings.join(), /not an address of this machine/);
+  });
+
+  it('shortens the host name in sname mode', async () => {
+    assert.equal((await load(enabled, { hostname: () => 'a.b.example' })).config.dist.nodeName, 'svc@a');
+    assert.equal(
+      (await load({ ...enabled, SVC_DIST_MODE: 'name' }, { hostname: () => 'a.b.example' })).config.dist.nodeName,
+      'svc@a.b.example',
+    );
+  });
+});
+
+describe('secrets', () => {
+  const secretNames = [...Object.entries(coldVariables).map(([name, row]) => ({ name, secret: 'secret' in row })), ...hotRows]
+    .filter((row) => 'secret' in row && row.secret)
+    .map(({ name }) => name);
+
+  it('are never part of a mistake, whatever their value', async () => {
+    for (let round = 0; round < 200; round += 1) {
+      const secrets = secretNames.map((name) => {
+        const text = randomBytes(12).toString('base64url');
+        return { name, text: round % 3 === 0 ? `${text}\u0001` : round % 3 === 1 ? `[{"urls": "${text}"}]` : `whsec_${text}`, seed: text };
+      });
+      const env = Object.fromEntries(secrets.map(({ name, text }) => [`${round % 2 ? 'SVC' : 'LEGACY'}_${name}`, text]));
+      await assert.rejects(load({ ...env, SVC_PORT: 'x' }), (error: unknown) => {
+        assert.ok(error instanceof ConfigError && error.mistakes.length >= 2, String(error));
+        for (const { seed } of secrets) assert.ok(!error.message.includes(seed), error.message);
+        return true;
+      });
+    }
+  });
+
+  it('are shown as set or unset in the description of what is in force', async () => {
+    for (let round = 0; round < 50; round += 1) {
+      const seed = () => randomBytes(24).toString('base64url');
+      const env = {
+        SVC_SERVER_API_TOKEN: `${seed()} ${seed()}`,
+        SVC_SECRET_KEY_BASE: `${seed()}`,
+        SVC_ICE_SERVERS: JSON.stringify([{ urls: 'turn:turn.example', username: seed(), credential: seed() }]),
+        SVC_S3_BUCKET: 'recordings',
+        SVC_S3_ACCESS_KEY_ID: seed(),
+        SVC_S3_SECRET_ACCESS_KEY: seed(),
+        SVC_WEBHOOK_URLS: `https://hooks.example/${seed()}`,
+        SVC_WEBHOOK_SECRET: `whsec_${randomBytes(24).toString('base64')}`,
+        SVC_DIST_COOKIE: seed(),
+      };
+      const { config, hot, warnings } = await load(env);
+      const text = JSON.stringify(describeConfig(config, hot)) + warnings.join();
+      const parts = Object.entries(env)
+        .filter(([name]) => name !== 'SVC_S3_BUCKET')
+        .flatMap(([name, value]) => (name === 'SVC_ICE_SERVERS' ? JSON.parse(value).flatMap(Object.values).slice(1) : value.split(' ')));
+      for (const part of parts) assert.ok(!text.includes(part), part);
+      assert.match(text, /"bucket":"recordings"/);
+      assert.match(text, /"cookie":"set"/);
+    }
+  });
+
+  it('shows what is not set as unset', async () => {
+    const { config, hot } = await load();
+    const { settings } = describeConfig(config, hot) as { settings: Record<string, unknown> };
+    assert.deepEqual([settings.secretKeys, settings.iceServers, settings.s3], ['unset', 'unset', null]);
+  });
+});
