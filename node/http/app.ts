@@ -27,6 +27,8 @@ export type AppOptions = {
   isSocket: (path: string) => boolean;
   /** Whether connections are being given up. */
   closing: () => boolean;
+  /** Called when a request is over. */
+  answered: () => void;
   observe: ((observation: RequestObservation) => void) | undefined;
 };
 
@@ -71,7 +73,10 @@ function prepare(options: AppOptions, request: Request, response: Traced, next: 
   response.setHeader('x-request-id', requestId);
   if (options.closing()) response.setHeader('connection', 'close');
   allowOrigin(request, response, options.corsOrigins());
-  response.once('close', () => logRequest(options, request, response));
+  response.once('close', () => {
+    logRequest(options, request, response);
+    options.answered();
+  });
   if (request.headers.host === undefined && request.httpVersion === '1.1') {
     fail(response, new ServiceError('bad_request', 'The request has no host header'), options.log);
   } else if (!unlimited.has(request.path) && !options.rateLimit.take(request.ip ?? '')) {

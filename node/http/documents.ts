@@ -1,8 +1,8 @@
 // The documents that a node serves, made once per path of SVC_HOST.
 import { createRequire } from 'node:module';
-import { z } from 'zod';
 import { roomEventSchema } from '../rooms/events.ts';
 import { docsPage } from './docs-page.ts';
+import { JsonSchemas } from './json-schemas.ts';
 import { openApiDocument } from './openapi.ts';
 import { routes } from './routes.ts';
 
@@ -33,7 +33,7 @@ export class Documents {
   };
 
   readonly events = (): string => {
-    this.#events ??= JSON.stringify(z.toJSONSchema(roomEventSchema, { target: 'draft-2020-12' }));
+    this.#events ??= JSON.stringify(eventsDocument());
     return this.#events;
   };
 
@@ -45,4 +45,10 @@ export class Documents {
     }
     return this.#made;
   }
+}
+
+function eventsDocument(): object {
+  const schemas = new JsonSchemas('#/$defs/');
+  const event = schemas.output(roomEventSchema);
+  return { $schema: 'https://json-schema.org/draft/2020-12/schema', ...event, $defs: schemas.components() };
 }

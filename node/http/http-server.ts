@@ -54,11 +54,17 @@ export type HttpTimeouts = { headers: number; request: number; keepAlive: number
 const defaultTimeouts: HttpTimeouts = { headers: 10_000, request: 30_000, keepAlive: 65_000, check: 2_000, watch: 1_000 };
 
 export class HttpServer {
+  readonly port: number;
+  /** `ip:port` as it is listened on, IPv6 in brackets. */
+  readonly address: string;
   readonly #server: Server;
   readonly #stopWatching: () => void;
   #closing: Promise<void> | undefined;
 
   private constructor(server: Server, stopWatching: () => void) {
+    const { address, family, port } = server.address() as AddressInfo;
+    this.port = port;
+    this.address = family === 'IPv6' ? `[${address}]:${port}` : `${address}:${port}`;
     this.#server = server;
     this.#stopWatching = stopWatching;
   }
@@ -75,6 +81,7 @@ export class HttpServer {
       rateLimit: new RateLimit(options.rateLimit ?? (() => undefined)),
       isSocket: (path) => options.upgrade(path) !== undefined,
       closing: () => self?.isClosing ?? false,
+      answered: () => self?.answered(),
       observe: options.observe,
     });
     const server = createListener(options, timeouts, (request, response) => {
@@ -95,18 +102,14 @@ export class HttpServer {
     return self;
   }
 
-  get port(): number {
-    return (this.#server.address() as AddressInfo).port;
-  }
-
-  /** `ip:port` as it is listened on, IPv6 in brackets. */
-  get address(): string {
-    const { address, family, port } = this.#server.address() as AddressInfo;
-    return family === 'IPv6' ? `[${address}]:${port}` : `${address}:${port}`;
-  }
-
   get isClosing(): boolean {
     return this.#closing !== undefined;
+  }
+
+  /** A request is over: while closing, its connection is of no further use. */
+  answered(): void {
+    // A moment later, when the connection counts as idle.
+    if (this.isClosing) setImmediate(() => this.#server.closeIdleConnections());
   }
 
   /** Takes no new connections, lets requests finish, and cuts what is left after `deadline` milliseconds. Websockets are not its own and stay. */

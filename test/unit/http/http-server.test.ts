@@ -1,0 +1,167 @@
+// The server itself: path of SVC_HOST, websockets, request ids, access log, limits, closing.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { Agent, get, type IncomingMessage } from 'node:http';
+import { connect } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { test } from 'node:test';
+import { pino } from 'pino';
+import type { RequestObservation } from '../../../node/http/access-log.ts';
+import { HttpServer } from '../../../node/http/http-server.ts';
+import { apiClient } from '../../kit/api-client.ts';
+import { parseRaw, sendRaw, startServer, token } from './server.ts';
+
+test('every route answers under the path of SVC_HOST too, and paths that only begin alike do not', async (context) => {
+  const { url, api } = await startServer(context, { host: () => 'media.test/eu/1/' });
+  const below = apiClient(`${url}/eu/1`, token);
+  assert.equal((await below.post('/room', { roomId: 'r' })).status, 201);
+  assert.equal((await below.get('/room?limit=1')).body.data[0].id, 'r');
+  assert.equal((await api.get('/room/r')).status, 200);
+  assert.equal((await below.get('/docs')).status, 200);
+  assert.equal((await api.get('/eu/10/room')).status, 404);
+  const bare = await fetch(`${url}/eu/1`, { redirect: 'manual' });
+  assert.deepEqual([bare.status, bare.headers.get('location')], [308, '/eu/1/']);
+});
+
+test('websockets go to who takes their path, with and without the path of SVC_HOST', async (context) => {
+  const seen: string[] = [];
+  const take = (request: IncomingMessage, socket: Duplex) => {
+    seen.push(request.url ?? '');
+    socket.end('HTTP/1.1 101 Switching Protocols\r\n\r\n');
+  };
+  const { server } = await startServer(context, {
+    host: () => 'media.test/eu',
+    upgrade: (path) => (path === '/socket/peer/websocket' ? take : undefined),
+  });
+  const ask = (path: string) => sendRaw(server, `GET ${path} HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: WebSocket\r\n\r\n`);
+  assert.match(await ask('/socket/peer/websocket?x=1'), /^HTTP\/1.1 101 /);
+  assert.match(await ask('/eu/socket/peer/websocket'), /^HTTP\/1.1 101 /);
+  assert.equal(seen.length, 2);
+  const refused = parseRaw(await ask('/socket/nothing'));
+  assert.deepEqual([refused.status, refused.body.code], [404, 'not_found']);
+});
+
+test('other upgrades are ignored and a plain GET of a websocket is told what it is', async (context) => {
+  const { server, api } = await startServer(context, { upgrade: (path) => (path === '/socket' ? () => {} : undefined) });
+  const upgraded = await sendRaw(server, 'GET /livez HTTP/1.1\r\nhost: x\r\nconnection: upgrade, close\r\nupgrade: h2c\r\n\r\n');
+  assert.match(upgraded, /^HTTP\/1.1 200 /);
+  const { status, body } = await api.get('/socket');
+  assert.deepEqual([status, body.errors], [400, 'This address takes websocket connections only']);
+});
+
+test('a sane request id is echoed, another replaced', async (context) => {
+  const { api } = await startServer(context);
+  const idOf = async (id: string) => (await api.request('GET', '/livez', { headers: { 'x-request-id': id } })).headers.get('x-request-id');
+  assert.equal(await idOf('abc-DEF_1'), 'abc-DEF_1');
+  for (const bad of ['', 'a b', 'x'.repeat(129), 'a;b']) assert.match((await idOf(bad)) ?? '', /^[\da-f-]{36}$/);
+});
+
+test('each request is one line of the log, its level by who is to blame, without token and query', async (context) => {
+  const lines: Record<string, unknown>[] = [];
+  const log = pino({ level: 'debug' }, { write: (line) => void lines.push(JSON.parse(line) as Record<string, unknown>) });
+  const observed: RequestObservation[] = [];
+  const { api, url, rooms } = await startServer(context, { log, observe: (each) => observed.push(each) });
+  context.mock.method(rooms, 'deleteRoom', async () => {
+    throw new Error('broken');
+  });
+  await api.request('GET', '/room?limit=7', { headers: { 'x-request-id': 'first' } });
+  await api.get('/room/none');
+  await apiClient(url, 'a-wrong-token').get('/health');
+  await api.delete('/room/r');
+  await api.get('/nothing?token=secret');
+  const answers = lines.filter(({ msg }) => msg === 'request answered');
+  const shown = answers.map(({ level, method, path, status, code, caller }) => [level, method, path, status, code, caller]);
+  assert.deepEqual(shown, [
+    [20, 'GET', '/room', 200, undefined, 'main'],
+    [30, 'GET', '/room/none', 404, 'room_not_found', 'main'],
+    [30, 'GET', '/health', 401, 'invalid_token', undefined],
+    [50, 'DELETE', '/room/r', 500, 'internal', 'main'],
+    [30, 'GET', '/nothing', 404, 'not_found', undefined],
+  ]);
+  assert.equal(answers[0]?.requestId, 'first');
+  assert.ok(lines.some(({ msg }) => msg === 'request failed'));
+  for (const secret of [token, 'a-wrong-token', 'secret', 'limit']) assert.ok(!JSON.stringify(lines).includes(secret), secret);
+  assert.deepEqual(
+    observed.map(({ route, status }) => `${route} ${status}`),
+    ['/room 200', '/room/{roomId} 404', '/health 401', '/room/{roomId} 500', 'none 404'],
+  );
+});
+
+test('every answer carries the security headers and nothing about what made it', async (context) => {
+  const { api } = await startServer(context);
+  for (const path of ['/health', '/livez', '/nothing', '/room/none', '/openapi.json']) {
+    const { headers } = await api.get(path);
+    assert.equal(headers.get('x-content-type-options'), 'nosniff');
+    assert.equal(headers.get('referrer-policy'), 'no-referrer');
+    assert.equal(headers.get('cache-control'), 'no-store');
+    assert.equal(headers.get('content-security-policy'), "default-src 'none'; frame-ancestors 'none'");
+    for (const name of ['x-powered-by', 'etag', 'server']) assert.equal(headers.get(name), null);
+  }
+});
+
+test('a client that asks too often is told 429 and when to come back; probes are not counted', async (context) => {
+  const { api } = await startServer(context, { rateLimit: () => 2 });
+  const statuses: number[] = [];
+  for (let i = 0; i < 4; i++) statuses.push((await api.get('/room')).status);
+  assert.deepEqual(statuses, [200, 200, 429, 429]);
+  const { headers, body } = await api.get('/room');
+  assert.deepEqual([headers.get('retry-after'), body.code], ['1', 'too_many_requests']);
+  assert.equal((await api.get('/livez')).status, 200);
+});
+
+test('the client behind a trusted proxy is told from its header, behind others it is not', async (context) => {
+  for (const [trustProxy, client] of [
+    [['127.0.0.0/8'], '192.0.2.7'],
+    [['10.0.0.0/8'], '127.0.0.1'],
+    [[], '127.0.0.1'],
+  ] as const) {
+    const clients: unknown[] = [];
+    const log = pino({ level: 'debug' }, { write: (line) => void clients.push((JSON.parse(line) as { client: unknown }).client) });
+    const { api } = await startServer(context, { log, trustProxy });
+    await api.request('GET', '/livez', { headers: { 'x-forwarded-for': '192.0.2.7' } });
+    assert.deepEqual(clients, [client]);
+  }
+});
+
+test('close lets a request finish, then takes no more', async (context) => {
+  const { server, rooms } = await startServer(context);
+  const started = Promise.withResolvers<void>();
+  const release = Promise.withResolvers<void>();
+  const real = rooms.listRooms.bind(rooms);
+  context.mock.method(rooms, 'listRooms', async () => {
+    started.resolve();
+    await release.promise;
+    return real({});
+  });
+  const agent = new Agent({ keepAlive: true });
+  const request = get({ port: server.port, host: '127.0.0.1', path: '/room', agent, headers: { authorization: `Bearer ${token}` } });
+  await started.promise;
+  const closed = server.close(10_000);
+  assert.equal(server.close(0), closed);
+  release.resolve();
+  const [response] = (await once(request, 'response')) as [IncomingMessage];
+  assert.equal(response.statusCode, 200);
+  response.resume();
+  await closed;
+  const refused = connect(server.port, '127.0.0.1');
+  await assert.rejects(once(refused, 'connect'), /ECONNREFUSED|ERR_SOCKET_BAD_PORT/);
+});
+
+test('close cuts what has not finished at its deadline', async (context) => {
+  const { server } = await startServer(context);
+  const socket = connect(server.port, '127.0.0.1');
+  socket.on('error', () => {});
+  socket.write('GET /livez HTTP/1.1\r\nhost:');
+  await once(socket, 'connect');
+  await server.close(20);
+  socket.resume();
+  if (!socket.closed) await once(socket, 'close');
+});
+
+test('an address that is taken stops the start with a sentence', async (context) => {
+  const { server } = await startServer(context);
+  await assert.rejects(startServer(context, { port: server.port }), {
+    message: new RegExp(`^Cannot listen on 127\\.0\\.0\\.1 port ${server.port}: `),
+  });
+  assert.ok(server instanceof HttpServer);
+});

@@ -1,0 +1,103 @@
+// TLS: served, and taken over anew when the files change.
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { request } from 'node:https';
+import { connect as connectPlain } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { connect } from 'node:tls';
+import { promisify } from 'node:util';
+import { pino } from 'pino';
+import type { HttpServer } from '../../../node/http/http-server.ts';
+import { readTlsPair } from '../../../node/http/tls-files.ts';
+import { startServer } from './server.ts';
+
+type Files = { keyPath: string; certPath: string };
+
+async function makeFolder(context: TestContext): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'mediarooms-tls-'));
+  context.after(() => rm(folder, { recursive: true }));
+  return folder;
+}
+
+async function makePair(folder: string, name: string): Promise<Files> {
+  const files = { keyPath: join(folder, `${name}.key`), certPath: join(folder, `${name}.crt`) };
+  const options = [
+    'req',
+    '-x509',
+    '-newkey',
+    'ec',
+    '-pkeyopt',
+    'ec_paramgen_curve:prime256v1',
+    '-nodes',
+    '-days',
+    '2',
+    '-subj',
+    `/CN=${name}`,
+  ];
+  await promisify(execFile)('openssl', [...options, '-keyout', files.keyPath, '-out', files.certPath]);
+  return files;
+}
+
+/** The name in the certificate that a new connection gets. */
+async function nameOf(server: HttpServer): Promise<string> {
+  const socket = connect({ port: server.port, host: '127.0.0.1', rejectUnauthorized: false });
+  await once(socket, 'secureConnect');
+  const name = socket.getPeerCertificate().subject.CN;
+  socket.destroy();
+  return String(name);
+}
+
+test('HTTPS is served, and plain HTTP on the same port gets nothing', async (context) => {
+  const tls = await makePair(await makeFolder(context), 'first');
+  const { server } = await startServer(context, { tls });
+  const call = request({ port: server.port, host: '127.0.0.1', path: '/livez', rejectUnauthorized: false, agent: false });
+  call.end();
+  const [response] = await once(call, 'response');
+  assert.equal(response.statusCode, 200);
+  response.resume();
+  const plain = connectPlain(server.port, '127.0.0.1');
+  let text = '';
+  plain.on('data', (chunk) => {
+    text += String(chunk);
+  });
+  plain.on('error', () => {});
+  plain.write('GET /livez HTTP/1.1\r\nhost: x\r\n\r\n');
+  await once(plain, 'close');
+  assert.ok(!text.includes('200 OK'));
+});
+
+test('changed files are taken over without a restart; a bad pair is logged and leaves the last good one', async (context) => {
+  const folder = await makeFolder(context);
+  const tls = await makePair(folder, 'first');
+  const second = await makePair(folder, 'second');
+  let told = Promise.withResolvers<string>();
+  const log = pino({ level: 'info' }, { write: (line) => told.resolve((JSON.parse(line) as { msg: string }).msg) });
+  const next = async () => {
+    const message = await told.promise;
+    told = Promise.withResolvers<string>();
+    return message;
+  };
+  const { server } = await startServer(context, { tls, log, timeouts: { watch: 20 } });
+  assert.equal(await nameOf(server), 'first');
+  await writeFile(tls.certPath, 'not a certificate');
+  assert.match(await next(), /cannot be used, the last good ones stay/);
+  assert.equal(await nameOf(server), 'first');
+  await copyFile(second.certPath, tls.certPath);
+  assert.match(await next(), /cannot be used, the last good ones stay/);
+  assert.equal(await nameOf(server), 'first');
+  await copyFile(second.keyPath, tls.keyPath);
+  assert.equal(await next(), 'TLS certificate taken over');
+  assert.equal(await nameOf(server), 'second');
+});
+
+test('a key that is not that of the certificate stops the start', async (context) => {
+  const folder = await makeFolder(context);
+  const first = await makePair(folder, 'first');
+  const second = await makePair(folder, 'second');
+  assert.throws(() => readTlsPair({ keyPath: first.keyPath, certPath: second.certPath }), /mismatch/);
+  await assert.rejects(startServer(context, { tls: { keyPath: first.keyPath, certPath: join(folder, 'none') } }), /ENOENT/);
+});
