@@ -159,6 +159,8 @@ export function checkRtpParameters(input: unknown, kind: Kind, knownExtensions: 
   if (hasTwice(encodings.map(({ rid }) => rid))) throw refuse('rtpParameters.encodings has a rid twice');
   if (encodings.length > 1 && encodings.some(({ ssrc, rid }) => ssrc === undefined && rid === undefined))
     throw refuse('rtpParameters.encodings must each have an ssrc or a rid');
+  if (!/\/(vp9|av1)$/i.test(first.mimeType) && encodings.some(({ scalabilityMode = '' }) => /^[LS][2-9]/.test(scalabilityMode)))
+    throw refuse('rtpParameters.encodings has a scalabilityMode with several spatial layers, which this codec has not');
   const extensions = value.headerExtensions ?? [];
   if (hasTwice(extensions.map(({ id }) => id)) || hasTwice(extensions.map(({ uri }) => uri)))
     throw refuse('rtpParameters.headerExtensions has an id or a uri twice');

@@ -6,6 +6,7 @@ import { InFlight } from './in-flight.ts';
 import { failedFor, mediaGone, refusedBy } from './media-error.ts';
 import { checkSctpStreamParameters, refuse } from './parameters.ts';
 import type { PeerTransports } from './peer-transports.ts';
+import { plain } from './plain.ts';
 import type { WorkerProcess } from './worker-process.ts';
 
 export type PeerDataOptions = {
@@ -61,7 +62,7 @@ export class PeerData {
     const transport = withSctp(receiving);
     const consumer = await this.#received.getOrMake(dataTrackId, () => this.#consume(transport, dataTrackId));
     const { sctpStreamParameters, label, protocol } = consumer;
-    return { transportId: transport.id, sctpStreamParameters: { ...sctpStreamParameters }, label, protocol };
+    return { transportId: transport.id, sctpStreamParameters: plain(sctpStreamParameters ?? {}), label, protocol };
   }
 
   unsubscribe(dataTrackId: string): void {

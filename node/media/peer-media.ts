@@ -18,6 +18,7 @@ import { failedFor, mediaGone, refusedBy } from './media-error.ts';
 import { checkInteger, checkRtpCapabilities, checkRtpParameters } from './parameters.ts';
 import { PeerData } from './peer-data.ts';
 import { PeerTransports } from './peer-transports.ts';
+import { plain } from './plain.ts';
 import type { WorkerProcess } from './worker-process.ts';
 
 export type MediaPeerOptions = {
@@ -106,8 +107,8 @@ export class MediaPeer implements PeerMedia {
     return {
       transportId: transport.id,
       kind: consumer.kind,
-      rtpParameters: { ...consumer.rtpParameters },
-      paused: consumer.producerPaused,
+      rtpParameters: plain(consumer.rtpParameters),
+      paused: producer.paused,
     };
   }
 
@@ -240,7 +241,7 @@ export class MediaPeer implements PeerMedia {
       tracks.map(async ([trackId, track]): Promise<[string, WireObject[]][]> => {
         try {
           const stats = await this.#options.worker.call('statistics', track.getStats() as Promise<object[]>);
-          return [[trackId, stats.map((each) => ({ ...each }))]];
+          return [[trackId, stats.map(plain)]];
         } catch (error) {
           if (track.closed) return [];
           throw failedFor(error, mediaGone);
@@ -255,7 +256,7 @@ export class MediaPeer implements PeerMedia {
     if (!transport) return null;
     try {
       const [stats] = await this.#options.worker.call('statistics', transport.getStats());
-      return stats ? { ...stats } : null;
+      return stats ? plain(stats) : null;
     } catch (error) {
       if (transport.closed) return null;
       throw failedFor(error, mediaGone);

@@ -5,6 +5,7 @@ import type { Direction, WireObject } from '../rooms/ports.ts';
 import { candidatesFor } from './addresses.ts';
 import { failedFor, mediaGone, refusedBy } from './media-error.ts';
 import { checkDtlsParameters } from './parameters.ts';
+import { plain } from './plain.ts';
 import type { WorkerProcess } from './worker-process.ts';
 
 /** Bit/s that a receiver is thought to have at first: enough for a large layer at once, few enough for a bad link. */
@@ -98,7 +99,7 @@ function describe(transport: WebRtcTransport, addresses: readonly string[]): Wir
   const options: WireObject = {
     id,
     iceParameters,
-    iceCandidates: candidates.map(({ tcpType, ...candidate }) => (tcpType === undefined ? candidate : { ...candidate, tcpType })),
+    iceCandidates: candidates.map(plain),
     dtlsParameters,
   };
   if (sctpParameters) {

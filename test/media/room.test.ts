@@ -1,0 +1,341 @@
+// Rooms, peers and tracks, against the real worker.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import { ServiceError } from '../../node/errors.ts';
+import { engineFor, nextSsrc, openPeer, openRoom, opusParameters, textOf, until, type VideoName, videoParameters } from './kit.ts';
+
+type RtpCapabilities = { codecs?: { mimeType: string; parameters?: object }[]; headerExtensions?: { uri: string }[] };
+type RtpParameters = { encodings?: { scalabilityMode?: string }[]; headerExtensions?: { uri: string }[] };
+
+const code = (expected: string) => (error: unknown) => error instanceof ServiceError && error.code === expected;
+const absCaptureTime = 'http://www.webrtc.org/experiments/rtp-hdrext/abs-capture-time';
+
+test('codecs of a room: all where none is enforced, else the enforced one and Opus', async (t) => {
+  const engine = await engineFor(t);
+  const codecs = async (videoCodec: 'vp8' | 'h264' | null) => {
+    const capabilities = (await openRoom(engine, { videoCodec }).rtpCapabilities()) as RtpCapabilities;
+    return (capabilities.codecs ?? [])
+      .filter(({ mimeType }) => mimeType !== 'video/rtx')
+      .map(({ mimeType, parameters }) => ({ mimeType, parameters }));
+  };
+  const opus = { mimeType: 'audio/opus', parameters: { 'sprop-stereo': 1, useinbandfec: 1, usedtx: 1 } };
+  const h264 = {
+    mimeType: 'video/H264',
+    parameters: { 'packetization-mode': 1, 'profile-level-id': '42e01f', 'level-asymmetry-allowed': 1 },
+  };
+  assert.deepEqual(await codecs('vp8'), [opus, { mimeType: 'video/VP8', parameters: {} }]);
+  assert.deepEqual(await codecs('h264'), [opus, h264]);
+  assert.deepEqual(
+    (await codecs(null)).map(({ mimeType }) => mimeType),
+    ['audio/opus', 'video/VP8', 'video/H264', 'video/VP9', 'video/AV1'],
+  );
+});
+
+test('abs-capture-time is not offered, and not negotiated when a publisher has it all the same', async (t) => {
+  const engine = await engineFor(t);
+  const room = openRoom(engine);
+  const capabilities = await room.rtpCapabilities();
+  const { headerExtensions = [] } = capabilities as RtpCapabilities;
+  assert.ok(headerExtensions.length > 5);
+  assert.equal(
+    headerExtensions.some(({ uri }) => uri === absCaptureTime),
+    false,
+  );
+  const [a, b] = [await openPeer(room, 'a'), await openPeer(room, 'b')];
+  await a.media.publish({ transportId: a.send, trackId: 't', kind: 'video', rtpParameters: videoParameters('0'), paused: false });
+  const all = { ...capabilities, headerExtensions: [...headerExtensions, { kind: 'video', uri: absCaptureTime, preferredId: 10 }] };
+  const subscription = await b.media.subscribe('t', all);
+  const { headerExtensions: negotiated = [] } = (subscription?.rtpParameters ?? {}) as RtpParameters;
+  assert.ok(negotiated.length > 0);
+  assert.equal(
+    negotiated.some(({ uri }) => uri === absCaptureTime),
+    false,
+  );
+});
+
+test('a transport is what mediasoup-client takes: plain JSON with exactly its fields', async (t) => {
+  const engine = await engineFor(t);
+  const { media } = await openPeer(openRoom(engine), 'p');
+  const withData = await media.createTransport('send', { sctp: true });
+  assert.deepEqual(withData, JSON.parse(JSON.stringify(withData)));
+  assert.deepEqual(Object.keys(withData).sort(), ['dtlsParameters', 'iceCandidates', 'iceParameters', 'id', 'sctpParameters']);
+  assert.deepEqual(Object.keys(withData.sctpParameters as object).sort(), ['MIS', 'OS', 'maxMessageSize', 'port']);
+  const without = await media.createTransport('recv', { sctp: false });
+  assert.deepEqual(Object.keys(without).sort(), ['dtlsParameters', 'iceCandidates', 'iceParameters', 'id']);
+});
+
+test('a published track is received by another peer: paused, resumed, layers and priority set, gone with its publisher', async (t) => {
+  const engine = await engineFor(t);
+  const room = openRoom(engine);
+  const capabilities = await room.rtpCapabilities();
+  const [a, b] = [await openPeer(room, 'a'), await openPeer(room, 'b')];
+  assert.deepEqual(
+    await a.media.publish({ transportId: a.send, trackId: 'audio', kind: 'audio', rtpParameters: opusParameters('0'), paused: false }),
+    { encoding: 'opus', simulcast: false },
+  );
+  assert.deepEqual(
+    await a.media.publish({
+      transportId: a.send,
+      trackId: 'video',
+      kind: 'video',
+      rtpParameters: videoParameters('1', 'VP8', true),
+      paused: true,
+    }),
+    { encoding: 'vp8', simulcast: true },
+  );
+  const audio = await b.media.subscribe('audio', capabilities);
+  assert.equal(audio?.kind, 'audio');
+  assert.equal(audio?.transportId, b.recv);
+  assert.equal(audio?.paused, false);
+  assert.deepEqual(audio, JSON.parse(JSON.stringify(audio)));
+  const video = await b.media.subscribe('video', capabilities);
+  assert.equal(video?.paused, true);
+  assert.equal((video?.rtpParameters as RtpParameters | undefined)?.encodings?.[0]?.scalabilityMode, 'L3T3');
+  assert.deepEqual(engine.load(), { forwardedTracks: 2 });
+  await b.media.resumeSubscription('audio');
+  await b.media.resumeSubscription('video');
+  await b.media.setPreferredLayers('video', { spatialLayer: 1, temporalLayer: 0 });
+  await b.media.setPreferredLayers('audio', { spatialLayer: 0 });
+  await b.media.setPriority('video', 255);
+  await assert.rejects(b.media.setPreferredLayers('video', { spatialLayer: -1 }), code('invalid_field'));
+  await assert.rejects(b.media.setPreferredLayers('video', { spatialLayer: 0, temporalLayer: 1.5 }), code('invalid_field'));
+  for (const priority of [0, 256, 1.5, Number.NaN]) await assert.rejects(b.media.setPriority('video', priority), code('invalid_field'));
+  await a.media.setPaused('video', false);
+  assert.equal((await b.media.subscribe('video', capabilities))?.paused, false);
+  await a.media.setPaused('video', true);
+  await a.media.setPaused('video', true);
+  a.media.unpublish('audio');
+  await assert.rejects(b.media.subscribe('audio', capabilities), code('track_not_found'));
+  await until('subscription gone', () => engine.load().forwardedTracks === 1);
+  await assert.rejects(b.media.resumeSubscription('audio'), code('track_not_found'));
+  b.media.unsubscribe('video');
+  assert.deepEqual(engine.load(), { forwardedTracks: 0 });
+  b.media.unsubscribe('video');
+  a.media.unpublish('audio');
+});
+
+test('each codec that a room takes is named in lower case; layers of SVC count as simulcast', async (t) => {
+  const engine = await engineFor(t);
+  const { media, send } = await openPeer(openRoom(engine), 'p');
+  const names: VideoName[] = ['VP8', 'H264', 'VP9', 'AV1'];
+  for (const [index, name] of names.entries()) {
+    const described = await media.publish({
+      transportId: send,
+      trackId: name,
+      kind: 'video',
+      rtpParameters: videoParameters(`${index}`, name),
+      paused: false,
+    });
+    assert.deepEqual(described, { encoding: name.toLowerCase(), simulcast: false });
+  }
+  const svc = videoParameters('9', 'VP9');
+  svc.encodings = [{ ssrc: nextSsrc(), scalabilityMode: 'L3T3_KEY' }];
+  assert.deepEqual(await media.publish({ transportId: send, trackId: 'svc', kind: 'video', rtpParameters: svc, paused: false }), {
+    encoding: 'vp9',
+    simulcast: true,
+  });
+});
+
+test('an enforced codec refuses every other one', async (t) => {
+  const engine = await engineFor(t);
+  const { media, send } = await openPeer(openRoom(engine, { videoCodec: 'h264' }), 'p');
+  const publish = (name: VideoName) =>
+    media.publish({ transportId: send, trackId: name, kind: 'video', rtpParameters: videoParameters(name, name), paused: false });
+  await assert.rejects(
+    publish('VP8'),
+    (error) => code('invalid_field')(error) && /^rtpParameters were refused: unsupported codec .*\.$/.test((error as Error).message),
+  );
+  assert.deepEqual(await publish('H264'), { encoding: 'h264', simulcast: false });
+});
+
+test('a receiver that cannot decode a track gets undefined, and may ask again with other capabilities', async (t) => {
+  const engine = await engineFor(t);
+  const room = openRoom(engine);
+  const capabilities = (await room.rtpCapabilities()) as RtpCapabilities;
+  const [a, b] = [await openPeer(room, 'a'), await openPeer(room, 'b')];
+  await a.media.publish({ transportId: a.send, trackId: 't', kind: 'video', rtpParameters: videoParameters('0', 'AV1'), paused: false });
+  const withoutAv1 = { ...capabilities, codecs: capabilities.codecs?.filter(({ mimeType }) => mimeType !== 'video/AV1') };
+  assert.equal(await b.media.subscribe('t', withoutAv1), undefined);
+  assert.equal(await b.media.subscribe('t', {}), undefined);
+  assert.equal((await b.media.subscribe('t', capabilities))?.kind, 'video');
+  await assert.rejects(b.media.subscribe('t', { codecs: [null] }), code('invalid_field'));
+});
+
+test('who subscribes twice at once gets the same; who unsubscribes or leaves meanwhile leaves nothing', async (t) => {
+  const engine = await engineFor(t);
+  const room = openRoom(engine);
+  const capabilities = await room.rtpCapabilities();
+  const [a, b] = [await openPeer(room, 'a'), await openPeer(room, 'b')];
+  await a.media.publish({ transportId: a.send, trackId: 't', kind: 'audio', rtpParameters: opusParameters('0'), paused: false });
+  const [one, other] = await Promise.all([b.media.subscribe('t', capabilities), b.media.subscribe('t', capabilities)]);
+  assert.ok(one);
+  assert.deepEqual(one, other);
+  assert.deepEqual(engine.load(), { forwardedTracks: 1 });
+  b.media.unsubscribe('t');
+  const given = b.media.subscribe('t', capabilities);
+  setImmediate(() => b.media.unsubscribe('t'));
+  await given.then(
+    () => b.media.unsubscribe('t'),
+    (error) => assert.ok(code('track_not_found')(error)),
+  );
+  assert.deepEqual(engine.load(), { forwardedTracks: 0 });
+  const pending = b.media.subscribe('t', capabilities);
+  b.media.close();
+  await assert.rejects(pending, ServiceError);
+  assert.deepEqual(engine.load(), { forwardedTracks: 0 });
+});
+
+test('a track that is unpublished while it is being subscribed leaves nothing', async (t) => {
+  const engine = await engineFor(t);
+  const room = openRoom(engine);
+  const capabilities = await room.rtpCapabilities();
+  const [a, b] = [await openPeer(room, 'a'), await openPeer(room, 'b')];
+  for (let turns = 0; turns < 8; turns += 1) {
+    const trackId = `t${turns}`;
+    await a.media.publish({ transportId: a.send, trackId, kind: 'audio', rtpParameters: opusParameters(trackId), paused: false });
+    const pending = b.media.subscribe(trackId, capabilities);
+    for (let turn = 0; turn < turns; turn += 1) await Promise.resolve();
+    a.media.unpublish(trackId);
+    await pending.catch((error) => assert.ok(code('track_not_found')(error), String(error)));
+    await until('subscription gone', () => engine.load().forwardedTracks === 0);
+  }
+});
+
+test('unknown transports and tracks, the wrong direction and ids that are taken are refused by name', async (t) => {
+  const engine = await engineFor(t);
+  const room = openRoom(engine);
+  const { media, send, recv } = await openPeer(room, 'p');
+  const options = { trackId: 't', kind: 'audio' as const, rtpParameters: opusParameters('0'), paused: false };
+  await assert.rejects(media.publish({ ...options, transportId: 'nope' }), code('not_found'));
+  await assert.rejects(media.publish({ ...options, transportId: recv }), code('conflict'));
+  await media.publish({ ...options, transportId: send });
+  await assert.rejects(media.publish({ ...options, transportId: send }), code('already_exists'));
+  await assert.rejects(media.publish({ ...options, transportId: send, trackId: 'u' }), code('invalid_field'));
+  await assert.rejects(media.restartIce('nope'), code('not_found'));
+  await assert.rejects(media.setPaused('nope', true), code('track_not_found'));
+  await assert.rejects(media.subscribe('nope', {}), code('track_not_found'));
+  await assert.rejects(media.resumeSubscription('nope'), code('track_not_found'));
+  await assert.rejects(media.setPriority('nope', 1), code('track_not_found'));
+  const sender = room.openPeer('sender', { layersChanged: () => {} });
+  await assert.rejects(sender.subscribe('t', await room.rtpCapabilities()), code('not_found'));
+});
+
+test('a second transport of a direction closes the first with its tracks; of two at once one is left', async (t) => {
+  const engine = await engineFor(t);
+  const room = openRoom(engine);
+  const [a, b] = [await openPeer(room, 'a'), await openPeer(room, 'b')];
+  const capabilities = await room.rtpCapabilities();
+  await a.media.publish({ transportId: a.send, trackId: 't', kind: 'audio', rtpParameters: opusParameters('0'), paused: false });
+  await b.media.subscribe('t', capabilities);
+  assert.equal(b.media.hasTransport('recv'), true);
+  const recv = textOf(await b.media.createTransport('recv', { sctp: false }), 'id');
+  assert.deepEqual(engine.load(), { forwardedTracks: 0 });
+  await assert.rejects(b.media.restartIce(b.recv), code('not_found'));
+  assert.equal((await b.media.subscribe('t', capabilities))?.transportId, recv);
+  await a.media.createTransport('send', { sctp: false });
+  await assert.rejects(b.media.subscribe('t', capabilities), code('track_not_found'));
+  const [first, second] = await Promise.allSettled([
+    a.media.createTransport('send', { sctp: false }),
+    a.media.createTransport('send', { sctp: false }),
+  ]);
+  assert.equal(first.status, 'rejected');
+  assert.equal(second.status, 'fulfilled');
+});
+
+test('data tracks go over SCTP from one peer to another', async (t) => {
+  const engine = await engineFor(t);
+  const room = openRoom(engine);
+  const [a, b] = [await openPeer(room, 'a'), await openPeer(room, 'b')];
+  const publish = {
+    transportId: a.send,
+    dataTrackId: 'd',
+    sctpStreamParameters: { streamId: 0, ordered: false, maxRetransmits: 1 },
+    label: 'chat',
+    protocol: 'json',
+  };
+  await a.media.publishData(publish);
+  const received = await b.media.subscribeData('d');
+  assert.equal(received.transportId, b.recv);
+  assert.deepEqual([received.label, received.protocol], ['chat', 'json']);
+  assert.equal(received.sctpStreamParameters.maxRetransmits, 1);
+  assert.deepEqual(await b.media.subscribeData('d'), received);
+  await assert.rejects(a.media.publishData(publish), code('already_exists'));
+  for (const sctpStreamParameters of [
+    {},
+    { streamId: -1 },
+    { streamId: 65_535 },
+    { streamId: '1' },
+    { streamId: 1, maxRetransmits: 1, maxPacketLifeTime: 1 },
+    { streamId: 1, ordered: true, maxRetransmits: 1 },
+  ])
+    await assert.rejects(a.media.publishData({ ...publish, dataTrackId: 'e', sctpStreamParameters }), code('invalid_field'));
+  await assert.rejects(a.media.publishData({ ...publish, dataTrackId: 'e' }), code('invalid_field'));
+  await assert.rejects(
+    a.media.publishData({ ...publish, dataTrackId: 'e', sctpStreamParameters: { streamId: 5 }, label: 'x'.repeat(1025) }),
+    code('invalid_field'),
+  );
+  await assert.rejects(b.media.subscribeData('nope'), code('track_not_found'));
+  b.media.unsubscribeData('d');
+  assert.ok(await b.media.subscribeData('d'));
+  a.media.unpublishData('d');
+  await assert.rejects(b.media.subscribeData('d'), code('track_not_found'));
+  await b.media.createTransport('recv', { sctp: false });
+  await a.media.publishData({ ...publish, dataTrackId: 'f' });
+  await assert.rejects(b.media.subscribeData('f'), code('conflict'));
+});
+
+test('statistics: per track a list, per transport one entry, as plain JSON', async (t) => {
+  const engine = await engineFor(t);
+  const room = openRoom(engine);
+  const [a, b] = [await openPeer(room, 'a'), await openPeer(room, 'b')];
+  await a.media.publish({ transportId: a.send, trackId: 't', kind: 'audio', rtpParameters: opusParameters('0'), paused: false });
+  await b.media.subscribe('t', await room.rtpCapabilities());
+  const [sent, received] = [await a.media.stats(), await b.media.stats()];
+  assert.deepEqual([Object.keys(sent.published), Object.keys(sent.subscribed)], [['t'], []]);
+  assert.deepEqual([Object.keys(received.published), Object.keys(received.subscribed)], [[], ['t']]);
+  assert.equal(received.subscribed.t?.[0]?.type, 'outbound-rtp');
+  assert.equal(sent.transports.send?.type, 'webrtc-transport');
+  assert.equal(sent.transports.send?.transportId, a.send);
+  assert.doesNotThrow(() => JSON.stringify([sent, received]));
+  const fresh = room.openPeer('c', { layersChanged: () => {} });
+  assert.deepEqual(await fresh.stats(), { published: {}, subscribed: {}, transports: { send: null, recv: null } });
+  const pending = a.media.stats();
+  a.media.close();
+  await pending.catch((error) => assert.ok(error instanceof ServiceError));
+});
+
+test('after close everything fails with a ServiceError, and closing again is fine', async (t) => {
+  const engine = await engineFor(t);
+  const room = openRoom(engine);
+  const { media, send } = await openPeer(room, 'p');
+  room.close();
+  room.close();
+  media.close();
+  const closed = code('unavailable');
+  await assert.rejects(room.rtpCapabilities(), closed);
+  assert.throws(() => room.openPeer('q', { layersChanged: () => {} }), closed);
+  await assert.rejects(media.createTransport('send', { sctp: false }), closed);
+  await assert.rejects(media.connectTransport(send, {}), closed);
+  await assert.rejects(media.restartIce(send), closed);
+  await assert.rejects(media.publish({ transportId: send, trackId: 't', kind: 'audio', rtpParameters: {}, paused: false }), closed);
+  await assert.rejects(media.subscribe('t', {}), closed);
+  await assert.rejects(media.setPaused('t', true), closed);
+  await assert.rejects(media.setPriority('t', 1), closed);
+  await assert.rejects(
+    media.publishData({ transportId: send, dataTrackId: 'd', sctpStreamParameters: {}, label: '', protocol: '' }),
+    closed,
+  );
+  await assert.rejects(media.subscribeData('d'), closed);
+  await assert.rejects(media.stats(), closed);
+  assert.equal(media.hasTransport('send'), false);
+  assert.doesNotThrow(() => {
+    media.unpublish('t');
+    media.unsubscribe('t');
+    media.unpublishData('d');
+    media.unsubscribeData('d');
+  });
+  assert.deepEqual(room.heard, { crashes: [], speakers: [] });
+  assert.equal(engine.workers()[0]?.rooms, 0);
+});
