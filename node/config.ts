@@ -6,8 +6,7 @@ import { type HotConfig, loadHotConfig } from './config-hot.ts';
 import { deepFreeze } from './config-layers.ts';
 import { ConfigError, ConfigReader, mistakeSentence } from './config-reader.ts';
 import { type ConfigSystem, localSystem } from './config-system.ts';
-import type { ColdName } from './config-variables.ts';
-import { knownNames } from './config-variables.ts';
+import { type ColdName, knownNames } from './config-variables.ts';
 import { readWebrtc, type WebrtcConfig } from './config-webrtc.ts';
 import type { Environment } from './env.ts';
 

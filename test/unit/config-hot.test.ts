@@ -352,13 +352,13 @@ describe('a reload', () => {
 
   it('leaves nothing behind after close', async () => {
     const path = await file('f.yaml', '{}');
-    const count = () => process.getActiveResourcesInfo().filter((name) => name === 'FSEventWrap' || name === 'Timeout').length;
-    const start = count();
+    const handles = () => process.getActiveResourcesInfo().filter((name) => name === 'FSEventWrap' || name === 'Timeout').length;
+    const start = handles();
     const hot = await load([path]);
     hot.watch(undefined, times);
     await writeFile(path, 'logLevel: debug\n');
     await hot.close();
     await hot.close();
-    assert.ok(count() <= start);
+    assert.ok(handles() <= start);
   });
 });
