@@ -35,6 +35,8 @@ export class Door {
       clientTracking: false,
       perMessageDeflate: false,
       maxPayload: options.limits.payloadBytes,
+      // TextSocket looks itself, so that the code is ours.
+      skipUTF8Validation: true,
     });
   }
 

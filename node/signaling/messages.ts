@@ -14,13 +14,10 @@ export const requestSchemas = {
   authenticate: z.strictObject({
     token: z.string().max(4096),
     resume: z.string().max(128).optional().meta({ description: 'The sessionId of a session whose socket was lost.' }),
-    received: z
-      .int()
-      .min(0)
-      .optional()
-      .meta({
-        description: 'With resume: how many frames (answers and events) of the session have arrived; the server sends what follows them.',
-      }),
+    received: z.int().min(0).optional().meta({
+      description:
+        'With resume: how many frames (answers and events) of the session have arrived, over all its sockets, answers to authenticate not counted; the server sends what follows them.',
+    }),
     takeover: z.boolean().optional().meta({ description: 'Replace the socket that is connected as this peer now.' }),
   }),
   join: z.strictObject({ rtpCapabilities: wireObjectSchema, metadata: metadataSchema.nullable().optional() }),
@@ -70,7 +67,10 @@ export const answerSchemas = {
     resumed: z.boolean(),
     lastRequest: z
       .int()
-      .meta({ description: 'Highest id of a request of this session that was handled: after a resume the client repeats those above it.' }),
+      .meta({
+        description:
+          'Highest id of a request of this session that was taken, authenticate not counted; -1 where there was none. After a resume the client repeats those above it; answers to the others come by themselves.',
+      }),
     peerId: z.string(),
     roomId: z.string(),
     permissions: permissionsSchema,

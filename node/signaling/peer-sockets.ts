@@ -33,7 +33,8 @@ export type PeerSocketsOptions = {
   limits?: Partial<Limits>;
 };
 
-type Entry = { session: PeerSession; renewal: TokenRenewal };
+/** `iceServers`: what the peer was told last, as text. */
+type Entry = { session: PeerSession; renewal: TokenRenewal; iceServers: string };
 
 export class PeerSockets {
   readonly #options: PeerSocketsOptions;
@@ -73,10 +74,14 @@ export class PeerSockets {
     for (const { session } of this.#entries.values()) session.send(draining(deadline));
   }
 
-  /** Tells every peer its STUN and TURN servers anew. */
+  /** Tells every peer its STUN and TURN servers, where they are others than it was told before. */
   iceServersUpdated(): void {
-    for (const [peer, { session }] of this.#entries) {
-      session.send({ event: 'iceServersUpdated', data: { iceServers: this.#options.iceServers(peer.id) } });
+    for (const [peer, entry] of this.#entries) {
+      const iceServers = this.#options.iceServers(peer.id);
+      const text = JSON.stringify(iceServers);
+      if (text === entry.iceServers) continue;
+      entry.iceServers = text;
+      entry.session.send({ event: 'iceServersUpdated', data: { iceServers } });
     }
   }
 
@@ -126,6 +131,8 @@ export class PeerSockets {
     session.attach(socket);
     const welcome = await this.#welcome(session, socket, resumed);
     if (session.ended || !session.isOn(socket)) return undefined;
+    const iceServers = this.#options.iceServers(peer.id);
+    entry.iceServers = JSON.stringify(iceServers);
     const answer: AnswerData<'authenticate'> = {
       sessionId: session.id,
       resumed,
@@ -133,7 +140,7 @@ export class PeerSockets {
       peerId: peer.id,
       roomId: peer.roomId,
       ...welcome,
-      iceServers: this.#options.iceServers(peer.id),
+      iceServers,
       svcAddress: this.#options.address(),
       resumeWindow: Math.round(this.#options.resumeWindow()),
     };
@@ -178,7 +185,7 @@ export class PeerSockets {
     });
     peer.connect(session);
     if (this.#deadline) session.send(draining(this.#deadline));
-    const entry = { session, renewal };
+    const entry = { session, renewal, iceServers: '' };
     this.#entries.set(peer, entry);
     return entry;
   }

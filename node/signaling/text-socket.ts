@@ -1,4 +1,5 @@
 // One websocket as both kinds of sockets use it: text frames of bounded size, a watch over its life, closing by our table.
+import { isUtf8 } from 'node:buffer';
 import type { RawData, WebSocket } from 'ws';
 import { type CloseName, closeCodes } from './close-codes.ts';
 import type { Limits } from './limits.ts';
@@ -91,7 +92,7 @@ export class TextSocket {
 
   #onMessage(data: RawData, binary: boolean): void {
     if (!this.#open) return;
-    if (binary || !Buffer.isBuffer(data)) {
+    if (binary || !Buffer.isBuffer(data) || !isUtf8(data)) {
       this.refuse('malformed');
       return;
     }

@@ -38,7 +38,6 @@ test('a first message that never ends is closed with 4413 once 8 KiB of it have 
   const server = await startSocketServer(t);
   const { port } = new URL(server.url);
   const raw = connect(Number(port), '127.0.0.1');
-  t.after(() => raw.destroy());
   const received: Buffer[] = [];
   const has4413 = new Promise<void>((resolve) => {
     raw.on('data', (chunk: Buffer) => {
@@ -52,11 +51,13 @@ test('a first message that never ends is closed with 4413 once 8 KiB of it have 
   // Announces 500,000 bytes, sends 9,000 of them.
   raw.write(Buffer.concat([Buffer.from([0x81, 0xff, 0, 0, 0, 0, 0x00, 0x07, 0xa1, 0x20, 0, 0, 0, 0]), Buffer.alloc(9_000, 0x20)]));
   await has4413;
+  raw.destroy();
 });
 
 for (const [name, frame] of [
   ['a binary frame', Buffer.from('{"id":1,"method":"authenticate","data":{}}')],
   ['text that is no JSON', '{"id":1,'],
+  ['text with NUL', '\u0000'],
   ['a list', '[1,2]'],
   ['a request without id', '{"method":"authenticate","data":{}}'],
   ['a request with a text as id', '{"id":"1","method":"authenticate","data":{}}'],

@@ -170,11 +170,18 @@ test('a draining node tells its peers, those that come later, and that it was ca
   assert.deepEqual(after.events('draining'), []);
 });
 
-test('changed ICE servers are told to each peer', async (t) => {
-  const server = await startSocketServer(t);
+test('changed ICE servers are told to each peer, unchanged ones are not', async (t) => {
+  let urls = 'stun:one.example.com';
+  const server = await startSocketServer(t, { iceServers: (peerId) => [{ urls, username: peerId }] });
   const socket = await server.enter('a');
   server.sockets.iceServersUpdated();
-  assert.deepEqual(await socket.waitFor('iceServersUpdated'), { iceServers: [{ urls: 'turn:turn.example.com', username: 'a' }] });
+  urls = 'stun:two.example.com';
+  server.sockets.iceServersUpdated();
+  await socket.request('ping');
+  assert.deepEqual(
+    socket.events('iceServersUpdated').map((event) => event.data),
+    [{ iceServers: [{ urls, username: 'a' }] }],
+  );
 });
 
 test('a token is renewed before it expires, and the new one is good', async (t) => {
