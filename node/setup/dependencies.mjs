@@ -5,9 +5,11 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
 import { withLock } from './lock.mjs';
+import { lastError } from './packages.mjs';
 import { checkoutLock, nodeModules, pinnedNode, root } from './paths.mjs';
 import { run, SetupError, step } from './steps.mjs';
 
+const lockFile = join(root, 'package-lock.json');
 const stampFile = join(nodeModules, '.mediarooms-stamp');
 const installDeadline = 600_000;
 
@@ -73,24 +75,49 @@ export async function ensureDependencies() {
   await withLock(checkoutLock('npm'), async () => {
     if (isCurrent()) return;
     await step('installing npm packages', install);
-    writeFileSync(stampFile, currentStamp());
+    remember(currentStamp());
   });
 }
 
 /** @returns {string} */
 function currentStamp() {
-  return dependencyStamp(readFileSync(join(root, 'package-lock.json'), 'utf8'), `${process.platform}-${process.arch}`);
+  return dependencyStamp(read(lockFile), `${process.platform}-${process.arch}`);
 }
 
 /** @returns {boolean} */
 function isCurrent() {
   if (!existsSync(pinnedNode)) return false;
-  if (existsSync(stampFile)) return readFileSync(stampFile, 'utf8') === currentStamp();
-  const installed = join(nodeModules, '.package-lock.json');
-  if (!existsSync(installed)) return false;
-  const matches = installedMatchesLock(readFileSync(join(root, 'package-lock.json'), 'utf8'), readFileSync(installed, 'utf8'));
-  if (matches) writeFileSync(stampFile, currentStamp());
-  return matches;
+  const stamp = currentStamp();
+  const installed = read(join(nodeModules, '.package-lock.json'));
+  const current = isInstalled({ stamp, foundStamp: read(stampFile), lock: read(lockFile), installed });
+  if (current) remember(stamp);
+  return current;
+}
+
+/**
+ * Whether node_modules may stay as it is.
+ * @param {{ stamp: string, foundStamp: string, lock: string, installed: string }} state stamp: what it should be; foundStamp: what we left there,
+ *   empty when npm filled it without us; lock and installed: contents of package-lock.json and of npm's own record in node_modules
+ * @returns {boolean}
+ */
+export function isInstalled({ stamp, foundStamp, lock, installed }) {
+  if (foundStamp === stamp) return true;
+  // Native packages of another platform, e.g. a checkout shared with a container.
+  if (foundStamp && foundStamp.split(' ')[1] !== stamp.split(' ')[1]) return false;
+  return installed !== '' && installedMatchesLock(lock, installed);
+}
+
+/** @param {string} stamp */
+function remember(stamp) {
+  if (read(stampFile) !== stamp) writeFileSync(stampFile, stamp);
+}
+
+/**
+ * @param {string} file
+ * @returns {string} its content, empty when it is not there
+ */
+function read(file) {
+  return existsSync(file) ? readFileSync(file, 'utf8') : '';
 }
 
 async function install() {
@@ -114,6 +141,7 @@ export function npmFailure(code, output, timedOut) {
     return 'npm ci cannot reach the package registry: there is no network, or `npm config get registry` names a wrong one.';
   }
   if (code === 0) return 'npm ci left no node_modules/node/bin/node: the install script of the package `node` did not run.';
-  const line = output.split('\n').find((each) => /^npm (error|ERR!)/.test(each) && !/^npm (error|ERR!) code/.test(each));
-  return `npm ci failed: ${(line ?? output.trim().split('\n').at(-1) ?? '').replace(/^npm (error|ERR!) /, '').slice(0, 300)}`;
+  // The first line names only a code, and some are empty.
+  const line = output.split('\n').find((each) => /^npm (error|ERR!) +(?!code\b)\S/.test(each)) ?? lastError(output);
+  return `npm ci failed: ${line.replace(/^npm (error|ERR!) +/, '').slice(0, 300)}`;
 }
