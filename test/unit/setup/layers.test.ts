@@ -1,0 +1,57 @@
+// Which layers and files a test command runs, and how their counts are summed up.
+
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+
+import { chooseLayers, layers, sum, summary, testFiles } from '../../../node/setup/layers.mjs';
+
+test('without a name all layers run, house first and browser last', () => {
+  const { chosen, filters } = chooseLayers([]);
+  assert.deepEqual(
+    chosen.map(({ name }) => name),
+    ['house', 'unit', 'contract', 'media', 'cluster', 'kubernetes', 'browser'],
+  );
+  assert.deepEqual(filters, []);
+});
+
+test('named layers run in their own order, other words filter files', () => {
+  const { chosen, filters } = chooseLayers(['media', 'simulcast', 'unit']);
+  assert.deepEqual(
+    chosen.map(({ name }) => name),
+    ['unit', 'media'],
+  );
+  assert.deepEqual(filters, ['simulcast']);
+});
+
+test('a file outlives its tests: its deadline is the longer one in every layer', () => {
+  for (const { name, testTimeout, fileTimeout } of layers) assert.ok(fileTimeout > testTimeout, name);
+});
+
+test('test files are found in all folders, in order, and filtered by parts of their path', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'mediarooms-layers-'));
+  try {
+    mkdirSync(join(folder, 'rooms'));
+    for (const name of ['b.test.ts', 'rooms/a.test.ts', 'helper.ts']) writeFileSync(join(folder, name), '');
+    assert.deepEqual(testFiles(folder, []), [join(folder, 'b.test.ts'), join(folder, 'rooms/a.test.ts')]);
+    assert.deepEqual(testFiles(folder, ['rooms/']), [join(folder, 'rooms/a.test.ts')]);
+    assert.deepEqual(testFiles(join(folder, 'absent'), []), []);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test('the last line of a run is plain and counts all layers', () => {
+  const rows = [
+    { name: 'unit', passed: 40, failed: 1, skipped: 0, milliseconds: 1234 },
+    { name: 'media', passed: 2, failed: 0, skipped: 3, milliseconds: 60_000 },
+    { name: 'kubernetes', passed: 0, failed: 0, skipped: 0, milliseconds: 0, note: 'no tests here yet' },
+  ];
+  assert.deepEqual(sum(rows), { passed: 42, failed: 1, skipped: 3 });
+  const lines = summary(rows).split('\n');
+  assert.equal(lines.at(-1), '42 passed, 1 failed, 3 skipped');
+  assert.match(lines.find((line) => line.startsWith('unit')) ?? '', /^unit +40 +1 +0 +1\.2$/);
+  assert.match(lines.find((line) => line.startsWith('kubernetes')) ?? '', /no tests here yet$/);
+});

@@ -1,0 +1,47 @@
+// What the build of the mediasoup worker decides before any compiler runs.
+
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+
+import { nodeModules, root } from '../../../node/setup/paths.mjs';
+import { mendDtlsTransport, mesonSuffices, progress, wrapDirectory } from '../../../node/setup/worker-build.mjs';
+
+const workerSource = join(nodeModules, 'mediasoup', 'worker');
+
+test('the line that crashes on an OpenSSL with kernel TLS is mended, and nothing else', () => {
+  const source = readFileSync(join(workerSource, 'src', 'RTC', 'DtlsTransport.cpp'), 'utf8');
+  const mended = mendDtlsTransport(source);
+  assert.ok(mended);
+  const changed = mended.split('\n').filter((line, index) => line !== source.split('\n')[index]);
+  assert.deepEqual(changed, ['\tconst long resultOfcallback = (operationType & BIO_CB_RETURN) ? static_cast<long>(ret) : 1;']);
+  assert.equal(mendDtlsTransport(mended), mended);
+});
+
+test('a source that has the line never or twice is refused rather than guessed at', () => {
+  assert.equal(mendDtlsTransport('int main() {}'), undefined);
+  assert.equal(mendDtlsTransport('(operationType == BIO_CB_RETURN) (operationType == BIO_CB_RETURN)'), undefined);
+});
+
+test('each stand-in has a wrap in the installed mediasoup that names its folder', () => {
+  const names = readdirSync(join(root, 'node', 'setup', 'worker', 'subprojects'));
+  assert.ok(names.includes('openssl'));
+  for (const name of names) {
+    const directory = wrapDirectory(readFileSync(join(workerSource, 'subprojects', `${name}.wrap`), 'utf8'));
+    assert.match(directory ?? '', /^[\w.-]+$/, name);
+  }
+  assert.equal(wrapDirectory('[wrap-git]\nurl = x\n'), undefined);
+});
+
+test('Meson is good from 1.1 on', () => {
+  assert.deepEqual(
+    ['1.0.1', '0.64.0', '1.1.0\n', '1.12.1', '2.0', ''].map((version) => mesonSuffices(version)),
+    [false, false, true, true, true, false],
+  );
+});
+
+test('progress is read from the lines of Ninja', () => {
+  assert.equal(progress('[130/260] Compiling C++ object x.o'), 0.5);
+  assert.equal(progress('warning: [1/2] is no progress'), 0);
+});
