@@ -1,13 +1,13 @@
-// The configuration of a node: read once at start, complete, frozen; what may change while it runs is in HotConfig (config-hot.ts).
+// The configuration of a node: read once at start, complete, frozen; what may change while it runs is in HotConfig (config/hot.ts).
 import { resolve as resolvePath } from 'node:path';
-import { hostAndPort, isLoopback, isWildcard } from './config-addresses.ts';
-import { type DistConfig, hostOf, readDist } from './config-dist.ts';
-import { type HotConfig, loadHotConfig } from './config-hot.ts';
-import { deepFreeze } from './config-layers.ts';
-import { ConfigError, ConfigReader, mistakeSentence } from './config-reader.ts';
-import { type ConfigSystem, localSystem } from './config-system.ts';
-import { type ColdName, knownNames } from './config-variables.ts';
-import { readWebrtc, type WebrtcConfig } from './config-webrtc.ts';
+import { hostAndPort, isLoopback, isWildcard } from './config/addresses.ts';
+import { type DistConfig, hostOf, readDist } from './config/dist.ts';
+import { type HotConfig, loadHotConfig } from './config/hot.ts';
+import { deepFreeze } from './config/layers.ts';
+import { ConfigError, ConfigReader, mistakeSentence } from './config/reader.ts';
+import { type ConfigSystem, localSystem } from './config/system.ts';
+import { type ColdName, knownNames } from './config/variables.ts';
+import { readWebrtc, type WebrtcConfig } from './config/webrtc.ts';
 import type { Environment } from './env.ts';
 
 /** Everything that is fixed while the node runs. Times are milliseconds. */

@@ -1,9 +1,10 @@
 // The way in: configuration, log, node, signals.
+
+import { AnnouncedAddresses } from './config/announced.ts';
+import { describeConfig } from './config/describe.ts';
+import { ConfigError } from './config/reader.ts';
+import { localSystem } from './config/system.ts';
 import { type LoadedConfig, loadConfig } from './config.ts';
-import { AnnouncedAddresses } from './config-announced.ts';
-import { describeConfig } from './config-describe.ts';
-import { ConfigError } from './config-reader.ts';
-import { localSystem } from './config-system.ts';
 import { processEnvironment } from './env.ts';
 import { bindToProcess } from './lifecycle.ts';
 import { createLog, type Log } from './log.ts';

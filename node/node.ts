@@ -1,9 +1,10 @@
 // A media node: everything composed from a configuration, started in order, and ended in order by lifecycle.ts.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { withBoundPort } from './config/addresses.ts';
+import type { AnnouncedAddresses } from './config/announced.ts';
+import type { HotConfig } from './config/hot.ts';
 import type { Config } from './config.ts';
-import type { AnnouncedAddresses } from './config-announced.ts';
-import type { HotConfig } from './config-hot.ts';
 import { EventLog } from './events/event-log.ts';
 import type { HealthView } from './http/health-view.ts';
 import { HttpServer, type UpgradeHandler } from './http/http-server.ts';
@@ -181,9 +182,4 @@ function healthOf(of: { config: Config; hot: HotConfig; rooms: LocalRooms; start
     state: of.terminating ? 'terminating' : 'accepting',
     config: { files: [...of.hot.files()], shadowed: [...of.hot.shadowed], error: of.hot.error },
   };
-}
-
-/** A default address was made before the port was known where that is 0. */
-function withBoundPort(host: string, port: number): string {
-  return host.replace(/:0(?=\/|$)/, `:${port}`);
 }

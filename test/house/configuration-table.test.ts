@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { describe, it } from 'node:test';
 import { parse } from 'yaml';
-import { fileSchema } from '../../node/config-settings.ts';
-import { coldVariables, type HotRow, hotRows, type Row } from '../../node/config-variables.ts';
+import { fileSchema } from '../../node/config/settings.ts';
+import { coldVariables, type HotRow, hotRows, type Row } from '../../node/config/variables.ts';
 
 const document = await readFile(new URL('../../docs/configuration.md', import.meta.url), 'utf8');
 const code = (text: string | undefined) => (text === undefined ? '' : `\`${text}\``);

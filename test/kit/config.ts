@@ -2,11 +2,11 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { HotView } from '../../node/config/hot.ts';
+import { defaultLayer, settle } from '../../node/config/layers.ts';
+import type { HotSettings } from '../../node/config/settings.ts';
+import { type ConfigSystem, localSystem } from '../../node/config/system.ts';
 import { type LoadedConfig, loadConfig } from '../../node/config.ts';
-import type { HotView } from '../../node/config-hot.ts';
-import { defaultLayer, settle } from '../../node/config-layers.ts';
-import type { HotSettings } from '../../node/config-settings.ts';
-import { type ConfigSystem, localSystem } from '../../node/config-system.ts';
 import type { Environment } from '../../node/env.ts';
 
 /** A machine that answers at once and always the same. */

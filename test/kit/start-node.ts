@@ -1,8 +1,8 @@
 // A whole node in this process, on free ports, ended with the test.
 import './worker-bin.ts';
 import type { TestContext } from 'node:test';
-import { AnnouncedAddresses } from '../../node/config-announced.ts';
-import { localSystem } from '../../node/config-system.ts';
+import { AnnouncedAddresses } from '../../node/config/announced.ts';
+import { localSystem } from '../../node/config/system.ts';
 import type { Environment } from '../../node/env.ts';
 import { Shutdown } from '../../node/lifecycle.ts';
 import { type Log, silentLog } from '../../node/log.ts';

@@ -105,6 +105,33 @@ test('a client that goes away in the middle of its body leaves nothing behind', 
   assert.equal(rooms.size, 0);
 });
 
+test('connections that are left half-way give back their handles', async (context) => {
+  const { server, api } = await startServer(context, { timeouts: { headers: 300, request: 300, check: 50 } });
+  const sockets = () => process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length;
+  await api.get('/livez');
+  const before = sockets();
+  const starts = [
+    '',
+    'GET /li',
+    'GET /livez HTTP/1.1\r\nhost: x\r\n',
+    `POST /room HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${token}\r\ncontent-length: 9\r\n\r\n{`,
+  ];
+  const answers = await Promise.all(Array.from({ length: 100 }, (_, i) => sendRaw(server, starts[i % starts.length] ?? '')));
+  assert.equal(answers.filter((answer) => answer.startsWith('HTTP/1.1 408 ')).length, 100);
+  assert.ok(sockets() <= before, `${sockets()} sockets, ${before} before`);
+  assert.equal((await api.get('/livez')).status, 200);
+});
+
+test('a client that reads nothing is cut off when nothing moves', async (context) => {
+  const { server } = await startServer(context, { timeouts: { stalled: 200, headers: 60_000, request: 60_000 } });
+  assert.equal(await sendRaw(server, 'GET /livez HTTP/1.1\r\nhost:'), '');
+});
+
+test('an expectation that nobody knows is ignored', async (context) => {
+  const { server } = await startServer(context);
+  assert.match(await sendRaw(server, 'GET /livez HTTP/1.1\r\nhost: x\r\nexpect: wonders\r\nconnection: close\r\n\r\n'), /^HTTP\/1.1 200 /);
+});
+
 test('a body without end is cut off with 413', async (context) => {
   const { server } = await startServer(context);
   const chunk = `10000\r\n${'x'.repeat(0x10000)}\r\n`;

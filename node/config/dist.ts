@@ -1,9 +1,9 @@
 // Distribution: the rules of node names, strategies and ports (Erlang's, where it has one).
 import { isIP } from 'node:net';
-import { isLoopback, isWildcard } from './config-addresses.ts';
-import { type ConfigReader, mistakeSentence } from './config-reader.ts';
-import type { ConfigSystem } from './config-system.ts';
-import { deriveKey } from './rooms/tokens.ts';
+import { deriveKey } from '../rooms/tokens.ts';
+import { isLoopback, isWildcard } from './addresses.ts';
+import { type ConfigReader, mistakeSentence } from './reader.ts';
+import type { ConfigSystem } from './system.ts';
 
 export type DistConfig = {
   enabled: boolean;

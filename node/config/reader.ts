@@ -1,6 +1,7 @@
 // Reads variables by their table and collects what is wrong with them: one sentence each, without secrets.
-import { type ColdName, type ColdValue, coldVariables, type Form, type Row } from './config-variables.ts';
-import { type Environment, EnvReader, type EnvValue } from './env.ts';
+
+import { type Environment, EnvReader, type EnvValue } from '../env.ts';
+import { type ColdName, type ColdValue, coldVariables, type Form, type Row } from './variables.ts';
 
 /** Everything that is wrong with a configuration. The sentences never hold a secret. */
 export class ConfigError extends Error {

@@ -1,6 +1,6 @@
 // The table of every variable: how it is read, its default, what the image sets, its name in files, what it means.
 import { z } from 'zod';
-import * as value from './config-values.ts';
+import * as value from './values.ts';
 
 /** How the text of a variable becomes a value: as it is, a number, true or false, words separated by spaces, JSON. */
 export type Form = 'text' | 'number' | 'flag' | 'words' | 'json';

@@ -1,8 +1,8 @@
 // The addresses that clients are told for media: known at start, or in a file that is written after the pod was placed.
 import { isIP } from 'node:net';
-import { readBounded } from './config-read-file.ts';
-import { ipOrHost } from './config-values.ts';
-import { FileWatcher, type WatchTimes } from './config-watch.ts';
+import { readBounded } from './read-file.ts';
+import { ipOrHost } from './values.ts';
+import { FileWatcher, type WatchTimes } from './watch.ts';
 
 const maxAddresses = 8;
 const maxBytes = 4096;

@@ -1,10 +1,10 @@
 // The part of the configuration that can change while the node runs: read from files that are watched; the environment wins over them.
 import { createHash } from 'node:crypto';
-import { defaultLayer, envLayer, fileLayer, type Layer, refusedWhole, sameSettings, settle, type WholeMistake } from './config-layers.ts';
-import { FileTooLargeError, readBounded } from './config-read-file.ts';
-import type { ApiToken, FileSettings, HotSettings } from './config-settings.ts';
-import { FileWatcher, type WatchTimes } from './config-watch.ts';
-import type { EnvReader } from './env.ts';
+import type { EnvReader } from '../env.ts';
+import { defaultLayer, envLayer, fileLayer, type Layer, refusedWhole, sameSettings, settle, type WholeMistake } from './layers.ts';
+import { FileTooLargeError, readBounded } from './read-file.ts';
+import type { ApiToken, FileSettings, HotSettings } from './settings.ts';
+import { FileWatcher, type WatchTimes } from './watch.ts';
 
 /** Largest configuration file in bytes. */
 export const maxFileBytes = 1024 * 1024;

@@ -4,7 +4,7 @@ import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { localSystem } from '../../node/config-system.ts';
+import { localSystem } from '../../../node/config/system.ts';
 
 const system = localSystem();
 

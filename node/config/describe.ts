@@ -1,6 +1,6 @@
 // The whole effective configuration as the start's log line and /health may show it: secrets only as set or unset.
-import type { Config } from './config.ts';
-import type { HotView } from './config-hot.ts';
+import type { Config } from '../config.ts';
+import type { HotView } from './hot.ts';
 
 const shown = (secret: unknown): 'set' | 'unset' =>
   secret === null || secret === undefined || (Array.isArray(secret) && secret.length === 0) ? 'unset' : 'set';

@@ -5,12 +5,12 @@ import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import { loadConfig } from '../../node/config.ts';
-import type { HotConfig } from '../../node/config-hot.ts';
-import { ConfigError } from '../../node/config-reader.ts';
-import type { HotSettings } from '../../node/config-settings.ts';
-import type { Environment } from '../../node/env.ts';
-import { testSystem } from '../kit/config.ts';
+import type { HotConfig } from '../../../node/config/hot.ts';
+import { ConfigError } from '../../../node/config/reader.ts';
+import type { HotSettings } from '../../../node/config/settings.ts';
+import { loadConfig } from '../../../node/config.ts';
+import type { Environment } from '../../../node/env.ts';
+import { testSystem } from '../../kit/config.ts';
 
 const times = { settle: 5, poll: 60_000 };
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');

@@ -1,9 +1,9 @@
 // The part of the configuration that can change while the node runs: its names in files, its schema, its shape in force.
 import { z } from 'zod';
-import * as value from './config-values.ts';
-import type { LogLevel } from './log.ts';
-import { maxTimeout } from './rooms/room-config.ts';
-import type { ComponentType } from './rooms/views.ts';
+import type { LogLevel } from '../log.ts';
+import { maxTimeout } from '../rooms/room-config.ts';
+import type { ComponentType } from '../rooms/views.ts';
+import * as value from './values.ts';
 
 /** Who may call the REST API. `read` may only GET. */
 export type ApiToken = { name: string; token: string; scope: 'admin' | 'read' };

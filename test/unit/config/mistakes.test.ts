@@ -1,11 +1,11 @@
 // Every sentence that a wrong configuration is answered with.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { loadConfig } from '../../node/config.ts';
-import { ConfigError } from '../../node/config-reader.ts';
-import type { ConfigSystem } from '../../node/config-system.ts';
-import type { Environment } from '../../node/env.ts';
-import { testSystem } from '../kit/config.ts';
+import { ConfigError } from '../../../node/config/reader.ts';
+import type { ConfigSystem } from '../../../node/config/system.ts';
+import { loadConfig } from '../../../node/config.ts';
+import type { Environment } from '../../../node/env.ts';
+import { testSystem } from '../../kit/config.ts';
 
 async function mistakes(env: Environment, system: Partial<ConfigSystem> = {}): Promise<readonly string[]> {
   try {

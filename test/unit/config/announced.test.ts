@@ -4,8 +4,8 @@ import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { AnnouncedAddresses } from '../../node/config-announced.ts';
-import { testSystem } from '../kit/config.ts';
+import { AnnouncedAddresses } from '../../../node/config/announced.ts';
+import { testSystem } from '../../kit/config.ts';
 
 const times = { settle: 5, poll: 60_000 };
 const { resolve } = testSystem();

@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { loadConfig } from '../../node/config.ts';
-import { withBoundPort } from '../../node/config-addresses.ts';
-import { describeConfig } from '../../node/config-describe.ts';
-import { ConfigError } from '../../node/config-reader.ts';
-import type { ConfigSystem } from '../../node/config-system.ts';
-import { coldVariables, hotRows, knownNames } from '../../node/config-variables.ts';
-import type { Environment } from '../../node/env.ts';
-import { testSystem } from '../kit/config.ts';
+import { withBoundPort } from '../../../node/config/addresses.ts';
+import { describeConfig } from '../../../node/config/describe.ts';
+import { ConfigError } from '../../../node/config/reader.ts';
+import type { ConfigSystem } from '../../../node/config/system.ts';
+import { coldVariables, hotRows, knownNames } from '../../../node/config/variables.ts';
+import { loadConfig } from '../../../node/config.ts';
+import type { Environment } from '../../../node/env.ts';
+import { testSystem } from '../../kit/config.ts';
 
 const load = (env: Environment = {}, system: Partial<ConfigSystem> = {}) => loadConfig(env, testSystem(system));
 

@@ -2,10 +2,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import { LineCounter, parseDocument } from 'yaml';
 import type { z } from 'zod';
-import { mistakeSentence, parseText } from './config-reader.ts';
-import { type ApiToken, type FileSettings, fileSchema, type HotSettings } from './config-settings.ts';
-import { type HotRow, hotRows } from './config-variables.ts';
-import type { EnvReader } from './env.ts';
+import type { EnvReader } from '../env.ts';
+import { mistakeSentence, parseText } from './reader.ts';
+import { type ApiToken, type FileSettings, fileSchema, type HotSettings } from './settings.ts';
+import { type HotRow, hotRows } from './variables.ts';
 
 /** Checked settings of one source, and what is wrong with it. `paths`: the leaves that it sets; `refused`: those that do not count. */
 export type Layer = { settings: FileSettings; paths: readonly string[]; refused: readonly string[]; mistakes: readonly string[] };

@@ -1,14 +1,14 @@
 // Where media listens, what clients are told of it, and TURN.
 import { isIP } from 'node:net';
-import { isWildcard } from './config-addresses.ts';
-import { resolveAddresses } from './config-announced.ts';
-import { type ConfigReader, mistakeSentence } from './config-reader.ts';
-import type { ConfigSystem } from './config-system.ts';
+import { isWildcard } from './addresses.ts';
+import { resolveAddresses } from './announced.ts';
+import { type ConfigReader, mistakeSentence } from './reader.ts';
+import type { ConfigSystem } from './system.ts';
 
 export type WebrtcConfig = {
   /** An IP address, also where a host name was given. */
   listenIp: string;
-  /** Addresses known at start, or the file that will hold them: AnnouncedAddresses (config-announced.ts) makes one thing of both. */
+  /** Addresses known at start, or the file that will hold them: AnnouncedAddresses (config/announced.ts) makes one thing of both. */
   announced: { addresses: readonly string[] } | { file: string };
   /** null: the first free block from 50000; else exactly this. */
   basePort: number | null;
