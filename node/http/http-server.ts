@@ -1,4 +1,5 @@
 // The HTTP server of a node: REST, documents, console and the door of the websockets, on one port.
+import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerOptions } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
@@ -48,10 +49,13 @@ export type HttpOptions = {
   timeouts?: Partial<HttpTimeouts>;
 };
 
-/** Milliseconds. `headers` and `request`: until these must have arrived whole; `keepAlive`: how long an idle connection is kept. */
-export type HttpTimeouts = { headers: number; request: number; keepAlive: number; check: number; watch: number };
+/**
+ * Milliseconds. `headers` and `request`: until these must have arrived whole; `keepAlive`: how long a connection without a request is kept;
+ * `stalled`: how long one on which nothing moves; `check` and `watch`: how often time limits and TLS files are looked at.
+ */
+export type HttpTimeouts = { headers: number; request: number; keepAlive: number; stalled: number; check: number; watch: number };
 /** keepAlive outlasts the 60 s that proxies commonly keep connections, so that they never use one that we are closing. */
-const defaultTimeouts: HttpTimeouts = { headers: 10_000, request: 30_000, keepAlive: 65_000, check: 2_000, watch: 1_000 };
+const defaultTimeouts: HttpTimeouts = { headers: 10_000, request: 30_000, keepAlive: 65_000, stalled: 120_000, check: 2_000, watch: 1_000 };
 
 export class HttpServer {
   readonly port: number;
@@ -84,7 +88,7 @@ export class HttpServer {
       answered: () => self?.answered(),
       observe: options.observe,
     });
-    const server = createListener(options, timeouts, (request, response) => {
+    const listener: RequestListener = (request, response) => {
       const path = prefix();
       if (request.url === path && path !== '') {
         // So that what the page refers to is found below it.
@@ -93,10 +97,16 @@ export class HttpServer {
       }
       request.url = withoutPrefix(request.url ?? '/', path);
       app(request, response);
-    });
+    };
+    const server = createListener(options, timeouts, listener);
     server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => upgrade(options, prefix(), request, socket, head));
+    // RFC 9110, section 10.1.1: what we do not know may be ignored; without a listener Node answers in another shape.
+    server.on('checkExpectation', listener);
     server.on('clientError', refuseUnreadable);
+    server.timeout = timeouts.stalled;
     await listen(server, options.ip, options.port);
+    // E.g. no file descriptor left for a new connection: the others live on.
+    server.on('error', (error) => options.log.error({ err: error }, 'HTTP server error'));
     const stopWatching = options.tls ? watchTls(server, options.tls, options.log, timeouts.watch) : () => {};
     self = new HttpServer(server, stopWatching);
     return self;
@@ -142,10 +152,12 @@ function createListener(options: HttpOptions, timeouts: HttpTimeouts, listener: 
 }
 
 async function listen(server: Server, ip: string, port: number): Promise<void> {
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', (error) => reject(new Error(`Cannot listen on ${ip} port ${port}: ${error.message}`, { cause: error })));
-    server.listen({ host: ip, port }, resolve);
-  });
+  try {
+    server.listen({ host: ip, port });
+    await once(server, 'listening');
+  } catch (cause) {
+    throw new Error(`Cannot listen on ${ip} port ${port}: ${(cause as Error).message}`, { cause });
+  }
 }
 
 function watchTls(server: Server, files: TlsFiles, log: Log, interval: number): () => void {

@@ -122,7 +122,7 @@ test('connections that are left half-way give back their handles', async (contex
   assert.equal((await api.get('/livez')).status, 200);
 });
 
-test('a client that reads nothing is cut off when nothing moves', async (context) => {
+test('a connection on which nothing moves is cut', async (context) => {
   const { server } = await startServer(context, { timeouts: { stalled: 200, headers: 60_000, request: 60_000 } });
   assert.equal(await sendRaw(server, 'GET /livez HTTP/1.1\r\nhost:'), '');
 });

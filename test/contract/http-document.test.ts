@@ -1,0 +1,136 @@
+// The OpenAPI document keeps its own rules and says of requests what the server does with them.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import { errorCatalogue } from '../../node/errors.ts';
+import type { JsonSchema } from '../../node/http/json-schemas.ts';
+import { errorsOf, openApiDocument } from '../../node/http/openapi.ts';
+import { routes } from '../../node/http/routes.ts';
+
+const document = openApiDocument(routes, { version: '0.0.0', path: '/eu' });
+const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
+);
+
+test('every route is documented, once, under an id of its own', () => {
+  const documented = operations.map(({ path, method }) => `${method.toUpperCase()} ${path}`).sort();
+  assert.deepEqual(documented, routes.map(({ method, path }) => `${method} ${path}`).sort());
+  assert.equal(new Set(operations.map(({ operation }) => operation.operationId)).size, operations.length);
+});
+
+test('every reference leads somewhere and every component is referred to', () => {
+  const text = JSON.stringify(document);
+  const names = new Set([...text.matchAll(/"\$ref":"([^"]*)"/g)].map(([, reference]) => reference));
+  assert.deepEqual(
+    [...names].sort(),
+    Object.keys(document.components.schemas)
+      .map((name) => `#/components/schemas/${name}`)
+      .sort(),
+  );
+});
+
+test('every path parameter is declared', () => {
+  for (const { path, method, operation } of operations) {
+    const declared = ((operation.parameters ?? []) as { name: string; in: string }[])
+      .filter((each) => each.in === 'path')
+      .map(({ name }) => name);
+    assert.deepEqual(
+      declared,
+      [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name),
+      `${method} ${path}`,
+    );
+  }
+});
+
+test('every route tells the errors that follow from authentication and body', () => {
+  for (const route of routes) {
+    const codes = errorsOf(route);
+    assert.equal(codes.includes('missing_token'), route.auth === 'token', route.path);
+    assert.equal(codes.includes('malformed_json'), route.body !== undefined, route.path);
+    for (const code of codes) assert.ok(code in errorCatalogue);
+  }
+});
+
+test('no answer is closed to fields of later versions, every request is closed to unknown ones', () => {
+  const { schemas } = document.components;
+  for (const name of ['Room', 'Peer', 'Track', 'RoomConfig', 'Health', 'RoomPage', 'Error'])
+    assert.equal(schemas[name]?.additionalProperties, undefined, name);
+  for (const name of ['RoomOptions', 'RoomPatch', 'PeerOptions', 'PeerPatch', 'RoomData'])
+    assert.equal(schemas[name]?.additionalProperties, false, name);
+});
+
+test('the document takes and refuses the same bodies as the server', () => {
+  const ajv = new Ajv2020({ strict: true, allErrors: true, strictTypes: false });
+  addFormats.default(ajv);
+  ajv.addVocabulary(['components']);
+  const bodies: Record<string, unknown[]> = {
+    createRoom: [
+      {},
+      { roomId: 'a_B-1' },
+      { roomId: 'a b' },
+      { roomId: '' },
+      { maxPeers: 1 },
+      { maxPeers: null },
+      { maxPeers: 0 },
+      { maxPeers: 1.5 },
+      { maxPeers: '1' },
+      { videoCodec: 'vp8' },
+      { videoCodec: null },
+      { videoCodec: 'av1' },
+      { peerlessPurgeTimeout: 5 },
+      { peerlessPurgeTimeout: -5 },
+      { peerDisconnectedTimeout: 1e12 },
+      { webhookUrl: 7 },
+      { unknown: 1 },
+      [],
+      null,
+      'x',
+    ],
+    updateRoom: [{}, { maxPeers: 4, webhookUrl: null }, { roomId: 'x' }, { videoCodec: 'vp8' }],
+    addPeer: [
+      {},
+      { type: 'webrtc' },
+      { type: 'x' },
+      { type: 'webrtc', metadata: { a: [null, 1, 'x', true] } },
+      { type: 'webrtc', metadata: null },
+      { type: 'webrtc', options: {} },
+      { type: 'webrtc', options: null },
+      { type: 'webrtc', options: { permissions: { publish: ['audio'] } } },
+      { type: 'webrtc', options: { permissions: { publish: ['x'] } } },
+      { type: 'webrtc', options: { permissions: { x: 1 } } },
+      { type: 'webrtc', peerId: '/' },
+    ],
+    updatePeer: [
+      {},
+      { permissions: {} },
+      { permissions: { publish: [] } },
+      { permissions: { subscribe: 1 } },
+      { permissions: { publish: ['audio', 'audio', 'audio'] } },
+    ],
+    sendData: [
+      {},
+      { label: 'l', payload: null },
+      { label: 'l' },
+      { label: '', payload: 1 },
+      { label: 'x'.repeat(129), payload: 1 },
+      { label: 'l', payload: { a: 1 }, to: ['p'] },
+      { label: 'l', payload: 1, to: [1] },
+    ],
+  };
+  const taking = routes.filter(({ body }) => body !== undefined);
+  assert.deepEqual(taking.map(({ operationId }) => operationId).sort(), Object.keys(bodies).sort());
+  for (const { operationId, body } of taking) {
+    const operation = operations.find((each) => each.operation.operationId === operationId)?.operation;
+    assert.ok(operation);
+    const schema = (operation.requestBody as { content: Record<string, { schema: JsonSchema }> }).content['application/json']?.schema;
+    const validate = ajv.compile({ ...schema, components: document.components });
+    for (const each of bodies[operationId] ?? []) {
+      assert.equal(
+        validate(each),
+        body?.schema.safeParse(each).success,
+        `${operationId} ${JSON.stringify(each)}: ${ajv.errorsText(validate.errors)}`,
+      );
+    }
+  }
+});
