@@ -81,6 +81,12 @@ export class Engine implements MediaEngine {
     return this.#slots.map((slot) => slot.view());
   }
 
+  /** Rooms with media on all workers as these count them: to find leaks. */
+  async countRouters(): Promise<number> {
+    const counts = await Promise.all(this.#slots.map((slot) => slot.countRouters()));
+    return counts.reduce((sum, count) => sum + count, 0);
+  }
+
   /** Ends all rooms and workers; resolves when no process is left. Idempotent. */
   close(): Promise<void> {
     this.#closed ??= this.#close();

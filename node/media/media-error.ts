@@ -20,6 +20,11 @@ export function failedFor(error: unknown, ended: () => ServiceError): ServiceErr
   return error instanceof errors.WorkerClosedError ? mediaGone() : new ServiceError(ended().code, ended().message, { cause: error });
 }
 
+/** Whether what a call was about is gone: the worker closes what depends on a track before its word of that arrives here. */
+export function isGone(error: unknown, about: { readonly closed: boolean }): boolean {
+  return about.closed || error instanceof errors.NotFoundError;
+}
+
 /** mediasoup's own words without the name of its method; bounded, since they may quote what the client sent. */
 function reason(error: unknown): string {
   const text = error instanceof Error ? error.message : 'unknown';

@@ -14,7 +14,7 @@ import type {
 } from '../rooms/ports.ts';
 import { describeTrack } from './codecs.ts';
 import { InFlight } from './in-flight.ts';
-import { failedFor, mediaGone, refusedBy } from './media-error.ts';
+import { failedFor, isGone, mediaGone, refusedBy } from './media-error.ts';
 import { checkInteger, checkRtpCapabilities, checkRtpParameters } from './parameters.ts';
 import { PeerData } from './peer-data.ts';
 import { PeerTransports } from './peer-transports.ts';
@@ -243,7 +243,7 @@ export class MediaPeer implements PeerMedia {
           const stats = await this.#options.worker.call('statistics', track.getStats() as Promise<object[]>);
           return [[trackId, stats.map(plain)]];
         } catch (error) {
-          if (track.closed) return [];
+          if (isGone(error, track)) return [];
           throw failedFor(error, mediaGone);
         }
       }),
@@ -258,7 +258,7 @@ export class MediaPeer implements PeerMedia {
       const [stats] = await this.#options.worker.call('statistics', transport.getStats());
       return stats ? plain(stats) : null;
     } catch (error) {
-      if (transport.closed) return null;
+      if (isGone(error, transport)) return null;
       throw failedFor(error, mediaGone);
     }
   }

@@ -24,6 +24,7 @@ export class MediaRoom implements RoomMedia {
   readonly #tracks = new Map<string, Producer>();
   readonly #dataTracks = new Map<string, DataProducer>();
   #router: Promise<Router> | undefined;
+  #opened: Router | undefined;
   #closed = false;
 
   constructor(options: MediaRoomOptions) {
@@ -63,10 +64,7 @@ export class MediaRoom implements RoomMedia {
     this.#audio.close();
     for (const peer of [...this.#peers]) peer.close();
     // One that is still being made closes itself.
-    this.#router?.then(
-      (router) => router.close(),
-      () => undefined,
-    );
+    this.#opened?.close();
     this.#options.place.leave();
     this.#options.onClosed();
   }
@@ -96,8 +94,11 @@ export class MediaRoom implements RoomMedia {
     const router = await place.worker.createRouter(roomCodecs(videoCodec)).catch((error: unknown) => {
       throw failedFor(error, mediaGone);
     });
-    if (!this.#closed) return router;
-    router.close();
-    throw mediaGone();
+    if (this.#closed) {
+      router.close();
+      throw mediaGone();
+    }
+    this.#opened = router;
+    return router;
   }
 }

@@ -77,6 +77,12 @@ export class WorkerProcess {
     );
   }
 
+  /** How many routers the worker itself counts. */
+  async countRouters(): Promise<number> {
+    const { routerIds } = await this.call('dump', this.#worker.dump());
+    return routerIds.length;
+  }
+
   /** Waits for an answer of the worker; a worker that misses the deadline and then shows no sign of life is killed. */
   async call<Value>(what: string, call: Promise<Value>, discard?: (value: Value) => void): Promise<Value> {
     try {

@@ -52,6 +52,11 @@ export class WorkerSlot {
     return { pid: this.#worker?.pid, port: this.#port, rooms: this.rooms, forwardedTracks: this.#forwarded, state: this.#state };
   }
 
+  /** Rooms with media as the worker itself counts them; 0 while none runs. */
+  async countRouters(): Promise<number> {
+    return (await this.#worker?.countRouters()) ?? 0;
+  }
+
   /** Starts the process; it takes rooms once it listens. @throws Error */
   async start(): Promise<void> {
     const worker = await WorkerProcess.start({ log: this.#log, workerBin: this.#options.workerBin });

@@ -5,6 +5,7 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { test } from 'node:test';
+import { pino } from 'pino';
 import { ServiceError } from '../../node/errors.ts';
 import { startMediaEngine } from '../../node/media/engine.ts';
 import { findFreeBlock, isFree } from '../../node/media/ports.ts';
@@ -210,14 +211,15 @@ test('while the only worker is dead rooms are refused; one that still dies is st
 });
 
 test('a worker waits for its port when somebody else has it, and takes it when it is free again', async (t) => {
-  const engine = await engineFor(t);
+  const lines: string[] = [];
+  const engine = await engineFor(t, { log: pino({ level: 'error' }, { write: (line) => void lines.push(line) }) });
   const { pid, port } = engine.workers()[0] ?? {};
   process.kill(pid ?? 0, 'SIGKILL');
   await until('death', () => engine.workers()[0]?.state === 'restarting');
   const squatter = createSocket('udp4');
   squatter.bind(port ?? 0, '127.0.0.1');
   await once(squatter, 'listening');
-  await new Promise((resolve) => setTimeout(resolve, 500));
+  await until('a restart in vain', () => lines.some((line) => line.includes('could not be started again')));
   assert.equal(engine.workers()[0]?.state, 'restarting');
   squatter.close();
   await until('restart', () => engine.workers()[0]?.state === 'running');

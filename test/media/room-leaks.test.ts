@@ -1,0 +1,90 @@
+// Nothing is left of rooms that ended: in the worker, in its memory, in the counts.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ServiceError } from '../../node/errors.ts';
+import { engineFor, memoryOf, openPeer, openRoom, opusParameters, pidsOf, until, videoParameters } from './kit.ts';
+
+const MiB = 1024 * 1024;
+
+/** After three rounds, when the worker's allocator has what it needs. */
+function growthOf(memory: number[]): number {
+  return ((memory.at(-1) ?? 0) - (memory[2] ?? 0)) / MiB;
+}
+
+test('200 rooms with media, opened and closed ten times: the memory of the worker is flat, and no room is left', {
+  timeout: 120_000,
+}, async (t) => {
+  const engine = await engineFor(t);
+  const [pid = 0] = pidsOf(engine);
+  const memory: number[] = [];
+  for (let round = 0; round < 10; round += 1) {
+    const rooms = Array.from({ length: 200 }, (_, index) => openRoom(engine, { roomId: `${index}` }));
+    await Promise.all(
+      rooms.map(async (room, index) => {
+        const { media, send } = await openPeer(room, 'p');
+        const track = { trackId: `${round}-${index}`, kind: 'audio' as const, rtpParameters: opusParameters('0'), paused: false };
+        await media.publish({ transportId: send, ...track });
+      }),
+    );
+    assert.equal(await engine.countRouters(), 200);
+    for (const room of rooms) room.close();
+    assert.equal(await engine.countRouters(), 0);
+    assert.equal(engine.workers()[0]?.rooms, 0);
+    memory.push(memoryOf(pid));
+  }
+  t.diagnostic(`worker ${memory.map((bytes) => (bytes / MiB).toFixed(1)).join(' ')} MiB`);
+  assert.ok(growthOf(memory) < 4, `grew by ${growthOf(memory).toFixed(1)} MiB`);
+});
+
+test('a room that is closed while its media is being made leaves nothing', async (t) => {
+  const engine = await engineFor(t);
+  for (let turns = 0; turns < 30; turns += 1) {
+    const room = openRoom(engine);
+    const peer = room.openPeer('p', { layersChanged: () => {} });
+    const pending = [room.rtpCapabilities(), peer.createTransport('send', { sctp: true }), peer.createTransport('recv', { sctp: false })];
+    for (let turn = 0; turn < turns; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    room.close();
+    for (const result of await Promise.allSettled(pending))
+      assert.ok(result.status === 'fulfilled' || result.reason instanceof ServiceError);
+  }
+  assert.equal(await engine.countRouters(), 0);
+  const [worker] = engine.workers();
+  assert.deepEqual([worker?.rooms, worker?.forwardedTracks], [0, 0]);
+});
+
+test('peers that come and go in one room leave nothing behind in it', { timeout: 60_000 }, async (t) => {
+  const engine = await engineFor(t);
+  const [pid = 0] = pidsOf(engine);
+  const room = openRoom(engine);
+  const capabilities = await room.rtpCapabilities();
+  const stays = await openPeer(room, 'stays');
+  const video = { trackId: 'v', kind: 'video' as const, rtpParameters: videoParameters('0'), paused: false };
+  await stays.media.publish({ transportId: stays.send, ...video });
+  const memory: number[] = [];
+  for (let round = 0; round < 10; round += 1) {
+    for (let index = 0; index < 30; index += 1) {
+      const trackId = `${round}-${index}`;
+      const peer = await openPeer(room, trackId);
+      const audio = { trackId, kind: 'audio' as const, rtpParameters: opusParameters('0'), paused: false };
+      await peer.media.publish({ transportId: peer.send, ...audio });
+      await Promise.all([peer.media.subscribe('v', capabilities), stays.media.subscribe(trackId, capabilities)]);
+      assert.deepEqual(engine.load(), { forwardedTracks: 2 });
+      peer.media.close();
+      // Asked while the end of the track is still on its way here.
+      await stays.media.stats();
+      await until('subscriptions gone', () => engine.load().forwardedTracks === 0);
+    }
+    memory.push(memoryOf(pid));
+  }
+  t.diagnostic(`worker ${memory.map((bytes) => (bytes / MiB).toFixed(1)).join(' ')} MiB`);
+  assert.ok(growthOf(memory) < 4, `grew by ${growthOf(memory).toFixed(1)} MiB`);
+});
+
+test('an idle room costs the worker nothing: its router is made when somebody comes', async (t) => {
+  const engine = await engineFor(t);
+  const rooms = Array.from({ length: 100 }, () => openRoom(engine));
+  assert.equal(await engine.countRouters(), 0);
+  const [room] = rooms;
+  await Promise.all([room?.rtpCapabilities(), room?.rtpCapabilities()]);
+  assert.equal(await engine.countRouters(), 1);
+});
