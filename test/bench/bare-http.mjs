@@ -1,0 +1,13 @@
+// The least that can answer a POST with JSON: the baseline of the REST benchmark.
+import { createServer } from 'node:http';
+
+const server = createServer((request, response) => {
+  let text = '';
+  request.on('data', (chunk) => {
+    text += chunk;
+  });
+  request.on('end', () => {
+    response.writeHead(201, { 'content-type': 'application/json' }).end(JSON.stringify({ data: JSON.parse(text) }));
+  });
+});
+server.listen(0, '127.0.0.1', () => console.log(`"url":"http://127.0.0.1:${server.address().port}"`));

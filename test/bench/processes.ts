@@ -1,0 +1,71 @@
+// Processes of a benchmark: a node pinned to one core, and bare servers to compare with.
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import '../kit/worker-bin.ts';
+
+export const benchToken = 'the-api-token-of-a-benchmark';
+
+export type BenchProcess = { pid: number; url: string; stop: () => Promise<void> };
+
+/** A node of its own process on core 0, so that it has one core and the load has the other. */
+export async function startPinnedNode(env: Record<string, string> = {}): Promise<BenchProcess> {
+  const folder = await mkdtemp(join(tmpdir(), 'mediarooms-bench-'));
+  const node = await startPinned([join(import.meta.dirname, '../../node/main.ts')], /"url":"([^"]+)"/, {
+    SVC_PORT: '0',
+    SVC_METRICS_PORT: '0',
+    SVC_SERVER_API_TOKEN: benchToken,
+    SVC_WEBRTC_WORKERS: '1',
+    SVC_STRUCTURED_LOGGING: 'true',
+    SVC_LOG_LEVEL: 'info',
+    SVC_RESOURCES_BASE_PATH: folder,
+    SVC_RATE_LIMIT_SOCKET: 'none',
+    ...env,
+  });
+  return {
+    ...node,
+    stop: async () => {
+      await node.stop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Any program on core 0 that prints its URL. */
+export async function startPinned(args: readonly string[], urlPattern: RegExp, env: Record<string, string> = {}): Promise<BenchProcess> {
+  const child = spawn('taskset', ['-c', '0', process.execPath, ...args], {
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const url = await new Promise<string>((resolve, reject) => {
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      const found = line.includes('configuration') ? undefined : urlPattern.exec(line)?.[1];
+      if (found) resolve(found);
+    });
+    child.once('exit', (code) => reject(new Error(`the process ended with code ${code}`)));
+  });
+  return { pid: child.pid ?? 0, url, stop: () => end(child) };
+}
+
+/** This process leaves core 0 to what is measured. */
+export function moveToOtherCore(): void {
+  execFileSync('taskset', ['-a', '-cp', '1', String(process.pid)], { stdio: 'ignore' });
+}
+
+/** Resident memory of a process and its children, in bytes. */
+export function residentMemory(pid: number): number {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
+  const own = Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]) * 4096;
+  return children.reduce((sum, child) => sum + residentMemory(child), own);
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  const ended = new Promise((resolve) => child.once('exit', resolve));
+  child.kill('SIGTERM');
+  const timer = setTimeout(() => child.kill('SIGKILL'), 20_000);
+  await ended;
+  clearTimeout(timer);
+}

@@ -1,0 +1,54 @@
+// POST /room on a node that has one core, for one client and for 32, against a bare HTTP server under the same load.
+import { join } from 'node:path';
+import { type LoadResult, runLoad } from './http-load.ts';
+import { benchToken, moveToOtherCore, startPinned, startPinnedNode } from './processes.ts';
+import { printRows } from './report.ts';
+
+const duration = 5_000;
+
+async function measure(url: string, clients: number): Promise<LoadResult> {
+  return runLoad({
+    url: `${url}/room`,
+    token: benchToken,
+    clients,
+    duration,
+    body: () => ({ maxPeers: 10, peerlessPurgeTimeout: 60 }),
+    expectedStatus: 201,
+  });
+}
+
+export async function benchRest(): Promise<void> {
+  moveToOtherCore();
+  const results: Record<string, LoadResult> = {};
+  for (const clients of [1, 32]) {
+    const bare = await startPinned([join(import.meta.dirname, 'bare-http.mjs')], /"url":"([^"]+)"/);
+    results[`bare-${clients}`] = await measure(bare.url, clients);
+    await bare.stop();
+    const node = await startPinnedNode();
+    results[`node-${clients}`] = await measure(node.url, clients);
+    await node.stop();
+  }
+  const rows = [1, 32].flatMap((clients) => {
+    const [ours, bare] = [results[`node-${clients}`], results[`bare-${clients}`]];
+    if (!ours || !bare) return [];
+    const of = `POST /room, ${clients} ${clients === 1 ? 'client' : 'clients'}`;
+    return [
+      {
+        what: `${of}, rate`,
+        value: ours.perSecond,
+        unit: '/s',
+        baseline: { what: 'a bare server', value: bare.perSecond },
+        goal: 'twice LiveKit: 2,346 /s',
+      },
+      { what: `${of}, median`, value: ours.p50, unit: 'ms', baseline: { what: 'a bare server', value: bare.p50 } },
+      {
+        what: `${of}, p99`,
+        value: ours.p99,
+        unit: 'ms',
+        baseline: { what: 'a bare server', value: bare.p99 },
+        goal: clients === 1 ? '5 ms' : '50 ms',
+      },
+    ];
+  });
+  printRows('REST on one core', rows);
+}

@@ -1,0 +1,13 @@
+// `npm run bench [name...]`: runs the benchmarks named, or all; prints ratios and decides nothing.
+import { benchMemory } from './memory.bench.ts';
+import { benchRest } from './rest.bench.ts';
+
+const benches: Record<string, () => Promise<void>> = { rest: benchRest, memory: benchMemory };
+
+const names = process.argv.slice(2);
+const unknown = names.find((name) => !Object.hasOwn(benches, name));
+if (unknown !== undefined) {
+  process.stderr.write(`There is no benchmark ${unknown}; there are ${Object.keys(benches).join(', ')}\n`);
+  process.exit(1);
+}
+for (const [name, run] of Object.entries(benches)) if (names.length === 0 || names.includes(name)) await run();
