@@ -107,11 +107,9 @@ function failures(codes: readonly ErrorCode[], error: JsonSchema): OpenApiOperat
   return Object.fromEntries(entries);
 }
 
-/** All errors of a route: its own, and those that follow from what it takes. */
+/** All errors of a route: its own, and those that follow from what it takes. A body is measured also where none is expected. */
 export function errorsOf(route: Route): ErrorCode[] {
-  const codes = new Set<ErrorCode>(['bad_request', 'too_many_requests', 'internal', ...route.errors]);
-  // A body is measured also where none is expected.
-  if (route.method !== 'GET' || route.body) codes.add('too_large');
+  const codes = new Set<ErrorCode>(['bad_request', 'too_large', 'too_many_requests', 'internal', ...route.errors]);
   if (route.auth === 'token') codes.add('missing_token').add('invalid_token');
   if (route.auth === 'token' && needsAdmin(route.method)) codes.add('forbidden');
   if (route.body) codes.add('malformed_json').add('invalid_field').add('unsupported_media_type');

@@ -127,6 +127,17 @@ test('a connection on which nothing moves is cut', async (context) => {
   assert.equal(await sendRaw(server, 'GET /livez HTTP/1.1\r\nhost:'), '');
 });
 
+test('a body where none belongs is measured and thrown away, and the connection goes on', async (context) => {
+  const { server } = await startServer(context);
+  const get = (size: number, last: string) =>
+    `GET /livez HTTP/1.1\r\nhost: x\r\nconnection: ${last}\r\ncontent-length: ${size}\r\n\r\n${'x'.repeat(size)}`;
+  const response = await sendRaw(server, get(1000, 'keep-alive') + get(64 * 1024 + 1, 'keep-alive') + get(0, 'close'));
+  assert.deepEqual(
+    [...response.matchAll(/^HTTP\/1.1 (\d+)|(?<=})HTTP\/1.1 (\d+)/gm)].map(([, first, next]) => first ?? next),
+    ['200', '413', '200'],
+  );
+});
+
 test('an expectation that nobody knows is ignored', async (context) => {
   const { server } = await startServer(context);
   assert.match(await sendRaw(server, 'GET /livez HTTP/1.1\r\nhost: x\r\nexpect: wonders\r\nconnection: close\r\n\r\n'), /^HTTP\/1.1 200 /);
