@@ -167,10 +167,11 @@ export class MediaPeer implements PeerMedia {
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
+    // First the transports: that ends all that goes over them in one message each.
+    this.#transports.close();
     this.#published.closeAll();
     this.#received.closeAll();
     this.#data.close();
-    this.#transports.close();
     this.#options.onClosed();
   }
 

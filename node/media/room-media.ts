@@ -62,9 +62,9 @@ export class MediaRoom implements RoomMedia {
     if (this.#closed) return;
     this.#closed = true;
     this.#audio.close();
-    for (const peer of [...this.#peers]) peer.close();
-    // One that is still being made closes itself.
+    // First the router: that ends all that peers have in one message. One that is still being made closes itself.
     this.#opened?.close();
+    for (const peer of [...this.#peers]) peer.close();
     this.#options.place.leave();
     this.#options.onClosed();
   }

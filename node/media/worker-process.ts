@@ -44,9 +44,12 @@ export class WorkerProcess {
     return this.#worker.pid;
   }
 
-  /** Calls back when the process died, not when it was ended by end(). */
-  onDied(listener: () => void): void {
-    this.#worker.on('died', listener);
+  /**
+   * Calls back when the process died, not when it was ended by end(). `orderly`: it ended itself because it got SIGINT or SIGTERM, as
+   * all processes of a terminal do.
+   */
+  onDied(listener: (orderly: boolean) => void): void {
+    this.#worker.on('died', (error) => listener(/\bcode:0\b/.test(error.message)));
   }
 
   /** Binds UDP and TCP of the port. @throws Error where it is taken. */

@@ -3,6 +3,9 @@ import type { Log } from '../log.ts';
 import { BackOff } from './back-off.ts';
 import { WorkerProcess } from './worker-process.ts';
 
+/** Milliseconds between Ctrl-C, which reaches workers as well, and the close() that it leads to. */
+const orderlyGrace = 500;
+
 export type SlotOptions = { index: number; log: Log; listenIp: string; workerBin: string | undefined };
 export type SlotState = 'starting' | 'running' | 'restarting' | 'closed';
 export type SlotView = { pid: number | undefined; port: number | undefined; rooms: number; forwardedTracks: number; state: SlotState };
@@ -65,7 +68,7 @@ export class WorkerSlot {
       return;
     }
     this.#worker = worker;
-    worker.onDied(() => this.#died(worker));
+    worker.onDied((orderly) => this.#died(worker, orderly));
   }
 
   /** Binds the port, from now on this slot's own. @throws Error where it is taken. */
@@ -118,7 +121,7 @@ export class WorkerSlot {
     await this.#restart;
   }
 
-  #died(worker: WorkerProcess): void {
+  #died(worker: WorkerProcess, orderly: boolean): void {
     if (this.#worker !== worker || this.#state === 'closed') return;
     this.#worker = undefined;
     // Before it listened: whoever waits for that gets the error and deals with it.
@@ -127,6 +130,13 @@ export class WorkerSlot {
     const lifetime = Date.now() - this.#startedAt;
     this.#state = 'restarting';
     this.#forwarded = 0;
+    // Whoever stopped the worker along with us closes us next: then its rooms did not crash.
+    if (orderly) this.#timer = setTimeout(() => this.#lose(worker, port, lifetime), orderlyGrace);
+    else this.#lose(worker, port, lifetime);
+  }
+
+  /** Tells the rooms of a worker that died, and gets another one. */
+  #lose(worker: WorkerProcess, port: number, lifetime: number): void {
     const rooms = [...this.#rooms];
     this.#rooms.clear();
     this.#log.error({ pid: worker.pid, port, rooms: rooms.length }, 'media worker died');

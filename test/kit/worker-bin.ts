@@ -1,6 +1,8 @@
-// Tells mediasoup where its worker is. Import it before anything that imports node/media: mediasoup looks once, when it is loaded.
+// Where the media worker is; tells mediasoup too, which looks when it is loaded: hand `workerBin` on where that may have been before.
 import { findWorker } from '../../node/setup/worker.mjs';
 
-const worker = process.env.MEDIASOUP_WORKER_BIN || findWorker();
-if (!worker) throw new Error('There is no media worker yet: run npm test, which gets one.');
-process.env.MEDIASOUP_WORKER_BIN = worker;
+const found = process.env.MEDIASOUP_WORKER_BIN || findWorker();
+if (!found) throw new Error('There is no media worker yet: run npm test, which gets one.');
+process.env.MEDIASOUP_WORKER_BIN = found;
+
+export const workerBin: string = found;

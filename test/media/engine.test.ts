@@ -258,6 +258,21 @@ test('close ends all workers, also one that hangs and one that is being restarte
   assert.deepEqual(room.heard.crashes, []);
 });
 
+test('a worker that was stopped by the same Ctrl-C as the node does not crash its rooms; one that was stopped alone does', async (t) => {
+  const engine = await engineFor(t);
+  const alone = openRoom(engine);
+  process.kill(pidsOf(engine)[0] ?? 0, 'SIGINT');
+  await until('death', () => engine.workers()[0]?.state === 'restarting');
+  assert.deepEqual(alone.heard.crashes, []);
+  await until('crash', () => alone.heard.crashes.length > 0);
+  await until('restart', () => engine.workers()[0]?.state === 'running');
+  const together = openRoom(engine);
+  process.kill(pidsOf(engine)[0] ?? 0, 'SIGINT');
+  await until('death', () => engine.workers()[0]?.state === 'restarting');
+  await engine.close();
+  assert.deepEqual(together.heard.crashes, []);
+});
+
 test('signals to the process are left to their owner: mediasoup does not close workers on its own', async (t) => {
   const before = [process.listenerCount('SIGINT'), process.listenerCount('SIGTERM')];
   const engine = await engineFor(t, { workers: 2 });

@@ -1,10 +1,11 @@
 // What tests of media share: an engine, rooms with peers, and parameters as browsers send them.
-import '../kit/worker-bin.ts';
+
 import { existsSync, readFileSync } from 'node:fs';
 import type { TestContext } from 'node:test';
 import { silentLog } from '../../node/log.ts';
 import { type Engine, type MediaEngineOptions, startMediaEngine } from '../../node/media/engine.ts';
 import type { Layers, PeerMedia, RoomMedia, RoomMediaOptions, WireObject } from '../../node/rooms/ports.ts';
+import { workerBin } from '../kit/worker-bin.ts';
 
 /** An engine that ends with the test. */
 export async function engineFor(t: TestContext, options: Partial<MediaEngineOptions> = {}): Promise<Engine> {
@@ -21,6 +22,7 @@ export function engineOptions(options: Partial<MediaEngineOptions> = {}): MediaE
     basePort: undefined,
     workers: 1,
     maxIncomingBitrate: () => undefined,
+    workerBin,
     ...options,
   };
 }
