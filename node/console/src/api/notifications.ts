@@ -1,0 +1,104 @@
+// Events of all rooms, live: one notification socket that comes back by itself with back-off.
+import type { RoomEvent } from './shapes.ts';
+
+const firstDelay = 500;
+const maxDelay = 5_000;
+const pingEvery = 5_000;
+/** Longest silence before a socket counts as lost: browsers do not see the server's pings. */
+const maxSilence = 12_000;
+
+export type NotificationsOptions = {
+  base: string;
+  token: string;
+  /** Subscribed, for the first time or again: what was missed has to be fetched. */
+  onOpen: () => void;
+  onEvent: (event: RoomEvent) => void;
+  onLost: () => void;
+};
+
+type Frame = { id?: number; ok?: boolean; event?: string; data?: unknown };
+
+export class Notifications {
+  readonly #options: NotificationsOptions;
+  #socket: WebSocket | undefined;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #pings: ReturnType<typeof setInterval> | undefined;
+  #delay = firstDelay;
+  #heard = 0;
+  #closed = false;
+
+  constructor(options: NotificationsOptions) {
+    this.#options = options;
+    this.#connect();
+  }
+
+  /** Ends the socket and its timers. Idempotent. */
+  close(): void {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+    this.#drop();
+  }
+
+  #connect(): void {
+    const url = new URL('socket/server/websocket', this.#options.base);
+    url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:';
+    const socket = new WebSocket(url);
+    this.#socket = socket;
+    this.#heard = Date.now();
+    socket.onopen = () => {
+      this.#send({ id: 1, method: 'authenticate', data: { token: this.#options.token } });
+      this.#send({ id: 2, method: 'subscribe', data: { events: 'all' } });
+    };
+    socket.onmessage = ({ data }) => this.#receive(String(data));
+    socket.onclose = () => this.#lost();
+    this.#pings = setInterval(() => this.#check(), pingEvery);
+  }
+
+  #check(): void {
+    if (Date.now() - this.#heard > maxSilence) this.#lost();
+    else if (this.#socket?.readyState === WebSocket.OPEN) this.#send({ id: 3, method: 'ping', data: {} });
+  }
+
+  #receive(text: string): void {
+    this.#heard = Date.now();
+    const frame = parse(text);
+    if (frame.id === 2 && frame.ok) {
+      this.#delay = firstDelay;
+      this.#options.onOpen();
+    } else if (frame.event === 'roomEvent') {
+      this.#options.onEvent(frame.data as RoomEvent);
+    }
+  }
+
+  #lost(): void {
+    this.#drop();
+    if (this.#closed) return;
+    this.#options.onLost();
+    this.#timer = setTimeout(() => this.#connect(), this.#delay * (0.75 + Math.random() / 2));
+    this.#delay = Math.min(maxDelay, this.#delay * 2);
+  }
+
+  #drop(): void {
+    clearInterval(this.#pings);
+    const socket = this.#socket;
+    this.#socket = undefined;
+    if (!socket) return;
+    socket.onopen = null;
+    socket.onmessage = null;
+    socket.onclose = null;
+    socket.close();
+  }
+
+  #send(frame: object): void {
+    this.#socket?.send(JSON.stringify(frame));
+  }
+}
+
+function parse(text: string): Frame {
+  try {
+    const frame: unknown = JSON.parse(text);
+    return typeof frame === 'object' && frame !== null ? (frame as Frame) : {};
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,130 @@
+// REST of the node that served this page, with a deadline on every call and the server's own sentence in every error.
+import type { PeerAccess, Room, RoomList, RoomOptions } from './shapes.ts';
+
+const deadline = 10_000;
+const maxPages = 20;
+
+/** A call that failed. `status` 0: no answer came. */
+export class ApiError extends Error {
+  readonly status: number;
+  readonly code: string;
+
+  constructor(status: number, code: string, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'ApiError';
+    this.status = status;
+    this.code = code;
+  }
+
+  get unreachable(): boolean {
+    return this.status === 0 || this.status === 502 || this.status === 504;
+  }
+}
+
+export type Session = { development: boolean; token?: string };
+type Body = Record<string, unknown>;
+
+/** Whether this node runs in development mode, and the token if so. Nodes without that answer count as not. */
+export async function fetchSession(base: string): Promise<Session> {
+  const response = await ask(new URL('console/session', base), {});
+  if (!response.ok) return { development: false };
+  const body = await readJson(response);
+  return { development: body.development === true, token: typeof body.token === 'string' ? body.token : undefined };
+}
+
+/** Calls with one API token. `onUnauthorized` is told when the node no longer takes it. */
+export class Api {
+  readonly #base: string;
+  readonly #token: string;
+  readonly #onUnauthorized: () => void;
+
+  constructor(base: string, token: string, onUnauthorized: () => void = () => undefined) {
+    this.#base = base;
+    this.#token = token;
+    this.#onUnauthorized = onUnauthorized;
+  }
+
+  get base(): string {
+    return this.#base;
+  }
+
+  get token(): string {
+    return this.#token;
+  }
+
+  /** Rejects where the token is wrong. */
+  async check(): Promise<void> {
+    await this.#call('GET', 'room?limit=1');
+  }
+
+  async listRooms(): Promise<RoomList> {
+    const rooms: Room[] = [];
+    const incomplete = new Set<string>();
+    let cursor = '';
+    for (let page = 0; page < maxPages; page += 1) {
+      const body = await this.#call('GET', `room?limit=500${cursor && `&cursor=${encodeURIComponent(cursor)}`}`);
+      rooms.push(...(body.data as Room[]));
+      for (const node of (body.incomplete as string[] | undefined) ?? []) incomplete.add(node);
+      if (typeof body.cursor !== 'string') break;
+      cursor = body.cursor;
+    }
+    return { rooms, incomplete: [...incomplete] };
+  }
+
+  async getRoom(roomId: string): Promise<Room> {
+    return (await this.#call('GET', `room/${encodeURIComponent(roomId)}`)).data as Room;
+  }
+
+  async createRoom(options: RoomOptions): Promise<Room> {
+    return ((await this.#call('POST', 'room', options)).data as { room: Room }).room;
+  }
+
+  async deleteRoom(roomId: string): Promise<void> {
+    await this.#call('DELETE', `room/${encodeURIComponent(roomId)}`);
+  }
+
+  /** Adds a peer; the same `externalId` gets the same peer again. */
+  async addPeer(roomId: string, options: { metadata?: unknown; externalId?: string } = {}): Promise<PeerAccess> {
+    const { data } = await this.#call('POST', `room/${encodeURIComponent(roomId)}/peer`, { type: 'webrtc', ...options });
+    const { peer, token, peer_websocket_url: url } = data as { peer: { id: string }; token: string; peer_websocket_url: string };
+    return { peerId: peer.id, token, url };
+  }
+
+  async deletePeer(roomId: string, peerId: string): Promise<void> {
+    await this.#call('DELETE', `room/${encodeURIComponent(roomId)}/peer/${encodeURIComponent(peerId)}`);
+  }
+
+  async #call(method: string, path: string, body?: Body): Promise<Body> {
+    const headers: Record<string, string> = { authorization: `Bearer ${this.#token}` };
+    if (body) headers['content-type'] = 'application/json';
+    const response = await ask(new URL(path, this.#base), { method, headers, body: body && JSON.stringify(body) });
+    const answer = response.status === 204 ? {} : await readJson(response);
+    if (response.ok) return answer;
+    if (response.status === 401) this.#onUnauthorized();
+    const sentence = typeof answer.errors === 'string' ? answer.errors : `The server answered ${response.status}`;
+    throw new ApiError(response.status, typeof answer.code === 'string' ? answer.code : 'unknown', sentence);
+  }
+}
+
+async function ask(url: URL, init: RequestInit): Promise<Response> {
+  try {
+    return await fetch(url, { ...init, cache: 'no-store', signal: AbortSignal.timeout(deadline) });
+  } catch (cause) {
+    throw new ApiError(0, 'unreachable', 'The server does not answer', { cause });
+  }
+}
+
+async function readJson(response: Response): Promise<Body> {
+  try {
+    const body: unknown = await response.json();
+    return typeof body === 'object' && body !== null ? (body as Body) : {};
+  } catch {
+    return {};
+  }
+}
+
+/** One sentence for whoever looks at the page. */
+export function sentenceOf(error: unknown): string {
+  const text = error instanceof Error && error.message ? error.message : 'Something went wrong';
+  return /[.!?]$/.test(text) ? text : `${text}.`;
+}

@@ -1,0 +1,29 @@
+// A call as the page shows it.
+export type Source = 'camera' | 'microphone' | 'screen' | 'screenSound';
+export type CallPhase = 'joining' | 'joined' | 'reconnecting' | 'over';
+
+/** Why a call is over. */
+export type Ending = { why: 'left' | 'roomStopped' | 'removed' | 'takenOver' | 'refused' | 'failed'; sentence: string };
+
+export type RemoteTrack = { id: string; kind: 'audio' | 'video'; source: Source; track: MediaStreamTrack | undefined; muted: boolean };
+export type RemotePerson = { id: string; name: string; tracks: readonly RemoteTrack[] };
+
+export type CallState = {
+  phase: CallPhase;
+  ending: Ending | undefined;
+  selfId: string | undefined;
+  people: readonly RemotePerson[];
+  activeSpeaker: string | undefined;
+  /** The last thing that did not work, in a sentence. */
+  problem: string | undefined;
+  /** When the node's rooms end because it goes away. */
+  endsAt: string | undefined;
+};
+
+export const sources: readonly Source[] = ['camera', 'microphone', 'screen', 'screenSound'];
+
+/** What a track shows, from its metadata; other applications may send none. */
+export function sourceOf(metadata: unknown, kind: 'audio' | 'video'): Source {
+  const source = typeof metadata === 'object' && metadata !== null && 'source' in metadata ? metadata.source : undefined;
+  return sources.find((each) => each === source) ?? (kind === 'video' ? 'camera' : 'microphone');
+}

@@ -1,0 +1,153 @@
+// A call: the tiles, what can be switched, and an honest word on the connection.
+import { type ReactNode, useCallback, useMemo } from 'react';
+import type { Call } from '../call/call.ts';
+import type { CallState, RemotePerson, RemoteTrack } from '../call/call-state.ts';
+import type { LocalMedia } from '../call/local-media.ts';
+import { useStore } from '../hooks/store.ts';
+import { Brand, CameraIcon, CameraOffIcon, LeaveIcon, MicIcon, MicOffIcon, ScreenIcon } from './icons.tsx';
+import { showTrack } from './lobby.tsx';
+import { RemoteSound } from './remote-sound.tsx';
+import { Tile } from './tile.tsx';
+import { TileGrid } from './tile-grid.tsx';
+import { Toggle } from './toggle.tsx';
+
+export type CallViewProps = { call: Call; media: LocalMedia; roomId: string; name: string; actions?: ReactNode; onLeave: () => void };
+
+export function CallView({ call, media, roomId, name, actions, onLeave }: CallViewProps) {
+  const state = useStore(call);
+  const local = useStore(media);
+  const { camera, screen } = local;
+  const sounds = useMemo(
+    () => state.people.flatMap((person) => person.tracks.filter(({ kind }) => kind === 'audio').flatMap(({ track }) => track ?? [])),
+    [state.people],
+  );
+  const showCamera = useCallback((element: HTMLVideoElement) => showTrack(element, camera), [camera]);
+  const showScreen = useCallback((element: HTMLVideoElement) => showTrack(element, screen), [screen]);
+  const notice = local.problem ?? state.problem;
+  return (
+    <div className="call">
+      <header className="call-header">
+        <span className="call-brand">
+          <Brand />
+        </span>
+        <h1 className="call-room">{roomId}</h1>
+        <Connection state={state} />
+        <div className="call-actions">{actions}</div>
+      </header>
+      <main className="call-main">
+        <TileGrid>
+          {screen && <Tile name={name} self screen speaking={false} muted={false} hasVideo attach={showScreen} />}
+          {state.people.flatMap((person) => tilesOf(person, call, state.activeSpeaker))}
+          <Tile
+            name={name}
+            self
+            screen={false}
+            speaking={state.activeSpeaker !== undefined && state.activeSpeaker === state.selfId}
+            muted={!local.microphoneOn}
+            hasVideo={camera !== undefined}
+            attach={showCamera}
+          />
+        </TileGrid>
+        {state.phase === 'joined' && state.people.length === 0 && <p className="alone">Nobody else is here yet.</p>}
+      </main>
+      <RemoteSound tracks={sounds} />
+      <div className="call-notes" aria-live="polite">
+        {notice && (
+          <p className="note">
+            {notice}
+            {local.problem && (
+              <button type="button" className="button quiet small" onClick={() => media.dismissProblem()}>
+                Dismiss
+              </button>
+            )}
+          </p>
+        )}
+        {state.endsAt && (
+          <p className="note">The server goes away: this room ends at {new Date(state.endsAt).toLocaleTimeString()} at the latest.</p>
+        )}
+      </div>
+      <footer className="toolbar" role="toolbar" aria-label="Call">
+        <Toggle
+          on={local.microphoneOn}
+          label="Microphone"
+          testId="toggle-mic"
+          onIcon={<MicIcon />}
+          offIcon={<MicOffIcon />}
+          onToggle={() => media.toggleMicrophone()}
+        />
+        <Toggle
+          on={camera !== undefined}
+          label="Camera"
+          testId="toggle-camera"
+          onIcon={<CameraIcon />}
+          offIcon={<CameraOffIcon />}
+          onToggle={() => media.toggleCamera()}
+        />
+        {media.canShareScreen && (
+          <Toggle
+            on={screen !== undefined}
+            label="Share the screen"
+            testId="toggle-screen"
+            plainOff
+            onIcon={<ScreenIcon />}
+            offIcon={<ScreenIcon />}
+            onToggle={() => media.toggleScreen()}
+          />
+        )}
+        <button type="button" className="toggle leave" aria-label="Leave" title="Leave" data-testid="leave" onClick={onLeave}>
+          <LeaveIcon />
+          <span>Leave</span>
+        </button>
+      </footer>
+    </div>
+  );
+}
+
+function Connection({ state }: { state: CallState }) {
+  const words = {
+    joining: 'Joining…',
+    joined: 'Connected',
+    reconnecting: 'Connection to the server lost, trying again…',
+    over: 'Ended',
+  };
+  return (
+    <p className={`connection ${state.phase}`} role="status" aria-live="polite" data-testid="status" data-state={state.phase}>
+      {words[state.phase]}
+    </p>
+  );
+}
+
+/** One tile for the person, and one for each screen that the person shows. */
+function tilesOf(person: RemotePerson, call: Call, activeSpeaker: string | undefined): ReactNode[] {
+  const camera = person.tracks.find(({ source, kind }) => kind === 'video' && source === 'camera');
+  const microphone = person.tracks.find(({ source, kind }) => kind === 'audio' && source === 'microphone');
+  const screens = person.tracks.filter(({ source, kind }) => kind === 'video' && source === 'screen');
+  return [
+    ...screens.map((track) => (
+      <RemoteTile key={track.id} name={person.name} call={call} video={track} screen speaking={false} muted={false} />
+    )),
+    <RemoteTile
+      key={person.id}
+      name={person.name}
+      call={call}
+      video={camera}
+      screen={false}
+      speaking={person.id === activeSpeaker}
+      muted={!microphone || microphone.muted}
+    />,
+  ];
+}
+
+type RemoteTileProps = { name: string; call: Call; video: RemoteTrack | undefined; screen: boolean; speaking: boolean; muted: boolean };
+
+function RemoteTile({ call, video, ...rest }: RemoteTileProps) {
+  const id = video?.track && !video.muted ? video.id : undefined;
+  const track = video?.track;
+  // The track is named although the call finds it by its id: after a reconnection the same id may carry another one.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: see above
+  const attach = useCallback(
+    (element: HTMLVideoElement) => (id === undefined ? () => undefined : call.attachVideo(id, element)),
+    [call, id, track],
+  );
+  return <Tile {...rest} self={false} hasVideo={id !== undefined} attach={attach} />;
+}

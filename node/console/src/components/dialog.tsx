@@ -1,0 +1,48 @@
+// A modal dialog on the browser's own element: focus stays inside, Esc closes.
+import { type ReactNode, useId, useLayoutEffect, useRef } from 'react';
+
+export function Dialog({ title, onClose, children }: { title: string; onClose: () => void; children: ReactNode }) {
+  const ref = useRef<HTMLDialogElement>(null);
+  const titleId = useId();
+  useLayoutEffect(() => {
+    const dialog = ref.current;
+    // Who had the focus before gets it back from the element's own close().
+    if (dialog && !dialog.open) dialog.showModal();
+    return () => dialog?.close();
+  }, []);
+  return (
+    <dialog ref={ref} className="dialog" aria-labelledby={titleId} onClose={onClose}>
+      <h2 id={titleId}>{title}</h2>
+      {children}
+    </dialog>
+  );
+}
+
+export function ConfirmDialog(props: {
+  title: string;
+  children: ReactNode;
+  confirm: string;
+  busy: boolean;
+  problem: string | undefined;
+  onConfirm: () => void;
+  onClose: () => void;
+}) {
+  return (
+    <Dialog title={props.title} onClose={props.onClose}>
+      <p>{props.children}</p>
+      {props.problem && (
+        <p className="problem" role="alert">
+          {props.problem}
+        </p>
+      )}
+      <div className="dialog-actions">
+        <button type="button" className="button" onClick={props.onClose}>
+          Cancel
+        </button>
+        <button type="button" className="button danger" data-testid="confirm" disabled={props.busy} onClick={props.onConfirm}>
+          {props.confirm}
+        </button>
+      </div>
+    </Dialog>
+  );
+}

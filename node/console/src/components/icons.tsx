@@ -1,0 +1,48 @@
+// The few drawings that the console needs, on a grid of 24, in the colour of the text beside them.
+import type { ReactNode } from 'react';
+import logo from '../assets/logo.svg';
+
+function icon(...shapes: ReactNode[]) {
+  return () => (
+    <svg className="icon" viewBox="0 0 24 24" aria-hidden="true" focusable="false">
+      {shapes}
+    </svg>
+  );
+}
+
+const slash = <path key="slash" d="M4 4l16 16" />;
+const camera = [<rect key="body" x="3" y="6.5" width="12" height="11" rx="2.5" />, <path key="lens" d="M15 11l5-3v8l-5-3" />];
+const microphone = [
+  <rect key="body" x="9" y="3.5" width="6" height="11" rx="3" />,
+  <path key="stand" d="M5.5 11.5a6.5 6.5 0 0 0 13 0M12 18v2.5" />,
+];
+
+export const CameraIcon = icon(...camera);
+export const CameraOffIcon = icon(...camera, slash);
+export const MicIcon = icon(...microphone);
+export const MicOffIcon = icon(...microphone, slash);
+export const ScreenIcon = icon(
+  <rect key="frame" x="3" y="4.5" width="18" height="12" rx="2.5" />,
+  <path key="up" d="M12 13.5v-5m-2.5 2.3L12 8.3l2.5 2.5M8.5 20h7" />,
+);
+export const LeaveIcon = icon(<path key="door" d="M14 4.5H7.5a2 2 0 0 0-2 2v11a2 2 0 0 0 2 2H14M10.5 12H20m-3-3.2L20.2 12 17 15.2" />);
+export const LinkIcon = icon(
+  <path key="a" d="M10 14.5a4 4 0 0 0 5.7 0l3-3a4 4 0 1 0-5.7-5.7l-1 1" />,
+  <path key="b" d="M14 9.5a4 4 0 0 0-5.7 0l-3 3a4 4 0 1 0 5.7 5.7l1-1" />,
+);
+export const TrashIcon = icon(<path key="bin" d="M4.5 6.5h15M9.5 6.5v-2h5v2M6.5 6.5l.8 13h9.4l.8-13M10.2 10.5v5.5M13.8 10.5v5.5" />);
+export const PlusIcon = icon(<path key="plus" d="M12 5v14M5 12h14" />);
+export const PeopleIcon = icon(
+  <circle key="head" cx="9" cy="8.5" r="3.2" />,
+  <path key="rest" d="M3 19a6 6 0 0 1 12 0M15.5 5.6a3.2 3.2 0 0 1 0 5.8M17.5 14a6 6 0 0 1 3.5 5" />,
+);
+export const BackIcon = icon(<path key="arrow" d="M20 12H5m5.5-5.5L5 12l5.5 5.5" />);
+
+export function Brand() {
+  return (
+    <span className="brand">
+      <img className="brand-mark" src={logo} alt="" width="28" height="28" />
+      <span className="brand-name">Mediarooms</span>
+    </span>
+  );
+}

@@ -1,0 +1,32 @@
+// Puts tiles side by side as large as the place allows; where they would get too small, it scrolls instead.
+import { Children, type CSSProperties, type ReactNode, useLayoutEffect, useRef, useState } from 'react';
+import { bestGrid } from '../call/grid.ts';
+
+const gap = 12;
+const smallestTile = 150;
+
+export function TileGrid({ children }: { children: ReactNode }) {
+  const ref = useRef<HTMLDivElement>(null);
+  const [size, setSize] = useState({ width: 0, height: 0 });
+  useLayoutEffect(() => {
+    const element = ref.current;
+    if (!element) return undefined;
+    const observer = new ResizeObserver(() => setSize({ width: element.clientWidth, height: element.clientHeight }));
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, []);
+  // Not Children.count: that counts what is not shown, too.
+  const count = Children.toArray(children).length;
+  const best = bestGrid(size.width, size.height, count, gap);
+  const tight = best.width < Math.min(smallestTile, size.width);
+  const columns = tight ? Math.max(1, Math.floor((size.width + gap) / (smallestTile + gap))) : best.columns;
+  const width = tight ? Math.floor((size.width - gap * (columns - 1)) / columns) : best.width;
+  const style = { '--tile-width': `${Math.max(0, width)}px`, '--tile-columns': columns } as CSSProperties;
+  return (
+    <div ref={ref} className={tight ? 'tile-area tight' : 'tile-area'}>
+      <ul className="tiles" style={style} aria-label="People in this room">
+        {children}
+      </ul>
+    </div>
+  );
+}

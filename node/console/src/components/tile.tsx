@@ -1,0 +1,57 @@
+// One picture in a call: a person's camera or screen, with name, muted state and a ring while the person speaks.
+import { useEffect, useRef } from 'react';
+import { MicOffIcon } from './icons.tsx';
+
+export type TileProps = {
+  name: string;
+  self: boolean;
+  screen: boolean;
+  speaking: boolean;
+  muted: boolean;
+  hasVideo: boolean;
+  /** Puts the picture on the element, and answers with what takes it away again. */
+  attach: (element: HTMLVideoElement) => () => void;
+};
+
+export function Tile({ name, self, screen, speaking, muted, hasVideo, attach }: TileProps) {
+  const video = useRef<HTMLVideoElement>(null);
+  useEffect(() => {
+    const element = video.current;
+    return hasVideo && element ? attach(element) : undefined;
+  }, [attach, hasVideo]);
+  const whose = self && name !== 'You' ? `${name} (you)` : name;
+  const classes = ['tile', speaking && 'speaking', self && !screen && 'mirrored', screen && 'is-screen'].filter(Boolean).join(' ');
+  return (
+    <li
+      className={classes}
+      data-testid="tile"
+      data-name={name}
+      data-self={self}
+      data-screen={screen}
+      aria-label={`${whose}${screen ? ', screen' : ''}${speaking ? ', speaks' : ''}`}
+    >
+      {hasVideo ? (
+        <video ref={video} className="tile-video" data-testid="tile-video" autoPlay playsInline muted />
+      ) : (
+        <span className="tile-initials" aria-hidden="true">
+          {initials(name)}
+        </span>
+      )}
+      <span className="tile-label">
+        {muted && !screen && (
+          <span className="tile-muted" data-testid="tile-muted">
+            <MicOffIcon />
+            <span className="visually-hidden">Muted: </span>
+          </span>
+        )}
+        <span className="tile-name">{screen ? `${name}’s screen` : whose}</span>
+      </span>
+    </li>
+  );
+}
+
+function initials(name: string): string {
+  const words = name.split(/\s+/).filter((word) => word !== '');
+  const letters = words.length > 1 ? [words[0], words.at(-1)] : [words[0]];
+  return letters.map((word) => [...(word ?? '?')][0]?.toUpperCase() ?? '').join('');
+}

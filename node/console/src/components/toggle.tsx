@@ -1,0 +1,31 @@
+// A round button that is on or off.
+import type { ReactNode } from 'react';
+
+export type ToggleProps = {
+  on: boolean;
+  label: string;
+  testId: string;
+  onIcon: ReactNode;
+  offIcon: ReactNode;
+  /** Off looks like a warning, as for a microphone, or plain, as for a screen that is not shared. */
+  plainOff?: boolean;
+  onToggle: () => unknown;
+};
+
+export function Toggle({ on, label, testId, onIcon, offIcon, plainOff = false, onToggle }: ToggleProps) {
+  const classes = ['toggle', on ? 'on' : plainOff ? 'plain' : 'off'].join(' ');
+  return (
+    <button
+      type="button"
+      className={classes}
+      role="switch"
+      aria-checked={on}
+      aria-label={label}
+      title={`${label}: ${on ? 'on' : 'off'}`}
+      data-testid={testId}
+      onClick={() => void onToggle()}
+    >
+      {on ? onIcon : offIcon}
+    </button>
+  );
+}
