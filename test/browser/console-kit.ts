@@ -1,0 +1,135 @@
+// The console in Chromium, as its tests use it: pages that fail the test where the browser complains.
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+
+const executablePath = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) => existsSync(path));
+export const deadline = 20_000;
+
+export const flags = ['--no-sandbox', '--disable-gpu', '--use-fake-device-for-media-stream', '--use-fake-ui-for-media-stream'];
+
+export async function launch(t: TestContext, more: readonly string[] = []): Promise<Browser> {
+  assert.ok(executablePath, 'Chromium is missing: apt-get install chromium');
+  assert.ok(existsSync(join(import.meta.dirname, '../../node/console/dist/index.html')), 'The console is not built: npm run build:console');
+  const browser = await chromium.launch({ executablePath, args: [...flags, ...more] });
+  t.after(() => browser.close());
+  return browser;
+}
+
+export type ConsolePage = {
+  page: Page;
+  context: BrowserContext;
+  /** What the browser complained of: exceptions, violations of the policy. Refused requests are the console's to show and not counted. */
+  complaints: string[];
+};
+
+/** A page of its own, with a storage of its own, at an address below the node's. */
+export async function openConsole(browser: Browser, url: string, options: BrowserContextOptions = {}): Promise<ConsolePage> {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
+  context.setDefaultTimeout(deadline);
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  page.on('pageerror', (error) => complaints.push(error.message));
+  page.on('console', (message) => {
+    if (message.type() === 'error' && !/Failed to load resource|WebSocket connection/.test(message.text())) complaints.push(message.text());
+  });
+  await context.exposeBinding('reportViolation', (_source, text: string) => complaints.push(text));
+  await context.addInitScript(() => {
+    const report = Reflect.get(globalThis, 'reportViolation') as (text: string) => void;
+    globalThis.addEventListener('securitypolicyviolation', (event) => {
+      const { violatedDirective, blockedURI } = event as unknown as { violatedDirective: string; blockedURI: string };
+      report(`policy violated: ${violatedDirective} ${blockedURI}`);
+    });
+  });
+  await page.goto(url);
+  return { page, context, complaints };
+}
+
+export const byId = (name: string): string => `[data-testid="${name}"]`;
+
+/** Resolves when the page holds the text, in an element with this test id. */
+export async function seeText(page: Page, testId: string, text: string | RegExp): Promise<void> {
+  await page.locator(byId(testId)).filter({ hasText: text }).first().waitFor();
+}
+
+export async function logIn(page: Page, token: string): Promise<void> {
+  await page.fill(byId('login-token'), token);
+  await page.click(byId('login-submit'));
+  await page.waitForSelector(byId('create-room'));
+}
+
+/** From the lobby into the call. */
+export async function enter(page: Page, name: string, guest = false): Promise<void> {
+  await page.waitForSelector(byId('tile-video'));
+  await page.fill(byId(guest ? 'guest-name' : 'name'), name);
+  await page.click(byId(guest ? 'guest-join' : 'join'));
+  await page.waitForSelector(`${byId('status')}[data-state="joined"]`);
+}
+
+export const tileOf = (name: string): string => `${byId('tile')}[data-name="${name}"][data-screen="false"]`;
+
+/** How far the page is wider than the window, in CSS pixels. */
+export async function overflow(page: Page): Promise<number> {
+  return page.evaluate('document.documentElement.scrollWidth - window.innerWidth');
+}
+
+/**
+ * Resolves when the tile of that name shows Chromium's fake camera (green) and the picture changes. The picture is read from the decoded frames,
+ * not from the screen.
+ */
+export async function seesMovingPicture(page: Page, name: string): Promise<void> {
+  await page.waitForFunction(
+    `(() => {
+      const video = document.querySelector(${JSON.stringify(`${tileOf(name)} video`)});
+      if (!video || video.videoWidth === 0) return false;
+      const canvas = document.createElement('canvas');
+      canvas.width = 64;
+      canvas.height = 36;
+      const context = canvas.getContext('2d', { willReadFrequently: true });
+      context.drawImage(video, 0, 0, 64, 36);
+      const { data } = context.getImageData(0, 0, 64, 36);
+      let red = 0, green = 0, difference = 0;
+      const before = window.__frames?.[${JSON.stringify(name)}];
+      for (let i = 0; i < data.length; i += 4) {
+        red += data[i];
+        green += data[i + 1];
+        if (before) difference += Math.abs(data[i + 1] - before[i + 1]);
+      }
+      window.__frames = { ...window.__frames, [${JSON.stringify(name)}]: data };
+      const pixels = data.length / 4;
+      return before !== undefined && (green - red) / pixels > 60 && difference / pixels > 0.5;
+    })()`,
+    undefined,
+    { timeout: deadline, polling: 250 },
+  );
+}
+
+/** Loudest frequency in Hz that the page hears within the time, over all sounds of others. 0 is silence. */
+export async function heardFrequency(page: Page, milliseconds: number): Promise<number> {
+  return page.evaluate(`(async () => {
+    const context = new AudioContext();
+    await context.resume();
+    const analyser = context.createAnalyser();
+    analyser.fftSize = 4096;
+    analyser.smoothingTimeConstant = 0;
+    for (const element of document.querySelectorAll(${JSON.stringify(byId('remote-audio'))})) {
+      if (!element.paused && element.srcObject) context.createMediaStreamSource(element.srcObject).connect(analyser);
+    }
+    const bins = new Float32Array(analyser.frequencyBinCount);
+    let loudest = -70, frequency = 0;
+    for (const end = performance.now() + ${milliseconds}; performance.now() < end; ) {
+      analyser.getFloatFrequencyData(bins);
+      for (let i = 4; i < bins.length; i += 1) {
+        if (bins[i] > loudest) {
+          loudest = bins[i];
+          frequency = (i * context.sampleRate) / analyser.fftSize;
+        }
+      }
+      await new Promise((resolve) => setTimeout(resolve, 40));
+    }
+    await context.close();
+    return frequency;
+  })()`);
+}

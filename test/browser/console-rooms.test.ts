@@ -1,0 +1,158 @@
+// The console without a call: logging in, the live list of rooms, keyboard, a phone's width, and a server that goes away.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { apiClient } from '../kit/api-client.ts';
+import { startNodeProcess } from '../kit/node-process.ts';
+import { apiToken, startNode } from '../kit/start-node.ts';
+import { byId, launch, logIn, openConsole, overflow, seeText } from './console-kit.ts';
+
+test('the console asks for the API token, says when it is wrong, and keeps it for the tab only', async (t) => {
+  const node = await startNode(t);
+  const browser = await launch(t);
+  const { page, context, complaints } = await openConsole(browser, node.url);
+  await page.fill(byId('login-token'), 'wrong');
+  await page.click(byId('login-submit'));
+  await seeText(page, 'login-problem', 'wrong');
+  await logIn(page, apiToken);
+  await page.reload();
+  await page.waitForSelector(byId('create-room'));
+  const second = await context.newPage();
+  await second.goto(node.url);
+  await second.waitForSelector(byId('login-token'));
+  assert.equal(await page.evaluate('localStorage.length'), 0);
+  assert.deepEqual(complaints, []);
+});
+
+test('in development mode nobody has to log in', async (t) => {
+  const node = await startNodeProcess(t, { SVC_SERVER_API_TOKEN: undefined, SVC_SECRET_KEY_BASE: undefined });
+  const browser = await launch(t);
+  const { page } = await openConsole(browser, node.url);
+  await page.waitForSelector(byId('create-room'));
+  assert.equal(await page.locator(byId('login-token')).count(), 0);
+});
+
+test('rooms that others make and remove appear and go without a reload, and the server’s sentence is shown where it refuses', async (t) => {
+  const node = await startNode(t);
+  const api = apiClient(node.url, apiToken);
+  const browser = await launch(t);
+  const { page, complaints } = await openConsole(browser, node.url);
+  await logIn(page, apiToken);
+  await seeText(page, 'no-rooms', 'No rooms yet');
+  await api.post('/room', { roomId: 'made-elsewhere', maxPeers: 7 });
+  await seeText(page, 'room-row', 'made-elsewhere');
+  await seeText(page, 'peer-count', '0 of 7');
+  await page.fill(byId('room-id'), 'no/slash');
+  await page.click(byId('create-room'));
+  await seeText(page, 'create-problem', 'may contain only alphanumeric characters, hyphens and underscores');
+  await page.fill(byId('room-id'), 'made-here');
+  await page.getByText('Options').click();
+  await page.fill('input[name=maxPeers]', '3');
+  await page.selectOption('select[name=videoCodec]', 'h264');
+  await page.fill('input[name=peerDisconnectedTimeout]', '60');
+  await page.click(byId('create-room'));
+  await seeText(page, 'room-row', 'made-here');
+  const { config } = (await api.get('/room/made-here')).body.data;
+  assert.deepEqual([config.maxPeers, config.videoCodec, config.peerDisconnectedTimeout], [3, 'h264', 60]);
+  await page.locator('[data-room="made-here"]').locator(byId('remove-room')).click();
+  await page.click(byId('confirm'));
+  await page.waitForSelector('[data-room="made-here"]', { state: 'detached' });
+  assert.equal((await api.get('/room/made-here')).status, 404);
+  await api.delete('/room/made-elsewhere');
+  await seeText(page, 'no-rooms', 'No rooms yet');
+  assert.deepEqual(complaints, []);
+});
+
+test('everything on the rooms page is reached and done with the keyboard alone', async (t) => {
+  const node = await startNode(t);
+  const browser = await launch(t);
+  const { page } = await openConsole(browser, node.url);
+  const focused = () => page.evaluate<string>('document.activeElement?.dataset.testid ?? document.activeElement?.tagName ?? ""');
+  const tabTo = async (testId: string) => {
+    const seen: string[] = [];
+    for (let i = 0; i < 30; i += 1) {
+      await page.keyboard.press('Tab');
+      seen.push(await focused());
+      if (seen.at(-1) === testId) {
+        assert.equal(await page.evaluate('document.activeElement.matches(":focus-visible")'), true);
+        return;
+      }
+    }
+    assert.fail(`${testId} is not reached by Tab: ${seen.join(' ')}`);
+  };
+  await page.waitForSelector(byId('login-token'));
+  await page.keyboard.type(apiToken);
+  await page.keyboard.press('Enter');
+  await page.waitForSelector(byId('room-id'));
+  await tabTo('room-id');
+  await page.keyboard.type('by-keys');
+  await page.keyboard.press('Enter');
+  await seeText(page, 'room-row', 'by-keys');
+  await tabTo('invite');
+  await page.keyboard.press('Enter');
+  await page.waitForFunction(`document.querySelector('${byId('invite-link')}')?.value.includes('#/join?')`);
+  await page.keyboard.press('Escape');
+  await page.waitForSelector('dialog', { state: 'detached' });
+  assert.equal(await focused(), 'invite', 'the focus is back where it was');
+  await tabTo('remove-room');
+  await page.keyboard.press('Enter');
+  await page.waitForSelector(byId('confirm'));
+  await tabTo('confirm');
+  await page.keyboard.press('Enter');
+  await seeText(page, 'no-rooms', 'No rooms yet');
+});
+
+test('a phone of 360 pixels shows every page without scrolling sideways, in light and dark', async (t) => {
+  const node = await startNode(t);
+  const api = apiClient(node.url, apiToken);
+  await api.post('/room', { roomId: 'a_name_as_long_as_nobody_would_ever_choose_'.repeat(2), maxPeers: 1000 });
+  const browser = await launch(t);
+  for (const colorScheme of ['light', 'dark'] as const) {
+    const { page } = await openConsole(browser, node.url, { viewport: { width: 360, height: 700 }, colorScheme, hasTouch: true });
+    await page.waitForSelector(byId('login-token'));
+    assert.equal(await overflow(page), 0, 'login');
+    await logIn(page, apiToken);
+    await page.waitForSelector(byId('room-row'));
+    await page.getByText('Options').click();
+    assert.equal(await overflow(page), 0, 'rooms');
+    await page.click(byId('invite'));
+    await page.waitForSelector(byId('invite-link'));
+    assert.equal(await overflow(page), 0, 'invite');
+    await page.click(byId('invite-close'));
+    await page.click(byId('open-room'));
+    await page.waitForSelector(byId('tile-video'));
+    assert.equal(await overflow(page), 0, 'lobby');
+    await page.goto(`${node.url}/#/room/nobody-made-it`);
+    await page.waitForSelector(byId('make-anew'));
+    assert.equal(await overflow(page), 0, 'ended');
+  }
+});
+
+test('while the server is away the rooms page says so, and it recovers by itself', async (t) => {
+  const first = await startNodeProcess(t);
+  const browser = await launch(t);
+  const { page } = await openConsole(browser, first.url);
+  await logIn(page, apiToken);
+  await apiClient(first.url, apiToken).post('/room', { roomId: 'before' });
+  await seeText(page, 'room-row', 'before');
+  first.kill('SIGKILL');
+  await first.ended;
+  await seeText(page, 'status', 'Connection to the server lost, trying again…');
+  const again = await startNodeProcess(t, { SVC_PORT: String(first.port) });
+  await seeText(page, 'no-rooms', 'No rooms yet');
+  await page.waitForFunction(`document.querySelector('${byId('status')}').textContent === ''`);
+  await apiClient(again.url, apiToken).post('/room', { roomId: 'after' });
+  await seeText(page, 'room-row', 'after');
+});
+
+test('the console works under a path', async (t) => {
+  const node = await startNode(t, { SVC_HOST: '127.0.0.1:5002/rooms/of/ours' });
+  const browser = await launch(t);
+  const { page, complaints } = await openConsole(browser, `${node.url}/rooms/of/ours/`);
+  await logIn(page, apiToken);
+  await page.fill(byId('room-id'), 'under-a-path');
+  await page.click(byId('create-room'));
+  await seeText(page, 'room-row', 'under-a-path');
+  await page.click(byId('invite'));
+  await page.waitForFunction(`document.querySelector('${byId('invite-link')}')?.value.includes('/rooms/of/ours/#/join?')`);
+  assert.deepEqual(complaints, []);
+});
