@@ -1,60 +1,80 @@
-// What is wrong with an input, as one English sentence that names the field.
+// What is wrong with an input, as one English sentence that names the field and what was got: from zod's issues, for every wire.
 import type { z } from 'zod';
 
-/** Longest piece of what was got that a sentence shows, in characters. */
-const maxShown = 100;
+const longestValue = 100;
 
-/** One sentence for the first thing that is wrong: `Expected data.kind to be one of "audio", "video", got: "film"`. */
-export function sentenceOf(error: z.ZodError, input: unknown, prefix = 'data'): string {
-  const issue = error.issues[0];
-  if (!issue) return `Invalid ${prefix}`;
-  const path = [prefix, ...issue.path].join('.');
-  const value = valueAt(input, issue.path);
-  if (issue.code === 'unrecognized_keys') return `Unknown field in ${path}: ${shown(issue.keys[0])}`;
-  if (value === undefined) return `Missing field: ${path}`;
-  return `Expected ${path} ${expectation(issue)}, got: ${shown(value)}`;
+/** A value as it is shown in a sentence: JSON, cut to 100 characters. */
+export function formatValue(value: unknown): string {
+  const text = value === undefined ? 'nothing' : JSON.stringify(value);
+  return text.length <= longestValue ? text : `${text.slice(0, longestValue)}…`;
 }
 
-/** Schemas that say `to be ...` or `may ...` themselves are quoted; the rest is told from the kind of the issue. */
+/** `["options", "publish", 0]` becomes `options.publish[0]`; long names are cut. */
+export function formatPath(path: readonly PropertyKey[]): string {
+  let text = '';
+  for (const step of path) text += typeof step === 'number' ? `[${step}]` : `${text === '' ? '' : '.'}${String(step)}`;
+  return text.length <= longestValue ? text : `${text.slice(0, longestValue)}…`;
+}
+
+/** The first thing that is wrong with `input`. `whole`: what the input is called where no field is at fault, e.g. `the body`. */
+export function issueSentence(error: z.ZodError, input: unknown, whole: string): string {
+  const issue = error.issues[0];
+  if (!issue) return `Expected ${whole} to be valid`;
+  const name = issue.path.length === 0 ? whole : formatPath(issue.path);
+  if (issue.code === 'unrecognized_keys') {
+    const keys = issue.keys.map((key) => formatPath([...issue.path, key]));
+    return `Unknown ${keys.length === 1 ? 'field' : 'fields'} ${keys.slice(0, 5).join(', ')}`;
+  }
+  const value = valueAt(input, issue.path);
+  if (value === undefined) return `Required field ${name} is missing`;
+  if (issue.message.startsWith('may ')) return `${name} ${issue.message}, got: ${formatValue(value)}`;
+  return `Expected ${name} ${expectation(issue)}, got: ${formatValue(value)}`;
+}
+
+/** The field at fault, where it is one of the outermost. */
+export function issueField(error: z.ZodError): string | undefined {
+  const path = error.issues[0]?.path;
+  return path?.length === 1 ? String(path[0]) : undefined;
+}
+
 function expectation(issue: z.core.$ZodIssue): string {
-  if (issue.message.startsWith('to be ')) return issue.message;
-  if (issue.message.startsWith('may ')) return `to be right (it ${issue.message})`;
+  if (issue.message.startsWith('to ')) return issue.message;
   switch (issue.code) {
     case 'invalid_type':
-      return `to be ${names[issue.expected] ?? issue.expected}`;
+      return `to be ${typeNames[issue.expected] ?? issue.expected}`;
     case 'invalid_value':
-      return `to be one of ${issue.values.map((each) => JSON.stringify(each)).join(', ')}`;
+      return issue.values.length === 1 ? `to be ${formatValue(issue.values[0])}` : `to be one of ${issue.values.map(String).join(', ')}`;
     case 'too_small':
-      return `to ${issue.origin === 'string' || issue.origin === 'array' ? 'have' : 'be'} at least ${issue.minimum}${units[issue.origin] ?? ''}`;
+      return bound(issue.origin, 'at least', issue.minimum);
     case 'too_big':
-      return `to ${issue.origin === 'string' || issue.origin === 'array' ? 'have' : 'be'} at most ${issue.maximum}${units[issue.origin] ?? ''}`;
+      return bound(issue.origin, 'at most', issue.maximum);
     default:
-      return 'to be a valid value';
+      return 'to be valid';
   }
 }
 
-const names: Record<string, string> = {
-  string: 'a string',
-  number: 'a number',
-  int: 'an integer',
-  boolean: 'true or false',
-  array: 'a list',
+const typeNames: Record<string, string> = {
   object: 'an object',
   record: 'an object',
+  array: 'a list',
+  string: 'a string',
+  boolean: 'true or false',
+  number: 'a number',
+  int: 'an integer',
   null: 'null',
 };
-const units: Record<string, string> = { string: ' characters', array: ' items' };
+
+function bound(origin: string, relation: string, limit: number | bigint): string {
+  if (origin === 'string') return `to have ${relation} ${limit} ${limit === 1 ? 'character' : 'characters'}`;
+  if (origin === 'array') return `to have ${relation} ${limit} ${limit === 1 ? 'item' : 'items'}`;
+  return `to be ${relation} ${limit}`;
+}
 
 function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
   let value = input;
-  for (const key of path) {
-    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined;
-    value = (value as Record<PropertyKey, unknown>)[key];
+  for (const step of path) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step)) return undefined;
+    value = (value as Record<PropertyKey, unknown>)[step];
   }
   return value;
-}
-
-function shown(value: unknown): string {
-  const text = JSON.stringify(value) ?? String(value);
-  return text.length > maxShown ? `${text.slice(0, maxShown)}...` : text;
 }

@@ -1,8 +1,8 @@
 // The documents that a node serves, made once per path of SVC_HOST.
 import { createRequire } from 'node:module';
+import { JsonSchemas } from '../json-schemas.ts';
 import { roomEventSchema } from '../rooms/events.ts';
 import { docsPage } from './docs-page.ts';
-import { JsonSchemas } from './json-schemas.ts';
 import { openApiDocument } from './openapi.ts';
 import { routes } from './routes.ts';
 

@@ -1,7 +1,7 @@
 // The OpenAPI 3.1 document, made from the table of routes and their zod schemas.
 import { z } from 'zod';
 import { type ErrorCode, errorCatalogue } from '../errors.ts';
-import { type JsonSchema, JsonSchemas } from './json-schemas.ts';
+import { type JsonSchema, JsonSchemas } from '../json-schemas.ts';
 import { type Method, parameterNames, pathParameters, type Route } from './route.ts';
 
 export type OpenApiOperation = {

@@ -66,8 +66,7 @@ export const peerRoutes: readonly Route[] = [
     answers: { 200: { description: 'The peer as it is now.', schema: dataSchema(foundPeerSchema) } },
     errors: peerErrors,
     handle: async ({ params, body }, { rooms }) => {
-      const peer = await rooms.patchPeer(params.roomId, params.peerId, body);
-      const { address } = await rooms.getPeer(params.roomId, params.peerId);
+      const { peer, address } = await rooms.patchPeer(params.roomId, params.peerId, body);
       return { status: 200, json: { data: { peer, peer_websocket_url: address + peerSocketPath } } };
     },
   }),

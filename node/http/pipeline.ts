@@ -2,11 +2,11 @@
 import type { Request, Response } from 'express';
 import { ServiceError, toServiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
+import { formatValue, issueField, issueSentence } from '../sentences.ts';
 import { sendAnswer, sendError } from './answers.ts';
 import type { Authenticator, Caller } from './auth.ts';
 import { discardBody, readJson } from './body.ts';
 import { type Method, parameterNames, pathParameters, type Route, type Services } from './route.ts';
-import { formatValue, issueField, issueSentence } from './sentences.ts';
 
 /** What the access log and metrics know of a request beside the request itself. */
 export type Trace = { requestId: string; start: number; route?: string; caller?: Caller; code?: string };

@@ -3,8 +3,8 @@ import { z } from 'zod';
 import { roomDataSchema, roomOptionsSchema, roomPatchSchema } from '../rooms/room-config.ts';
 import type { RoomService } from '../rooms/room-service.ts';
 import { roomViewSchema } from '../rooms/views.ts';
+import { formatValue } from '../sentences.ts';
 import { type Answer, dataSchema, type Route, route } from './route.ts';
-import { formatValue } from './sentences.ts';
 
 /** Errors of every call that concerns one room. */
 export const roomErrors = ['room_not_found', 'room_ended', 'node_unreachable'] as const;

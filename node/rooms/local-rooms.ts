@@ -8,7 +8,7 @@ import type { MediaEngine } from './ports.ts';
 import { Room, type RoomLimits } from './room.ts';
 import type { PeerOptions, PeerPatch, RoomData, RoomOptions, RoomPatch } from './room-config.ts';
 import type { CreatedPeer, CreatedRoom, FoundPeer, RoomPage, RoomService } from './room-service.ts';
-import type { PeerView, RoomView } from './views.ts';
+import type { RoomView } from './views.ts';
 
 /** How long a request for a room that ended is told so, instead of that it does not exist. */
 const tombstoneLifetime = 10 * 60_000;
@@ -105,8 +105,9 @@ export class LocalRooms implements RoomService {
     return { peer: this.#room(roomId).peer(peerId).view(), address: this.#options.address() };
   }
 
-  async patchPeer(roomId: string, peerId: string, patch: PeerPatch): Promise<PeerView> {
-    return this.#room(roomId).setPermissions(peerId, patch.permissions).view();
+  async patchPeer(roomId: string, peerId: string, patch: PeerPatch): Promise<FoundPeer> {
+    const peer = this.#room(roomId).setPermissions(peerId, patch.permissions);
+    return { peer: peer.view(), address: this.#options.address() };
   }
 
   async deletePeer(roomId: string, peerId: string): Promise<void> {

@@ -17,7 +17,7 @@ export interface RoomService {
   deleteRoom(roomId: string): Promise<void>;
   addPeer(roomId: string, options: PeerOptions): Promise<CreatedPeer>;
   getPeer(roomId: string, peerId: string): Promise<FoundPeer>;
-  patchPeer(roomId: string, peerId: string, patch: PeerPatch): Promise<PeerView>;
+  patchPeer(roomId: string, peerId: string, patch: PeerPatch): Promise<FoundPeer>;
   deletePeer(roomId: string, peerId: string): Promise<void>;
   /** A fresh token for the peer; older ones stay good until they expire. */
   renewPeerToken(roomId: string, peerId: string): Promise<string>;

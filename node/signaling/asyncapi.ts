@@ -1,8 +1,8 @@
 // The AsyncAPI 3.0 document of both websockets, made from the schemas that check their messages.
 import { z } from 'zod';
+import { JsonSchemas } from '../json-schemas.ts';
 import { peerEventSchema } from '../rooms/peer-events.ts';
 import { type CloseName, closeCodes } from './close-codes.ts';
-import { JsonSchemas } from './json-schemas.ts';
 import { defaultLimits } from './limits.ts';
 import { answerSchemas, requestSchemas } from './messages.ts';
 import { peerSocketPath } from './peer-sockets.ts';
@@ -56,7 +56,7 @@ const sockets: readonly SocketDescription[] = [
 
 /** The document for a node at this `host[:port][/path]`. */
 export function asyncApiDocument(options: { version: string; address: string }): JsonObject {
-  const schemas = new JsonSchemas();
+  const schemas = new JsonSchemas('#/components/schemas/');
   const slash = options.address.indexOf('/');
   const server = {
     host: slash < 0 ? options.address : options.address.slice(0, slash),
@@ -83,7 +83,7 @@ export function asyncApiDocument(options: { version: string; address: string }):
     servers: { node: { ...server, protocol: 'ws' }, nodeWithTls: { ...server, protocol: 'wss' } },
     channels,
     operations,
-    components: { messages, schemas: schemas.shared },
+    components: { messages, schemas: schemas.components() },
   };
 }
 
@@ -92,15 +92,15 @@ function messagesOf({ requests, answers, events }: SocketDescription, schemas: J
   for (const [method, data] of Object.entries(requests)) {
     const optional = data.safeParse({}).success ? data.optional() : data;
     const request = z.strictObject({ id: z.int().min(0), method: z.literal(method), data: optional });
-    messages[`${method}Request`] = { name: method, payload: schemas.of(request, 'input') };
+    messages[`${method}Request`] = { name: method, payload: schemas.input(request) };
   }
   for (const [method, data] of Object.entries(answers)) {
     const answer = z.object({ id: z.int(), ok: z.literal(true), data });
-    messages[`${method}Answer`] = { name: method, payload: schemas.of(answer, 'output') };
+    messages[`${method}Answer`] = { name: method, payload: schemas.output(answer) };
   }
   const error = z.object({ id: z.int(), ok: z.literal(false), error: z.object({ code: z.string(), message: z.string() }) });
-  messages.error = { name: 'error', title: 'Answer to a request that failed', payload: schemas.of(error, 'output') };
-  for (const [event, schema] of Object.entries(events)) messages[`${event}Event`] = { name: event, payload: schemas.of(schema, 'output') };
+  messages.error = { name: 'error', title: 'Answer to a request that failed', payload: schemas.output(error) };
+  for (const [event, schema] of Object.entries(events)) messages[`${event}Event`] = { name: event, payload: schemas.output(schema) };
   return messages;
 }
 

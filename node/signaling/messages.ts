@@ -65,12 +65,10 @@ export const answerSchemas = {
   authenticate: z.object({
     sessionId: z.string(),
     resumed: z.boolean(),
-    lastRequest: z
-      .int()
-      .meta({
-        description:
-          'Highest id of a request of this session that was taken, authenticate not counted; -1 where there was none. After a resume the client repeats those above it; answers to the others come by themselves.',
-      }),
+    lastRequest: z.int().meta({
+      description:
+        'Highest id of a request of this session that was taken, authenticate not counted; -1 where there was none. After a resume the client repeats those above it; answers to the others come by themselves.',
+    }),
     peerId: z.string(),
     roomId: z.string(),
     permissions: permissionsSchema,

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
-import type { JsonSchema } from '../../node/http/json-schemas.ts';
 import { errorSchema, openApiDocument } from '../../node/http/openapi.ts';
 import { routes } from '../../node/http/routes.ts';
+import type { JsonSchema } from '../../node/json-schemas.ts';
 
 /** The document, with answers closed: a field that is not documented is a mistake here. */
 export const testedDocument = close(openApiDocument(routes, { version: 'test', path: '' }));

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { z } from 'zod';
-import { sentenceOf } from '../../node/sentences.ts';
+import { issueSentence } from '../../node/sentences.ts';
 
 const schema = z.strictObject({
   name: z.string().min(2).max(3),
@@ -16,23 +16,23 @@ const good = { name: 'ab', size: 1, list: [], own: 'x', rule: 'x', one: null };
 const sentence = (input: unknown) => {
   const { error } = schema.safeParse(input);
   assert.ok(error);
-  return sentenceOf(error, input);
+  return issueSentence(error, input, 'data');
 };
 
 for (const [change, expected] of [
-  [{ name: 1 }, 'Expected data.name to be a string, got: 1'],
-  [{ name: null }, 'Expected data.name to be a string, got: null'],
-  [{ name: undefined }, 'Missing field: data.name'],
-  [{ name: 'a' }, 'Expected data.name to have at least 2 characters, got: "a"'],
-  [{ size: 1.5 }, 'Expected data.size to be an integer, got: 1.5'],
-  [{ size: 9 }, 'Expected data.size to be at most 5, got: 9'],
-  [{ list: {} }, 'Expected data.list to be a list, got: {}'],
-  [{ list: [1] }, 'Expected data.list.0 to be true or false, got: 1'],
-  [{ list: [true, true] }, 'Expected data.list to have at most 1 items, got: [true,true]'],
-  [{ own: 'y' }, 'Expected data.own to be an x, got: "y"'],
-  [{ rule: 'y' }, 'Expected data.rule to be right (it may only be an x), got: "y"'],
-  [{ one: 'b' }, 'Expected data.one to be a valid value, got: "b"'],
-  [{ more: 1 }, 'Unknown field in data: "more"'],
+  [{ name: 1 }, 'Expected name to be a string, got: 1'],
+  [{ name: null }, 'Expected name to be a string, got: null'],
+  [{ name: undefined }, 'Required field name is missing'],
+  [{ name: 'a' }, 'Expected name to have at least 2 characters, got: "a"'],
+  [{ size: 1.5 }, 'Expected size to be an integer, got: 1.5'],
+  [{ size: 9 }, 'Expected size to be at most 5, got: 9'],
+  [{ list: {} }, 'Expected list to be a list, got: {}'],
+  [{ list: [1] }, 'Expected list[0] to be true or false, got: 1'],
+  [{ list: [true, true] }, 'Expected list to have at most 1 item, got: [true,true]'],
+  [{ own: 'y' }, 'Expected own to be an x, got: "y"'],
+  [{ rule: 'y' }, 'rule may only be an x, got: "y"'],
+  [{ one: 'b' }, 'Expected one to be valid, got: "b"'],
+  [{ more: 1 }, 'Unknown field more'],
 ] as const) {
   test(`${JSON.stringify(change)} is told as: ${expected}`, () => {
     assert.equal(sentence({ ...good, ...change }), expected);

@@ -52,29 +52,29 @@ test('every method does what it says and answers as its schema says', async (t) 
 for (const [name, method, data, message] of [
   ['an unknown method', 'fly', {}, 'Unknown method: "fly"'],
   ['a method of every object', 'toString', {}, 'Unknown method: "toString"'],
-  ['a missing field', 'trackReady', {}, 'Missing field: data.trackId'],
-  ['a field of the wrong type', 'trackReady', { trackId: 5 }, 'Expected data.trackId to be a string, got: 5'],
-  ['a field that nobody knows', 'leave', { now: true }, 'Unknown field in data: "now"'],
+  ['a missing field', 'trackReady', {}, 'Required field trackId is missing'],
+  ['a field of the wrong type', 'trackReady', { trackId: 5 }, 'Expected trackId to be a string, got: 5'],
+  ['a field that nobody knows', 'leave', { now: true }, 'Unknown field now'],
   [
     'a value that is none of those possible',
     'setSubscription',
     { mode: 'all' },
-    'Expected data.mode to be one of "auto", "manual", got: "all"',
+    'Expected mode to be one of auto, manual, got: "all"',
   ],
-  ['a number out of range', 'setPriority', { trackId: 't', priority: 256 }, 'Expected data.priority to be at most 255, got: 256'],
+  ['a number out of range', 'setPriority', { trackId: 't', priority: 256 }, 'Expected priority to be at most 255, got: 256'],
   [
     'a text that is too long',
     'unsubscribe',
     { trackId: 'x'.repeat(129) },
-    `Expected data.trackId to have at most 128 characters, got: "${'x'.repeat(99)}...`,
+    `Expected trackId to have at most 128 characters, got: "${'x'.repeat(99)}…`,
   ],
   [
     'metadata that is too large',
     'setPeerMetadata',
     { metadata: 'x'.repeat(17_000) },
-    `Expected data.metadata to be right (it may be at most 16384 bytes of JSON), got: "${'x'.repeat(99)}...`,
+    `metadata may be at most 16384 bytes of JSON, got: "${'x'.repeat(99)}…`,
   ],
-  ['a bad ping', 'ping', { received: -1 }, 'Expected data.received to be at least 0, got: -1'],
+  ['a bad ping', 'ping', { received: -1 }, 'Expected received to be at least 0, got: -1'],
 ] as const) {
   test(`${name} is answered with one sentence, and the socket stays`, async (t) => {
     const server = await startSocketServer(t);
