@@ -125,6 +125,7 @@ async function readJson(response: Response): Promise<Body> {
 
 /** One sentence for whoever looks at the page. */
 export function sentenceOf(error: unknown): string {
-  const text = error instanceof Error && error.message ? error.message : 'Something went wrong';
+  const told = typeof error === 'object' && error !== null && 'message' in error ? error.message : '';
+  const text = typeof told === 'string' && told !== '' ? told : 'Something went wrong';
   return /[.!?]$/.test(text) ? text : `${text}.`;
 }

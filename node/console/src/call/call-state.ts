@@ -16,8 +16,10 @@ export type CallState = {
   activeSpeaker: string | undefined;
   /** The last thing that did not work, in a sentence. */
   problem: string | undefined;
+  /** The server took the microphone's sound away, whatever its switch says. */
+  mutedByServer: boolean;
   /** When the node's rooms end because it goes away. */
-  endsAt: string | undefined;
+  endsAt: Date | undefined;
 };
 
 export const sources: readonly Source[] = ['camera', 'microphone', 'screen', 'screenSound'];

@@ -1,14 +1,15 @@
 // A call: the client library's session with this page's devices, as state that the page shows.
-import { RoomClient } from '@mediarooms/client';
+import { type Closing, type LocalTrack, type RemotePeer, RoomClient } from '@mediarooms/client';
 import { sentenceOf } from '../api/rest.ts';
 import { nameOf } from '../api/shapes.ts';
 import { Store } from '../hooks/store.ts';
-import { type CallState, type Ending, type RemotePerson, type Source, sourceOf, sources } from './call-state.ts';
+import { type CallPhase, type CallState, type Ending, type RemotePerson, type Source, sourceOf, sources } from './call-state.ts';
 import type { LocalMedia } from './local-media.ts';
 
+/** `url`: the peer's `peer_websocket_url`, where it is known; the page's own server is tried as well. */
 export type CallOptions = { url: string | null; token: string; base: string; name: string; media: LocalMedia };
 
-type Published = { track: MediaStreamTrack; id: string; paused: boolean };
+type Published = { source: MediaStreamTrack; track: LocalTrack; muted: boolean };
 
 /** Joins when made; over once `ending` is set. What is on in `media` is published, always. */
 export class Call extends Store<CallState> {
@@ -16,9 +17,8 @@ export class Call extends Store<CallState> {
   readonly #media: LocalMedia;
   readonly #published = new Map<Source, Published>();
   readonly #stops: (() => void)[] = [];
-  #publishing: Promise<void> | undefined;
+  #publishing = false;
   #publishAgain = false;
-  #closed = false;
 
   constructor({ url, token, base, name, media }: CallOptions) {
     super({
@@ -28,18 +28,15 @@ export class Call extends Store<CallState> {
       people: [],
       activeSpeaker: undefined,
       problem: undefined,
+      mutedByServer: false,
       endsAt: undefined,
     });
     this.#media = media;
-    const own = socketUrl(new URL('socket/peer/websocket', base).href);
-    this.#client = new RoomClient({
-      url: url ? socketUrl(`${window.location.protocol}//${url}`) : own,
-      fallbackUrls: [own],
-      token,
-      metadata: { name },
-    });
+    const own = new URL('socket/peer/websocket', base).href;
+    this.#client = new RoomClient({ url: url ?? own, fallbackUrls: [own], token, metadata: { name }, takeover: true });
     this.#listen();
-    void this.#join();
+    // A failure comes as the event `closed`, too.
+    this.#client.join().catch(() => undefined);
   }
 
   /** Shows a track on the element, in the layer that fits its size, until the answer is called. */
@@ -56,40 +53,30 @@ export class Call extends Store<CallState> {
 
   /** Ends the session where it still runs. Idempotent. */
   close(): void {
-    this.#closed = true;
     for (const stop of this.#stops.splice(0)) stop();
     this.#client.leave().catch(() => undefined);
-  }
-
-  async #join(): Promise<void> {
-    try {
-      await this.#client.join();
-      this.update({ selfId: this.#client.peerId });
-      this.#refresh();
-      this.#publish();
-    } catch (error) {
-      this.#end({ why: 'failed', sentence: sentenceOf(error) });
-    }
   }
 
   #listen(): void {
     const client = this.#client;
     const refresh = () => this.#refresh();
-    const names = [
-      'peerJoined',
-      'peerLeft',
-      'peerUpdated',
-      'trackAdded',
-      'trackRemoved',
-      'trackUpdated',
-      'trackSubscribed',
-      'trackUnsubscribed',
-    ] as const;
     this.#stops.push(
-      ...names.map((name) => client.on(name, refresh)),
-      client.on('stateChanged', refresh),
-      client.on('activeSpeaker', ({ peerId }) => this.update({ activeSpeaker: peerId ?? undefined })),
+      client.on('stateChanged', () => {
+        this.#refresh();
+        this.#publish();
+      }),
+      client.on('peerJoined', refresh),
+      client.on('peerLeft', refresh),
+      client.on('peerUpdated', refresh),
+      client.on('trackAdded', refresh),
+      client.on('trackRemoved', refresh),
+      client.on('trackUpdated', refresh),
+      client.on('trackSubscribed', refresh),
+      client.on('trackUnsubscribed', refresh),
+      client.on('activeSpeaker', refresh),
       client.on('draining', ({ deadline }) => this.update({ endsAt: deadline ?? undefined })),
+      client.on('localTrackEnded', ({ track, reason }) => this.#localEnded(track, reason !== 'ended')),
+      client.on('localTrackMuted', ({ track, muted }) => this.#localMuted(track, muted)),
       client.on('closed', (closing) => this.#end(endingOf(closing))),
       this.#media.subscribe(() => this.#publish()),
     );
@@ -97,58 +84,82 @@ export class Call extends Store<CallState> {
 
   #refresh(): void {
     if (this.state.ending) return;
-    this.update({ phase: phaseOf(this.#client), people: peopleOf(this.#client) });
+    const client = this.#client;
+    this.update({
+      phase: phases[client.state],
+      selfId: client.peerId || undefined,
+      people: [...client.peers.values()].map((peer) => personOf(peer, client)),
+      activeSpeaker: client.activeSpeaker ?? undefined,
+    });
   }
 
   #end(ending: Ending): void {
     if (!this.state.ending) this.update({ phase: 'over', ending });
   }
 
+  #localEnded(track: LocalTrack, byServer: boolean): void {
+    for (const [source, known] of this.#published) {
+      if (known.track !== track) continue;
+      this.#published.delete(source);
+      if (!byServer) continue;
+      this.#media.turnOff(source);
+      this.update({ problem: `${labels[source]} was switched off by the server.` });
+    }
+  }
+
+  #localMuted(track: LocalTrack, muted: boolean): void {
+    const source = [...this.#published].find(([, known]) => known.track === track)?.[0];
+    if (!source) return;
+    if (source === 'microphone') this.update({ mutedByServer: muted });
+    this.update({ problem: muted ? `${labels[source]} was muted by the server.` : undefined });
+  }
+
   /** Brings what is published in line with what is on; changes that come meanwhile are seen by another round. */
   #publish(): void {
-    if (this.#publishing) {
-      this.#publishAgain = true;
-      return;
-    }
-    if (this.#closed || this.state.ending || this.state.phase === 'joining') return;
-    this.#publishing = this.#publishRound().finally(() => {
-      this.#publishing = undefined;
-      if (!this.#publishAgain) return;
-      this.#publishAgain = false;
-      this.#publish();
+    this.#publishAgain = true;
+    if (this.#publishing) return;
+    this.#publishing = true;
+    void this.#publishRounds().finally(() => {
+      this.#publishing = false;
     });
   }
 
-  async #publishRound(): Promise<void> {
-    for (const source of sources) {
-      try {
-        await this.#publishSource(source);
-      } catch (error) {
-        if (this.#closed || this.state.ending) return;
-        this.update({ problem: `${labels[source]} could not be published: ${sentenceOf(error)}` });
-      }
+  async #publishRounds(): Promise<void> {
+    while (this.#publishAgain && !this.state.ending && this.state.phase !== 'joining') {
+      this.#publishAgain = false;
+      // Each by itself: a camera that is slow or refused keeps no microphone back.
+      await Promise.all(
+        sources.map((source) =>
+          this.#publishSource(source).catch((error: unknown) => {
+            if (!this.state.ending) this.update({ problem: `${labels[source]} could not be shared. ${sentenceOf(error)}` });
+          }),
+        ),
+      );
     }
   }
 
   async #publishSource(source: Source): Promise<void> {
     const { microphoneOn, ...tracks } = this.#media.state;
     const wanted = tracks[source];
-    const paused = source === 'microphone' && !microphoneOn;
-    let known = this.#published.get(source);
-    if (known && known.track !== wanted) {
+    const muted = source === 'microphone' && !microphoneOn;
+    const known = this.#published.get(source);
+    if (known && (!wanted || known.track.kind !== wanted.kind)) {
       this.#published.delete(source);
-      await this.#client.unpublish(known.id);
-      known = undefined;
+      return known.track.unpublish();
     }
     if (!wanted || wanted.readyState === 'ended') return;
     if (!known) {
-      const published = await this.#client.publish(wanted, { metadata: { source } });
-      known = { track: wanted, id: published.id, paused: false };
-      this.#published.set(source, known);
+      const track = await this.#client.publish(wanted, { metadata: { source }, paused: muted });
+      this.#published.set(source, { source: wanted, track, muted });
+      return;
     }
-    if (known.paused === paused) return;
-    known.paused = paused;
-    await (paused ? this.#client.pause(known.id) : this.#client.resume(known.id));
+    if (known.source !== wanted) {
+      known.source = wanted;
+      await known.track.replaceTrack(wanted);
+    }
+    if (known.muted === muted) return;
+    known.muted = muted;
+    await (muted ? known.track.pause() : known.track.resume());
   }
 }
 
@@ -158,17 +169,42 @@ const labels: Record<Source, string> = {
   screen: 'The screen',
   screenSound: 'The sound of the screen',
 };
-function phaseOf(_c: RoomClient): 'joined' {
-  return 'joined';
+
+const phases: Record<RoomClient['state'], CallPhase> = {
+  new: 'joining',
+  connecting: 'joining',
+  joined: 'joined',
+  reconnecting: 'reconnecting',
+  closed: 'over',
+};
+
+const reasons: Record<Closing['reason'], Ending['why']> = {
+  left: 'left',
+  roomStopped: 'roomStopped',
+  peerRemoved: 'removed',
+  takenOver: 'takenOver',
+  conflict: 'takenOver',
+  notFound: 'refused',
+  unauthorized: 'refused',
+  serverError: 'failed',
+  unreachable: 'failed',
+  unsupported: 'failed',
+};
+
+function endingOf(closing: Closing): Ending {
+  return { why: reasons[closing.reason], sentence: sentenceOf(closing) };
 }
-function peopleOf(_c: RoomClient): RemotePerson[] {
-  return [];
+
+function personOf(peer: RemotePeer, client: RoomClient): RemotePerson {
+  return {
+    id: peer.id,
+    name: nameOf(peer.metadata) ?? 'Guest',
+    tracks: peer.tracks.map((track) => ({
+      id: track.id,
+      kind: track.kind,
+      source: sourceOf(track.metadata, track.kind),
+      track: client.mediaStreamTrack(track.id),
+      muted: track.paused || track.muted,
+    })),
+  };
 }
-function endingOf(c: any): Ending {
-  return c;
-}
-function socketUrl(s: string) {
-  return s;
-}
-void nameOf;
-void sourceOf;

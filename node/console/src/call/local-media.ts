@@ -1,5 +1,6 @@
 // Camera, microphone and screen of this page: what is on, what failed and why, in sentences.
 import { Store } from '../hooks/store.ts';
+import type { Source } from './call-state.ts';
 
 export type DeviceKind = 'camera' | 'microphone';
 export type LocalMediaState = {
@@ -94,6 +95,12 @@ export class LocalMedia extends Store<LocalMediaState> {
     } catch (error) {
       if (!(error instanceof DOMException && error.name === 'NotAllowedError')) this.update({ problem: 'The screen could not be shared.' });
     }
+  }
+
+  /** Switches one off from elsewhere than its button. */
+  turnOff(source: Source): void {
+    if (source === 'screen' || source === 'screenSound') this.stopScreen();
+    else this.#stop(source);
   }
 
   stopScreen(): void {

@@ -43,7 +43,7 @@ export function CallView({ call, media, roomId, name, actions, onLeave }: CallVi
             self
             screen={false}
             speaking={state.activeSpeaker !== undefined && state.activeSpeaker === state.selfId}
-            muted={!local.microphoneOn}
+            muted={!local.microphoneOn || state.mutedByServer}
             hasVideo={camera !== undefined}
             attach={showCamera}
           />
@@ -62,9 +62,7 @@ export function CallView({ call, media, roomId, name, actions, onLeave }: CallVi
             )}
           </p>
         )}
-        {state.endsAt && (
-          <p className="note">The server goes away: this room ends at {new Date(state.endsAt).toLocaleTimeString()} at the latest.</p>
-        )}
+        {state.endsAt && <p className="note">The server goes away: this room ends at {state.endsAt.toLocaleTimeString()} at the latest.</p>}
       </div>
       <footer className="toolbar" role="toolbar" aria-label="Call">
         <Toggle
