@@ -57,10 +57,13 @@ export function planInstall(machine) {
 
 /**
  * @param {readonly string[]} packages
+ * @param {boolean} [sudo] whether there is sudo to do it with
  * @returns {string} the line that mends a missing package
  */
-export function aptLine(packages) {
-  return `sudo apt-get update && sudo apt-get install -y ${packages.join(' ')}`;
+export function aptLine(packages, sudo = existsSync('/usr/bin/sudo')) {
+  const prefix = sudo ? 'sudo ' : '';
+  const line = `${prefix}apt-get update && ${prefix}apt-get install -y ${packages.join(' ')}`;
+  return sudo ? line : `${line} (as root)`;
 }
 
 /**
