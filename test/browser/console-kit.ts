@@ -36,12 +36,10 @@ export async function openConsole(browser: Browser, url: string, options: Browse
     if (message.type() === 'error' && !/Failed to load resource|WebSocket connection/.test(message.text())) complaints.push(message.text());
   });
   await context.exposeBinding('reportViolation', (_source, text: string) => complaints.push(text));
-  await context.addInitScript(() => {
-    const report = Reflect.get(globalThis, 'reportViolation') as (text: string) => void;
-    globalThis.addEventListener('securitypolicyviolation', (event) => {
-      const { violatedDirective, blockedURI } = event as unknown as { violatedDirective: string; blockedURI: string };
-      report(`policy violated: ${violatedDirective} ${blockedURI}`);
-    });
+  await context.addInitScript({
+    content: `addEventListener('securitypolicyviolation', (event) => {
+      reportViolation('policy violated: ' + event.violatedDirective + ' ' + event.blockedURI);
+    });`,
   });
   await page.goto(url);
   return { page, context, complaints };
@@ -80,7 +78,8 @@ export async function overflow(page: Page): Promise<number> {
  * not from the screen.
  */
 export async function seesMovingPicture(page: Page, name: string): Promise<void> {
-  await page.waitForFunction(
+  await comesToHold(
+    page,
     `(() => {
       const video = document.querySelector(${JSON.stringify(`${tileOf(name)} video`)});
       if (!video || video.videoWidth === 0) return false;
@@ -101,9 +100,14 @@ export async function seesMovingPicture(page: Page, name: string): Promise<void>
       const pixels = data.length / 4;
       return before !== undefined && (green - red) / pixels > 60 && difference / pixels > 0.5;
     })()`,
-    undefined,
-    { timeout: deadline, polling: 250 },
   );
+}
+
+/** Resolves when the expression is true in the page. Playwright's own waiting evaluates text inside the page, which the console's policy forbids. */
+export async function comesToHold(page: Page, expression: string): Promise<void> {
+  for (const end = Date.now() + deadline; !(await page.evaluate(expression)); await page.waitForTimeout(100)) {
+    assert.ok(Date.now() < end, `It did not come to hold in the page: ${expression}`);
+  }
 }
 
 /** Loudest frequency in Hz that the page hears within the time, over all sounds of others. 0 is silence. */

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { apiClient } from '../kit/api-client.ts';
 import { startNodeProcess } from '../kit/node-process.ts';
 import { apiToken, startNode } from '../kit/start-node.ts';
-import { byId, launch, logIn, openConsole, overflow, seeText } from './console-kit.ts';
+import { byId, comesToHold, launch, logIn, openConsole, overflow, seeText } from './console-kit.ts';
 
 test('the console asks for the API token, says when it is wrong, and keeps it for the tab only', async (t) => {
   const node = await startNode(t);
@@ -89,7 +89,7 @@ test('everything on the rooms page is reached and done with the keyboard alone',
   await seeText(page, 'room-row', 'by-keys');
   await tabTo('invite');
   await page.keyboard.press('Enter');
-  await page.waitForFunction(`document.querySelector('${byId('invite-link')}')?.value.includes('#/join?')`);
+  await comesToHold(page, `document.querySelector('${byId('invite-link')}')?.value.includes('#/join?')`);
   await page.keyboard.press('Escape');
   await page.waitForSelector('dialog', { state: 'detached' });
   assert.equal(await focused(), 'invite', 'the focus is back where it was');
@@ -139,7 +139,7 @@ test('while the server is away the rooms page says so, and it recovers by itself
   await seeText(page, 'status', 'Connection to the server lost, trying again…');
   const again = await startNodeProcess(t, { SVC_PORT: String(first.port) });
   await seeText(page, 'no-rooms', 'No rooms yet');
-  await page.waitForFunction(`document.querySelector('${byId('status')}').textContent === ''`);
+  await comesToHold(page, `document.querySelector('${byId('status')}').textContent === ''`);
   await apiClient(again.url, apiToken).post('/room', { roomId: 'after' });
   await seeText(page, 'room-row', 'after');
 });
@@ -153,6 +153,6 @@ test('the console works under a path', async (t) => {
   await page.click(byId('create-room'));
   await seeText(page, 'room-row', 'under-a-path');
   await page.click(byId('invite'));
-  await page.waitForFunction(`document.querySelector('${byId('invite-link')}')?.value.includes('/rooms/of/ours/#/join?')`);
+  await comesToHold(page, `document.querySelector('${byId('invite-link')}')?.value.includes('/rooms/of/ours/#/join?')`);
   assert.deepEqual(complaints, []);
 });

@@ -1,0 +1,173 @@
+// Calls through the console in Chromium: people see and hear each other, guests come by a link, and a server that dies is told honestly.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { apiClient } from '../kit/api-client.ts';
+import { startNodeProcess } from '../kit/node-process.ts';
+import { apiToken, startNode } from '../kit/start-node.ts';
+import {
+  byId,
+  comesToHold,
+  deadline,
+  enter,
+  heardFrequency,
+  launch,
+  openConsole,
+  overflow,
+  seesMovingPicture,
+  seeText,
+  tileOf,
+} from './console-kit.ts';
+
+const roomAddress = (url: string, roomId: string) => `${url}/#/room/${roomId}`;
+
+/** Chromium's fake microphone beeps twice a second. */
+const beep = { lowest: 200, highest: 1_000 };
+
+async function hearsBeeps(page: Page, who: string): Promise<void> {
+  const frequency = await heardFrequency(page, 3_000);
+  assert.ok(frequency > beep.lowest && frequency < beep.highest, `${who} hears ${frequency} Hz`);
+}
+
+test('two people and a guest see and hear each other, and who leaves is gone from every page', async (t) => {
+  const node = await startNode(t);
+  const api = apiClient(node.url, apiToken);
+  await api.post('/room', { roomId: 'meeting' });
+  const browser = await launch(t);
+  const ada = await openConsole(browser, roomAddress(node.url, 'meeting'));
+  const bob = await openConsole(browser, roomAddress(node.url, 'meeting'));
+  for (const [{ page }, name] of [
+    [ada, 'Ada'],
+    [bob, 'Bob'],
+  ] as const) {
+    await logIntoRoom(page);
+    await enter(page, name);
+  }
+  await Promise.all([seesMovingPicture(ada.page, 'Bob'), seesMovingPicture(bob.page, 'Ada')]);
+  await hearsBeeps(ada.page, 'Ada');
+  await hearsBeeps(bob.page, 'Bob');
+  await bob.page.click(byId('toggle-mic'));
+  await ada.page.waitForSelector(`${tileOf('Bob')} ${byId('tile-muted')}`);
+  assert.equal(await heardFrequency(ada.page, 1_500), 0, 'Ada hears nothing of Bob while his microphone is off');
+  await bob.page.click(byId('toggle-mic'));
+  await ada.page.waitForSelector(`${tileOf('Bob')} ${byId('tile-muted')}`, { state: 'detached' });
+  await hearsBeeps(ada.page, 'Ada');
+
+  await ada.page.click(byId('invite'));
+  await comesToHold(ada.page, `document.querySelector('${byId('invite-link')}')?.value.includes('#/join?')`);
+  const link = await ada.page.inputValue(byId('invite-link'));
+  await ada.page.click(byId('invite-close'));
+  const guest = await openConsole(browser, link);
+  await enter(guest.page, 'Guest', true);
+  assert.equal(await guest.page.evaluate(`JSON.stringify(sessionStorage).includes(${JSON.stringify(apiToken)})`), false);
+  await Promise.all([
+    seesMovingPicture(ada.page, 'Guest'),
+    seesMovingPicture(bob.page, 'Guest'),
+    seesMovingPicture(guest.page, 'Ada'),
+    seesMovingPicture(guest.page, 'Bob'),
+  ]);
+
+  await bob.page.click(byId('toggle-camera'));
+  await ada.page.waitForSelector(`${tileOf('Bob')} video`, { state: 'detached' });
+  await bob.page.click(byId('toggle-camera'));
+  await seesMovingPicture(ada.page, 'Bob');
+
+  await bob.page.click(byId('leave'));
+  await bob.page.waitForSelector(byId('left'));
+  for (const { page } of [ada, guest]) await page.waitForSelector(tileOf('Bob'), { state: 'detached' });
+  await seesMovingPicture(ada.page, 'Guest');
+  await waitUntil(async () => (await api.get('/room/meeting')).body.data.peers.length === 2);
+  assert.deepEqual([ada.complaints, bob.complaints, guest.complaints], [[], [], []]);
+});
+
+test('a shared screen gets a tile of its own on every page and goes when it ends', async (t) => {
+  const node = await startNode(t);
+  await apiClient(node.url, apiToken).post('/room', { roomId: 'screens' });
+  const browser = await launch(t, ['--auto-select-desktop-capture-source=Entire screen', '--auto-accept-this-tab-capture']);
+  const ada = await openConsole(browser, roomAddress(node.url, 'screens'));
+  const bob = await openConsole(browser, roomAddress(node.url, 'screens'));
+  await logIntoRoom(ada.page);
+  await enter(ada.page, 'Ada');
+  await logIntoRoom(bob.page);
+  await enter(bob.page, 'Bob');
+  await ada.page.click(byId('toggle-screen'));
+  const screen = `${byId('tile')}[data-name="Ada"][data-screen="true"]`;
+  await comesToHold(bob.page, `document.querySelector('${screen} video')?.videoWidth > 0`);
+  await ada.page.click(byId('toggle-screen'));
+  await bob.page.waitForSelector(screen, { state: 'detached' });
+  await seesMovingPicture(bob.page, 'Ada');
+});
+
+test('after kill -9 and a restart the console says that the room has ended, makes it anew, and guests are told to ask for a link', async (t) => {
+  const first = await startNodeProcess(t);
+  await apiClient(first.url, apiToken).post('/room', { roomId: 'mortal' });
+  const invited = await apiClient(first.url, apiToken).post('/room/mortal/peer', { type: 'webrtc' });
+  const { token, peer_websocket_url: url } = invited.body.data;
+  const browser = await launch(t);
+  const ada = await openConsole(browser, roomAddress(first.url, 'mortal'));
+  const bob = await openConsole(browser, roomAddress(first.url, 'mortal'));
+  const guest = await openConsole(browser, `${first.url}/#/join?${new URLSearchParams({ room: 'mortal', token, url })}`);
+  await logIntoRoom(ada.page);
+  await enter(ada.page, 'Ada');
+  await logIntoRoom(bob.page);
+  await enter(bob.page, 'Bob');
+  await enter(guest.page, 'Guest', true);
+  await seesMovingPicture(ada.page, 'Guest');
+  first.kill('SIGKILL');
+  await first.ended;
+  await seeText(ada.page, 'status', 'Connection to the server lost, trying again…');
+  const second = await startNodeProcess(t, { SVC_PORT: String(first.port) });
+  assert.equal(second.port, first.port);
+  await seeText(ada.page, 'room-ended', 'This room has ended.');
+  await seeText(bob.page, 'room-ended', 'This room has ended.');
+  await seeText(guest.page, 'guest-over', 'This room has ended.');
+  await seeText(guest.page, 'guest-over', 'new link');
+  await ada.page.click(byId('make-anew'));
+  await ada.page.waitForSelector(`${byId('status')}[data-state="joined"]`);
+  await bob.page.click(byId('make-anew'));
+  await Promise.all([seesMovingPicture(ada.page, 'Bob'), seesMovingPicture(bob.page, 'Ada')]);
+});
+
+test('a call is done with the keyboard alone, at a phone’s width, without scrolling sideways', async (t) => {
+  const node = await startNode(t);
+  const api = apiClient(node.url, apiToken);
+  await api.post('/room', { roomId: 'by-keys' });
+  const browser = await launch(t);
+  const { page, complaints } = await openConsole(browser, roomAddress(node.url, 'by-keys'), { viewport: { width: 360, height: 700 } });
+  const tabTo = async (testId: string) => {
+    for (let i = 0; i < 30; i += 1) {
+      if ((await page.evaluate('document.activeElement?.dataset.testid')) === testId) return;
+      await page.keyboard.press('Tab');
+    }
+    assert.fail(`${testId} is not reached by Tab`);
+  };
+  await page.waitForSelector(byId('login-token'));
+  await page.keyboard.type(apiToken);
+  await page.keyboard.press('Enter');
+  await page.waitForSelector(byId('tile-video'));
+  await tabTo('name');
+  await page.keyboard.type('Ada');
+  await page.keyboard.press('Enter');
+  await page.waitForSelector(`${byId('status')}[data-state="joined"]`);
+  assert.equal(await overflow(page), 0);
+  await tabTo('toggle-mic');
+  await page.keyboard.press('Space');
+  await page.waitForSelector(`${byId('toggle-mic')}[aria-checked="false"]`);
+  await tabTo('leave');
+  await page.keyboard.press('Enter');
+  await page.waitForSelector(byId('left'));
+  await waitUntil(async () => (await api.get('/room/by-keys')).body.data.peers.length === 0);
+  assert.deepEqual(complaints, []);
+});
+
+/** The page of a room asks who has not logged in for the token first. */
+async function logIntoRoom(page: Page): Promise<void> {
+  await page.fill(byId('login-token'), apiToken);
+  await page.click(byId('login-submit'));
+}
+
+async function waitUntil(holds: () => Promise<boolean>): Promise<void> {
+  for (const end = Date.now() + deadline; !(await holds()); await new Promise((resolve) => setTimeout(resolve, 50))) {
+    assert.ok(Date.now() < end, 'it did not come to hold in time');
+  }
+}
