@@ -21,12 +21,15 @@ const buildDeadline = 180_000;
  * @property {string} script the npm script that does the same by hand
  */
 
+/** The build without which the console's types cannot be checked. */
+export const clientLibrary = 'the client library';
+
 const clientSources = ['node/client/src', 'node/client/package.json'];
 
 /** @type {Build[]} in this order: the console is made with the client library */
 const builds = [
   {
-    name: 'the client library',
+    name: clientLibrary,
     recipe: 'node/setup/build-client.mjs',
     sources: [...clientSources, 'node/setup/build-client.mjs'],
     output: 'node/client/dist',
@@ -74,9 +77,13 @@ function filesOf(path) {
   }
 }
 
-/** Builds what is out of date. */
-export async function ensureBuilds() {
+/**
+ * Builds what is out of date.
+ * @param {string} [only] the name of the one build that is needed
+ */
+export async function ensureBuilds(only) {
   for (const build of builds) {
+    if (only !== undefined && build.name !== only) continue;
     if (!existsSync(join(root, build.recipe)) || isCurrent(build)) continue;
     await withLock(checkoutLock('build'), async () => {
       if (isCurrent(build)) return;
