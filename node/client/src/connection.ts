@@ -1,0 +1,300 @@
+// The session with the server: over one websocket after another, with every frame and request exactly once.
+import { type Closing, closing, endingOf, endingOfRefusal, isResumable, type Refusal } from './closing.ts';
+import { RoomClosedError } from './errors.ts';
+import { Heartbeat } from './heartbeat.ts';
+import { type Logger, retryDelay, type Timing, type WebSocketConstructor, type WebSocketLike } from './options.ts';
+import { PendingRequests } from './pending.ts';
+import type { AnswerFrame, Answers, Method, RequestFrame, Requests, ServerEvent, ServerFrame, Welcome } from './protocol.ts';
+
+export type ConnectionOptions = {
+  urls: readonly string[];
+  token: string;
+  takeover: boolean;
+  webSocket: WebSocketConstructor;
+  timing: Timing;
+  /** Milliseconds without a session until it ends as `unreachable`; undefined: never. */
+  giveUpAfter: () => number | undefined;
+  logger: Logger;
+  random?: () => number;
+};
+
+export type ConnectionListener = {
+  /** A fresh session was asked for; what is requested now goes out right behind, before the welcome. */
+  opening: () => void;
+  /** A fresh session is there; what belonged to an older one is gone. */
+  welcome: (welcome: Welcome) => void;
+  /** The socket is lost; requests wait. */
+  lost: () => void;
+  /** The same session goes on, and nothing was missed. */
+  resumed: (welcome: Welcome) => void;
+  event: (event: ServerEvent) => void;
+  /** It is over; nothing follows. */
+  closed: (closing: Closing) => void;
+};
+
+/** Milliseconds after which a session counts as stable. */
+const stableAfter = 5_000;
+const leaveDeadline = 1_000;
+
+/** connect() -> welcome (-> lost -> resumed | welcome)* -> closed. */
+export class Connection {
+  readonly #options: ConnectionOptions;
+  readonly #listener: ConnectionListener;
+  readonly #pending = new PendingRequests();
+  readonly #stopListening: () => void;
+  #urls: string[];
+  #token: string;
+  #socket: WebSocketLike | undefined;
+  #session: string | undefined;
+  /** Frames of the session that came after its welcome. */
+  #received = 0;
+  #sendable = false;
+  #attempt = 0;
+  #startedAt = 0;
+  #stableAt = 0;
+  #unstable = 0;
+  #asked = false;
+  #serverFailed = false;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #heartbeat: Heartbeat | undefined;
+  #closing: Closing | undefined;
+
+  constructor(options: ConnectionOptions, listener: ConnectionListener) {
+    this.#options = options;
+    this.#listener = listener;
+    this.#urls = [...options.urls];
+    this.#token = options.token;
+    this.#stopListening = onOnline(() => this.#networkChanged());
+  }
+
+  /** Whether a welcomed socket is there. */
+  get live(): boolean {
+    return this.#heartbeat !== undefined;
+  }
+
+  connect(): void {
+    this.#startedAt = performance.now();
+    this.#open();
+  }
+
+  /** Requests made while the socket is lost wait for the next one. `portable`: means the same in any session. */
+  request<M extends Method>(method: M, data: Requests[M], portable = false): Promise<Answers[M]> {
+    if (this.#closing) return Promise.reject(new RoomClosedError(this.#closing));
+    try {
+      const { id, answer } = this.#pending.add<Answers[M]>(method, data, portable);
+      if (this.#sendable) this.#pending.send(id, (text) => this.#socket?.send(text));
+      return answer;
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
+  /** Says goodbye where there is somebody to hear it. Resolves when the socket is closed or a second has passed. */
+  leave(): Promise<void> {
+    const socket = this.#socket;
+    const welcomed = this.#session !== undefined && this.#sendable;
+    if (this.#closing || !socket) {
+      this.close(closing('left'));
+      return Promise.resolve();
+    }
+    if (welcomed) socket.send(JSON.stringify({ id: this.#pending.nextId(), method: 'leave', data: {} } satisfies RequestFrame));
+    this.#socket = undefined;
+    release(socket);
+    this.close(closing('left'));
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, leaveDeadline);
+      socket.onclose = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+      socket.close(1000);
+    });
+  }
+
+  /** Ends it, without a word to the server. Idempotent. */
+  close(why: Closing): void {
+    if (this.#closing) return;
+    this.#closing = why;
+    this.#drop();
+    this.#stopListening();
+    this.#pending.fail(new RoomClosedError(why));
+    this.#listener.closed(why);
+  }
+
+  #open(): void {
+    const url = this.#urls[this.#attempt % this.#urls.length] ?? '';
+    this.#attempt += 1;
+    let socket: WebSocketLike;
+    try {
+      socket = new this.#options.webSocket(url);
+    } catch (error) {
+      this.#options.logger.warn?.(`cannot open ${url}`, error);
+      this.#lose(1006, '');
+      return;
+    }
+    this.#socket = socket;
+    this.#timer = setTimeout(() => this.#lose(1006, 'no welcome in time'), this.#options.timing.connectTimeout);
+    const authenticateId = this.#pending.nextId();
+    let refusal: Refusal | undefined;
+    let welcomed = false;
+    socket.onopen = () => this.#authenticate(authenticateId);
+    socket.onerror = () => {};
+    socket.onclose = (event: { code?: number; reason?: string }) => this.#lose(event.code ?? 1006, event.reason ?? '', refusal);
+    socket.onmessage = (event: { data: unknown }) => {
+      const frame = parse(event.data);
+      if (!frame) return;
+      this.#heartbeat?.heard();
+      if (welcomed) this.#take(frame);
+      else if ('id' in frame && frame.id === authenticateId) {
+        welcomed = frame.ok;
+        if (frame.ok) this.#welcome(frame.data as Welcome, url);
+        else refusal = frame.error;
+      }
+    };
+  }
+
+  #authenticate(id: number): void {
+    const fresh = this.#session === undefined;
+    const resume = fresh ? {} : { resume: this.#session, received: this.#received };
+    // Asked before without an answer: the socket that holds the peer now is most likely our own, lost on the way.
+    const takeover = this.#options.takeover || (fresh && this.#asked) ? { takeover: true } : {};
+    const data = { token: this.#token, ...resume, ...takeover };
+    this.#socket?.send(JSON.stringify({ id, method: 'authenticate', data } satisfies RequestFrame));
+    this.#asked = true;
+    if (!fresh) return;
+    this.#pending.repeat(-1, (text) => this.#socket?.send(text));
+    this.#sendable = true;
+    this.#listener.opening();
+  }
+
+  #welcome(welcome: Welcome, url: string): void {
+    clearTimeout(this.#timer);
+    this.#urls = [url, ...this.#urls.filter((each) => each !== url)];
+    this.#attempt = 0;
+    this.#asked = false;
+    this.#serverFailed = false;
+    this.#stableAt = performance.now() + stableAfter;
+    const { pingInterval, silence } = this.#options.timing;
+    this.#heartbeat = new Heartbeat({
+      interval: pingInterval,
+      silence,
+      ping: () => this.#ping(),
+      lost: () => this.#lose(1006, 'silence'),
+    });
+    const send = (text: string) => this.#socket?.send(text);
+    if (welcome.resumed) {
+      this.#pending.repeat(welcome.lastRequest, send);
+      this.#sendable = true;
+      this.#listener.resumed(welcome);
+      return;
+    }
+    const first = this.#sendable;
+    this.#session = welcome.sessionId;
+    this.#received = 0;
+    if (!first) {
+      this.#pending.sessionLost();
+      this.#pending.repeat(-1, send);
+    }
+    this.#sendable = true;
+    this.#listener.welcome(welcome);
+  }
+
+  #take(frame: ServerFrame): void {
+    this.#received += 1;
+    if ('id' in frame) {
+      this.#pending.settle(frame);
+      return;
+    }
+    if (frame.event === 'tokenUpdated') this.#token = frame.data.token;
+    this.#listener.event(frame);
+  }
+
+  #ping(): void {
+    const frame: RequestFrame = { id: this.#pending.nextId(), method: 'ping', data: { received: this.#received } };
+    this.#socket?.send(JSON.stringify(frame));
+  }
+
+  #networkChanged(): void {
+    if (this.#closing) return;
+    if (this.#heartbeat) this.#heartbeat.probe();
+    else if (!this.#socket && this.#startedAt > 0) {
+      clearTimeout(this.#timer);
+      this.#attempt = 0;
+      this.#open();
+    }
+  }
+
+  #lose(code: number, reason: string, refusal?: Refusal): void {
+    if (this.#closing) return;
+    const hadSession = this.#heartbeat !== undefined;
+    this.#drop();
+    const ending = refusal ? endingOfRefusal(refusal, this.#serverFailed) : endingOf(code, reason);
+    if (ending && (!refusal || code === 4401)) {
+      this.close(ending);
+      return;
+    }
+    this.#options.logger.debug?.('the websocket is lost', { code, reason, refusal });
+    if (code === 1011) this.#serverFailed = true;
+    if (this.#session === undefined || !isResumable(code)) {
+      this.#session = undefined;
+      this.#pending.sessionLost();
+    }
+    if (hadSession) {
+      this.#startedAt = performance.now();
+      // The first loss is mended at once; a session that is lost again and again is not.
+      this.#unstable = this.#startedAt < this.#stableAt ? this.#unstable + 1 : 0;
+      this.#attempt = code === 4429 ? 3 : Math.max(0, this.#unstable - 1);
+      this.#listener.lost();
+    }
+    this.#retry();
+  }
+
+  #retry(): void {
+    if (this.#closing) return;
+    const { giveUpAfter, timing, random = Math.random } = this.#options;
+    const limit = giveUpAfter();
+    const left = limit === undefined ? Number.POSITIVE_INFINITY : this.#startedAt + limit - performance.now();
+    const delay = retryDelay(this.#attempt, timing.retryDelays, random());
+    this.#timer = setTimeout(() => (delay <= left ? this.#open() : this.close(closing('unreachable'))), Math.max(0, Math.min(delay, left)));
+  }
+
+  /** Lets the socket and its timers go. */
+  #drop(): void {
+    clearTimeout(this.#timer);
+    this.#heartbeat?.stop();
+    this.#heartbeat = undefined;
+    this.#sendable = false;
+    const socket = this.#socket;
+    this.#socket = undefined;
+    if (!socket) return;
+    release(socket);
+    socket.close();
+  }
+}
+
+/** Nothing of this socket is listened to any more. */
+function release(socket: WebSocketLike): void {
+  socket.onopen = null;
+  socket.onmessage = null;
+  socket.onclose = null;
+  // `ws` throws errors that nobody listens to, e.g. of a socket that is closed while it is still connecting.
+  socket.onerror = () => {};
+}
+
+function parse(data: unknown): ServerFrame | undefined {
+  if (typeof data !== 'string') return undefined;
+  try {
+    const frame = JSON.parse(data) as AnswerFrame | ServerEvent | null;
+    return typeof frame === 'object' && frame !== null && ('id' in frame || 'event' in frame) ? frame : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Calls back when the browser finds a network again; elsewhere never. */
+function onOnline(callback: () => void): () => void {
+  const target = globalThis as { addEventListener?: typeof addEventListener; removeEventListener?: typeof removeEventListener };
+  if (typeof target.addEventListener !== 'function') return () => {};
+  target.addEventListener('online', callback);
+  return () => target.removeEventListener?.('online', callback);
+}

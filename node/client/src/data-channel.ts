@@ -1,0 +1,122 @@
+// Data channels over SCTP: large or fast messages between peers, past the websocket.
+import type { types } from 'mediasoup-client';
+import { Emitter } from './emitter.ts';
+import { SessionLostError } from './errors.ts';
+import type { MediaSession, Request } from './media-session.ts';
+import { type Deferred, deferred } from './pending.ts';
+
+export type DataChannelOptions = {
+  /** Default true. */
+  ordered?: boolean;
+  /** Milliseconds that a message is tried to be delivered; then it is given up. */
+  maxPacketLifeTime?: number;
+  maxRetransmits?: number;
+  protocol?: string;
+};
+export type DataChannelMessage = string | ArrayBuffer | Blob;
+
+/** A data channel that this client opened; it is opened again when a new session took the place of the old. */
+export class DataChannel extends Emitter<{ open: null; closed: null; bufferedAmountLow: null }> {
+  readonly label: string;
+  readonly #options: DataChannelOptions;
+  readonly #request: Request;
+  readonly #onClose: (channel: DataChannel) => void;
+  readonly #first: Deferred<void> = deferred();
+  #producer: types.DataProducer | undefined;
+  #over = false;
+
+  constructor(label: string, options: DataChannelOptions, request: Request, onClose: (channel: DataChannel) => void) {
+    super();
+    this.label = label;
+    this.#options = options;
+    this.#request = request;
+    this.#onClose = onClose;
+  }
+
+  get readyState(): RTCDataChannelState {
+    return this.#over ? 'closed' : (this.#producer?.readyState ?? 'connecting');
+  }
+
+  /** Bytes that wait for the network. */
+  get bufferedAmount(): number {
+    return this.#producer?.bufferedAmount ?? 0;
+  }
+
+  /** Resolves when messages can be sent for the first time. */
+  get opened(): Promise<void> {
+    return this.#first.promise;
+  }
+
+  /** @throws DOMException `InvalidStateError` while the channel is not open. */
+  send(message: string | ArrayBuffer | ArrayBufferView | Blob): void {
+    if (!this.#producer || this.readyState !== 'open') throw new DOMException('The data channel is not open', 'InvalidStateError');
+    this.#producer.send(message);
+  }
+
+  /** Idempotent. */
+  close(): void {
+    if (this.#over) return;
+    const dataTrackId = this.#producer?.id;
+    this.end(new SessionLostError());
+    this.#onClose(this);
+    if (dataTrackId !== undefined) this.#request('unpublishData', { dataTrackId }).catch(() => {});
+  }
+
+  /** Opens it over this session. */
+  async openOver(session: MediaSession): Promise<void> {
+    try {
+      const producer = await session.produceData({ ...this.#options, label: this.label });
+      if (this.#over || session.closed) {
+        producer.close();
+        return;
+      }
+      this.#producer = producer;
+      producer.on('bufferedamountlow', () => this.emit('bufferedAmountLow', null));
+      if (producer.readyState === 'open') this.#open();
+      else producer.on('open', () => this.#open());
+    } catch (error) {
+      if (session.closed || this.#over || error instanceof SessionLostError) return;
+      this.end(error as Error);
+      this.#onClose(this);
+    }
+  }
+
+  unbind(): void {
+    this.#producer = undefined;
+  }
+
+  /** It is over. `why` is told to those who wait for it to open. */
+  end(why: Error): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#first.reject(why);
+    this.#first.promise.catch(() => {});
+    this.#producer?.close();
+    this.#producer = undefined;
+    this.emit('closed', null);
+  }
+
+  #open(): void {
+    this.#first.resolve();
+    this.emit('open', null);
+  }
+}
+
+/** A data channel of another peer. */
+export class RemoteDataChannel extends Emitter<{ message: { data: DataChannelMessage }; closed: null }> {
+  readonly id: string;
+  readonly peerId: string;
+  readonly label: string;
+  readonly protocol: string;
+
+  constructor(peerId: string, consumer: types.DataConsumer) {
+    super();
+    this.id = consumer.dataProducerId;
+    this.peerId = peerId;
+    this.label = consumer.label;
+    this.protocol = consumer.protocol;
+    consumer.binaryType = 'arraybuffer';
+    consumer.on('message', (data: DataChannelMessage) => this.emit('message', { data }));
+    consumer.observer.on('close', () => this.emit('closed', null));
+  }
+}

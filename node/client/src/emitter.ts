@@ -1,0 +1,45 @@
+// Typed events: what happens is told to listeners, whose mistakes never reach the teller.
+
+export type Unsubscribe = () => void;
+
+export class Emitter<Events> {
+  readonly #listeners = new Map<keyof Events, Set<(data: never) => void>>();
+
+  /** Calls the listener at each event of that name; the function returned ends that. */
+  on<Name extends keyof Events>(name: Name, listener: (data: Events[Name]) => void): Unsubscribe {
+    const listeners = this.#listeners.get(name) ?? new Set();
+    this.#listeners.set(name, listeners);
+    listeners.add(listener);
+    return () => this.off(name, listener);
+  }
+
+  /** As on(), for the next event only. */
+  once<Name extends keyof Events>(name: Name, listener: (data: Events[Name]) => void): Unsubscribe {
+    const stop = this.on(name, (data) => {
+      stop();
+      listener(data);
+    });
+    return stop;
+  }
+
+  off<Name extends keyof Events>(name: Name, listener: (data: Events[Name]) => void): void {
+    this.#listeners.get(name)?.delete(listener);
+  }
+
+  protected emit<Name extends keyof Events>(name: Name, data: Events[Name]): void {
+    for (const listener of [...(this.#listeners.get(name) ?? [])] as ((data: Events[Name]) => void)[]) {
+      try {
+        listener(data);
+      } catch (error) {
+        // As the browser does with listeners of its own: reported, and the next one is called.
+        queueMicrotask(() => {
+          throw error;
+        });
+      }
+    }
+  }
+
+  protected removeListeners(): void {
+    this.#listeners.clear();
+  }
+}

@@ -1,0 +1,40 @@
+// How a track is encoded where the application says nothing: simulcast for cameras, one encoding for everything else.
+import type { types } from 'mediasoup-client';
+
+export type Encoding = types.RtpEncodingParameters;
+
+/** Bits per second that a picture of this size is given at most. */
+export function bitrateFor(width: number, height: number): number {
+  // 0.08 bits per pixel at 30 frames a second: 720p 2.2 Mbit/s, 360p 550 kbit/s, 180p 140 kbit/s.
+  return Math.min(4_000_000, Math.max(100_000, Math.round((width * height * 30 * 0.08) / 10_000) * 10_000));
+}
+
+export type EncodingWishes = { simulcast: boolean; codec: string | undefined; width: number; height: number; screen: boolean };
+
+/**
+ * From the smallest to the largest layer. Three from 540 lines on, two from 270: layers below 135 lines help nobody.
+ * VP9 and AV1 carry their layers in one stream (scalable video coding).
+ */
+export function defaultEncodings({ simulcast, codec, width, height, screen }: EncodingWishes): Encoding[] {
+  const short = Math.min(width, height);
+  const layers = short >= 540 ? 3 : short >= 270 ? 2 : 1;
+  const layered = codec === 'vp9' || codec === 'av1';
+  if (layered) return [{ scalabilityMode: screen ? 'L1T3' : `L${simulcast ? layers : 1}T3${simulcast && layers > 1 ? '_KEY' : ''}` }];
+  if (!simulcast || layers === 1) return [{ maxBitrate: screen ? 3_000_000 : bitrateFor(width, height), scalabilityMode: 'L1T3' }];
+  return Array.from({ length: layers }, (_, index) => {
+    const scale = 2 ** (layers - 1 - index);
+    return { scaleResolutionDownBy: scale, maxBitrate: bitrateFor(width / scale, height / scale), scalabilityMode: 'L1T3' };
+  });
+}
+
+/** Whether a track shows a screen: such pictures stay sharp in one encoding. */
+export function isScreen(track: MediaStreamTrack): boolean {
+  const settings: MediaTrackSettings & { displaySurface?: string } = track.getSettings?.() ?? {};
+  return settings.displaySurface !== undefined || track.contentHint === 'detail' || track.contentHint === 'text';
+}
+
+/** Size of a picture; 720p where the track does not know it yet. */
+export function sizeOf(track: MediaStreamTrack): { width: number; height: number } {
+  const { width = 1280, height = 720 } = track.getSettings?.() ?? {};
+  return { width, height };
+}

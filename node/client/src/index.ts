@@ -1,0 +1,13 @@
+// The entry of @mediarooms/client: all that an application imports.
+/// <reference lib="dom" preserve="true" />
+export type { ClosedReason, Closing } from './closing.ts';
+export type { DataChannel, DataChannelMessage, DataChannelOptions, RemoteDataChannel } from './data-channel.ts';
+export type { Unsubscribe } from './emitter.ts';
+// biome-ignore lint/performance/noBarrelFile: a package has one entry.
+export { RequestError, RoomClosedError } from './errors.ts';
+export type { LocalTrack, LocalTrackEnd, PublishOptions } from './local-track.ts';
+export type { Logger, RoomClientOptions, Timing, WebSocketConstructor, WebSocketLike } from './options.ts';
+export type { Json, Kind, Layers, Permissions, ServerStats } from './protocol.ts';
+export { RoomClient, type RoomStats } from './room-client.ts';
+export type { RoomEvents, RoomState } from './room-events.ts';
+export type { RemoteComponent, RemotePeer, RemoteTrack } from './roster.ts';

@@ -1,0 +1,93 @@
+// Requests without an answer: what is repeated when a session is taken up again, and what fails when it is gone.
+import { RequestError, SessionLostError } from './errors.ts';
+import { type AnswerFrame, type Method, maxMessageBytes, type RequestFrame } from './protocol.ts';
+
+/** Requests that may wait at once. */
+const maxPending = 1_000;
+
+type Pending = {
+  frame: RequestFrame;
+  text: string;
+  sent: boolean;
+  /** Means the same in any session: it may go out in the next one if it never did in this. */
+  portable: boolean;
+  resolve: (data: never) => void;
+  reject: (error: Error) => void;
+};
+
+export class PendingRequests {
+  readonly #pending = new Map<number, Pending>();
+  #lastId = 0;
+
+  /** A number for a frame that is not kept, e.g. a ping. */
+  nextId(): number {
+    this.#lastId += 1;
+    return this.#lastId;
+  }
+
+  /** Keeps a request until it is answered. @throws RequestError where it is too large or too many wait. */
+  add<Answer>(method: Method, data: object, portable: boolean): { id: number; answer: Promise<Answer> } {
+    const frame: RequestFrame = { id: this.nextId(), method, data: { ...data } };
+    const text = JSON.stringify(frame);
+    if (text.length * 3 > maxMessageBytes && new TextEncoder().encode(text).length > maxMessageBytes) {
+      throw new RequestError('too_large', `A message may have at most ${maxMessageBytes} bytes`);
+    }
+    if (this.#pending.size >= maxPending) throw new RequestError('too_many_requests', 'Too many requests wait for the server');
+    const { promise, resolve, reject } = deferred<Answer>();
+    this.#pending.set(frame.id, { frame, text, sent: false, portable, resolve, reject });
+    return { id: frame.id, answer: promise };
+  }
+
+  send(id: number, send: (text: string) => void): void {
+    const request = this.#pending.get(id);
+    if (!request) return;
+    request.sent = true;
+    send(request.text);
+  }
+
+  settle(answer: AnswerFrame): void {
+    const request = this.#pending.get(answer.id);
+    if (!request) return;
+    this.#pending.delete(answer.id);
+    if (answer.ok) request.resolve(answer.data as never);
+    else request.reject(new RequestError(answer.error.code, answer.error.message));
+  }
+
+  /** Sends what the server does not have, in order. */
+  repeat(lastRequest: number, send: (text: string) => void): void {
+    for (const id of this.#ids()) if (id > lastRequest) this.send(id, send);
+  }
+
+  /** The session is gone: only what never went out and fits any session stays. */
+  sessionLost(): void {
+    for (const id of this.#ids()) {
+      const request = this.#pending.get(id);
+      if (!request || (request.portable && !request.sent)) continue;
+      this.#pending.delete(id);
+      request.reject(new SessionLostError());
+    }
+  }
+
+  /** Nothing will be answered any more. */
+  fail(error: Error): void {
+    for (const { reject } of this.#pending.values()) reject(error);
+    this.#pending.clear();
+  }
+
+  #ids(): number[] {
+    return [...this.#pending.keys()].sort((a, b) => a - b);
+  }
+}
+
+export type Deferred<T> = { promise: Promise<T>; resolve: (value: T) => void; reject: (error: Error) => void };
+
+/** Promise.withResolvers, which browsers of before 2024 lack. */
+export function deferred<T>(): Deferred<T> {
+  let resolve: (value: T) => void = () => {};
+  let reject: (error: Error) => void = () => {};
+  const promise = new Promise<T>((yes, no) => {
+    resolve = yes;
+    reject = no;
+  });
+  return { promise, resolve, reject };
+}

@@ -1,0 +1,140 @@
+// The wire of the peer websocket as this library reads and writes it; a contract test compares it with the server's schemas.
+
+export type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
+export type Kind = 'audio' | 'video';
+/** W3C and mediasoup objects that travel as they are. */
+export type WireObject = Record<string, unknown>;
+type Empty = Record<string, never>;
+
+export type Permissions = { publish: Kind[]; subscribe: boolean; data: boolean };
+
+export type TrackView = {
+  id: string;
+  type: Kind;
+  metadata: Json;
+  /** Codec, e.g. `opus`, `vp8`; null while unknown. */
+  encoding: string | null;
+  simulcast: boolean;
+  /** Paused by its publisher. */
+  paused: boolean;
+  /** Muted by the server. */
+  muted: boolean;
+};
+export type PeerView = { id: string; metadata: Json; tracks: TrackView[] };
+export type ComponentView = {
+  id: string;
+  type: 'hls' | 'recording' | 'sip' | 'file';
+  externalId: string | null;
+  properties: { [key: string]: Json };
+  tracks: TrackView[];
+};
+
+/** Data of each request, and of its answer. */
+export type Requests = {
+  authenticate: { token: string; resume?: string; received?: number; takeover?: boolean };
+  join: { rtpCapabilities: WireObject; metadata?: Json };
+  createTransport: { direction: 'send' | 'recv'; sctp?: boolean };
+  connectTransport: { transportId: string; dtlsParameters: WireObject };
+  restartIce: { transportId: string };
+  publish: { transportId: string; kind: Kind; rtpParameters: WireObject; metadata?: Json; paused?: boolean };
+  unpublish: { trackId: string };
+  pauseTrack: { trackId: string };
+  resumeTrack: { trackId: string };
+  trackReady: { trackId: string };
+  subscribe: { trackId: string };
+  unsubscribe: { trackId: string };
+  setSubscription: { mode: 'auto' | 'manual' };
+  setPreferredLayers: { trackId: string; spatialLayer: number; temporalLayer?: number };
+  setPriority: { trackId: string; priority: number };
+  setPeerMetadata: { metadata: Json };
+  setTrackMetadata: { trackId: string; metadata: Json };
+  publishData: { transportId: string; sctpStreamParameters: WireObject; label: string; protocol?: string };
+  unpublishData: { dataTrackId: string };
+  sendData: { label: string; payload: Json; to?: string[] };
+  ping: { received?: number };
+  getStats: Empty;
+  leave: Empty;
+};
+
+export type Welcome = {
+  sessionId: string;
+  resumed: boolean;
+  /** Highest id of a request of this session that the server has. */
+  lastRequest: number;
+  peerId: string;
+  roomId: string;
+  permissions: Permissions;
+  rtpCapabilities: WireObject;
+  iceServers: WireObject[];
+  peers: PeerView[];
+  components: ComponentView[];
+  /** Address of the node that owns the room: host[:port][/path]. */
+  svcAddress: string;
+  /** Seconds that a lost socket may be resumed in. */
+  resumeWindow: number;
+};
+
+export type ServerStats = {
+  published: Record<string, WireObject[]>;
+  subscribed: Record<string, WireObject[]>;
+  transports: { send: WireObject | null; recv: WireObject | null };
+};
+
+type OwnAnswers = {
+  authenticate: Welcome;
+  createTransport: WireObject;
+  restartIce: { iceParameters: WireObject };
+  publish: { trackId: string };
+  publishData: { dataTrackId: string };
+  getStats: ServerStats;
+};
+export type Method = keyof Requests;
+export type Answers = { [M in Method]: M extends keyof OwnAnswers ? OwnAnswers[M] : Empty };
+
+/** Exactly one of the two is the publisher of a track. */
+export type Origin = { peerId?: string; componentId?: string };
+export type Layers = { spatialLayer: number; temporalLayer?: number };
+type By = { trackId: string; by: 'publisher' | 'server' };
+
+/** Data of each event. */
+export type EventData = {
+  peerJoined: { peer: PeerView };
+  peerLeft: { peerId: string };
+  peerMetadataUpdated: { peerId: string; metadata: Json };
+  componentAdded: { component: ComponentView };
+  componentRemoved: { componentId: string };
+  trackAdded: Origin & { track: TrackView };
+  trackRemoved: Origin & { trackId: string };
+  trackMetadataUpdated: { trackId: string; metadata: Json };
+  trackPaused: By;
+  trackResumed: By;
+  trackSubscribed: Origin & { trackId: string; transportId: string; kind: Kind; rtpParameters: WireObject; paused: boolean };
+  trackUnsubscribed: { trackId: string };
+  dataTrackSubscribed: {
+    peerId: string;
+    dataTrackId: string;
+    transportId: string;
+    sctpStreamParameters: WireObject;
+    label: string;
+    protocol: string;
+  };
+  dataTrackUnsubscribed: { dataTrackId: string };
+  layersChanged: { trackId: string; layers: Layers | null };
+  activeSpeaker: { peerId: string | null };
+  /** `from` is null for the server. */
+  data: { from: string | null; label: string; payload: Json };
+  iceServersUpdated: { iceServers: WireObject[] };
+  permissionsUpdated: { permissions: Permissions };
+  tokenUpdated: { token: string };
+  /** When rooms of the node end at the latest (ISO 8601); null: draining was cancelled. */
+  draining: { deadline: string | null };
+};
+export type ServerEvent = { [Name in keyof EventData]: { event: Name; data: EventData[Name] } }[keyof EventData];
+
+export type RequestFrame = { id: number; method: Method; data: WireObject };
+export type AnswerFrame = { id: number; ok: true; data: WireObject } | { id: number; ok: false; error: { code: string; message: string } };
+export type ServerFrame = AnswerFrame | ServerEvent;
+
+/** Largest message that the server takes, in bytes. */
+export const maxMessageBytes = 256 * 1024;
+export const socketPath = '/socket/peer/websocket';

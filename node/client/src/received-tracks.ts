@@ -1,0 +1,93 @@
+// The tracks that arrive: attached to the elements of the application, in the layers that fit.
+import type { types } from 'mediasoup-client';
+import type { Unsubscribe } from './emitter.ts';
+import type { Layers } from './protocol.ts';
+import { WatchedTrack } from './watched-track.ts';
+
+export type ReceivedTracksOptions = {
+  consumer: (trackId: string) => types.Consumer | undefined;
+  setPreferredLayers: (trackId: string, layers: Layers) => void;
+};
+
+type Entry = { watched: WatchedTrack; attached: Set<HTMLMediaElement> };
+
+export class ReceivedTracks {
+  readonly #options: ReceivedTracksOptions;
+  readonly #entries = new Map<string, Entry>();
+
+  constructor(options: ReceivedTracksOptions) {
+    this.#options = options;
+  }
+
+  /** Plays the track in the element, now and whenever it arrives anew, and picks layers for it; the function returned ends that. */
+  attach(trackId: string, element: HTMLMediaElement): Unsubscribe {
+    const entry = this.#entry(trackId);
+    entry.attached.add(element);
+    const consumer = this.#options.consumer(trackId);
+    if (consumer) play(element, consumer.track);
+    const stop = this.observe(trackId, element);
+    return () => {
+      stop();
+      if (!entry.attached.delete(element)) return;
+      const { track } = this.#options.consumer(trackId) ?? {};
+      if (track && element.srcObject instanceof MediaStream && element.srcObject.getTracks().includes(track)) element.srcObject = null;
+    };
+  }
+
+  /** Picks layers for the size at which the element is shown; the function returned ends that. */
+  observe(trackId: string, element: HTMLElement): Unsubscribe {
+    const { watched } = this.#entry(trackId);
+    watched.add(element);
+    return () => {
+      watched.remove(element);
+      this.#forget(trackId);
+    };
+  }
+
+  subscribed(trackId: string, consumer: types.Consumer): void {
+    const entry = this.#entries.get(trackId);
+    if (!entry) return;
+    for (const element of entry.attached) play(element, consumer.track);
+    entry.watched.received(scalabilityMode(consumer));
+  }
+
+  layersChanged(trackId: string, layers: Layers | null): void {
+    this.#entries.get(trackId)?.watched.layersChanged(layers);
+  }
+
+  close(): void {
+    for (const { watched } of this.#entries.values()) watched.close();
+    this.#entries.clear();
+  }
+
+  #entry(trackId: string): Entry {
+    const known = this.#entries.get(trackId);
+    if (known) return known;
+    const watched = new WatchedTrack({ setPreferredLayers: (layers) => this.#options.setPreferredLayers(trackId, layers) });
+    const consumer = this.#options.consumer(trackId);
+    if (consumer) watched.received(scalabilityMode(consumer));
+    const entry: Entry = { watched, attached: new Set() };
+    this.#entries.set(trackId, entry);
+    return entry;
+  }
+
+  #forget(trackId: string): void {
+    const entry = this.#entries.get(trackId);
+    if (!entry || [...entry.watched.places].length > 0) return;
+    entry.watched.close();
+    this.#entries.delete(trackId);
+  }
+}
+
+function scalabilityMode(consumer: types.Consumer): string | undefined {
+  return consumer.rtpParameters.encodings?.[0]?.scalabilityMode;
+}
+
+function play(element: HTMLMediaElement, track: MediaStreamTrack): void {
+  if (element.srcObject instanceof MediaStream && element.srcObject.getTracks().includes(track)) return;
+  element.autoplay = true;
+  if (element instanceof HTMLVideoElement) element.playsInline = true;
+  element.srcObject = new MediaStream([track]);
+  // Where the browser wants a click first, autoplay goes on after it.
+  element.play().catch(() => {});
+}

@@ -1,0 +1,319 @@
+// A room as an application has it: join, publish, attach what arrives; connections come and go underneath.
+import { type Closing, closing } from './closing.ts';
+import { Connection } from './connection.ts';
+import type { DataChannel, DataChannelOptions } from './data-channel.ts';
+import { Emitter, type Unsubscribe } from './emitter.ts';
+import { RoomClosedError, SessionLostError } from './errors.ts';
+import type { LocalTrack, PublishOptions } from './local-track.ts';
+import { defaultTiming, pageAddress, type RoomClientOptions, socketUrls, type WebSocketConstructor } from './options.ts';
+import { deferred } from './pending.ts';
+import type { Json, Layers, Permissions, ServerEvent, ServerStats, Welcome } from './protocol.ts';
+import { ReceivedTracks } from './received-tracks.ts';
+import type { RoomEvents, RoomState } from './room-events.ts';
+import { RoomMedia } from './room-media.ts';
+import { originOf, type RemoteComponent, type RemotePeer, type RemoteTrack, Roster } from './roster.ts';
+
+export type RoomStats = { server: ServerStats; send: RTCStatsReport | undefined; recv: RTCStatsReport | undefined };
+
+const defaultJoinTimeout = 30_000;
+
+/**
+ * One peer in one room. Everything but the constructor, join() and leave() fails with RoomClosedError once the room is closed,
+ * and with RequestError where the server refuses; while the connection is lost, calls wait until it is back.
+ */
+export class RoomClient extends Emitter<RoomEvents> {
+  readonly #options: RoomClientOptions;
+  readonly #connection: Connection;
+  readonly #media: RoomMedia;
+  readonly #roster = new Roster((name, data) => this.emit(name, data as RoomEvents[typeof name]));
+  readonly #received: ReceivedTracks;
+  readonly #joined = deferred<void>();
+  readonly #onPageHide = (event: { persisted?: boolean }) => {
+    if (!event.persisted) void this.leave();
+  };
+  #state: RoomState = 'new';
+  #hasJoined = false;
+  #entering = false;
+  #closing: Closing | undefined;
+  #welcome: Welcome | undefined;
+  #permissions: Permissions | undefined;
+  #metadata: Json | undefined;
+  #mode: 'auto' | 'manual';
+  #activeSpeaker: string | null = null;
+
+  /** @throws TypeError for a bad URL, or where there is no WebSocket. */
+  constructor(options: RoomClientOptions) {
+    super();
+    const webSocket = options.webSocket ?? (globalThis as { WebSocket?: WebSocketConstructor }).WebSocket;
+    if (!webSocket) throw new TypeError('There is no WebSocket here: give one as the option webSocket');
+    const timing = { ...defaultTiming, ...options.timing };
+    this.#options = options;
+    this.#metadata = options.metadata;
+    this.#mode = options.subscribe ?? 'auto';
+    this.#joined.promise.catch(() => {});
+    this.#connection = new Connection(
+      {
+        urls: socketUrls(options, pageAddress()),
+        token: options.token,
+        takeover: options.takeover ?? false,
+        webSocket,
+        timing,
+        giveUpAfter: () => (this.#hasJoined ? options.maxRetryTime : (options.joinTimeout ?? defaultJoinTimeout)),
+        logger: options.logger ?? {},
+      },
+      {
+        opening: () => this.#media.opening(),
+        welcome: (welcome) => void this.#enter(welcome),
+        lost: () => this.#setState(this.#hasJoined ? 'reconnecting' : 'connecting'),
+        resumed: (welcome) => this.#resumed(welcome),
+        event: (event) => this.#take(event),
+        closed: (why) => this.#closed(why),
+      },
+    );
+    const request = this.#connection.request.bind(this.#connection) as Connection['request'];
+    this.#media = new RoomMedia({
+      settings: options,
+      timing,
+      request,
+      subscribed: (event, consumer) => {
+        this.#received.subscribed(event.trackId, consumer);
+        this.emit('trackSubscribed', { ...originOf(event), track: consumer.track, trackId: event.trackId, kind: event.kind });
+      },
+      unsubscribed: (trackId) => this.emit('trackUnsubscribed', { trackId }),
+      dataChannel: (channel) => this.emit('dataChannel', { channel }),
+      localTrackEnded: (track, reason) => this.emit('localTrackEnded', { track, reason }),
+      localTrackMuted: (track, muted) => this.emit('localTrackMuted', { track, muted }),
+    });
+    this.#received = new ReceivedTracks({
+      consumer: (trackId) => this.#media.consumer(trackId),
+      setPreferredLayers: (trackId, layers) => {
+        request('setPreferredLayers', { trackId, ...layers }).catch((error) => options.logger?.debug?.('layers were not set', error));
+      },
+    });
+  }
+
+  get state(): RoomState {
+    return this.#state;
+  }
+
+  /** Id of this peer; empty before the first welcome. */
+  get peerId(): string {
+    return this.#welcome?.peerId ?? '';
+  }
+
+  get roomId(): string {
+    return this.#welcome?.roomId ?? '';
+  }
+
+  get permissions(): Permissions | undefined {
+    return this.#permissions;
+  }
+
+  /** Whether media is possible here; without, only events and messages come. */
+  get canReceiveMedia(): boolean {
+    return this.#media.supported;
+  }
+
+  /** The other peers, by id. */
+  get peers(): ReadonlyMap<string, RemotePeer> {
+    return this.#roster.peers;
+  }
+
+  get components(): ReadonlyMap<string, RemoteComponent> {
+    return this.#roster.components;
+  }
+
+  get localTracks(): readonly LocalTrack[] {
+    return this.#media.localTracks.all;
+  }
+
+  get activeSpeaker(): string | null {
+    return this.#activeSpeaker;
+  }
+
+  /** Why the room is closed; undefined while it is not. */
+  get closing(): Closing | undefined {
+    return this.#closing;
+  }
+
+  track(trackId: string): RemoteTrack | undefined {
+    return this.#roster.track(trackId);
+  }
+
+  /** The media of a track that is received. */
+  mediaStreamTrack(trackId: string): MediaStreamTrack | undefined {
+    return this.#media.consumer(trackId)?.track;
+  }
+
+  /** Enters the room. Resolves when media can flow. @throws RoomClosedError where that does not work. */
+  join(): Promise<void> {
+    if (this.#state === 'new') {
+      this.#setState('connecting');
+      if (this.#options.leaveOnPageHide ?? true) pageHide('addEventListener', this.#onPageHide);
+      this.#connection.connect();
+    }
+    return this.#joined.promise;
+  }
+
+  /** Leaves for good: the others are told at once. Resolves when the connection is closed. */
+  leave(): Promise<void> {
+    return this.#connection.leave();
+  }
+
+  /** Sends a track to the others, now and after every reconnect. Resolves when they can have it. It stays yours: stop() is up to you. */
+  publish(track: MediaStreamTrack, options: PublishOptions = {}): Promise<LocalTrack> {
+    if (this.#closing) return Promise.reject(new RoomClosedError(this.#closing));
+    if (!this.#media.supported) return Promise.reject(new RoomClosedError(closing('unsupported')));
+    return this.#media.localTracks.publish(track, options);
+  }
+
+  /**
+   * Plays a track in a media element, also when it arrives anew under the same id, and asks for the layer that fits the size at
+   * which the element is shown. The function returned ends that.
+   */
+  attach(trackId: string, element: HTMLMediaElement): Unsubscribe {
+    return this.#received.attach(trackId, element);
+  }
+
+  /** Only the layers of attach(), for elements that are fed otherwise. */
+  observe(trackId: string, element: HTMLElement): Unsubscribe {
+    return this.#received.observe(trackId, element);
+  }
+
+  async subscribe(trackId: string): Promise<void> {
+    await this.#connection.request('subscribe', { trackId });
+  }
+
+  async unsubscribe(trackId: string): Promise<void> {
+    await this.#connection.request('unsubscribe', { trackId });
+  }
+
+  /** `auto`: all tracks come by themselves, except those unsubscribed. `manual`: those subscribed. */
+  async setSubscription(mode: 'auto' | 'manual'): Promise<void> {
+    this.#mode = mode;
+    await this.#stateful(this.#connection.request('setSubscription', { mode }, true));
+  }
+
+  /** Layers of a simulcast track, 0 the smallest. attach() and observe() do that by themselves. */
+  async setPreferredLayers(trackId: string, layers: Layers): Promise<void> {
+    await this.#connection.request('setPreferredLayers', { trackId, ...layers });
+  }
+
+  /** 1 (lowest, default) to 255: which tracks get bandwidth first. */
+  async setPriority(trackId: string, priority: number): Promise<void> {
+    await this.#connection.request('setPriority', { trackId, priority });
+  }
+
+  /** Shows other metadata of this peer to the others. */
+  async setMetadata(metadata: Json): Promise<void> {
+    this.#metadata = metadata;
+    await this.#stateful(this.#connection.request('setPeerMetadata', { metadata }, true));
+  }
+
+  /** A small message to all other peers, or to those named in `to`. For large or fast ones there are data channels. */
+  async sendData(label: string, payload: Json, to?: string[]): Promise<void> {
+    await this.#connection.request('sendData', { label, payload, ...(to && { to }) }, true);
+  }
+
+  /** Opens a data channel (SCTP, RFC 8831) to all other peers; they get `dataChannel`. Resolves when it is open. */
+  openDataChannel(label: string, options: DataChannelOptions = {}): Promise<DataChannel> {
+    if (this.#closing) return Promise.reject(new RoomClosedError(this.#closing));
+    if (!this.#media.supported) return Promise.reject(new RoomClosedError(closing('unsupported')));
+    return this.#media.openDataChannel(label, options);
+  }
+
+  /** What server and browser measure now. */
+  async getStats(): Promise<RoomStats> {
+    const [server, own] = await Promise.all([this.#connection.request('getStats', {}, true), this.#media.stats()]);
+    return { server, ...own };
+  }
+
+  async #enter(welcome: Welcome): Promise<void> {
+    this.#welcome = welcome;
+    this.#entering = true;
+    this.#setPermissions(welcome.permissions);
+    this.#media.lost();
+    this.#roster.replace(welcome);
+    try {
+      await this.#media.enter(welcome, { metadata: this.#metadata, mode: this.#mode });
+    } catch (error) {
+      if (error instanceof SessionLostError || this.#welcome !== welcome || this.#closing) return;
+      this.#options.logger?.warn?.('the room could not be entered', error);
+      this.#connection.close(closing('unsupported', null, error instanceof Error ? error.message : undefined));
+      return;
+    }
+    if (this.#welcome !== welcome || this.#closing) return;
+    this.#entering = false;
+    this.#hasJoined = true;
+    this.#setState(this.#connection.live ? 'joined' : 'reconnecting');
+    this.#joined.resolve();
+  }
+
+  #resumed(welcome: Welcome): void {
+    this.#setPermissions(welcome.permissions);
+    this.#media.resumed();
+    if (this.#hasJoined && !this.#entering) this.#setState('joined');
+  }
+
+  #take(event: ServerEvent): void {
+    if (this.#media.take(event) || this.#roster.take(event)) return;
+    switch (event.event) {
+      case 'layersChanged':
+        this.#received.layersChanged(event.data.trackId, event.data.layers);
+        this.emit('layersChanged', event.data);
+        break;
+      case 'activeSpeaker':
+        this.#activeSpeaker = event.data.peerId;
+        this.emit('activeSpeaker', event.data);
+        break;
+      case 'data':
+        this.emit('data', event.data);
+        break;
+      case 'permissionsUpdated':
+        this.#setPermissions(event.data.permissions);
+        break;
+      case 'draining':
+        this.emit('draining', { deadline: event.data.deadline === null ? null : new Date(event.data.deadline) });
+        break;
+      default:
+    }
+  }
+
+  #closed(why: Closing): void {
+    this.#closing = why;
+    pageHide('removeEventListener', this.#onPageHide);
+    const error = new RoomClosedError(why);
+    this.#media.close(error);
+    this.#received.close();
+    this.#joined.reject(error);
+    this.#setState('closed');
+    this.emit('closed', why);
+    this.removeListeners();
+  }
+
+  #setPermissions(permissions: Permissions): void {
+    const known = this.#permissions;
+    this.#permissions = permissions;
+    if (known && JSON.stringify(known) !== JSON.stringify(permissions)) this.emit('permissionsUpdated', { permissions });
+  }
+
+  #setState(state: RoomState): void {
+    const previous = this.#state;
+    if (previous === state || previous === 'closed') return;
+    this.#state = state;
+    this.emit('stateChanged', { state, previous });
+  }
+
+  /** What the next session is told anyway when it joins. */
+  async #stateful(request: Promise<unknown>): Promise<void> {
+    try {
+      await request;
+    } catch (error) {
+      if (!(error instanceof SessionLostError)) throw error;
+    }
+  }
+}
+
+function pageHide(method: 'addEventListener' | 'removeEventListener', listener: (event: { persisted?: boolean }) => void): void {
+  if (typeof window === 'object') window[method]?.('pagehide', listener as EventListener);
+}

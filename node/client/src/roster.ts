@@ -1,0 +1,189 @@
+// Who is in the room and what they publish, as this client knows it; each change is told once.
+import type { ComponentView, EventData, Json, Kind, Origin, PeerView, ServerEvent, TrackView, Welcome } from './protocol.ts';
+
+/** A track of another peer or of a component. */
+export type RemoteTrack = {
+  readonly id: string;
+  readonly kind: Kind;
+  readonly metadata: Json;
+  readonly encoding: string | null;
+  readonly simulcast: boolean;
+  /** Paused by its publisher. */
+  readonly paused: boolean;
+  /** Muted by the server. */
+  readonly muted: boolean;
+} & Readonly<Origin>;
+export type RemotePeer = { readonly id: string; readonly metadata: Json; readonly tracks: readonly RemoteTrack[] };
+export type RemoteComponent = {
+  readonly id: string;
+  readonly type: ComponentView['type'];
+  readonly properties: ComponentView['properties'];
+  readonly tracks: readonly RemoteTrack[];
+};
+
+export type RosterEvents = {
+  peerJoined: { peer: RemotePeer };
+  peerLeft: { peerId: string };
+  /** Its metadata changed. */
+  peerUpdated: { peer: RemotePeer };
+  componentAdded: { component: RemoteComponent };
+  componentRemoved: { componentId: string };
+  trackAdded: { track: RemoteTrack };
+  trackRemoved: { track: RemoteTrack };
+  /** Its metadata changed, or it was paused, resumed, muted or unmuted. */
+  trackUpdated: { track: RemoteTrack };
+};
+type Emit = <Name extends keyof RosterEvents>(name: Name, data: RosterEvents[Name]) => void;
+
+export class Roster {
+  readonly #emit: Emit;
+  readonly #peers = new Map<string, Omit<PeerView, 'tracks'>>();
+  readonly #components = new Map<string, Omit<ComponentView, 'tracks'>>();
+  readonly #tracks = new Map<string, RemoteTrack>();
+
+  constructor(emit: Emit) {
+    this.#emit = emit;
+  }
+
+  get peers(): ReadonlyMap<string, RemotePeer> {
+    return new Map([...this.#peers.keys()].map((id) => [id, this.#peer(id)]));
+  }
+
+  get components(): ReadonlyMap<string, RemoteComponent> {
+    return new Map([...this.#components.keys()].map((id) => [id, this.#component(id)]));
+  }
+
+  track(trackId: string): RemoteTrack | undefined {
+    return this.#tracks.get(trackId);
+  }
+
+  /** What a fresh session finds, told as the differences to what was known. */
+  replace({ peers, components }: Pick<Welcome, 'peers' | 'components'>): void {
+    const tracks = new Set([...peers, ...components].flatMap((each) => each.tracks.map(({ id }) => id)));
+    for (const id of [...this.#tracks.keys()]) if (!tracks.has(id)) this.#removeTrack(id);
+    for (const id of [...this.#peers.keys()]) if (!peers.some((peer) => peer.id === id)) this.#removePeer(id);
+    for (const id of [...this.#components.keys()]) if (!components.some((each) => each.id === id)) this.#removeComponent(id);
+    for (const peer of peers) this.#addPeer(peer);
+    for (const component of components) this.#addComponent(component);
+  }
+
+  /** @returns whether the event was about others and is dealt with. */
+  take({ event, data }: ServerEvent): boolean {
+    switch (event) {
+      case 'peerJoined':
+        this.#addPeer(data.peer);
+        return true;
+      case 'peerLeft':
+        this.#removePeer(data.peerId);
+        return true;
+      case 'peerMetadataUpdated':
+        this.#updatePeer(data.peerId, data.metadata);
+        return true;
+      case 'componentAdded':
+        this.#addComponent(data.component);
+        return true;
+      case 'componentRemoved':
+        this.#removeComponent(data.componentId);
+        return true;
+      case 'trackAdded':
+        this.#addTrack(data.track, originOf(data));
+        return true;
+      case 'trackRemoved':
+        return this.#removeTrack(data.trackId);
+      case 'trackMetadataUpdated':
+        return this.#updateTrack(data.trackId, { metadata: data.metadata });
+      case 'trackPaused':
+        return this.#updateTrack(data.trackId, pausedBy(data, true));
+      case 'trackResumed':
+        return this.#updateTrack(data.trackId, pausedBy(data, false));
+      default:
+        return false;
+    }
+  }
+
+  #addPeer({ id, metadata, tracks }: PeerView): void {
+    const known = this.#peers.has(id);
+    if (known) this.#updatePeer(id, metadata);
+    else {
+      this.#peers.set(id, { id, metadata });
+      this.#emit('peerJoined', { peer: this.#peer(id) });
+    }
+    for (const track of tracks) this.#addTrack(track, { peerId: id });
+  }
+
+  #updatePeer(id: string, metadata: Json): void {
+    const peer = this.#peers.get(id);
+    if (!peer || JSON.stringify(peer.metadata) === JSON.stringify(metadata)) return;
+    peer.metadata = metadata;
+    this.#emit('peerUpdated', { peer: this.#peer(id) });
+  }
+
+  #removePeer(peerId: string): void {
+    if (!this.#peers.has(peerId)) return;
+    for (const track of this.#tracksOf({ peerId })) this.#removeTrack(track.id);
+    this.#peers.delete(peerId);
+    this.#emit('peerLeft', { peerId });
+  }
+
+  #addComponent({ tracks, ...component }: ComponentView): void {
+    const known = this.#components.has(component.id);
+    this.#components.set(component.id, component);
+    if (!known) this.#emit('componentAdded', { component: this.#component(component.id) });
+    for (const track of tracks) this.#addTrack(track, { componentId: component.id });
+  }
+
+  #removeComponent(componentId: string): void {
+    if (!this.#components.has(componentId)) return;
+    for (const track of this.#tracksOf({ componentId })) this.#removeTrack(track.id);
+    this.#components.delete(componentId);
+    this.#emit('componentRemoved', { componentId });
+  }
+
+  #addTrack({ type, ...view }: TrackView, origin: Origin): void {
+    const track: RemoteTrack = { ...view, kind: type, ...origin };
+    const known = this.#tracks.get(track.id);
+    if (JSON.stringify(known) === JSON.stringify(track)) return;
+    this.#tracks.set(track.id, track);
+    this.#emit(known ? 'trackUpdated' : 'trackAdded', { track });
+  }
+
+  #updateTrack(trackId: string, change: Partial<RemoteTrack>): boolean {
+    const known = this.#tracks.get(trackId);
+    if (!known) return false;
+    const track = { ...known, ...change };
+    this.#tracks.set(trackId, track);
+    this.#emit('trackUpdated', { track });
+    return true;
+  }
+
+  #removeTrack(trackId: string): boolean {
+    const track = this.#tracks.get(trackId);
+    if (!track) return false;
+    this.#tracks.delete(trackId);
+    this.#emit('trackRemoved', { track });
+    return true;
+  }
+
+  #peer(id: string): RemotePeer {
+    const { metadata } = this.#peers.get(id) ?? { metadata: null };
+    return { id, metadata, tracks: this.#tracksOf({ peerId: id }) };
+  }
+
+  #component(id: string): RemoteComponent {
+    const { type, properties } = this.#components.get(id) ?? { type: 'file', properties: {} };
+    return { id, type, properties, tracks: this.#tracksOf({ componentId: id }) };
+  }
+
+  #tracksOf({ peerId, componentId }: Origin): RemoteTrack[] {
+    return [...this.#tracks.values()].filter((track) => track.peerId === peerId && track.componentId === componentId);
+  }
+}
+
+/** The publisher of a track, without a key for what it is not. */
+export function originOf({ peerId, componentId }: Origin): Origin {
+  return { ...(peerId !== undefined && { peerId }), ...(componentId !== undefined && { componentId }) };
+}
+
+function pausedBy({ by }: EventData['trackPaused'], paused: boolean): Partial<RemoteTrack> {
+  return by === 'server' ? { muted: paused } : { paused };
+}

@@ -1,0 +1,77 @@
+// The client library's own types of the wire are those of the server: mutually assignable, checked by tsc.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { z } from 'zod';
+import {
+  type AnswerFrame,
+  type Answers,
+  type ComponentView as ClientComponentView,
+  type PeerView as ClientPeerView,
+  type Permissions as ClientPermissions,
+  type TrackView as ClientTrackView,
+  type EventData,
+  maxMessageBytes,
+  type Requests,
+  type ServerEvent,
+  type ServerFrame,
+  socketPath,
+} from '../../node/client/src/protocol.ts';
+import type { PeerEvent, RemotePeer } from '../../node/rooms/peer-events.ts';
+import { peerEventSchema } from '../../node/rooms/peer-events.ts';
+import type { ComponentView, Permissions, TrackView } from '../../node/rooms/views.ts';
+import { defaultLimits } from '../../node/signaling/limits.ts';
+import { type Answer, type AnswerData, type Method, requestSchemas, type serverFrameSchema } from '../../node/signaling/messages.ts';
+import { peerSocketPath } from '../../node/signaling/peer-sockets.ts';
+
+type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false;
+/** `Empty` here and zod's empty object there are the same on the wire; for types, anything fits the one and nothing the other. */
+type Plain<T> = T extends Record<string, never> ? object : T;
+type ServerRequests = { [M in Method]: Plain<z.input<(typeof requestSchemas)[M]>> };
+type ClientRequests = { [M in keyof Requests]: Plain<Requests[M]> };
+type ServerAnswers = { [M in Method]: Plain<AnswerData<M>> };
+type ClientAnswers = { [M in keyof Answers]: Plain<Answers[M]> };
+type ServerEventData = { [E in PeerEvent as E['event']]: E['data'] };
+type EventNames = keyof EventData;
+
+const proof: {
+  methods: Same<keyof Requests, Method>;
+  requests: { [M in Method]: Same<ClientRequests[M], ServerRequests[M]> };
+  answers: { [M in Method]: Same<ClientAnswers[M], ServerAnswers[M]> };
+  eventNames: Same<EventNames, keyof ServerEventData>;
+  events: { [Name in EventNames]: Same<EventData[Name], ServerEventData[Name]> };
+  serverEvent: Same<ServerEvent, PeerEvent>;
+  answerFrame: Same<AnswerFrame, Answer>;
+  serverFrame: Same<ServerFrame, z.infer<typeof serverFrameSchema>>;
+  peer: Same<ClientPeerView, RemotePeer>;
+  component: Same<ClientComponentView, ComponentView>;
+  track: Same<ClientTrackView, TrackView>;
+  permissions: Same<ClientPermissions, Permissions>;
+} = {
+  methods: true,
+  requests: allTrue<Method>(Object.keys(requestSchemas) as Method[]),
+  answers: allTrue<Method>(Object.keys(requestSchemas) as Method[]),
+  eventNames: true,
+  events: allTrue<EventNames>(peerEventSchema.options.map(({ shape }) => shape.event.value)),
+  serverEvent: true,
+  answerFrame: true,
+  serverFrame: true,
+  peer: true,
+  component: true,
+  track: true,
+  permissions: true,
+};
+
+function allTrue<Name extends string>(names: Name[]): { [N in Name]: true } {
+  return Object.fromEntries(names.map((name) => [name, true])) as { [N in Name]: true };
+}
+
+test('the types of the client library are those of the server, method by method and event by event', () => {
+  // That this compiles is the proof (`npm run types`); the number of names shows that it was about all of them.
+  assert.equal(Object.keys(proof.requests).length, Object.keys(requestSchemas).length);
+  assert.equal(Object.keys(proof.events).length, peerEventSchema.options.length);
+});
+
+test('path and size of messages are those of the server', () => {
+  assert.equal(socketPath, peerSocketPath);
+  assert.equal(maxMessageBytes, defaultLimits.messageBytes);
+});

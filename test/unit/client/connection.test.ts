@@ -1,0 +1,352 @@
+// Keeping a session over lost sockets, against a scripted server.
+/// <reference lib="dom" />
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import type { Closing } from '../../../node/client/src/closing.ts';
+import { Connection, type ConnectionOptions } from '../../../node/client/src/connection.ts';
+import { RequestError, RoomClosedError, SessionLostError } from '../../../node/client/src/errors.ts';
+import { defaultTiming, type WebSocketConstructor } from '../../../node/client/src/options.ts';
+import type { ServerEvent, Welcome } from '../../../node/client/src/protocol.ts';
+import { type FakeSocket, startFakeServer } from './fake-server.ts';
+
+type Happening =
+  | { name: 'opening' | 'lost' }
+  | { name: 'welcome' | 'resumed'; welcome: Welcome }
+  | { name: 'event'; event: ServerEvent }
+  | { name: 'closed'; closing: Closing };
+
+/** A connection that writes down what it tells. */
+function connectionTo(t: TestContext, urls: string[], changes: Partial<ConnectionOptions> = {}) {
+  const happenings: Happening[] = [];
+  const waiting = new Set<() => void>();
+  const tell = (happening: Happening) => {
+    happenings.push(happening);
+    for (const wake of waiting) wake();
+  };
+  const timing = { ...defaultTiming, retryDelays: [0, 20, 40], ...changes.timing };
+  const connection = new Connection(
+    {
+      urls,
+      token: 'token-1',
+      takeover: false,
+      webSocket: WebSocket as unknown as WebSocketConstructor,
+      giveUpAfter: () => undefined,
+      logger: {},
+      random: () => 0.5,
+      ...changes,
+      timing,
+    },
+    {
+      opening: () => tell({ name: 'opening' }),
+      welcome: (welcome) => tell({ name: 'welcome', welcome }),
+      lost: () => tell({ name: 'lost' }),
+      resumed: (welcome) => tell({ name: 'resumed', welcome }),
+      event: (event) => tell({ name: 'event', event }),
+      closed: (closing) => tell({ name: 'closed', closing }),
+    },
+  );
+  t.after(() => connection.leave());
+  const until = async <Name extends Happening['name']>(name: Name, count = 1): Promise<Extract<Happening, { name: Name }>> => {
+    for (;;) {
+      const found = happenings.filter((each): each is Extract<Happening, { name: Name }> => each.name === name);
+      const wanted = found[count - 1];
+      if (wanted) return wanted;
+      await new Promise<void>((resolve) => waiting.add(resolve));
+    }
+  };
+  return { connection, happenings, until };
+}
+
+/** Connected, with a session. */
+async function connected(t: TestContext, changes: Partial<ConnectionOptions> = {}) {
+  const server = await startFakeServer(t);
+  const told = connectionTo(t, [server.url], changes);
+  told.connection.connect();
+  const socket = await server.next();
+  await socket.welcome();
+  await told.until('welcome');
+  return { server, socket, ...told };
+}
+
+const methodsOf = async (socket: FakeSocket, count: number): Promise<string[]> => {
+  const methods: string[] = [];
+  for (let index = 0; index < count; index += 1) methods.push((await socket.next()).method);
+  return methods;
+};
+
+test('what is requested while a session opens goes out before the welcome', async (t) => {
+  const server = await startFakeServer(t);
+  const { connection, until } = connectionTo(t, [server.url]);
+  connection.connect();
+  await until('opening');
+  const answer = connection.request('createTransport', { direction: 'recv' });
+  const socket = await server.next();
+  const authenticate = await socket.next();
+  const createTransport = await socket.next();
+  assert.deepEqual([authenticate.method, createTransport.method], ['authenticate', 'createTransport']);
+  assert.deepEqual(authenticate.data, { token: 'token-1' });
+  assert.ok(createTransport.id > authenticate.id);
+  socket.answer(authenticate, { resumed: false, sessionId: 's', lastRequest: -1 });
+  socket.answer(createTransport, { id: 'transport' });
+  assert.deepEqual(await answer, { id: 'transport' });
+});
+
+test('a lost socket is resumed with the number of frames that came, and only requests that the server lacks are repeated', async (t) => {
+  const { server, socket, connection, until } = await connected(t);
+  const first = connection.request('sendData', { label: 'a', payload: 1 });
+  socket.answer(await socket.next());
+  await first;
+  socket.event('peerLeft', { peerId: 'x' });
+  await until('event');
+  const handled = connection.request('sendData', { label: 'b', payload: 2 });
+  const { id: handledId } = await socket.next();
+  const lacking = connection.request('sendData', { label: 'c', payload: 3 });
+  socket.cut();
+  await until('lost');
+  const waiting = connection.request('sendData', { label: 'd', payload: 4 });
+  const next = await server.next();
+  const authenticate = await next.welcome({ resumed: true, lastRequest: handledId });
+  assert.deepEqual(authenticate.data, { token: 'token-1', resume: 'session-1', received: 2 });
+  next.webSocket.send(JSON.stringify({ id: handledId, ok: true, data: {} }));
+  await until('resumed');
+  await handled;
+  const repeated = [await next.next(), await next.next()];
+  assert.deepEqual(
+    repeated.map(({ data }) => data.label),
+    ['c', 'd'],
+  );
+  for (const frame of repeated) next.answer(frame);
+  await Promise.all([lacking, waiting]);
+});
+
+test('the count of frames goes on over resumed sockets and starts anew with a session', async (t) => {
+  const { server, socket, until } = await connected(t);
+  socket.event('activeSpeaker', { peerId: null });
+  await until('event');
+  socket.cut();
+  const second = await server.next();
+  assert.equal((await second.welcome({ resumed: true })).data.received, 1);
+  second.event('activeSpeaker', { peerId: null });
+  await until('event', 2);
+  second.cut();
+  const third = await server.next();
+  assert.equal((await third.welcome({ sessionId: 'session-2' })).data.received, 2);
+  await until('welcome', 2);
+  third.cut();
+  const fourth = await server.next();
+  assert.deepEqual((await fourth.next()).data, { token: 'token-1', resume: 'session-2', received: 0 });
+});
+
+test('when the session is gone, requests of it fail, and what never went out and fits any session goes out first', async (t) => {
+  const { server, socket, connection, until } = await connected(t);
+  const sent = connection.request('sendData', { label: 'sent', payload: 0 }, true);
+  await socket.next();
+  socket.cut();
+  await until('lost');
+  const bound = connection.request('pauseTrack', { trackId: 'old' });
+  const portable = connection.request('sendData', { label: 'portable', payload: 0 }, true);
+  const next = await server.next();
+  await next.welcome({ sessionId: 'session-2' });
+  await assert.rejects(sent, SessionLostError);
+  await assert.rejects(bound, SessionLostError);
+  const frame = await next.next();
+  assert.equal(frame.data.label, 'portable');
+  next.answer(frame);
+  await portable;
+  assert.equal(next.waiting, 0);
+});
+
+for (const [code, reason, expected] of [
+  [1000, 'Peer removed', { reason: 'peerRemoved', canRetry: false }],
+  [1000, 'Room stopped', { reason: 'roomStopped', canRetry: false }],
+  [4401, '', { reason: 'unauthorized', canRetry: false }],
+  [4409, '', { reason: 'takenOver', canRetry: true }],
+] as const) {
+  test(`close code ${code} ${reason} ends it as ${expected.reason}`, async (t) => {
+    const { server, socket, connection, until } = await connected(t);
+    const request = connection.request('getStats', {});
+    socket.webSocket.close(code, reason);
+    const { closing } = await until('closed');
+    assert.equal(closing.code, code);
+    assert.equal(closing.reason, expected.reason);
+    assert.equal(closing.canRetry, expected.canRetry);
+    await assert.rejects(request, RoomClosedError);
+    await assert.rejects(connection.request('getStats', {}), RoomClosedError);
+    assert.equal(server.opened(), 1);
+  });
+}
+
+for (const code of [1001, 1011, 4408, 4429]) {
+  test(`close code ${code} is no end: the session is resumed`, async (t) => {
+    const { server, socket, until } = await connected(t);
+    socket.webSocket.close(code);
+    const next = await server.next();
+    assert.equal((await next.welcome({ resumed: true })).data.resume, 'session-1');
+    await until('resumed');
+  });
+}
+
+for (const code of [4400, 4413]) {
+  test(`after close code ${code} a fresh session begins, so that what was refused is not sent again`, async (t) => {
+    const { server, socket, connection, until } = await connected(t);
+    const refused = connection.request('sendData', { label: 'bad', payload: 0 }, true);
+    await socket.next();
+    socket.webSocket.close(code);
+    await assert.rejects(refused, SessionLostError);
+    const next = await server.next();
+    assert.equal((await next.welcome({ sessionId: 'session-2' })).data.resume, undefined);
+    await until('welcome', 2);
+    assert.equal(next.waiting, 0);
+  });
+}
+
+test('a refused token ends it with the sentence of the server', async (t) => {
+  const server = await startFakeServer(t);
+  const { connection, until } = connectionTo(t, [server.url]);
+  connection.connect();
+  const socket = await server.next();
+  socket.refuse(await socket.next(), 'invalid_token', 'Invalid token');
+  socket.webSocket.close(4401);
+  const { closing } = await until('closed');
+  assert.deepEqual(closing, { reason: 'unauthorized', code: 4401, message: 'Invalid token', canRetry: false });
+});
+
+test('a refusal that may pass is tried again', async (t) => {
+  const server = await startFakeServer(t);
+  const { connection, until } = connectionTo(t, [server.url]);
+  connection.connect();
+  const socket = await server.next();
+  socket.refuse(await socket.next(), 'unavailable');
+  socket.webSocket.close(4401);
+  const next = await server.next();
+  await next.welcome();
+  await until('welcome');
+});
+
+test('a peer that is gone after an internal error of the server is told as that error', async (t) => {
+  const { server, socket, until } = await connected(t);
+  socket.webSocket.close(1011, 'Internal server error');
+  const next = await server.next();
+  next.refuse(await next.next(), 'peer_not_found');
+  next.webSocket.close(4401);
+  assert.equal((await until('closed')).closing.reason, 'serverError');
+});
+
+test('a socket that was lost before its welcome is replaced with takeover, since the server may hold the first one', async (t) => {
+  const server = await startFakeServer(t);
+  const { connection, until } = connectionTo(t, [server.url]);
+  connection.connect();
+  const socket = await server.next();
+  assert.equal((await socket.next()).data.takeover, undefined);
+  socket.cut();
+  const next = await server.next();
+  assert.equal((await next.welcome()).data.takeover, true);
+  await until('welcome');
+});
+
+test('the second URL is tried where nobody answers at the first, and preferred from then on', async (t) => {
+  const closed = createServer().listen(0, '127.0.0.1');
+  await once(closed, 'listening');
+  const { port } = closed.address() as { port: number };
+  closed.close();
+  await once(closed, 'close');
+  const server = await startFakeServer(t);
+  const { connection, until } = connectionTo(t, [`ws://127.0.0.1:${port}/`, server.url]);
+  connection.connect();
+  await (await server.next()).welcome();
+  await until('welcome');
+});
+
+test('silence is a lost socket, and an answered ping is none', async (t) => {
+  const timing = { ...defaultTiming, pingInterval: 30, silence: 90, retryDelays: [0] };
+  const { server, socket, until, happenings } = await connected(t, { timing });
+  for (let count = 0; count < 5; count += 1) {
+    const ping = await socket.next();
+    assert.equal(ping.method, 'ping');
+    assert.equal(ping.data.received, count);
+    socket.answer(ping);
+  }
+  assert.ok(!happenings.some(({ name }) => name === 'lost'));
+  await until('lost');
+  const next = await server.next();
+  const authenticate = await next.welcome({ resumed: true, lastRequest: 0 });
+  assert.equal(authenticate.data.received, 5);
+  await until('resumed');
+  assert.equal((await next.next()).method, 'ping', 'a ping of the old socket is not repeated before the first new one is due');
+});
+
+test('a new token is used from then on', async (t) => {
+  const { server, socket, until } = await connected(t);
+  socket.event('tokenUpdated', { token: 'token-2' });
+  await until('event');
+  socket.cut();
+  assert.equal((await (await server.next()).next()).data.token, 'token-2');
+});
+
+test('leave says goodbye and nothing follows', async (t) => {
+  const { server, socket, connection, until } = await connected(t);
+  const request = connection.request('getStats', {});
+  request.catch(() => {});
+  const left = connection.leave();
+  assert.equal((await until('closed')).closing.reason, 'left');
+  await assert.rejects(request, RoomClosedError);
+  assert.deepEqual(await methodsOf(socket, 2), ['getStats', 'leave']);
+  assert.equal(await socket.closed, 1000);
+  await left;
+  await connection.leave();
+  assert.equal(server.opened(), 1);
+});
+
+test('leave while the socket is lost clears what would try again', async (t) => {
+  const { server, socket, connection, until } = await connected(t, { timing: { ...defaultTiming, retryDelays: [60_000] } });
+  socket.cut();
+  await until('lost');
+  await connection.leave();
+  assert.equal((await until('closed')).closing.reason, 'left');
+  assert.equal(server.opened(), 1);
+});
+
+test('it ends as unreachable when the time to try is over', async (t) => {
+  const { server, socket, until } = await connected(t, { giveUpAfter: () => 150 });
+  server.prepare((next) => next.cut());
+  socket.cut();
+  const { closing } = await until('closed');
+  assert.equal(closing.reason, 'unreachable');
+  assert.equal(closing.canRetry, true);
+  assert.ok(server.opened() > 2);
+});
+
+test('a network that comes back is used at once', async (t) => {
+  const events = new EventTarget();
+  const scope = globalThis as { addEventListener?: unknown; removeEventListener?: unknown };
+  Object.assign(scope, {
+    addEventListener: events.addEventListener.bind(events),
+    removeEventListener: events.removeEventListener.bind(events),
+  });
+  t.after(() => {
+    delete scope.addEventListener;
+    delete scope.removeEventListener;
+  });
+  const { server, socket, until } = await connected(t, { timing: { ...defaultTiming, retryDelays: [60_000] } });
+  socket.cut();
+  await until('lost');
+  events.dispatchEvent(new Event('online'));
+  await (await server.next()).welcome({ resumed: true });
+  await until('resumed');
+});
+
+test('a request that the server would not read is refused here', async (t) => {
+  const { connection, socket } = await connected(t);
+  const large = connection.request('sendData', { label: 'large', payload: 'ä'.repeat(140_000) });
+  await assert.rejects(large, (error) => error instanceof RequestError && error.code === 'too_large');
+  assert.equal(socket.waiting, 0);
+});
+
+test('a refused request rejects with the code and sentence of the server', async (t) => {
+  const { connection, socket } = await connected(t);
+  const request = connection.request('subscribe', { trackId: 'none' });
+  socket.refuse(await socket.next(), 'track_not_found', 'Track none does not exist');
+  await assert.rejects(request, { name: 'RequestError', code: 'track_not_found', message: 'Track none does not exist' });
+});

@@ -1,0 +1,136 @@
+// A server of the peer websocket that does only what a test tells it: real sockets, scripted answers.
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import type { TestContext } from 'node:test';
+import { type WebSocket, WebSocketServer } from 'ws';
+import type { EventData, RequestFrame, Welcome } from '../../../node/client/src/protocol.ts';
+
+export const emptyWelcome: Welcome = {
+  sessionId: 'session-1',
+  resumed: false,
+  lastRequest: -1,
+  peerId: 'me',
+  roomId: 'room',
+  permissions: { publish: ['audio', 'video'], subscribe: true, data: true },
+  rtpCapabilities: {},
+  iceServers: [],
+  peers: [],
+  components: [],
+  svcAddress: 'localhost',
+  resumeWindow: 30,
+};
+
+/** Things that come, and those who wait for them. */
+class Queue<T> {
+  readonly #come: T[] = [];
+  readonly #waiting: ((value: T) => void)[] = [];
+
+  push(value: T): void {
+    const waiting = this.#waiting.shift();
+    if (waiting) waiting(value);
+    else this.#come.push(value);
+  }
+
+  next(): Promise<T> {
+    const { promise, resolve } = Promise.withResolvers<T>();
+    if (this.#come.length > 0) resolve(this.#come.shift() as T);
+    else this.#waiting.push(resolve);
+    return promise;
+  }
+
+  get length(): number {
+    return this.#come.length;
+  }
+}
+
+export class FakeSocket {
+  readonly webSocket: WebSocket;
+  readonly closed: Promise<number>;
+  readonly #frames = new Queue<RequestFrame>();
+  /** Methods that are answered without being told, with these data. */
+  readonly #automatic = new Map<string, (frame: RequestFrame) => object>();
+
+  constructor(webSocket: WebSocket) {
+    this.webSocket = webSocket;
+    this.closed = once(webSocket, 'close').then(([code]) => code as number);
+    webSocket.on('message', (data) => {
+      const frame = JSON.parse(String(data)) as RequestFrame;
+      const automatic = this.#automatic.get(frame.method);
+      if (automatic) this.answer(frame, automatic(frame));
+      else this.#frames.push(frame);
+    });
+  }
+
+  get waiting(): number {
+    return this.#frames.length;
+  }
+
+  /** The next request that is not answered by itself. */
+  async next(): Promise<RequestFrame> {
+    return this.#frames.next();
+  }
+
+  automatically(method: string, answer: (frame: RequestFrame) => object = () => ({})): this {
+    this.#automatic.set(method, answer);
+    return this;
+  }
+
+  async welcome(changes: Partial<Welcome> = {}): Promise<RequestFrame> {
+    const frame = await this.next();
+    this.answer(frame, { ...emptyWelcome, ...changes });
+    return frame;
+  }
+
+  answer({ id }: RequestFrame, data: object = {}): void {
+    this.webSocket.send(JSON.stringify({ id, ok: true, data }));
+  }
+
+  refuse({ id }: RequestFrame, code: string, message = 'No'): void {
+    this.webSocket.send(JSON.stringify({ id, ok: false, error: { code, message } }));
+  }
+
+  event<Name extends keyof EventData>(event: Name, data: EventData[Name]): void {
+    this.webSocket.send(JSON.stringify({ event, data }));
+  }
+
+  /** As a lost network does. */
+  cut(): void {
+    this.webSocket.terminate();
+  }
+}
+
+export type FakeServer = {
+  url: string;
+  /** The next socket that was opened. */
+  next: () => Promise<FakeSocket>;
+  /** Sockets that were opened so far. */
+  opened: () => number;
+  /** What each new socket does, before next() gives it. */
+  prepare: (prepare: (socket: FakeSocket) => void) => void;
+};
+
+export async function startFakeServer(t: TestContext): Promise<FakeServer> {
+  const server = new WebSocketServer({ host: '127.0.0.1', port: 0 });
+  await once(server, 'listening');
+  const sockets = new Queue<FakeSocket>();
+  let opened = 0;
+  let prepare: (socket: FakeSocket) => void = () => {};
+  server.on('connection', (webSocket) => {
+    opened += 1;
+    const socket = new FakeSocket(webSocket);
+    prepare(socket);
+    sockets.push(socket);
+  });
+  t.after(() => {
+    for (const client of server.clients) client.terminate();
+    return new Promise<void>((resolve) => server.close(() => resolve()));
+  });
+  return {
+    url: `ws://127.0.0.1:${(server.address() as AddressInfo).port}/socket/peer/websocket`,
+    next: () => sockets.next(),
+    opened: () => opened,
+    prepare: (next) => {
+      prepare = next;
+    },
+  };
+}
