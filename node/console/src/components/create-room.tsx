@@ -56,7 +56,7 @@ export function CreateRoom({ api }: { api: Api }) {
       <details className="options">
         <summary>Options</summary>
         <div className="options-grid">
-          <NumberField name="maxPeers" label="Most people" hint="No limit of its own if empty" />
+          <NumberField name="maxPeers" label="Most people" hint="Empty: no limit" />
           <label className="field">
             <span>Video codec</span>
             <select name="videoCodec" defaultValue="">
@@ -66,8 +66,8 @@ export function CreateRoom({ api }: { api: Api }) {
             </select>
             <small>What everybody sends</small>
           </label>
-          <NumberField name="peerlessPurgeTimeout" label="Ends when empty" hint="After seconds; else as the server is set" />
-          <NumberField name="peerDisconnectedTimeout" label="Forgets who left" hint="After seconds; else as the server is set" />
+          <NumberField name="peerlessPurgeTimeout" label="Ends when empty" hint="Seconds. Empty: the server decides" />
+          <NumberField name="peerDisconnectedTimeout" label="Forgets who left" hint="Seconds. Empty: the server decides" />
         </div>
       </details>
       <div aria-live="polite">

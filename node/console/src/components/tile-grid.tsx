@@ -21,7 +21,7 @@ export function TileGrid({ children }: { children: ReactNode }) {
   const tight = best.width < Math.min(smallestTile, size.width);
   const columns = tight ? Math.max(1, Math.floor((size.width + gap) / (smallestTile + gap))) : best.columns;
   const width = tight ? Math.floor((size.width - gap * (columns - 1)) / columns) : best.width;
-  const style = { '--tile-width': `${Math.max(0, width)}px`, '--tile-columns': columns } as CSSProperties;
+  const style = { '--tile-width': `${Math.max(0, width)}px`, '--row-width': `${columns * width + (columns - 1) * gap}px` } as CSSProperties;
   return (
     <div ref={ref} className={tight ? 'tile-area tight' : 'tile-area'}>
       <ul className="tiles" style={style} aria-label="People in this room">
