@@ -27,10 +27,15 @@ export function RoomPage({ roomId, api }: { roomId: string; api: Api }) {
     [api, roomId],
   );
   const onLeft = useCallback(() => {
-    // Who left by the button does not come back: nobody shall be waited for.
+    // Who left on purpose does not come back: nobody shall be waited for.
     if (peer.current) api.deletePeer(roomId, peer.current).catch(() => undefined);
     peer.current = undefined;
   }, [api, roomId]);
+
+  const leftNow = useRef(onLeft);
+  leftNow.current = onLeft;
+  // Going to another page of the console is leaving, too; a reload is not, and takes the same peer again.
+  useEffect(() => () => leftNow.current(), []);
 
   useEffect(() => {
     if (entry === 'there') setEntered(true);
