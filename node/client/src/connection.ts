@@ -52,6 +52,8 @@ export class Connection {
   #attempt = 0;
   #startedAt = 0;
   #stableAt = 0;
+  /** Milliseconds. */
+  #resumeWindow = 0;
   #unstable = 0;
   #asked = false;
   #serverFailed = false;
@@ -171,6 +173,7 @@ export class Connection {
     clearTimeout(this.#timer);
     this.#urls = [url, ...this.#urls.filter((each) => each !== url)];
     this.#attempt = 0;
+    this.#resumeWindow = welcome.resumeWindow * 1_000;
     this.#asked = false;
     this.#serverFailed = false;
     this.#stableAt = performance.now() + stableAfter;
@@ -254,7 +257,9 @@ export class Connection {
     const { giveUpAfter, timing, random = Math.random } = this.#options;
     const limit = giveUpAfter();
     const left = limit === undefined ? Number.POSITIVE_INFINITY : this.#startedAt + limit - performance.now();
-    const delay = retryDelay(this.#attempt, timing.retryDelays, random());
+    const pause = retryDelay(this.#attempt, timing.retryDelays, random());
+    const resumable = this.#session !== undefined && performance.now() - this.#startedAt < this.#resumeWindow;
+    const delay = resumable ? Math.min(pause, timing.resumePause) : pause;
     this.#timer = setTimeout(() => (delay <= left ? this.#open() : this.close(closing('unreachable'))), Math.max(0, Math.min(delay, left)));
   }
 

@@ -28,6 +28,8 @@ export type Timing = {
   connectTimeout: number;
   /** Between attempts; the last one repeats. Each is varied by a quarter. */
   retryDelays: readonly number[];
+  /** Longest pause while the server still keeps the session: seconds later it would be gone. */
+  resumePause: number;
   /** A transport that is disconnected for so long gets new ICE parameters (RFC 8445, section 9). */
   iceDisconnected: number;
   /** Between two attempts to mend a transport. */
@@ -39,6 +41,7 @@ export const defaultTiming: Timing = {
   silence: 10_000,
   connectTimeout: 5_000,
   retryDelays: [0, 300, 600, 1_200, 2_400, 5_000],
+  resumePause: 1_000,
   iceDisconnected: 2_000,
   iceRetry: 4_000,
 };

@@ -300,7 +300,9 @@ test('leave says goodbye and nothing follows', async (t) => {
 });
 
 test('leave while the socket is lost clears what would try again', async (t) => {
-  const { server, socket, connection, until } = await connected(t, { timing: { ...defaultTiming, retryDelays: [60_000] } });
+  const { server, socket, connection, until } = await connected(t, {
+    timing: { ...defaultTiming, retryDelays: [60_000], resumePause: 60_000 },
+  });
   socket.cut();
   await until('lost');
   await connection.leave();
@@ -329,7 +331,7 @@ test('a network that comes back is used at once', async (t) => {
     delete scope.addEventListener;
     delete scope.removeEventListener;
   });
-  const { server, socket, until } = await connected(t, { timing: { ...defaultTiming, retryDelays: [60_000] } });
+  const { server, socket, until } = await connected(t, { timing: { ...defaultTiming, retryDelays: [60_000], resumePause: 60_000 } });
   socket.cut();
   await until('lost');
   events.dispatchEvent(new Event('online'));
@@ -349,4 +351,13 @@ test('a refused request rejects with the code and sentence of the server', async
   const request = connection.request('subscribe', { trackId: 'none' });
   socket.refuse(await socket.next(), 'track_not_found', 'Track none does not exist');
   await assert.rejects(request, { name: 'RequestError', code: 'track_not_found', message: 'Track none does not exist' });
+});
+
+test('pauses stay short while the server keeps the session', async (t) => {
+  const timing = { ...defaultTiming, retryDelays: [60_000], resumePause: 10 };
+  const { server, socket, until } = await connected(t, { timing });
+  socket.cut();
+  await until('lost');
+  await (await server.next()).welcome({ resumed: true, resumeWindow: 0 });
+  await until('resumed');
 });

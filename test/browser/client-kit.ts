@@ -1,0 +1,113 @@
+// Plain pages with the client library in rooms of a node, as the tests of the client use them.
+/// <reference lib="dom" />
+import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
+import type { Page } from 'playwright-core';
+import type { RoomClientOptions } from '../../node/client/src/index.ts';
+import { apiClient } from '../kit/api-client.ts';
+import { type StartedBrowser, startBrowser } from '../kit/browser.ts';
+import type { Colour } from '../kit/client-page.ts';
+import { servePlainPage } from '../kit/plain-page.ts';
+import { type StartedNode, startNode } from '../kit/start-node.ts';
+
+export type Stage = { node: StartedNode; browser: StartedBrowser; pageUrl: string; roomId: string };
+
+/** A node, a browser and a room. */
+export async function setStage(t: TestContext, env: Record<string, string> = {}): Promise<Stage> {
+  const [node, browser, pageUrl] = await Promise.all([startNode(t, env), startBrowser(t), servePlainPage(t)]);
+  const answer = await apiClient(node.url, node.token).post('/room', {});
+  assert.equal(answer.status, 201);
+  return { node, browser, pageUrl, roomId: answer.body.data.room.id };
+}
+
+export type Options = Partial<Pick<RoomClientOptions, 'iceProtocols' | 'subscribe' | 'takeover' | 'metadata' | 'timing'>>;
+type Publishing = { colour?: string; width?: number; height?: number; tone?: number };
+
+/** A peer of the room and the page it is in. */
+export class PagePeer {
+  readonly id: string;
+  readonly page: Page;
+
+  constructor(id: string, page: Page) {
+    this.id = id;
+    this.page = page;
+  }
+
+  async publish(publishing: Publishing): Promise<void> {
+    await this.page.evaluate(async ({ colour, width, height, tone }) => {
+      const { room } = kit.rooms.main as InstanceType<typeof kit.TestRoom>;
+      const tracks = [
+        ...(colour === undefined ? [] : [kit.pattern(colour, width, height)]),
+        ...(tone === undefined ? [] : [kit.tone(tone)]),
+      ];
+      await Promise.all(tracks.map((track) => room.publish(track)));
+    }, publishing);
+  }
+
+  state(): Promise<string> {
+    return this.page.evaluate(() => kit.rooms.main?.room.state ?? '');
+  }
+
+  /** What the page wrote down: states, messages, layers. */
+  notes(name?: string): Promise<{ at: number; name: string; detail?: unknown }[]> {
+    return this.page.evaluate((wanted) => kit.rooms.main?.notes.filter((note) => wanted === undefined || note.name === wanted) ?? [], name);
+  }
+
+  async waitForNote(name: string, after = 0): Promise<{ at: number; name: string; detail?: unknown }> {
+    await this.page.waitForFunction(
+      ([wanted, from]) => kit.rooms.main?.notes.some((note) => note.name === wanted && note.at > from),
+      [name, after] as const,
+      { timeout: 60_000 },
+    );
+    const found = (await this.notes(name)).find(({ at }) => at > after);
+    assert.ok(found);
+    return found;
+  }
+
+  now(): Promise<number> {
+    return this.page.evaluate(() => performance.now());
+  }
+
+  /** Resolves when the picture of the other is of that colour and moves. */
+  async sees(other: PagePeer, [red, green, blue]: Colour): Promise<void> {
+    await this.page.waitForFunction(
+      async ([peerId, wanted]) => {
+        const seen = await kit.rooms.main?.pictureOf(peerId);
+        return seen && seen.change > 0.5 && seen.colour.every((value, index) => Math.abs(value - (wanted[index] ?? 0)) < 40);
+      },
+      [other.id, [red, green, blue]] as const,
+      { polling: 200, timeout: 20_000 },
+    );
+  }
+
+  /** Resolves when the loudest frequency of the other is that. */
+  async hears(other: PagePeer, frequency: number): Promise<void> {
+    await this.page.waitForFunction(
+      async ([peerId, wanted]) => Math.abs(((await kit.rooms.main?.toneOf(peerId)) ?? 0) - wanted) < 15,
+      [other.id, frequency] as const,
+      { polling: 200, timeout: 20_000 },
+    );
+  }
+}
+
+/** A page whose peer has joined the room. `port`: where the websocket goes instead of the node's own, e.g. through a proxy. */
+export async function enter(stage: Stage, peerId: string, options: Options = {}, port: number = stage.node.port): Promise<PagePeer> {
+  const { node, browser, pageUrl, roomId } = stage;
+  const answer = await apiClient(node.url, node.token).post(`/room/${roomId}/peer`, { type: 'webrtc', options: {}, peerId });
+  assert.equal(answer.status, 201);
+  const page = await browser.newPage(pageUrl);
+  const { token } = answer.body.data;
+  const url = `ws://127.0.0.1:${port}/socket/peer/websocket`;
+  await page.evaluate(
+    async (settings) => {
+      kit.rooms.main = new kit.TestRoom({ fallbackUrls: [], logger: console, ...JSON.parse(settings) });
+      await kit.rooms.main.room.join();
+    },
+    JSON.stringify({ ...options, token, url }),
+  );
+  return new PagePeer(peerId, page);
+}
+
+export const red: Colour = [200, 30, 30];
+export const blue: Colour = [30, 30, 200];
+export const css = (colour: Colour): string => `rgb(${colour.join(' ')})`;

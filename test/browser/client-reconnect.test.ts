@@ -1,0 +1,64 @@
+// What a page does while connections are lost: media goes on, or comes back, and nobody reloads anything.
+/// <reference lib="dom" />
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import { startTcpProxy } from '../kit/tcp-proxy.ts';
+import { blue, css, enter, red, setStage } from './client-kit.ts';
+
+test('the websockets alone are cut for five seconds and media never stops', async (t) => {
+  const stage = await setStage(t);
+  const proxy = await startTcpProxy(t, stage.node.port);
+  const [first, second] = await Promise.all([enter(stage, 'first', {}, proxy.port), enter(stage, 'second', {}, proxy.port)]);
+  await Promise.all([first.publish({ colour: css(red), tone: 440 }), second.publish({ colour: css(blue) })]);
+  await Promise.all([first.sees(second, blue), second.sees(first, red), second.hears(first, 440)]);
+  for (const { page } of [first, second]) await page.evaluate(() => kit.rooms.main?.gaps.clear());
+  const cutAt = await second.now();
+  proxy.cut();
+  await second.waitForNote('reconnecting', cutAt);
+  const sent = first.page.evaluate(() => kit.rooms.main?.room.sendData('chat', 'sent while cut'));
+  await wait(5_000);
+  assert.equal(await second.state(), 'reconnecting');
+  await Promise.all([first.sees(second, blue), second.sees(first, red), second.hears(first, 440)]);
+  proxy.mend();
+  await Promise.all([first.waitForNote('joined', cutAt), second.waitForNote('joined', cutAt)]);
+  await sent;
+  assert.deepEqual((await second.waitForNote('data', cutAt)).detail, { from: 'first', label: 'chat', payload: 'sent while cut' });
+  for (const peer of [first, second]) {
+    assert.deepEqual(await peer.notes('trackUnsubscribed'), []);
+    const gaps = await peer.page.evaluate(() => [...(kit.rooms.main?.gaps.values() ?? [])]);
+    assert.ok(gaps.length > 0);
+    assert.ok(Math.max(...gaps) < 1_000, `the longest time between two frames was ${Math.max(...gaps)} ms`);
+  }
+});
+
+test('everything is cut for longer than a session waits, and both pages are back with media', async (t) => {
+  const stage = await setStage(t, { SVC_PEER_RESUME_WINDOW: '3' });
+  const proxy = await startTcpProxy(t, stage.node.port);
+  const [first, second] = await Promise.all([enter(stage, 'first', {}, proxy.port), enter(stage, 'second', {}, proxy.port)]);
+  await Promise.all([first.publish({ colour: css(red), tone: 440 }), second.publish({ colour: css(blue), tone: 1000 })]);
+  await Promise.all([first.sees(second, blue), second.sees(first, red)]);
+  const before = await first.page.evaluate(() => kit.rooms.main?.room.localTracks.map(({ id }) => id));
+  await first.page.evaluate(() => kit.rooms.main?.room.localTracks.find(({ kind }) => kind === 'audio')?.pause());
+  const cutAt = await Promise.all([first.now(), second.now()]);
+  proxy.cut();
+  await wait(20_000);
+  proxy.mend();
+  await Promise.all([first.waitForNote('joined', cutAt[0]), second.waitForNote('joined', cutAt[1])]);
+  await Promise.all([first.sees(second, blue), second.sees(first, red), first.hears(second, 1000)]);
+  const after = await first.page.evaluate(() => kit.rooms.main?.room.localTracks.map(({ id, paused }) => ({ id, paused })));
+  assert.equal(after?.length, 2);
+  assert.ok(after?.every(({ id }) => !before?.includes(id)));
+  assert.deepEqual(after?.map(({ paused }) => paused).sort(), [false, true], 'what was paused is paused again');
+  await first.page.evaluate(() => kit.rooms.main?.room.localTracks.find(({ kind }) => kind === 'audio')?.resume());
+  await second.hears(first, 440);
+});
+
+test('a page that leaves is gone at once for the others', async (t) => {
+  const stage = await setStage(t);
+  const [first, second] = await Promise.all([enter(stage, 'first'), enter(stage, 'second')]);
+  await first.publish({ colour: css(red) });
+  await second.sees(first, red);
+  await first.page.close({ runBeforeUnload: false });
+  await second.page.waitForFunction(() => kit.rooms.main?.room.peers.size === 0, undefined, { timeout: 3_000 });
+});

@@ -1,0 +1,116 @@
+// The client library in plain pages of Chromium: real ICE, DTLS and SRTP through a real node.
+/// <reference lib="dom" />
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { blue, css, enter, red, setStage } from './client-kit.ts';
+
+test('two pages see and hear each other, and a track that is taken away goes everywhere', async (t) => {
+  const stage = await setStage(t);
+  const [first, second] = await Promise.all([enter(stage, 'first'), enter(stage, 'second')]);
+  await Promise.all([first.publish({ colour: css(red), tone: 440 }), second.publish({ colour: css(blue), tone: 1000 })]);
+  await Promise.all([first.sees(second, blue), second.sees(first, red)]);
+  await Promise.all([first.hears(second, 1000), second.hears(first, 440)]);
+  await first.page.evaluate(async () => {
+    const track = kit.rooms.main?.room.localTracks.find(({ kind }) => kind === 'video');
+    await track?.unpublish();
+  });
+  await second.waitForNote('trackUnsubscribed');
+  assert.equal(await second.page.evaluate(() => kit.rooms.main?.trackOf('first', 'video')), undefined);
+  await second.hears(first, 440);
+});
+
+test('a small tile gets the small layer and a large tile the large one, within two seconds both ways', async (t) => {
+  const stage = await setStage(t);
+  const [sender, viewer] = await Promise.all([enter(stage, 'sender'), enter(stage, 'viewer')]);
+  await viewer.page.evaluate(() => {
+    if (kit.rooms.main) kit.rooms.main.size = { width: 1280, height: 720 };
+  });
+  await sender.publish({ colour: css(red), width: 1280, height: 720 });
+  const width = async (atLeast: number, atMost: number, timeout: number) =>
+    viewer.page.waitForFunction(
+      async ([least, most]) => {
+        const { width: now = 0 } = (await kit.rooms.main?.pictureOf('sender')) ?? {};
+        return now >= least && now <= most;
+      },
+      [atLeast, atMost] as const,
+      { polling: 50, timeout },
+    );
+  const resize = (to: string) =>
+    viewer.page.evaluate((size) => {
+      for (const element of kit.rooms.main?.elements.values() ?? [])
+        [element.style.width, element.style.height] = size.split(' ') as [string, string];
+    }, to);
+  await width(1280, 1280, 20_000);
+  await resize('160px 90px');
+  await width(320, 320, 2_000);
+  await resize('640px 360px');
+  await width(640, 640, 2_000);
+  await resize('1280px 720px');
+  await width(1280, 1280, 2_000);
+  await resize('0px 0px');
+  await width(320, 320, 2_000);
+});
+
+test('ICE over TCP alone works', async (t) => {
+  const stage = await setStage(t);
+  const tcp = { iceProtocols: ['tcp'] as const };
+  const [first, second] = await Promise.all([enter(stage, 'first', tcp), enter(stage, 'second', tcp)]);
+  await Promise.all([first.publish({ colour: css(red) }), second.publish({ tone: 1000 })]);
+  await Promise.all([second.sees(first, red), first.hears(second, 1000)]);
+  const protocols = await first.page.evaluate(async () => {
+    const { send, recv } = (await kit.rooms.main?.room.getStats()) ?? {};
+    return [send, recv]
+      .flatMap((report) => [...(report?.values() ?? [])])
+      .filter((each) => each.type === 'remote-candidate')
+      .map((each) => each.protocol);
+  });
+  assert.ok(protocols.length >= 2);
+  assert.ok(protocols.every((protocol) => protocol === 'tcp'));
+});
+
+test('messages and data channels arrive', async (t) => {
+  const stage = await setStage(t);
+  const [first, second] = await Promise.all([enter(stage, 'first'), enter(stage, 'second')]);
+  await first.page.evaluate(() => kit.rooms.main?.room.sendData('chat', { text: 'Grüß Gott' }));
+  assert.deepEqual((await second.waitForNote('data')).detail, { from: 'first', label: 'chat', payload: { text: 'Grüß Gott' } });
+  await first.page.evaluate(async () => {
+    const channel = await kit.rooms.main?.room.openDataChannel('files');
+    Object.assign(globalThis, { channel });
+  });
+  assert.deepEqual((await second.waitForNote('dataChannel')).detail, { label: 'files', peerId: 'first' });
+  // What is sent before the other has the channel open is nobody's; the channel is open at both ends once a message came.
+  await first.page.evaluate(() => {
+    const { channel } = globalThis as unknown as { channel: { send: (message: string | ArrayBuffer) => void } };
+    setInterval(() => channel.send('small'), 50);
+  });
+  assert.equal((await second.waitForNote('message')).detail, 'small');
+  await first.page.evaluate(() => {
+    const { channel } = globalThis as unknown as { channel: { send: (message: string | ArrayBuffer) => void } };
+    channel.send(new ArrayBuffer(100_000));
+  });
+  await second.page.waitForFunction(() =>
+    kit.rooms.main?.notes.some(({ name, detail }) => name === 'message' && (detail as { bytes?: number }).bytes === 100_000),
+  );
+});
+
+test('a paused track stops at the others and comes back', async (t) => {
+  const stage = await setStage(t);
+  const [first, second] = await Promise.all([enter(stage, 'first'), enter(stage, 'second')]);
+  await first.publish({ tone: 440 });
+  await second.hears(first, 440);
+  await first.page.evaluate(() => kit.rooms.main?.room.localTracks[0]?.pause());
+  await second.page.waitForFunction(() => kit.rooms.main?.room.peers.get('first')?.tracks[0]?.paused);
+  await second.hears(first, 0);
+  await first.page.evaluate(() => kit.rooms.main?.room.localTracks[0]?.resume());
+  await second.hears(first, 440);
+});
+
+test('another source takes the place of the first under the same id', async (t) => {
+  const stage = await setStage(t);
+  const [first, second] = await Promise.all([enter(stage, 'first'), enter(stage, 'second')]);
+  await first.publish({ colour: css(red) });
+  await second.sees(first, red);
+  await first.page.evaluate((colour) => kit.rooms.main?.room.localTracks[0]?.replaceTrack(kit.pattern(colour)), css(blue));
+  await second.sees(first, blue);
+  assert.deepEqual(await second.notes('trackUnsubscribed'), []);
+});

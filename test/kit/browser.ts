@@ -1,0 +1,56 @@
+// Chromium for tests: started with fake devices, ended with the test; what its pages complain of is shown when a test fails.
+import { existsSync } from 'node:fs';
+import type { TestContext } from 'node:test';
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+
+const places = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+
+/** Media without hardware, WebRTC over loopback without names for it, and a browser that does nothing on its own. */
+const flags = [
+  '--headless=new',
+  '--no-sandbox',
+  '--disable-gpu',
+  '--use-fake-device-for-media-stream',
+  '--use-fake-ui-for-media-stream',
+  '--autoplay-policy=no-user-gesture-required',
+  '--allow-loopback-in-peer-connection',
+  '--disable-features=WebRtcHideLocalIpsWithMdns',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+  // Pages side by side are all in use.
+  '--disable-background-timer-throttling',
+  '--disable-renderer-backgrounding',
+  '--disable-backgrounding-occluded-windows',
+];
+
+export type StartedBrowser = {
+  browser: Browser;
+  /** A page with a storage of its own. */
+  newPage: (url?: string, options?: BrowserContextOptions) => Promise<Page>;
+};
+
+/** Starts Chromium. `args` are further flags. */
+export async function startBrowser(t: TestContext, { args = [] }: { args?: readonly string[] } = {}): Promise<StartedBrowser> {
+  const executablePath = places.find((path) => existsSync(path));
+  if (!executablePath) throw new Error('There is no Chromium: sudo apt-get install -y chromium');
+  const browser = await chromium.launch({ executablePath, args: [...flags, ...args] });
+  const said: string[] = [];
+  t.after(async () => {
+    // Node.js has had `passed` since 21.7; its types do not yet.
+    if (!(t as { passed?: boolean }).passed) for (const line of said.slice(-50)) t.diagnostic(line);
+    await browser.close();
+  });
+  const newPage: StartedBrowser['newPage'] = async (url, options = {}) => {
+    const context = await browser.newContext(options);
+    const page = await context.newPage();
+    page.setDefaultTimeout(20_000);
+    page.on('console', (message) => said.push(`[${message.type()}] ${message.text()}`));
+    page.on('pageerror', (error) => said.push(`[exception] ${error.stack ?? error.message}`));
+    if (url !== undefined) await page.goto(url);
+    return page;
+  };
+  return { browser, newPage };
+}

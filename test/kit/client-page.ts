@@ -1,0 +1,161 @@
+// What runs inside a test's plain page: the client library, a picture and a tone of its own, and instruments that measure the others'.
+/// <reference lib="dom" />
+import { RoomClient, type RoomClientOptions } from '../../node/client/src/index.ts';
+
+export type Colour = [red: number, green: number, blue: number];
+export type Picture = { colour: Colour; change: number; width: number; height: number };
+
+/** A moving picture of one colour: a white bar wanders over it. */
+function pattern(colour: string, width = 640, height = 360): MediaStreamTrack {
+  const canvas = document.createElement('canvas');
+  canvas.width = width;
+  canvas.height = height;
+  const context = canvas.getContext('2d');
+  let step = 0;
+  const draw = () => {
+    if (!context) return;
+    context.fillStyle = colour;
+    context.fillRect(0, 0, width, height);
+    context.fillStyle = 'white';
+    context.fillRect((step * 7) % width, 0, width / 16, height);
+    step += 1;
+  };
+  draw();
+  setInterval(draw, 1000 / 30);
+  return canvas.captureStream(30).getVideoTracks()[0] as MediaStreamTrack;
+}
+
+let audio: AudioContext | undefined;
+
+function audioContext(): AudioContext {
+  audio ??= new AudioContext();
+  return audio;
+}
+
+/** A tone of so many hertz. */
+function tone(frequency: number): MediaStreamTrack {
+  const context = audioContext();
+  const oscillator = context.createOscillator();
+  oscillator.frequency.value = frequency;
+  const destination = context.createMediaStreamDestination();
+  oscillator.connect(destination);
+  oscillator.start();
+  return destination.stream.getAudioTracks()[0] as MediaStreamTrack;
+}
+
+function pixels(video: HTMLVideoElement): Uint8ClampedArray {
+  const canvas = document.createElement('canvas');
+  canvas.width = 64;
+  canvas.height = 36;
+  const context = canvas.getContext('2d', { willReadFrequently: true });
+  context?.drawImage(video, 0, 0, 64, 36);
+  return context?.getImageData(0, 0, 64, 36).data ?? new Uint8ClampedArray();
+}
+
+/** The colour of most of the picture, and by how much it changes within a few frames. */
+async function picture(video: HTMLVideoElement): Promise<Picture> {
+  const before = pixels(video);
+  for (let frame = 0; frame < 5; frame += 1) await new Promise((resolve) => video.requestVideoFrameCallback(resolve));
+  const after = pixels(video);
+  const median = (channel: number) => {
+    const values = Array.from({ length: after.length / 4 }, (_, index) => after[index * 4 + channel] ?? 0).sort((a, b) => a - b);
+    return values[Math.floor(values.length / 2)] ?? 0;
+  };
+  let change = 0;
+  for (let index = 0; index < after.length; index += 1) change += Math.abs((after[index] ?? 0) - (before[index] ?? 0));
+  return { colour: [median(0), median(1), median(2)], change: change / after.length, width: video.videoWidth, height: video.videoHeight };
+}
+
+/** The loudest frequency of a track in hertz; 0 where it is silent. */
+async function loudest(track: MediaStreamTrack): Promise<number> {
+  const context = audioContext();
+  const analyser = context.createAnalyser();
+  analyser.fftSize = 8192;
+  const source = context.createMediaStreamSource(new MediaStream([track]));
+  source.connect(analyser);
+  await new Promise((resolve) => setTimeout(resolve, 400));
+  const levels = new Float32Array(analyser.frequencyBinCount);
+  analyser.getFloatFrequencyData(levels);
+  source.disconnect();
+  const best = levels.reduce((top, level, index) => (level > (levels[top] ?? 0) ? index : top), 0);
+  return (levels[best] ?? -200) > -70 ? (best * context.sampleRate) / analyser.fftSize : 0;
+}
+
+type Note = { at: number; name: string; detail?: unknown };
+
+/** One room in the page: everything that arrives is shown and played. */
+class TestRoom {
+  readonly room: RoomClient;
+  readonly notes: Note[] = [];
+  /** By track id. */
+  readonly elements = new Map<string, HTMLMediaElement>();
+  readonly arrived = new Map<string, { kind: string; peerId: string | undefined; at: number; firstFrame?: number }>();
+  /** The longest time between two frames that were shown, per track, in milliseconds. */
+  readonly gaps = new Map<string, number>();
+  size = { width: 640, height: 360 };
+
+  constructor(options: RoomClientOptions) {
+    this.room = new RoomClient(options);
+    const note = (name: string, detail?: unknown) => this.notes.push({ at: performance.now(), name, detail });
+    this.room.on('stateChanged', ({ state }) => note(state));
+    this.room.on('closed', (closing) => note('closed', closing));
+    this.room.on('data', (data) => note('data', data));
+    this.room.on('activeSpeaker', ({ peerId }) => note('activeSpeaker', peerId));
+    this.room.on('layersChanged', (data) => note('layersChanged', data));
+    this.room.on('localTrackEnded', ({ track, reason }) => note('localTrackEnded', { id: track.id, reason }));
+    this.room.on('localTrackMuted', ({ muted }) => note('localTrackMuted', muted));
+    this.room.on('dataChannel', ({ channel }) => {
+      note('dataChannel', { label: channel.label, peerId: channel.peerId });
+      channel.on('message', ({ data }) => note('message', typeof data === 'string' ? data : { bytes: (data as ArrayBuffer).byteLength }));
+    });
+    this.room.on('trackSubscribed', ({ trackId, kind, peerId }) => this.#show(trackId, kind, peerId));
+    this.room.on('trackUnsubscribed', ({ trackId }) => {
+      note('trackUnsubscribed', trackId);
+      this.elements.get(trackId)?.remove();
+      this.elements.delete(trackId);
+      this.arrived.delete(trackId);
+    });
+  }
+
+  /** The id of what arrives of this kind from this peer. */
+  trackOf(peerId: string, kind: string): string | undefined {
+    return [...this.arrived].find(([, each]) => each.peerId === peerId && each.kind === kind)?.[0];
+  }
+
+  async pictureOf(peerId: string): Promise<Picture | undefined> {
+    const video = this.elements.get(this.trackOf(peerId, 'video') ?? '');
+    return video instanceof HTMLVideoElement && video.videoWidth > 0 ? picture(video) : undefined;
+  }
+
+  async toneOf(peerId: string): Promise<number | undefined> {
+    const track = this.room.mediaStreamTrack(this.trackOf(peerId, 'audio') ?? '');
+    return track && loudest(track);
+  }
+
+  #show(trackId: string, kind: string, peerId: string | undefined): void {
+    const element = document.createElement(kind === 'audio' ? 'audio' : 'video');
+    element.muted = true;
+    if (element instanceof HTMLVideoElement) element.style.cssText = `width:${this.size.width}px;height:${this.size.height}px`;
+    document.body.append(element);
+    this.elements.set(trackId, element);
+    const arrival: { kind: string; peerId: string | undefined; at: number; firstFrame?: number } = { kind, peerId, at: performance.now() };
+    this.arrived.set(trackId, arrival);
+    this.room.attach(trackId, element);
+    if (!(element instanceof HTMLVideoElement)) return;
+    let last: number | undefined;
+    const count = (now: number) => {
+      arrival.firstFrame ??= now;
+      if (last !== undefined) this.gaps.set(trackId, Math.max(this.gaps.get(trackId) ?? 0, now - last));
+      last = now;
+      element.requestVideoFrameCallback(count);
+    };
+    element.requestVideoFrameCallback(count);
+  }
+}
+
+const pageKit = { RoomClient, TestRoom, pattern, tone, picture, loudest, rooms: {} as Record<string, TestRoom> };
+export type PageKit = typeof pageKit;
+declare global {
+  var kit: PageKit;
+}
+globalThis.kit = pageKit;

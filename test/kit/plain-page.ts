@@ -1,0 +1,41 @@
+// A small web server with a plain page that has the client library and the instruments of client-page.ts.
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { build } from 'esbuild';
+
+let bundle: Promise<string> | undefined;
+
+async function makeBundle(): Promise<string> {
+  const { outputFiles } = await build({
+    entryPoints: [join(import.meta.dirname, 'client-page.ts')],
+    bundle: true,
+    format: 'esm',
+    target: 'es2022',
+    write: false,
+    logLevel: 'silent',
+  });
+  return outputFiles[0]?.text ?? '';
+}
+
+/** @returns the address of the page; the server ends with the test. */
+export async function servePlainPage(t: TestContext): Promise<string> {
+  bundle ??= makeBundle();
+  const script = await bundle;
+  const server = createServer((request, response) => {
+    const [type, body] =
+      request.url === '/client.js'
+        ? ['text/javascript', script]
+        : ['text/html', '<!doctype html><meta charset="utf-8"><title>Test</title><script type="module" src="/client.js"></script>'];
+    response.writeHead(200, { 'content-type': `${type}; charset=utf-8` }).end(body);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+}
