@@ -3,6 +3,8 @@ import type { MediaNode } from './node.ts';
 
 /** Longest that requests in flight are waited for at the end, in milliseconds. */
 const httpDeadline = 2_000;
+/** Signals this close to the first, in milliseconds, are the first. */
+const sameSignal = 250;
 /** Longest that the whole list may take after rooms have ended: then the process goes as it is. */
 const closeDeadline = 15_000;
 
@@ -60,17 +62,19 @@ export class Shutdown {
 export function bindToProcess(node: MediaNode): void {
   const shutdown = new Shutdown(node);
   const { log } = node.parts;
-  let signals = 0;
+  let firstAt: number | undefined;
   for (const [signal, code] of [
     ['SIGTERM', 143],
     ['SIGINT', 130],
   ] as const) {
     process.on(signal, () => {
-      signals += 1;
-      if (signals > 1) {
+      // Supervisors send the same signal to a process and to its group: that is one wish, not two.
+      if (firstAt !== undefined && performance.now() - firstAt < sameSignal) return;
+      if (firstAt !== undefined) {
         log.warn({ signal }, 'second signal: ending at once');
         process.exit(code);
       }
+      firstAt = performance.now();
       log.info({ signal }, 'ending');
       shutdown.run().then(
         () => process.exit(0),

@@ -56,6 +56,14 @@ export class LocalRooms implements RoomService {
     return this.#rooms.values();
   }
 
+  has(roomId: string): boolean {
+    return this.#rooms.has(roomId);
+  }
+
+  find(roomId: string): Room | undefined {
+    return this.#rooms.get(roomId);
+  }
+
   findPeer(roomId: string, peerId: string): Peer | undefined {
     return this.#rooms.get(roomId)?.findPeer(peerId);
   }
@@ -176,6 +184,7 @@ export class LocalRooms implements RoomService {
     this.#rooms.set(id, room);
     if (externalId !== null) this.#byExternalId.set(externalId, room);
     this.#ended.delete(id);
+    room.announce();
     return room;
   }
 

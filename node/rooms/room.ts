@@ -63,6 +63,10 @@ export class Room {
       onCrashed: (reason) => this.crash(reason),
       onActiveSpeaker: (peerId) => this.#broadcast({ event: 'activeSpeaker', data: { peerId } }),
     });
+  }
+
+  /** Once whoever made the room has put it where it is found: from here it is known. */
+  announce(): void {
     this.#log.info({ incarnation: this.incarnation }, 'room created');
     this.#emit({ type: 'RoomCreated' });
     this.#schedulePurge();
@@ -76,6 +80,10 @@ export class Room {
     let count = 0;
     for (const peer of this.#peers.values()) if (peer.connected) count += 1;
     return count;
+  }
+
+  get config(): RoomConfigView {
+    return this.#config;
   }
 
   view(): RoomView {

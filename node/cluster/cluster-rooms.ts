@@ -1,0 +1,228 @@
+// RoomService over many nodes: rooms are made where the load is lowest, and every call goes to the node that owns the room.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ServiceError } from '../errors.ts';
+import type { Log } from '../log.ts';
+import type { PeerOptions, PeerPatch, RoomData, RoomOptions, RoomPatch } from '../rooms/room-config.ts';
+import type { CreatedPeer, CreatedRoom, FoundPeer, RoomPage, RoomService } from '../rooms/room-service.ts';
+import type { RoomView } from '../rooms/views.ts';
+import { Arbiter } from './arbiter.ts';
+import { Creations, type NameReservation, nameReservationSchema } from './creations.ts';
+import type { Links, NodeName } from './links.ts';
+import { LoadPoll } from './load-poll.ts';
+import type { Membership } from './membership.ts';
+import type { NodeLoad } from './placement.ts';
+import { type RoomCall, type RoomCallArgs, type RoomCallResult, roomCallPrefix, roomCalls } from './room-calls.ts';
+
+/** How long another node may take, in milliseconds. Lists are answered without those that take longer. */
+const callDeadline = 5_000;
+const listDeadline = 2_000;
+const searchDeadline = 1_000;
+/** Rooms that are searched for at once; beyond, an unknown room is not found without asking. */
+const maxSearches = 100;
+
+/** The rooms of this node, as the cluster uses them. */
+export interface OwnRooms extends RoomService {
+  has(roomId: string): boolean;
+  find(
+    roomId: string,
+  ): { incarnation: string; externalId: string | null; config: { webhookUrl: string | null }; close(reason: string): void } | undefined;
+}
+
+export type ClusterRoomsOptions = {
+  links: Links;
+  membership: Membership;
+  local: OwnRooms;
+  log: Log;
+  load: () => NodeLoad;
+  address: () => string;
+};
+
+export class ClusterRooms implements RoomService {
+  readonly #options: ClusterRoomsOptions;
+  readonly #arbiter: Arbiter;
+  readonly #loads: LoadPoll;
+  readonly #creations: Creations;
+  readonly #searches = new Map<string, Promise<NodeName | undefined>>();
+
+  constructor(options: ClusterRoomsOptions) {
+    this.#options = options;
+    const { links, log } = options;
+    const { directory } = options.membership;
+    this.#arbiter = new Arbiter(
+      ({ space, name }) => (space === 'id' ? directory.find(name) : directory.findByExternalId(name)) !== undefined,
+    );
+    this.#loads = new LoadPoll({ links, own: options.load });
+    this.#creations = new Creations({
+      links,
+      log,
+      arbiter: this.#arbiter,
+      loads: this.#loads,
+      createAt: (node, room, reservation) => this.#at(node, 'createRoom', [room, reservation]),
+      findByExternalId: (externalId) => this.#findByExternalId(externalId),
+      sleep: async (milliseconds) => void (await sleep(milliseconds)),
+    });
+  }
+
+  createRoom(options: RoomOptions): Promise<CreatedRoom> {
+    return this.#creations.create(options);
+  }
+
+  async listRooms(page: { limit?: number; cursor?: string }): Promise<RoomPage> {
+    const { links, local, log } = this.#options;
+    const others = links.nodes().map(async (node) => {
+      try {
+        return await this.#call(node, 'listRooms', [page], listDeadline);
+      } catch (error) {
+        log.info({ node, err: error }, 'a node did not list its rooms');
+        return { rooms: [], incomplete: [node] } satisfies RoomPage;
+      }
+    });
+    const pages: RoomPage[] = await Promise.all([local.listRooms(page), ...others]);
+    const rooms = pages.flatMap((each) => each.rooms).sort((a, b) => (a.incarnation < b.incarnation ? -1 : 1));
+    const shown = page.limit === undefined ? rooms : rooms.slice(0, page.limit);
+    const last = shown.at(-1);
+    const more = last !== undefined && (shown.length < rooms.length || pages.some((each) => each.cursor !== undefined));
+    const incomplete = pages.flatMap((each) => each.incomplete).sort();
+    return { rooms: shown, incomplete, ...(more ? { cursor: last.incarnation } : {}) };
+  }
+
+  getRoom(roomId: string): Promise<RoomView> {
+    return this.#route('getRoom', [roomId]);
+  }
+
+  patchRoom(roomId: string, patch: RoomPatch): Promise<RoomView> {
+    return this.#route('patchRoom', [roomId, patch]);
+  }
+
+  async deleteRoom(roomId: string): Promise<void> {
+    await this.#route('deleteRoom', [roomId]);
+  }
+
+  addPeer(roomId: string, options: PeerOptions): Promise<CreatedPeer> {
+    return this.#route('addPeer', [roomId, options]);
+  }
+
+  getPeer(roomId: string, peerId: string): Promise<FoundPeer> {
+    return this.#route('getPeer', [roomId, peerId]);
+  }
+
+  patchPeer(roomId: string, peerId: string, patch: PeerPatch): Promise<FoundPeer> {
+    return this.#route('patchPeer', [roomId, peerId, patch]);
+  }
+
+  async deletePeer(roomId: string, peerId: string): Promise<void> {
+    await this.#route('deletePeer', [roomId, peerId]);
+  }
+
+  renewPeerToken(roomId: string, peerId: string): Promise<string> {
+    return this.#route('renewPeerToken', [roomId, peerId]);
+  }
+
+  async removeTrack(roomId: string, trackId: string): Promise<void> {
+    await this.#route('removeTrack', [roomId, trackId]);
+  }
+
+  async setTrackMuted(roomId: string, trackId: string, muted: boolean): Promise<void> {
+    await this.#route('setTrackMuted', [roomId, trackId, muted]);
+  }
+
+  async sendData(roomId: string, data: RoomData): Promise<void> {
+    await this.#route('sendData', [roomId, data]);
+  }
+
+  /** The node that owns a room, as far as this one knows. */
+  ownerOf(roomId: string): NodeName | undefined {
+    return this.#options.local.has(roomId) ? this.#options.links.self : this.#options.membership.directory.find(roomId)?.owner;
+  }
+
+  nodeDown(node: NodeName): void {
+    this.#arbiter.releaseAll(node);
+  }
+
+  /** Answers another node. @returns undefined where the call is none of ours. */
+  answer(from: NodeName, method: string, data: unknown): Promise<unknown> | undefined {
+    if (method === 'load') return Promise.resolve(this.#loads.answer());
+    if (method === 'has') return Promise.resolve(typeof data === 'string' && this.#options.local.has(data));
+    if (method === 'reserve') return this.#reserve(from, data);
+    const name = method.startsWith(roomCallPrefix) ? method.slice(roomCallPrefix.length) : '';
+    return Object.hasOwn(roomCalls, name) ? this.#callLocal(name as RoomCall, data) : undefined;
+  }
+
+  /** @returns whether the message was one of ours. */
+  receive(method: string, data: unknown): boolean {
+    if (method !== 'release') return false;
+    const { names, ticket } = nameReservationSchema.parse(data);
+    this.#arbiter.release(names, ticket);
+    return true;
+  }
+
+  async #reserve(from: NodeName, data: unknown): Promise<unknown> {
+    const { names, ticket } = nameReservationSchema.parse(data);
+    return this.#arbiter.reserve(names, from, ticket);
+  }
+
+  async #callLocal(method: RoomCall, data: unknown): Promise<unknown> {
+    const args = roomCalls[method].args.safeParse(data);
+    if (!args.success) throw new ServiceError('bad_request', `Another node called ${method} with what this version does not understand`);
+    const { local } = this.#options;
+    if (method === 'createRoom') return this.#createLocal(...(args.data as RoomCallArgs<'createRoom'>));
+    return ((await (local[method] as (...args: unknown[]) => Promise<unknown>).apply(local, args.data)) ?? null) satisfies unknown;
+  }
+
+  /** The room is announced while it is made, so the end of the reservation follows the announcement to every node. */
+  async #createLocal(options: RoomOptions, reservation: NameReservation | null): Promise<CreatedRoom> {
+    const created = await this.#options.local.createRoom(options);
+    if (reservation) this.#creations.release(reservation);
+    return created;
+  }
+
+  async #findByExternalId(externalId: string): Promise<CreatedRoom | undefined> {
+    const { membership, links, address } = this.#options;
+    const entry = membership.directory.findByExternalId(externalId);
+    if (!entry) return undefined;
+    const room = await this.#at(entry.owner, 'getRoom', [entry.id]).catch(ignoreMissing);
+    if (room?.externalId !== externalId) return undefined;
+    return { created: false, room, address: entry.owner === links.self ? address() : (membership.members.get(entry.owner)?.address ?? '') };
+  }
+
+  /** To the owner; this node's own rooms answer also for what nobody owns, since they remember what ended. */
+  async #route<C extends RoomCall>(method: C, args: RoomCallArgs<C>): Promise<RoomCallResult<C>> {
+    const roomId = args[0] as string;
+    return this.#at(this.ownerOf(roomId) ?? (await this.#search(roomId)) ?? this.#options.links.self, method, args);
+  }
+
+  /** A room that was made a moment ago may not be announced to this node yet: whoever was just told of it shall find it. */
+  #search(roomId: string): Promise<NodeName | undefined> {
+    const running = this.#searches.get(roomId);
+    if (running) return running;
+    const { links } = this.#options;
+    if (links.nodes().length === 0 || this.#searches.size >= maxSearches) return Promise.resolve(undefined);
+    const asked = links.nodes().map(async (node) => {
+      if ((await links.call(node, 'has', roomId, searchDeadline)) !== true) throw new Error('not here');
+      return node;
+    });
+    const search = Promise.any(asked)
+      .catch(() => undefined)
+      .finally(() => this.#searches.delete(roomId));
+    this.#searches.set(roomId, search);
+    return search;
+  }
+
+  async #at<C extends RoomCall>(node: NodeName, method: C, args: RoomCallArgs<C>): Promise<RoomCallResult<C>> {
+    if (node !== this.#options.links.self) return this.#call(node, method, args, callDeadline);
+    return (await this.#callLocal(method, args)) as RoomCallResult<C>;
+  }
+
+  async #call<C extends RoomCall>(node: NodeName, method: C, args: RoomCallArgs<C>, deadline: number): Promise<RoomCallResult<C>> {
+    const answer = await this.#options.links.call(node, `${roomCallPrefix}${method}`, args, deadline);
+    const parsed = roomCalls[method].result.safeParse(answer);
+    if (!parsed.success) throw new ServiceError('node_unreachable', `Node ${node} answered with what this version does not understand`);
+    return parsed.data as RoomCallResult<C>;
+  }
+}
+
+/** The room ended since it was announced. */
+function ignoreMissing(error: unknown): undefined {
+  if (error instanceof ServiceError && (error.code === 'room_not_found' || error.code === 'room_ended')) return undefined;
+  throw error;
+}

@@ -1,0 +1,85 @@
+// The cluster as one node sees it: membership, the rooms of all nodes, and the messages between them.
+import { ServiceError } from '../errors.ts';
+import type { Log } from '../log.ts';
+import type { RoomEvent } from '../rooms/events.ts';
+import { ClusterRooms, type OwnRooms } from './cluster-rooms.ts';
+import type { DirectoryEntry } from './directory.ts';
+import type { Links, NodeName } from './links.ts';
+import { Membership, type OwnDescription } from './membership.ts';
+import type { NodeLoad } from './placement.ts';
+
+export type ClusterOptions = {
+  links: Links;
+  local: OwnRooms;
+  log: Log;
+  load: () => NodeLoad;
+  describe: () => OwnDescription;
+  /** Rooms that were lost with their node. */
+  onLost: (node: NodeName, entries: readonly DirectoryEntry[]) => void;
+};
+
+export class Cluster {
+  readonly rooms: ClusterRooms;
+  readonly membership: Membership;
+  readonly links: Links;
+  readonly #local: OwnRooms;
+
+  constructor(options: ClusterOptions) {
+    const { links, log } = options;
+    this.links = links;
+    this.#local = options.local;
+    this.membership = new Membership({
+      links,
+      log,
+      describe: options.describe,
+      onDuplicate: ({ id, incarnation }) => {
+        const room = options.local.find(id);
+        if (room?.incarnation === incarnation) room.close('duplicate');
+      },
+      onLost: options.onLost,
+    });
+    this.rooms = new ClusterRooms({
+      links,
+      log,
+      membership: this.membership,
+      local: options.local,
+      load: options.load,
+      address: () => options.describe().address,
+    });
+    links.handle({
+      call: async (from, method, data) => {
+        const answer = this.rooms.answer(from, method, data);
+        if (!answer) throw new ServiceError('bad_request', `Node ${links.self} does not know the call ${method.slice(0, 64)}`);
+        return answer;
+      },
+      cast: (from, method, data) => {
+        try {
+          if (!this.membership.receive(from, method, data)) this.rooms.receive(method, data);
+        } catch (error) {
+          log.warn({ node: from, method: method.slice(0, 64), err: error }, 'a message of another node was not understood');
+        }
+      },
+    });
+    links.listen({
+      up: (node) => this.membership.nodeUp(node),
+      down: (node) => {
+        this.rooms.nodeDown(node);
+        this.membership.nodeDown(node);
+      },
+    });
+  }
+
+  /** Something happened in a room of this node: the other nodes hear of what concerns the directory. */
+  roomEvent({ type, roomId, incarnation }: Pick<RoomEvent, 'type' | 'roomId' | 'incarnation'>): void {
+    if (type === 'RoomCreated') this.roomChanged(roomId);
+    if (type === 'RoomDeleted' || type === 'RoomCrashed') this.membership.retract(roomId, incarnation);
+  }
+
+  /** A room of this node is new or has other properties that the directory shows. */
+  roomChanged(roomId: string): void {
+    const room = this.#local.find(roomId);
+    if (!room) return;
+    const { incarnation, externalId, config } = room;
+    this.membership.announce({ id: roomId, incarnation, externalId, webhookUrl: config.webhookUrl });
+  }
+}

@@ -1,0 +1,122 @@
+// Making a room somewhere in the cluster: names reserved at the arbiter, a node chosen by load, the next one where it refuses.
+import { z } from 'zod';
+import { ServiceError } from '../errors.ts';
+import type { Log } from '../log.ts';
+import { newId } from '../rooms/ids.ts';
+import type { RoomOptions } from '../rooms/room-config.ts';
+import type { CreatedRoom } from '../rooms/room-service.ts';
+import { type Arbiter, arbiterOf, type ReserveAnswer, type ReservedName } from './arbiter.ts';
+import type { Links, NodeName } from './links.ts';
+import type { LoadPoll } from './load-poll.ts';
+import { choose } from './placement.ts';
+
+const reserveDeadline = 3_000;
+/** How long a second request with the same externalId waits for the first one. Milliseconds. */
+const sameCallerPatience = 10_000;
+const sameCallerPause = 25;
+
+const reservedNameSchema = z.object({ space: z.enum(['id', 'externalId']), name: z.string().max(256) });
+
+const reserveAnswerSchema = z.union([z.object({ ok: z.literal(true) }), z.object({ ok: z.literal(false), taken: reservedNameSchema })]);
+
+/** Names that are taken while a room is made, and the secret word of whoever took them. */
+export const nameReservationSchema = z.object({
+  names: z.array(reservedNameSchema).max(2),
+  ticket: z.string().max(64),
+});
+export type NameReservation = z.infer<typeof nameReservationSchema>;
+
+export type CreationsOptions = {
+  links: Links;
+  arbiter: Arbiter;
+  loads: LoadPoll;
+  log: Log;
+  /** Makes the room at a node, this one included. Whoever makes it ends the reservation after all nodes were told of the room. */
+  createAt: (node: NodeName, options: RoomOptions, reservation: NameReservation | null) => Promise<CreatedRoom>;
+  /** The room with this externalId, where there is one. */
+  findByExternalId: (externalId: string) => Promise<CreatedRoom | undefined>;
+  sleep: (milliseconds: number) => Promise<void>;
+};
+
+export class Creations {
+  readonly #options: CreationsOptions;
+
+  constructor(options: CreationsOptions) {
+    this.#options = options;
+  }
+
+  /** @throws ServiceError `already_exists`, `no_node_accepts_rooms`, `node_unreachable` */
+  async create(options: RoomOptions): Promise<CreatedRoom> {
+    const { externalId, roomId } = options;
+    const names: ReservedName[] = [];
+    // The externalId first: where both are taken, it is the one that tells whose room it is.
+    if (externalId !== undefined) names.push({ space: 'externalId', name: externalId });
+    if (roomId !== undefined) names.push({ space: 'id', name: roomId });
+    if (names.length === 0) return this.#place({ ...options, roomId: newId() }, null);
+    const reservation = { names, ticket: newId() };
+    const known = await this.#reserve(reservation, externalId);
+    if (known) return known;
+    try {
+      return await this.#place({ ...options, roomId: roomId ?? newId() }, reservation);
+    } catch (error) {
+      // A node that did not answer may have made the room all the same: then the names stay taken until they expire or it is known.
+      if (!(error instanceof ServiceError) || error.code !== 'node_unreachable') this.release(reservation);
+      throw error;
+    }
+  }
+
+  /** To every node: the arbiter may be another one by now. */
+  release({ names, ticket }: NameReservation): void {
+    const { links, arbiter } = this.#options;
+    arbiter.release(names, ticket);
+    for (const node of links.nodes()) links.cast(node, 'release', { names, ticket });
+  }
+
+  /** Resolves with the room that is there already for the same externalId, or with nothing where the names are ours now. */
+  async #reserve(reservation: NameReservation, externalId: string | undefined): Promise<CreatedRoom | undefined> {
+    const deadline = Date.now() + sameCallerPatience;
+    for (;;) {
+      const known = externalId === undefined ? undefined : await this.#options.findByExternalId(externalId);
+      if (known) return known;
+      const answer = await this.#ask(reservation);
+      if (answer.ok) return undefined;
+      if (answer.taken.space === 'id') {
+        throw new ServiceError('already_exists', `Cannot add room with id "${answer.taken.name}" - room already exists`);
+      }
+      // The first request of the same caller is under way, or its room was not announced to this node yet.
+      if (Date.now() > deadline) throw new ServiceError('unavailable', 'The same request is still under way', { retryAfter: 1 });
+      await this.#options.sleep(sameCallerPause);
+    }
+  }
+
+  async #ask({ names, ticket }: NameReservation): Promise<ReserveAnswer> {
+    const { links, arbiter } = this.#options;
+    const node = arbiterOf(links.self, links.nodes());
+    if (node === links.self) return arbiter.reserve(names, links.self, ticket);
+    return reserveAnswerSchema.parse(await links.call(node, 'reserve', { names, ticket }, reserveDeadline));
+  }
+
+  async #place(options: RoomOptions, reservation: NameReservation | null): Promise<CreatedRoom> {
+    const { links, loads, log } = this.#options;
+    const { order, reasons, done } = await loads.choose((candidates) => {
+      const choice = choose(candidates, links.self);
+      const [best] = choice.order;
+      return { ...choice, done: best === undefined ? () => {} : loads.assign(best) };
+    });
+    log.debug({ room: options.roomId, order, reasons }, 'placing a room');
+    for (const [index, node] of order.entries()) {
+      const assigned = index === 0 ? done : loads.assign(node);
+      try {
+        const created = await this.#options.createAt(node, options, reservation);
+        log.info({ room: options.roomId, node, reason: reasons[node] }, 'room placed');
+        return created;
+      } catch (error) {
+        if (!(error instanceof ServiceError) || (error.code !== 'no_node_accepts_rooms' && error.code !== 'unavailable')) throw error;
+        log.info({ room: options.roomId, node, reason: error.message }, 'a node refused a room, trying the next');
+      } finally {
+        assigned();
+      }
+    }
+    throw new ServiceError('no_node_accepts_rooms', 'No node accepts rooms now', { retryAfter: 5 });
+  }
+}

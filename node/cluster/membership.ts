@@ -1,0 +1,134 @@
+// What connected nodes tell each other: who they are and which rooms they have, as a snapshot on connect and changes after it.
+import { z } from 'zod';
+import type { Log } from '../log.ts';
+import { Directory, type DirectoryEntry } from './directory.ts';
+import type { Links, NodeName } from './links.ts';
+
+const entrySchema = z.object({
+  id: z.string().max(128),
+  incarnation: z.string().max(64),
+  externalId: z.string().max(256).nullable(),
+  webhookUrl: z.string().max(2048).nullable(),
+});
+type Announced = z.infer<typeof entrySchema>;
+
+export const nodeStateSchema = z.enum(['accepting', 'draining', 'terminating']);
+export type NodeState = z.infer<typeof nodeStateSchema>;
+
+const helloSchema = z.object({
+  /** `host[:port]` of HTTP between nodes. */
+  internalAddress: z.string().max(512),
+  /** SVC_HOST. */
+  address: z.string().max(1024),
+  version: z.string().max(64),
+  tls: z.boolean(),
+  state: nodeStateSchema,
+  rooms: z.array(entrySchema).max(1_000_000),
+});
+const changeSchema = z.object({
+  added: z.array(entrySchema).max(10_000),
+  removed: z.array(entrySchema.pick({ id: true, incarnation: true })).max(10_000),
+});
+
+/** What is known of a connected node. */
+export type Member = { name: NodeName; internalAddress: string; address: string; version: string; tls: boolean; state: NodeState };
+export type OwnDescription = Omit<Member, 'name'>;
+
+export type MembershipOptions = {
+  links: Links;
+  log: Log;
+  describe: () => OwnDescription;
+  /** A room of this node must end: an older one with its id lives elsewhere. */
+  onDuplicate: (entry: DirectoryEntry) => void;
+  /** Rooms that were lost with their node. */
+  onLost: (node: NodeName, entries: readonly DirectoryEntry[]) => void;
+};
+
+export class Membership {
+  readonly directory = new Directory();
+  readonly #options: MembershipOptions;
+  readonly #members = new Map<NodeName, Member>();
+
+  constructor(options: MembershipOptions) {
+    this.#options = options;
+  }
+
+  /** Nodes that have said who they are, by name. */
+  get members(): ReadonlyMap<NodeName, Member> {
+    return this.#members;
+  }
+
+  nodeUp(node: NodeName): void {
+    this.#options.links.cast(node, 'hello', this.#hello());
+  }
+
+  nodeDown(node: NodeName): void {
+    this.#members.delete(node);
+    this.#options.onLost(node, this.directory.drop(node));
+  }
+
+  /** @returns whether the message was one of ours. */
+  receive(from: NodeName, method: string, data: unknown): boolean {
+    if (method === 'hello') this.#meet(from, helloSchema.parse(data));
+    else if (method === 'rooms') this.#change(from, changeSchema.parse(data));
+    else if (method === 'state') this.#setState(from, nodeStateSchema.parse(data));
+    else return false;
+    return true;
+  }
+
+  /** A room of this node was made or has other properties now. */
+  announce(entry: Announced): void {
+    this.#take({ ...entry, owner: this.#options.links.self });
+    this.#tell('rooms', { added: [entry], removed: [] });
+  }
+
+  /** A room of this node ended. */
+  retract(id: string, incarnation: string): void {
+    if (!this.directory.remove(id, incarnation)) return;
+    this.#tell('rooms', { added: [], removed: [{ id, incarnation }] });
+  }
+
+  stateChanged(state: NodeState): void {
+    this.#tell('state', state);
+  }
+
+  #hello(): z.input<typeof helloSchema> {
+    const rooms = this.directory.ownedBy(this.#options.links.self).map(({ owner: _, ...entry }) => entry);
+    return { ...this.#options.describe(), rooms };
+  }
+
+  #meet(name: NodeName, { rooms, ...member }: z.infer<typeof helloSchema>): void {
+    this.#members.set(name, { name, ...member });
+    const conflicts = this.directory.replace(
+      name,
+      rooms.map((entry) => ({ ...entry, owner: name })),
+    );
+    for (const conflict of conflicts) this.#settle(conflict);
+  }
+
+  #change(from: NodeName, { added, removed }: z.infer<typeof changeSchema>): void {
+    for (const { id, incarnation } of removed) if (this.directory.find(id)?.owner === from) this.directory.remove(id, incarnation);
+    for (const entry of added) this.#take({ ...entry, owner: from });
+  }
+
+  #setState(from: NodeName, state: NodeState): void {
+    const member = this.#members.get(from);
+    if (member) this.#members.set(from, { ...member, state });
+  }
+
+  #take(entry: DirectoryEntry): void {
+    const conflict = this.directory.add(entry);
+    if (conflict) this.#settle(conflict);
+  }
+
+  /** Both owners see the same two incarnations and come to the same answer; only the owner of the younger acts. */
+  #settle({ stays, goes }: { stays: DirectoryEntry; goes: DirectoryEntry }): void {
+    const { log, links } = this.#options;
+    log.warn({ room: goes.id, stays: stays.owner, goes: goes.owner }, 'one room id is alive twice, the older room stays');
+    if (goes.owner === links.self) this.#options.onDuplicate(goes);
+  }
+
+  #tell(method: string, data: unknown): void {
+    for (const node of this.#options.links.nodes()) this.#options.links.cast(node, method, data);
+  }
+}

@@ -1,0 +1,39 @@
+// Calls of RoomService between nodes: what each takes and gives, checked on both sides, since other nodes are outside too.
+import { z } from 'zod';
+import { peerOptionsSchema, peerPatchSchema, roomDataSchema, roomOptionsSchema, roomPatchSchema } from '../rooms/room-config.ts';
+import { peerViewSchema, roomViewSchema } from '../rooms/views.ts';
+import { nameReservationSchema } from './creations.ts';
+
+const name = z.string().max(128);
+const address = z.string().max(1024);
+const nothing = z.null();
+const foundPeer = z.object({ peer: peerViewSchema, address });
+
+/** By method of RoomService: its arguments as a tuple, and what it resolves with. */
+export const roomCalls = {
+  createRoom: {
+    args: z.tuple([roomOptionsSchema, nameReservationSchema.nullable()]),
+    result: z.object({ created: z.boolean(), room: roomViewSchema, address }),
+  },
+  listRooms: {
+    args: z.tuple([z.object({ limit: z.int().positive().optional(), cursor: z.string().max(64).optional() })]),
+    result: z.object({ rooms: z.array(roomViewSchema), cursor: z.string().optional(), incomplete: z.array(z.string()) }),
+  },
+  getRoom: { args: z.tuple([name]), result: roomViewSchema },
+  patchRoom: { args: z.tuple([name, roomPatchSchema]), result: roomViewSchema },
+  deleteRoom: { args: z.tuple([name]), result: nothing },
+  addPeer: { args: z.tuple([name, peerOptionsSchema]), result: foundPeer.extend({ created: z.boolean(), token: z.string() }) },
+  getPeer: { args: z.tuple([name, name]), result: foundPeer },
+  patchPeer: { args: z.tuple([name, name, peerPatchSchema]), result: foundPeer },
+  deletePeer: { args: z.tuple([name, name]), result: nothing },
+  renewPeerToken: { args: z.tuple([name, name]), result: z.string() },
+  removeTrack: { args: z.tuple([name, name]), result: nothing },
+  setTrackMuted: { args: z.tuple([name, name, z.boolean()]), result: nothing },
+  sendData: { args: z.tuple([name, roomDataSchema]), result: nothing },
+} as const;
+export type RoomCall = keyof typeof roomCalls;
+export type RoomCallArgs<C extends RoomCall> = z.output<(typeof roomCalls)[C]['args']>;
+export type RoomCallResult<C extends RoomCall> = z.output<(typeof roomCalls)[C]['result']>;
+
+/** How the method is called on the wire between nodes. */
+export const roomCallPrefix = 'room.';

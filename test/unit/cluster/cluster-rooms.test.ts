@@ -1,0 +1,242 @@
+// Rooms over several nodes: placement, one winner for a name, routing, lists, loss, partition and healing.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { ServiceError } from '../../../node/errors.ts';
+import { makeCluster, quiet, type TestNode } from '../../kit/cluster.ts';
+
+const code = (expected: string) => (error: unknown) => error instanceof ServiceError && error.code === expected;
+const rooms = (node: TestNode | undefined) => node?.local.size ?? 0;
+
+describe('placement', () => {
+  test('two consecutive rooms asked of one node come to two addresses', async () => {
+    const {
+      nodes: [a],
+    } = makeCluster(3);
+    await quiet();
+    const first = await a?.cluster.rooms.createRoom({});
+    const second = await a?.cluster.rooms.createRoom({});
+    assert.equal(first?.address, 'a.test');
+    assert.notEqual(second?.address, first?.address);
+  });
+
+  test('60 at once through one of three nodes give 20 each, and through all three about as many', async () => {
+    const one = makeCluster(3);
+    await quiet();
+    await Promise.all(Array.from({ length: 60 }, () => one.nodes[0]?.cluster.rooms.createRoom({})));
+    for (const node of one.nodes) assert.ok(Math.abs(rooms(node) - 20) <= 1, `${node.name} has ${rooms(node)}`);
+    const all = makeCluster(3);
+    await quiet();
+    await Promise.all(Array.from({ length: 60 }, (_, index) => all.nodes[index % 3]?.cluster.rooms.createRoom({})));
+    for (const node of all.nodes) assert.ok(Math.abs(rooms(node) - 20) <= 3, `${node.name} has ${rooms(node)}`);
+  });
+
+  test('passes over nodes that are full, that drain, that forward more, and that do not answer', async () => {
+    const { nodes } = makeCluster(4, { maxRooms: 2 });
+    const [a, b, c, d] = nodes;
+    await quiet();
+    if (!a || !b || !c || !d) throw new Error('no nodes');
+    b.load.accepting = false;
+    c.load.forwardedTracks = 1;
+    d.links.frozen = true;
+    await a.cluster.rooms.createRoom({});
+    await a.cluster.rooms.createRoom({});
+    assert.deepEqual(nodes.map(rooms), [2, 0, 0, 0]);
+    await a.cluster.rooms.createRoom({});
+    await a.cluster.rooms.createRoom({});
+    assert.deepEqual(nodes.map(rooms), [2, 0, 2, 0]);
+    await assert.rejects(a.cluster.rooms.createRoom({}), code('no_node_accepts_rooms'));
+  });
+});
+
+describe('names', () => {
+  test('20 at once for one id, sent to three nodes: exactly one wins', async () => {
+    for (let round = 0; round < 20; round += 1) {
+      const { nodes } = makeCluster(3);
+      await quiet();
+      const asked = Array.from({ length: 20 }, (_, index) => nodes[index % 3]?.cluster.rooms.createRoom({ roomId: 'one' }));
+      const answers = await Promise.allSettled(asked);
+      const refused = answers.filter((each) => each.status === 'rejected');
+      assert.equal(refused.length, 19);
+      for (const { reason } of refused) assert.ok(code('already_exists')(reason), String(reason));
+      assert.equal(
+        nodes.reduce((sum, node) => sum + rooms(node), 0),
+        1,
+      );
+    }
+  });
+
+  test('20 at once with one externalId, sent to three nodes: all get the same room', async () => {
+    const { nodes } = makeCluster(3);
+    await quiet();
+    const asked = Array.from({ length: 20 }, (_, index) =>
+      nodes[index % 3]?.cluster.rooms.createRoom({ roomId: 'one', externalId: 'mine' }),
+    );
+    const answers = await Promise.all(asked);
+    assert.equal(answers.filter((each) => each?.created).length, 1);
+    assert.equal(new Set(answers.map((each) => each?.room.incarnation)).size, 1);
+    assert.equal(new Set(answers.map((each) => each?.address)).size, 1);
+  });
+
+  test('are free again as soon as their room ended, at every node', async () => {
+    const { nodes } = makeCluster(3);
+    const [a, b, c] = nodes;
+    await quiet();
+    for (let round = 0; round < 10; round += 1) {
+      const made = await a?.cluster.rooms.createRoom({ roomId: 'again', externalId: 'key' });
+      assert.equal(made?.created, true);
+      await b?.cluster.rooms.deleteRoom('again');
+      await quiet();
+      assert.equal(c?.cluster.membership.directory.size, 0);
+    }
+  });
+
+  test('a name whose creation failed is free at once', async () => {
+    const { nodes } = makeCluster(2, { maxRooms: 0 });
+    const [a, b] = nodes;
+    await quiet();
+    await assert.rejects(a?.cluster.rooms.createRoom({ roomId: 'x' }) ?? Promise.resolve(), code('no_node_accepts_rooms'));
+    await assert.rejects(b?.cluster.rooms.createRoom({ roomId: 'x' }) ?? Promise.resolve(), code('no_node_accepts_rooms'));
+  });
+});
+
+describe('routing', () => {
+  test('every call reaches the owner from every node, errors included', async () => {
+    const { nodes } = makeCluster(3);
+    const [a, b, c] = nodes;
+    await quiet();
+    await a?.cluster.rooms.createRoom({ roomId: 'first' });
+    await a?.cluster.rooms.createRoom({ roomId: 'second' });
+    const owner = nodes.find((node) => node.local.has('second'));
+    assert.notEqual(owner, a);
+    for (const node of [a, b, c]) {
+      const service = node?.cluster.rooms;
+      assert.equal((await service?.getRoom('second'))?.id, 'second');
+      const added = await service?.addPeer('second', { type: 'webrtc', externalId: 'one' });
+      assert.equal(added?.address, `${owner?.name.split('@')[1]}.test`);
+      assert.equal((await service?.patchRoom('second', { maxPeers: 3 }))?.config.maxPeers, 3);
+      await assert.rejects(service?.getPeer('second', 'nobody') ?? Promise.resolve(), code('peer_not_found'));
+      await assert.rejects(service?.removeTrack('second', 'nothing') ?? Promise.resolve(), code('track_not_found'));
+    }
+    assert.equal((await c?.cluster.rooms.getRoom('second'))?.peers.length, 1, 'one externalId, one peer');
+    const peerId = (await c?.cluster.rooms.getRoom('second'))?.peers[0]?.id ?? '';
+    await b?.cluster.rooms.deletePeer('second', peerId);
+    await b?.cluster.rooms.deleteRoom('second');
+    await quiet();
+    await assert.rejects(a?.cluster.rooms.getRoom('second') ?? Promise.resolve(), ServiceError);
+  });
+
+  test('the list is of the whole cluster, in pages without holes, and names who did not answer', async () => {
+    const { nodes } = makeCluster(3);
+    const [a, b] = nodes;
+    await quiet();
+    for (let index = 0; index < 31; index += 1) await a?.cluster.rooms.createRoom({ roomId: `room-${index}` });
+    const seen: string[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await b?.cluster.rooms.listRooms(cursor === undefined ? { limit: 7 } : { limit: 7, cursor });
+      seen.push(...(page?.rooms.map(({ id }) => id) ?? []));
+      cursor = page?.cursor;
+    } while (cursor !== undefined);
+    assert.equal(new Set(seen).size, 31);
+    assert.equal(seen.length, 31);
+    const [, , c] = nodes;
+    if (c) c.links.frozen = true;
+    const page = await a?.cluster.rooms.listRooms({});
+    assert.deepEqual(page?.incomplete, ['svc@c']);
+  });
+
+  test('a room whose owner does not answer is unreachable, and may be asked for again', async () => {
+    const { network, nodes } = makeCluster(2);
+    const [a, b] = nodes;
+    await quiet();
+    if (!a || !b) throw new Error('no nodes');
+    await b.local.createRoom({ roomId: 'r' });
+    await quiet();
+    b.links.frozen = true;
+    const asked = a.cluster.rooms.getRoom('r');
+    setTimeout(() => network.cut(a.name, b.name), 20);
+    await assert.rejects(
+      asked,
+      (error) => code('node_unreachable')(error) && error instanceof ServiceError && error.retryable && error.retryAfter !== undefined,
+    );
+  });
+});
+
+describe('loss and partition', () => {
+  test('rooms of a lost node leave the directory and are told to those who stay', async () => {
+    const { network, nodes } = makeCluster(3);
+    const [a, b, c] = nodes;
+    await quiet();
+    await c?.local.createRoom({ roomId: 'gone' });
+    await quiet();
+    network.kill('svc@c');
+    for (const node of [a, b]) {
+      assert.deepEqual(
+        node?.lost.map(({ id }) => id),
+        ['gone'],
+      );
+      assert.equal(node?.cluster.membership.directory.size, 0);
+      assert.equal(node?.cluster.membership.members.has('svc@c'), false);
+    }
+    assert.equal((await a?.cluster.rooms.createRoom({ roomId: 'gone' }))?.created, true);
+  });
+
+  test('names reserved by a lost node are free', async () => {
+    const { network, nodes } = makeCluster(3);
+    const [a, b, c] = nodes;
+    await quiet();
+    // c holds the name at a, the arbiter, and goes before it has made the room.
+    assert.deepEqual(await c?.links.call('svc@a', 'reserve', { names: [{ space: 'id', name: 'x' }], ticket: 't' }, 1000), { ok: true });
+    await assert.rejects(b?.cluster.rooms.createRoom({ roomId: 'x' }) ?? Promise.resolve(), code('already_exists'));
+    network.kill('svc@c');
+    assert.equal((await b?.cluster.rooms.createRoom({ roomId: 'x' }))?.created, true);
+    await quiet();
+    assert.notEqual(a?.cluster.rooms.ownerOf('x'), undefined);
+  });
+
+  test('one id alive on both sides of a healed partition: the older room stays everywhere', async () => {
+    const { network, nodes } = makeCluster(3);
+    const [a, b, c] = nodes;
+    await quiet();
+    network.cut('svc@a', 'svc@c');
+    network.cut('svc@b', 'svc@c');
+    const older = await c?.cluster.rooms.createRoom({ roomId: 'twice' });
+    const younger = await a?.cluster.rooms.createRoom({ roomId: 'twice' });
+    assert.ok(older && younger && older.room.incarnation < younger.room.incarnation);
+    network.connectAll();
+    await quiet();
+    for (const node of [a, b, c]) {
+      assert.equal(node?.cluster.rooms.ownerOf('twice'), 'svc@c');
+      assert.equal((await node?.cluster.rooms.getRoom('twice'))?.incarnation, older.room.incarnation);
+    }
+    const ended = [...(a?.events ?? []), ...(b?.events ?? [])].filter((event) => event.type === 'RoomDeleted');
+    assert.deepEqual(
+      ended.map(({ reason }) => reason),
+      ['duplicate'],
+    );
+  });
+
+  test('a node that comes late learns of every room there is', async () => {
+    const { network, nodes } = makeCluster(2);
+    const [a, b] = nodes;
+    network.cut('svc@a', 'svc@b');
+    for (let index = 0; index < 10; index += 1) await a?.local.createRoom({ roomId: `r${index}` });
+    await a?.local.deleteRoom('r3');
+    network.connectAll();
+    await quiet();
+    assert.equal(b?.cluster.membership.directory.ownedBy('svc@a').length, 9);
+    assert.deepEqual(b?.cluster.membership.members.get('svc@a')?.address, 'a.test');
+  });
+
+  test('messages that nobody understands change nothing', async () => {
+    const { nodes } = makeCluster(2);
+    const [a, b] = nodes;
+    await quiet();
+    for (const method of ['hello', 'rooms', 'state', 'release', 'nothing']) b?.links.cast('svc@a', method, { rooms: 7 });
+    for (const method of ['reserve', 'room.createRoom', 'room.nothing', 'room.constructor']) {
+      await assert.rejects(b?.links.call('svc@a', method, { names: 7 }, 1000) ?? Promise.resolve());
+    }
+    await quiet();
+    assert.equal((await a?.cluster.rooms.createRoom({ roomId: 'fine' }))?.created, true);
+  });
+});
