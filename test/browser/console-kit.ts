@@ -3,19 +3,14 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
+import { type BrowserOptions, startBrowser } from '../kit/browser.ts';
 
-const executablePath = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) => existsSync(path));
 export const deadline = 20_000;
 
-export const flags = ['--no-sandbox', '--disable-gpu', '--use-fake-device-for-media-stream', '--use-fake-ui-for-media-stream'];
-
-export async function launch(t: TestContext, more: readonly string[] = []): Promise<Browser> {
-  assert.ok(executablePath, 'Chromium is missing: apt-get install chromium');
+export async function launch(t: TestContext, args: readonly string[] = [], wrap?: BrowserOptions['wrap']): Promise<Browser> {
   assert.ok(existsSync(join(import.meta.dirname, '../../node/console/dist/index.html')), 'The console is not built: npm run build:console');
-  const browser = await chromium.launch({ executablePath, args: [...flags, ...more] });
-  t.after(() => browser.close());
-  return browser;
+  return (await startBrowser(t, { args, ...(wrap && { wrap }) })).browser;
 }
 
 export type ConsolePage = {

@@ -26,16 +26,39 @@ const flags = [
   '--disable-backgrounding-occluded-windows',
 ];
 
+/**
+ * Asks the page until the function gives something true, which is returned. Unlike Playwright's own waitForFunction it waits for
+ * promises of the function, and pages with a strict policy allow it.
+ */
+export async function comesToHold<Arg, Result>(
+  page: Page,
+  ask: (arg: Arg) => Result | Promise<Result>,
+  arg: Arg,
+  timeout = 20_000,
+): Promise<NonNullable<Result>> {
+  for (const end = Date.now() + timeout; ; await page.waitForTimeout(50)) {
+    // Playwright's own types of arguments go too deep for generic ones.
+    const answer = (await page.evaluate(ask as (arg: unknown) => Result, arg)) as Result;
+    if (answer) return answer as NonNullable<Result>;
+    if (Date.now() > end)
+      throw new Error(`It did not come to hold in ${timeout} ms: ${ask} with ${JSON.stringify(arg)}, last: ${JSON.stringify(answer)}`);
+  }
+}
+
 export type StartedBrowser = {
   browser: Browser;
   /** A page with a storage of its own. */
   newPage: (url?: string, options?: BrowserContextOptions) => Promise<Page>;
 };
 
-/** Starts Chromium. `args` are further flags. */
-export async function startBrowser(t: TestContext, { args = [] }: { args?: readonly string[] } = {}): Promise<StartedBrowser> {
-  const executablePath = places.find((path) => existsSync(path));
-  if (!executablePath) throw new Error('There is no Chromium: sudo apt-get install -y chromium');
+/** `args` are further flags; `wrap` gives a program that runs Chromium elsewhere, e.g. in a network namespace. */
+export type BrowserOptions = { args?: readonly string[]; wrap?: (program: string) => Promise<string> };
+
+/** Starts Chromium. */
+export async function startBrowser(t: TestContext, { args = [], wrap }: BrowserOptions = {}): Promise<StartedBrowser> {
+  const program = places.find((path) => existsSync(path));
+  if (!program) throw new Error('There is no Chromium: sudo apt-get install -y chromium');
+  const executablePath = wrap ? await wrap(program) : program;
   const browser = await chromium.launch({ executablePath, args: [...flags, ...args] });
   const said: string[] = [];
   t.after(async () => {

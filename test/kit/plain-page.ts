@@ -21,7 +21,7 @@ async function makeBundle(): Promise<string> {
 }
 
 /** @returns the address of the page; the server ends with the test. */
-export async function servePlainPage(t: TestContext): Promise<string> {
+export async function servePlainPage(t: TestContext, address = '127.0.0.1'): Promise<string> {
   bundle ??= makeBundle();
   const script = await bundle;
   const server = createServer((request, response) => {
@@ -31,11 +31,11 @@ export async function servePlainPage(t: TestContext): Promise<string> {
         : ['text/html', '<!doctype html><meta charset="utf-8"><title>Test</title><script type="module" src="/client.js"></script>'];
     response.writeHead(200, { 'content-type': `${type}; charset=utf-8` }).end(body);
   });
-  server.listen(0, '127.0.0.1');
+  server.listen(0, address);
   await once(server, 'listening');
   t.after(() => {
     server.closeAllConnections();
     server.close();
   });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  return `http://${address}:${(server.address() as AddressInfo).port}/`;
 }

@@ -12,8 +12,8 @@ export type TcpProxy = {
   connections: () => number;
 };
 
-/** Forwards to a port of this machine; ended with the test. */
-export async function startTcpProxy(t: TestContext, targetPort: number): Promise<TcpProxy> {
+/** Forwards to a port of the same address of this machine; ended with the test. */
+export async function startTcpProxy(t: TestContext, targetPort: number, address = '127.0.0.1'): Promise<TcpProxy> {
   const sockets = new Set<Socket>();
   let open = true;
   let count = 0;
@@ -29,13 +29,13 @@ export async function startTcpProxy(t: TestContext, targetPort: number): Promise
       return;
     }
     count += 1;
-    const target = connect(targetPort, '127.0.0.1');
+    const target = connect(targetPort, address);
     hold(target);
     client.pipe(target).pipe(client);
     client.on('close', () => target.destroy());
     target.on('close', () => client.destroy());
   });
-  server.listen(0, '127.0.0.1');
+  server.listen(0, address);
   await once(server, 'listening');
   const cut = () => {
     open = false;

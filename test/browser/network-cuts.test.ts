@@ -1,0 +1,128 @@
+// Networks that fail under a call: browsers on a machine of their own, whose cable is pulled out and put in again.
+/// <reference lib="dom" />
+import assert from 'node:assert/strict';
+import { createServer } from 'node:net';
+import { test } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Page } from 'playwright-core';
+import { apiClient } from '../kit/api-client.ts';
+import { makeNamespace, mayMakeNamespaces } from '../kit/network-namespace.ts';
+import { servePlainPage } from '../kit/plain-page.ts';
+import { apiToken, startNode } from '../kit/start-node.ts';
+import { startTcpProxy } from '../kit/tcp-proxy.ts';
+import { byId, comesToHold, enter, launch, openConsole, seesMovingPicture, tileOf } from './console-kit.ts';
+
+const options = { timeout: 180_000, skip: mayMakeNamespaces ? false : 'network namespaces need root' };
+
+test('two people in the console and one in a plain page survive cut websockets and a pulled cable', options, async (t) => {
+  const machine = await makeNamespace(t);
+  const port = await freePort(machine.here);
+  const proxy = await startTcpProxy(t, port, machine.here);
+  const host = `${machine.here}:${proxy.port}`;
+  const node = await startNode(t, {
+    SVC_IP: machine.here,
+    SVC_PORT: String(port),
+    SVC_HOST: host,
+    SVC_WEBRTC_TURN_LISTEN_IP: machine.here,
+  });
+  const api = apiClient(node.url, apiToken);
+  await api.post('/room', { roomId: 'meeting' });
+  const plainUrl = await servePlainPage(t, machine.here);
+  const secure = `--unsafely-treat-insecure-origin-as-secure=http://${host},${new URL(plainUrl).origin}`;
+  const browser = await launch(t, [secure], machine.wrap);
+
+  const ada = await openConsole(browser, `http://${host}/#/room/meeting`);
+  const bob = await openConsole(browser, `http://${host}/#/room/meeting`);
+  for (const [{ page }, name] of [
+    [ada, 'Ada'],
+    [bob, 'Bob'],
+  ] as const) {
+    await page.fill(byId('login-token'), apiToken);
+    await page.click(byId('login-submit'));
+    await enter(page, name);
+  }
+  const { body } = await api.post('/room/meeting/peer', { type: 'webrtc', peerId: 'carol', metadata: { name: 'Carol' } });
+  const carol = await (await browser.newContext()).newPage();
+  await carol.goto(plainUrl);
+  await carol.evaluate(
+    async ({ url, token }) => {
+      kit.rooms.main = new kit.TestRoom({ url, token, fallbackUrls: [] });
+      await kit.rooms.main.room.join();
+      await kit.rooms.main.room.publish(kit.pattern('rgb(20 160 20)'));
+    },
+    { url: `ws://${body.data.peer_websocket_url}`, token: body.data.token },
+  );
+  const allSeeEachOther = () =>
+    Promise.all([
+      seesMovingPicture(ada.page, 'Bob'),
+      seesMovingPicture(bob.page, 'Ada'),
+      ...[ada, bob].map(({ page }) => seesMovingPicture(page, 'Carol')),
+      picturesMove(carol, 2),
+    ]);
+  await allSeeEachOther();
+
+  await t.test('the websockets alone are cut for five seconds: media never stops', async () => {
+    await countGaps(ada.page, 'Bob');
+    proxy.cut();
+    await ada.page.waitForSelector(`${byId('status')}:not([data-state="joined"])`);
+    await wait(5_000);
+    proxy.mend();
+    for (const { page } of [ada, bob]) await page.waitForSelector(`${byId('status')}[data-state="joined"]`);
+    const longest = await longestGap(ada.page);
+    assert.ok(longest > 0 && longest < 1_000, `the longest time between two frames was ${longest} ms`);
+    await allSeeEachOther();
+  });
+
+  await t.test('everything is cut for 20 seconds: all are back with media, and nobody reloaded', async () => {
+    for (const { page } of [ada, bob]) await page.evaluate("globalThis.sameDocument = 'yes'");
+    await machine.setLink(false);
+    await ada.page.waitForSelector(`${byId('status')}:not([data-state="joined"])`, { timeout: 30_000 });
+    await wait(20_000);
+    await machine.setLink(true);
+    for (const { page } of [ada, bob]) await page.waitForSelector(`${byId('status')}[data-state="joined"]`, { timeout: 30_000 });
+    await Promise.all([ada, bob].map(({ page }) => page.waitForSelector(`${tileOf('Carol')} video`)));
+    await allSeeEachOther();
+    for (const { page } of [ada, bob]) assert.equal(await page.evaluate('globalThis.sameDocument'), 'yes');
+  });
+});
+
+async function freePort(address: string): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, address, resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+/** Resolves when so many pictures of others move in the plain page. */
+async function picturesMove(page: Page, count: number): Promise<void> {
+  await page.waitForFunction(
+    async (wanted) => {
+      const peers = [...(kit.rooms.main?.room.peers.keys() ?? [])];
+      const pictures = await Promise.all(peers.map((peerId) => kit.rooms.main?.pictureOf(peerId)));
+      return pictures.filter((picture) => picture && picture.change > 0.5).length === wanted;
+    },
+    count,
+    { polling: 200, timeout: 30_000 },
+  );
+}
+
+/** From here the page keeps the longest time between two frames of a tile. */
+async function countGaps(page: Page, name: string): Promise<void> {
+  await page.evaluate(`(() => {
+    const video = document.querySelector(${JSON.stringify(`${tileOf(name)} video`)});
+    let last;
+    globalThis.longestGap = 0;
+    const count = (now) => {
+      if (last !== undefined) globalThis.longestGap = Math.max(globalThis.longestGap, now - last);
+      last = now;
+      video.requestVideoFrameCallback(count);
+    };
+    video.requestVideoFrameCallback(count);
+  })()`);
+  await comesToHold(page, 'globalThis.longestGap > 0');
+}
+
+async function longestGap(page: Page): Promise<number> {
+  return page.evaluate('globalThis.longestGap');
+}

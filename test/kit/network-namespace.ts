@@ -1,0 +1,65 @@
+// A network namespace as a second machine: one cable to this one, which a test can pull out. Needs root.
+import { execFile } from 'node:child_process';
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+const ip = (...args: string[]) => run('ip', args, { timeout: 10_000 });
+
+export type NetworkNamespace = {
+  name: string;
+  /** Address of this machine on the cable. */
+  here: string;
+  /** Address of the namespace. */
+  there: string;
+  /** A program that runs another one in the namespace, as a browser's launcher wants it. */
+  wrap: (program: string) => Promise<string>;
+  /** Pulls the cable out, or puts it in again. */
+  setLink: (up: boolean) => Promise<void>;
+};
+
+let count = 0;
+
+/** Made now, removed with the test. */
+export async function makeNamespace(t: TestContext): Promise<NetworkNamespace> {
+  count += 1;
+  const id = `${process.pid % 10_000}x${count}`;
+  const name = `mr-${id}`;
+  const subnet = `10.${64 + (process.pid % 60)}.${count}`;
+  const [here, there] = [`${subnet}.1`, `${subnet}.2`];
+  const folder = await mkdtemp(join(tmpdir(), 'mediarooms-netns-'));
+  t.after(async () => {
+    await ip('netns', 'del', name).catch(() => {});
+    await rm(folder, { recursive: true, force: true });
+  });
+  await ip('netns', 'add', name);
+  await ip('link', 'add', `mrh${id}`, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', name);
+  await ip('addr', 'add', `${here}/24`, 'dev', `mrh${id}`);
+  await ip('link', 'set', `mrh${id}`, 'up');
+  for (const args of [
+    ['addr', 'add', `${there}/24`, 'dev', 'eth0'],
+    ['link', 'set', 'lo', 'up'],
+    ['link', 'set', 'eth0', 'up'],
+    ['route', 'add', 'default', 'via', here],
+  ]) {
+    await ip('-n', name, ...args);
+  }
+  return {
+    name,
+    here,
+    there,
+    wrap: async (program) => {
+      const path = join(folder, 'run');
+      await writeFile(path, `#!/bin/sh\nexec ip netns exec ${name} ${program} "$@"\n`);
+      await chmod(path, 0o755);
+      return path;
+    },
+    setLink: async (up) => void (await ip('link', 'set', `mrh${id}`, up ? 'up' : 'down')),
+  };
+}
+
+/** Whether this process may make namespaces. */
+export const mayMakeNamespaces = process.getuid?.() === 0;
