@@ -1,0 +1,56 @@
+// A media worker killed with -9 under two calls: its own room ends and says so, the other call does not miss a frame.
+/// <reference lib="dom" />
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { apiClient } from '../kit/api-client.ts';
+import { PeerSocket } from '../kit/peer-socket.ts';
+import { blue, css, enter, red, type Stage, setStage } from './client-kit.ts';
+
+test('one room lives on undisturbed, the other reports RoomCrashed, and rooms can be made on the worker that comes back', async (t) => {
+  const first = await setStage(t, { SVC_WEBRTC_WORKERS: '2' });
+  const api = apiClient(first.node.url, first.node.token);
+  const second: Stage = { ...first, roomId: (await api.post('/room', {})).body.data.room.id };
+  const events = await PeerSocket.enter(first.node.serverSocketUrl, first.node.token);
+  t.after(() => events.cut());
+  await events.request('subscribe', { events: ['RoomCrashed', 'PeerDisconnected'] });
+  const [sender, viewer] = await Promise.all([enter(first, 'sender'), enter(first, 'viewer')]);
+  const [doomed, other] = await Promise.all([enter(second, 'doomed'), enter(second, 'other')]);
+  await Promise.all([sender.publish({ colour: css(red), tone: 440 }), doomed.publish({ colour: css(blue) })]);
+  await Promise.all([viewer.sees(sender, red), viewer.hears(sender, 440), other.sees(doomed, blue)]);
+
+  const workers = () => first.node.node.parts.media.workers();
+  // Rooms went to the workers in turn: the second room is on the second.
+  const victim = workers()[1];
+  assert.ok(victim?.pid !== undefined);
+  await viewer.page.evaluate(() => kit.rooms.main?.gaps.clear());
+  process.kill(victim.pid, 'SIGKILL');
+  const crashed = await events.waitFor('roomEvent', ({ type }) => type === 'RoomCrashed');
+  assert.equal(crashed.roomId, second.roomId);
+  for (const peer of [doomed, other]) {
+    await peer.page.waitForFunction(() => kit.rooms.main?.notes.some(({ name, detail }) => name === 'closed' && detail !== undefined));
+    const closing = (await peer.notes('closed')).find(({ detail }) => detail !== undefined);
+    assert.equal((closing?.detail as { code: number } | undefined)?.code, 1011);
+  }
+  await viewer.sees(sender, red);
+  await viewer.hears(sender, 440);
+  assert.deepEqual(await viewer.notes('reconnecting'), []);
+  const gaps = await viewer.page.evaluate(() => [...(kit.rooms.main?.gaps.values() ?? [])]);
+  assert.ok(Math.max(...gaps) < 1_000, `the longest time between two frames was ${Math.max(...gaps)} ms`);
+
+  const third: Stage = { ...first, roomId: (await comesBack(workers, victim.pid, () => api.post('/room', {}))).body.data.room.id };
+  const [again, friend] = await Promise.all([enter(third, 'again'), enter(third, 'friend')]);
+  await again.publish({ colour: css(blue) });
+  await friend.sees(again, blue);
+  assert.deepEqual(
+    workers().map(({ rooms }) => rooms),
+    [1, 1],
+  );
+});
+
+async function comesBack<T>(workers: () => readonly { pid: number | undefined }[], victim: number, then: () => Promise<T>): Promise<T> {
+  for (const end = Date.now() + 15_000; !workers().every(({ pid }) => pid !== undefined && pid !== victim); ) {
+    assert.ok(Date.now() < end, 'the worker did not come back');
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  return then();
+}
