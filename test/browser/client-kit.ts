@@ -5,7 +5,7 @@ import type { TestContext } from 'node:test';
 import type { Page } from 'playwright-core';
 import type { RoomClientOptions } from '../../node/client/src/index.ts';
 import { apiClient } from '../kit/api-client.ts';
-import { type StartedBrowser, startBrowser } from '../kit/browser.ts';
+import { comesToHold, type StartedBrowser, startBrowser } from '../kit/browser.ts';
 import type { Colour } from '../kit/client-page.ts';
 import { servePlainPage } from '../kit/plain-page.ts';
 import { type StartedNode, startNode } from '../kit/start-node.ts';
@@ -54,10 +54,11 @@ export class PagePeer {
   }
 
   async waitForNote(name: string, after = 0): Promise<{ at: number; name: string; detail?: unknown }> {
-    await this.page.waitForFunction(
+    await comesToHold(
+      this.page,
       ([wanted, from]) => kit.rooms.main?.notes.some((note) => note.name === wanted && note.at > from),
       [name, after] as const,
-      { timeout: 60_000 },
+      60_000,
     );
     const found = (await this.notes(name)).find(({ at }) => at > after);
     assert.ok(found);
@@ -69,23 +70,26 @@ export class PagePeer {
   }
 
   /** Resolves when the picture of the other is of that colour and moves. */
-  async sees(other: PagePeer, [red, green, blue]: Colour): Promise<void> {
-    await this.page.waitForFunction(
+  async sees(other: PagePeer, colour: Colour): Promise<void> {
+    await comesToHold(
+      this.page,
       async ([peerId, wanted]) => {
         const seen = await kit.rooms.main?.pictureOf(peerId);
         return seen && seen.change > 0.5 && seen.colour.every((value, index) => Math.abs(value - (wanted[index] ?? 0)) < 40);
       },
-      [other.id, [red, green, blue]] as const,
-      { polling: 200, timeout: 20_000 },
+      [other.id, colour] as const,
     );
   }
 
-  /** Resolves when the loudest frequency of the other is that. */
+  /** Resolves when the loudest frequency of the other is that; 0 is silence. */
   async hears(other: PagePeer, frequency: number): Promise<void> {
-    await this.page.waitForFunction(
-      async ([peerId, wanted]) => Math.abs(((await kit.rooms.main?.toneOf(peerId)) ?? 0) - wanted) < 15,
+    await comesToHold(
+      this.page,
+      async ([peerId, wanted]) => {
+        const heard = await kit.rooms.main?.toneOf(peerId);
+        return heard !== undefined && Math.abs(heard - wanted) < 15;
+      },
       [other.id, frequency] as const,
-      { polling: 200, timeout: 20_000 },
     );
   }
 }

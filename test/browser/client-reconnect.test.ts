@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
+import { comesToHold } from '../kit/browser.ts';
 import { startTcpProxy } from '../kit/tcp-proxy.ts';
 import { blue, css, enter, red, setStage } from './client-kit.ts';
 
@@ -61,4 +62,33 @@ test('a page that leaves is gone at once for the others', async (t) => {
   await second.sees(first, red);
   await first.page.close({ runBeforeUnload: false });
   await second.page.waitForFunction(() => kit.rooms.main?.room.peers.size === 0, undefined, { timeout: 3_000 });
+});
+
+test('a path of media that fails gets new ICE parameters, and media goes on', async (t) => {
+  const stage = await setStage(t);
+  const [first, second] = await Promise.all([enter(stage, 'first'), enter(stage, 'second')]);
+  await first.publish({ colour: css(red) });
+  await second.sees(first, red);
+  const fragments = () =>
+    second.page.evaluate(() => kit.connections.map(({ remoteDescription }) => /ice-ufrag:(\S+)/.exec(remoteDescription?.sdp ?? '')?.[1]));
+  const [before] = await fragments();
+  // Nobody can take the loopback away: the browser is made to say what it says when a network is gone.
+  await second.page.evaluate(() => {
+    const [connection] = kit.connections;
+    if (!connection) throw new Error('there is no connection');
+    Object.defineProperty(connection, 'connectionState', { configurable: true, get: () => 'failed' });
+    connection.dispatchEvent(new Event('connectionstatechange'));
+    Reflect.deleteProperty(connection, 'connectionState');
+  });
+  await comesToHold(
+    second.page,
+    (old) => {
+      const [connection] = kit.connections;
+      const now = /ice-ufrag:(\S+)/.exec(connection?.remoteDescription?.sdp ?? '')?.[1];
+      return connection?.connectionState === 'connected' && now !== undefined && now !== old;
+    },
+    before,
+  );
+  await second.sees(first, red);
+  assert.deepEqual(await second.notes('trackUnsubscribed'), []);
 });

@@ -153,7 +153,18 @@ class TestRoom {
   }
 }
 
-const pageKit = { RoomClient, TestRoom, pattern, tone, picture, loudest, rooms: {} as Record<string, TestRoom> };
+/** Every connection for media that this page made, in order; those without media are the library's way to ask what the browser can do. */
+const connections: RTCPeerConnection[] = [];
+globalThis.RTCPeerConnection = class extends RTCPeerConnection {
+  constructor(configuration?: RTCConfiguration) {
+    super(configuration);
+    this.addEventListener('icegatheringstatechange', () => {
+      if (!connections.includes(this)) connections.push(this);
+    });
+  }
+};
+
+const pageKit = { connections, RoomClient, TestRoom, pattern, tone, picture, loudest, rooms: {} as Record<string, TestRoom> };
 export type PageKit = typeof pageKit;
 declare global {
   var kit: PageKit;

@@ -1,11 +1,20 @@
 // The device: what this environment can encode and decode, made once per set of the room's capabilities.
 import { Device, detectDevice, type types } from 'mediasoup-client';
-import type { RoomClientOptions } from './options.ts';
+import { Chrome74 } from 'mediasoup-client/handlers/Chrome74';
+import { Chrome111 } from 'mediasoup-client/handlers/Chrome111';
+import { Firefox120 } from 'mediasoup-client/handlers/Firefox120';
+import { ReactNative106 } from 'mediasoup-client/handlers/ReactNative106';
+import { Safari12 } from 'mediasoup-client/handlers/Safari12';
 import type { WireObject } from './protocol.ts';
 
-/** Whether there is WebRTC here, by itself or by a handler given. */
-export function hasWebRtc(options: Pick<RoomClientOptions, 'handlerFactory'>): boolean {
-  return options.handlerFactory !== undefined || (typeof RTCPeerConnection === 'function' && detectDevice() !== undefined);
+const handlers = { Chrome111, Chrome74, Firefox120, Safari12, ReactNative106 } as const;
+type NativeCapabilities = ReturnType<types.HandlerFactory['getNativeRtpCapabilities']>;
+
+/** WebRTC as it is here: by the handler given, else by what the browser is known to be; undefined where there is none. */
+function findHandler(given: types.HandlerFactory | undefined): types.HandlerFactory | undefined {
+  if (given) return given;
+  const name = typeof RTCPeerConnection === 'function' ? detectDevice() : undefined;
+  return name && handlers[name].createFactory({});
 }
 
 /** Loads devices; one that fits is used again. */
@@ -14,7 +23,19 @@ export class Devices {
   #known: { capabilities: string; device: Promise<Device> } | undefined;
 
   constructor(handlerFactory: types.HandlerFactory | undefined) {
-    this.#handlerFactory = handlerFactory;
+    const handler = findHandler(handlerFactory);
+    this.#handlerFactory = handler && remembering(handler);
+  }
+
+  /** Whether media is possible here. */
+  get supported(): boolean {
+    return this.#handlerFactory !== undefined;
+  }
+
+  /** Asks the browser what it can do while the server is not known yet: that takes as long as a connection. */
+  warmUp(): void {
+    for (const direction of ['recvonly', 'sendonly'] as const)
+      this.#handlerFactory?.getNativeRtpCapabilities({ direction }).catch(() => {});
   }
 
   load(rtpCapabilities: WireObject): Promise<Device> {
@@ -29,4 +50,18 @@ export class Devices {
     await device.load({ routerRtpCapabilities: rtpCapabilities as unknown as types.RtpCapabilities });
     return device;
   }
+}
+
+/** The same handler, asked for its capabilities once per direction. */
+function remembering(handler: types.HandlerFactory): types.HandlerFactory {
+  const known = new Map<string, NativeCapabilities>();
+  return {
+    ...handler,
+    getNativeRtpCapabilities: (options) => {
+      const capabilities = known.get(options.direction) ?? handler.getNativeRtpCapabilities(options);
+      known.set(options.direction, capabilities);
+      capabilities.catch(() => known.delete(options.direction));
+      return capabilities;
+    },
+  };
 }

@@ -31,10 +31,7 @@ export class Emitter<Events> {
       try {
         listener(data);
       } catch (error) {
-        // As the browser does with listeners of its own: reported, and the next one is called.
-        queueMicrotask(() => {
-          throw error;
-        });
+        report(error);
       }
     }
   }
@@ -42,4 +39,13 @@ export class Emitter<Events> {
   protected removeListeners(): void {
     this.#listeners.clear();
   }
+}
+
+/** As browsers do with a listener that throws: the page's `error` event; elsewhere an uncaught exception. */
+function report(error: unknown): void {
+  if (typeof reportError === 'function') reportError(error);
+  else
+    queueMicrotask(() => {
+      throw error;
+    });
 }

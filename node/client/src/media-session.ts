@@ -46,13 +46,19 @@ export function requestTransports(request: Request): EarlyTransports {
   return early;
 }
 
-/** Lives as long as a session of the server; start() once, then close(). */
+/** Milliseconds that the first tracks wait for the others. */
+const gatherTime = 20;
+
+/** Lives as long as a session of the server: load() and open() once, then close(). */
 export class MediaSession {
   readonly #options: MediaSessionOptions;
   readonly #recv = deferred<types.Transport>();
   readonly #keepers: IceKeeper[] = [];
   readonly #received = new Map<string, Received<types.Consumer>>();
   readonly #receivedData = new Map<string, Received<types.DataConsumer>>();
+  readonly #gathered = deferred<void>();
+  #gatherTimer: ReturnType<typeof setTimeout> | undefined;
+  #expected = 0;
   #device: types.Device | undefined;
   #send: types.Transport | undefined;
   #transports: types.Transport[] = [];
@@ -68,25 +74,26 @@ export class MediaSession {
   }
 
   /** @returns what this environment can receive, for `join`. */
-  async start(welcome: Welcome, early: EarlyTransports): Promise<WireObject> {
+  async load({ rtpCapabilities, peers, components }: Welcome): Promise<WireObject> {
+    this.#expected = [...peers, ...components].reduce((count, { tracks }) => count + tracks.length, 0);
+    const device = await this.#options.devices.load(rtpCapabilities);
+    if (this.#closed) throw new SessionLostError();
+    this.#device = device;
+    return device.recvRtpCapabilities as unknown as WireObject;
+  }
+
+  /** Opens the transports; after load(). */
+  async open({ iceServers }: Welcome, early: EarlyTransports): Promise<void> {
     try {
-      const device = await this.#options.devices.load(welcome.rtpCapabilities);
-      const [recv, send] = await Promise.all([early.recv, early.send]);
-      if (this.#closed) throw new SessionLostError();
-      this.#device = device;
-      this.#recv.resolve(this.#open(device.createRecvTransport(this.#transportOptions(recv, welcome.iceServers))));
-      this.#send = this.#open(device.createSendTransport(this.#transportOptions(send, welcome.iceServers)));
+      const recv = await early.recv;
+      this.#recv.resolve(this.#open(this.#live().createRecvTransport(this.#transportOptions(recv, iceServers))));
+      const send = await early.send;
+      this.#send = this.#open(this.#live().createSendTransport(this.#transportOptions(send, iceServers)));
       this.#answerSendTransport(this.#send);
-      return device.recvRtpCapabilities as unknown as WireObject;
     } catch (error) {
       this.#recv.reject(new SessionLostError());
       throw error;
     }
-  }
-
-  /** The codecs that this environment may send, as `vp8`. */
-  canSend(codec: string): boolean {
-    return this.#codec(codec) !== undefined;
   }
 
   async produce(options: ProduceOptions): Promise<types.Producer> {
@@ -112,8 +119,9 @@ export class MediaSession {
   async receive(event: EventData['trackSubscribed']): Promise<void> {
     const entry: Received<types.Consumer> = { consumer: undefined, gone: false };
     this.#received.set(event.trackId, entry);
+    await this.#gather();
     const transport = await this.#receiver(event.transportId);
-    if (!transport) return;
+    if (!transport || entry.gone) return;
     const consumer = await transport.consume({
       id: event.trackId,
       producerId: event.trackId,
@@ -191,11 +199,25 @@ export class MediaSession {
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
+    clearTimeout(this.#gatherTimer);
+    this.#gathered.resolve();
     this.#recv.reject(new SessionLostError());
     for (const keeper of this.#keepers) keeper.stop();
     for (const trackId of [...this.#received.keys()]) this.unreceive(trackId);
     for (const id of [...this.#receivedData.keys()]) this.unreceiveData(id);
     for (const transport of this.#transports) transport.close();
+  }
+
+  /** Tracks that were there at the welcome come one by one; negotiating them together is what makes the last one fast. */
+  #gather(): Promise<void> | undefined {
+    if (this.#received.size >= this.#expected) this.#gathered.resolve();
+    else this.#gatherTimer ??= setTimeout(() => this.#gathered.resolve(), gatherTime);
+    return this.#gathered.promise;
+  }
+
+  #live(): types.Device {
+    if (!this.#device || this.#closed) throw new SessionLostError();
+    return this.#device;
   }
 
   #sender(): types.Transport {

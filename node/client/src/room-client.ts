@@ -151,6 +151,7 @@ export class RoomClient extends Emitter<RoomEvents> {
       this.#setState('connecting');
       if (this.#options.leaveOnPageHide ?? true) pageHide('addEventListener', this.#onPageHide);
       this.#connection.connect();
+      this.#media.prepare();
     }
     return this.#joined.promise;
   }

@@ -2,7 +2,7 @@
 import type { types } from 'mediasoup-client';
 import type { Connection } from './connection.ts';
 import { DataChannel, type DataChannelOptions, RemoteDataChannel } from './data-channel.ts';
-import { Devices, hasWebRtc } from './device.ts';
+import { Devices } from './device.ts';
 import { SessionLostError } from './errors.ts';
 import type { LocalTrack, LocalTrackEnd } from './local-track.ts';
 import { LocalTracks } from './local-tracks.ts';
@@ -39,8 +39,13 @@ export class RoomMedia {
     this.#options = options;
     this.#request = options.request;
     this.#devices = new Devices(options.settings.handlerFactory);
-    this.supported = hasWebRtc(options.settings);
+    this.supported = this.#devices.supported;
     this.localTracks = new LocalTracks({ request: options.request, ended: options.localTrackEnded });
+  }
+
+  /** Does what needs no server. */
+  prepare(): void {
+    this.#devices.warmUp();
   }
 
   /** Asks for the transports before anybody answered. */
@@ -72,14 +77,16 @@ export class RoomMedia {
       dataSubscribed: ({ peerId }, consumer) => this.#options.dataChannel(new RemoteDataChannel(peerId, consumer)),
     });
     this.#session = session;
-    const started = session.start(welcome, early);
-    // A failure of either is handled once: here.
+    // A failure of any is handled once: at the end.
     for (const request of requests) request.catch(() => {});
-    const rtpCapabilities = await started;
-    requests.push(this.#request('join', { rtpCapabilities, ...(metadata !== undefined && { metadata }) }));
+    const rtpCapabilities = await session.load(welcome);
+    // Requests are handled in order: join need not wait for the answers about the transports.
+    const joined = this.#request('join', { rtpCapabilities, ...(metadata !== undefined && { metadata }) });
+    joined.catch(() => {});
+    await session.open(welcome, early);
     this.localTracks.sessionStarted(session);
     for (const channel of this.#channels) void channel.openOver(session);
-    await Promise.all(requests);
+    await Promise.all([...requests, joined]);
     if (session.closed) throw new SessionLostError();
   }
 

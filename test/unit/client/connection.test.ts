@@ -83,12 +83,12 @@ test('what is requested while a session opens goes out before the welcome', asyn
   await until('opening');
   const answer = connection.request('createTransport', { direction: 'recv' });
   const socket = await server.next();
-  const authenticate = await socket.next();
+  await socket.arrived(2);
+  const authenticate = await socket.welcome();
   const createTransport = await socket.next();
   assert.deepEqual([authenticate.method, createTransport.method], ['authenticate', 'createTransport']);
   assert.deepEqual(authenticate.data, { token: 'token-1' });
   assert.ok(createTransport.id > authenticate.id);
-  socket.answer(authenticate, { resumed: false, sessionId: 's', lastRequest: -1 });
   socket.answer(createTransport, { id: 'transport' });
   assert.deepEqual(await answer, { id: 'transport' });
 });

@@ -47,6 +47,11 @@ export class FakeSocket {
   readonly webSocket: WebSocket;
   readonly closed: Promise<number>;
   readonly #frames = new Queue<RequestFrame>();
+  /** Requests are handled in order: these came behind an authentication without an answer. */
+  readonly #early: RequestFrame[] = [];
+  #welcomed = false;
+  #count = 0;
+  readonly #waiting: (() => void)[] = [];
   /** Methods that are answered without being told, with these data. */
   readonly #automatic = new Map<string, (frame: RequestFrame) => object>();
 
@@ -55,14 +60,20 @@ export class FakeSocket {
     this.closed = once(webSocket, 'close').then(([code]) => code as number);
     webSocket.on('message', (data) => {
       const frame = JSON.parse(String(data)) as RequestFrame;
-      const automatic = this.#automatic.get(frame.method);
-      if (automatic) this.answer(frame, automatic(frame));
-      else this.#frames.push(frame);
+      this.#count += 1;
+      for (const wake of this.#waiting.splice(0)) wake();
+      if (frame.method === 'authenticate' || this.#welcomed) this.#take(frame);
+      else this.#early.push(frame);
     });
   }
 
   get waiting(): number {
     return this.#frames.length;
+  }
+
+  /** Resolves when so many frames came, answered or not. */
+  async arrived(count: number): Promise<void> {
+    while (this.#count < count) await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }
 
   /** The next request that is not answered by itself. */
@@ -75,10 +86,24 @@ export class FakeSocket {
     return this;
   }
 
+  /** Answered by the test from now on. */
+  manually(method: string): this {
+    this.#automatic.delete(method);
+    return this;
+  }
+
   async welcome(changes: Partial<Welcome> = {}): Promise<RequestFrame> {
     const frame = await this.next();
     this.answer(frame, { ...emptyWelcome, ...changes });
+    this.#welcomed = true;
+    for (const early of this.#early.splice(0)) this.#take(early);
     return frame;
+  }
+
+  #take(frame: RequestFrame): void {
+    const automatic = this.#automatic.get(frame.method);
+    if (automatic) this.answer(frame, automatic(frame));
+    else this.#frames.push(frame);
   }
 
   answer({ id }: RequestFrame, data: object = {}): void {
