@@ -1,0 +1,82 @@
+// Dials of all strategies: one per node at a time, a few nodes at once, each with a deadline.
+import { Timer } from '../../timer.ts';
+import type { Connector } from './connector.ts';
+
+const defaults = { concurrent: 32, deadline: 15_000 };
+
+type Dial = { name: string; outcome: PromiseWithResolvers<boolean> };
+
+export class DialPool {
+  readonly #connector: Connector;
+  readonly #concurrent: number;
+  readonly #deadline: number;
+  readonly #dials = new Map<string, Dial>();
+  readonly #fresh: Dial[] = [];
+  readonly #repeated: Dial[] = [];
+  readonly #timers = new Set<Timer>();
+  #running = 0;
+  #closed = false;
+
+  /** `deadline`: milliseconds after which a dial counts as failed and makes way for the next. */
+  constructor(connector: Connector, { concurrent, deadline } = defaults) {
+    this.#connector = connector;
+    this.#concurrent = concurrent;
+    this.#deadline = deadline;
+  }
+
+  /**
+   * Dials a node, or waits for the dial that is under way. Never rejects.
+   * @param repeated it was tried in vain before: nodes that were not go first, so that unreachable ones hold nobody up.
+   */
+  dial(name: string, repeated: boolean): Promise<boolean> {
+    if (this.#closed) return Promise.resolve(false);
+    const known = this.#dials.get(name);
+    if (known) return known.outcome.promise;
+    const dial = { name, outcome: Promise.withResolvers<boolean>() };
+    this.#dials.set(name, dial);
+    (repeated ? this.#repeated : this.#fresh).push(dial);
+    this.#next();
+    return dial.outcome.promise;
+  }
+
+  /** What waits or is under way fails at once; nothing is dialled any more. */
+  close(): void {
+    this.#closed = true;
+    for (const timer of this.#timers) timer.stop();
+    for (const { outcome } of this.#dials.values()) outcome.resolve(false);
+    this.#timers.clear();
+    this.#dials.clear();
+    this.#fresh.length = 0;
+    this.#repeated.length = 0;
+  }
+
+  #next(): void {
+    while (this.#running < this.#concurrent) {
+      const dial = this.#fresh.shift() ?? this.#repeated.shift();
+      if (!dial) return;
+      this.#running += 1;
+      void this.#run(dial);
+    }
+  }
+
+  async #run({ name, outcome }: Dial): Promise<void> {
+    const timer = new Timer(this.#deadline, () => outcome.resolve(false));
+    this.#timers.add(timer);
+    void this.#connect(name).then(outcome.resolve);
+    await outcome.promise;
+    timer.stop();
+    this.#timers.delete(timer);
+    if (this.#closed) return;
+    this.#running -= 1;
+    this.#dials.delete(name);
+    this.#next();
+  }
+
+  async #connect(name: string): Promise<boolean> {
+    try {
+      return await this.#connector.connect(name);
+    } catch {
+      return false;
+    }
+  }
+}

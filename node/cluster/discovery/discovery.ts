@@ -1,0 +1,56 @@
+// How nodes find each other: the strategy of the configuration, and transitivity beside it.
+import type { DistConfig } from '../../config/dist.ts';
+import type { Log } from '../../log.ts';
+import type { Connector } from './connector.ts';
+import { DialPool } from './dial-pool.ts';
+import { DnsDiscovery } from './dns.ts';
+import { NodesList } from './nodes-list.ts';
+import { type Resolve, systemResolver } from './resolver.ts';
+import { Transitivity } from './transitivity.ts';
+
+export type Discovery = {
+  /** The connection to a node is gone. */
+  down(name: string): void;
+  /** Another node says whom it knows; to be called on every word of it. */
+  learn(from: string, names: readonly string[]): void;
+  /** Nobody is dialled any more; connections stay. */
+  close(): void;
+};
+
+export type DiscoveryDeps = {
+  resolve?: Resolve;
+  localAddresses?: () => readonly string[];
+  /** From 0 to below 1. */
+  random?: () => number;
+  /** Milliseconds on a clock that never goes back. */
+  now?: () => number;
+};
+
+/** Starts to look for other nodes at once; for nodes with distribution. With DNS, `connector.self` should be what nameUnderQuery gives. */
+export function startDiscovery(
+  { mode, strategy }: Pick<DistConfig, 'mode' | 'strategy'>,
+  connector: Connector,
+  log: Log,
+  deps: DiscoveryDeps = {},
+): Discovery {
+  const pool = new DialPool(connector);
+  const { resolve = systemResolver(), random = Math.random, now = () => performance.now(), localAddresses } = deps;
+  const shared = { connector, pool, log, random, now };
+  const found =
+    strategy.name === 'DNS'
+      ? new DnsDiscovery({ ...shared, ...strategy, resolve, localAddresses })
+      : new NodesList({ ...shared, ...strategy });
+  const transitivity = new Transitivity({ ...shared, mode });
+  return {
+    down(name) {
+      found.down(name);
+      transitivity.down(name);
+    },
+    learn: (from, names) => transitivity.learn(from, names),
+    close() {
+      found.close();
+      transitivity.close();
+      pool.close();
+    },
+  };
+}

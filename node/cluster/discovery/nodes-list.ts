@@ -1,0 +1,29 @@
+// NODES_LIST: every listed node is dialled for ever, with back-off, until it is connected.
+import type { Log } from '../../log.ts';
+import { Redialer, type RedialerOptions } from './redialer.ts';
+
+export type NodesListOptions = Omit<RedialerOptions, 'onFailure'> & { nodes: readonly string[]; log: Log };
+
+export class NodesList {
+  readonly #redialer: Redialer;
+
+  constructor({ nodes, log, ...options }: NodesListOptions) {
+    this.#redialer = new Redialer({
+      ...options,
+      onFailure: (node, failures) => {
+        if (failures === 1) log.info({ node }, 'a listed node cannot be reached, it is tried again for ever');
+        else log.debug({ node, failures }, 'a listed node cannot be reached');
+      },
+    });
+    for (const node of nodes) if (node !== options.connector.self) this.#redialer.want(node);
+  }
+
+  /** The connection to a node is gone. */
+  down(name: string): void {
+    this.#redialer.down(name);
+  }
+
+  close(): void {
+    this.#redialer.close();
+  }
+}

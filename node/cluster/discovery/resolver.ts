@@ -1,0 +1,104 @@
+// Addresses of a host name: A and AAAA from the servers of /etc/resolv.conf, else what getaddrinfo finds (/etc/hosts, search domains).
+import { lookup } from 'node:dns';
+import { Resolver } from 'node:dns/promises';
+import { isIP } from 'node:net';
+import { Timer } from '../../timer.ts';
+
+/** The addresses of one family, or why they are not known. No addresses is an answer, too. */
+export type Answer = { addresses: readonly string[] } | { failure: string };
+/** Where neither family has an address, both are failures. */
+export type Resolved = { ipv4: Answer; ipv6: Answer };
+/** Never rejects, and ends soon after the signal. */
+export type Resolve = (host: string, signal: AbortSignal) => Promise<Resolved>;
+/** All addresses of a name by the rules of the machine. */
+export type HostLookup = (host: string) => Promise<readonly string[]>;
+
+export type ResolverOptions = {
+  /** `ip:port` instead of the servers of /etc/resolv.conf. */
+  servers?: readonly string[];
+  /** Milliseconds for DNS, and as many again for getaddrinfo. */
+  deadline?: number;
+  hosts?: HostLookup;
+};
+
+/** The server says that there is no such record: an answer. */
+const noRecords = new Set(['ENODATA', 'ENOTFOUND']);
+
+export function systemResolver({ servers, deadline = 4_000, hosts = getaddrinfo }: ResolverOptions = {}): Resolve {
+  const shared = sharedLookup(hosts);
+  return async (host, signal) => {
+    const asked = isIP(host) === 0 ? await askServers(host, servers, deadline, signal) : failed('an address, not a name');
+    if (hasAddress(asked) || signal.aborted) return asked;
+    const found = await within(shared(host), deadline, signal).catch(() => []);
+    if (found.length === 0) return bothFailed(asked);
+    const ofFamily = (family: number) => ({ addresses: found.filter((address) => isIP(address) === family) });
+    return { ipv4: ofFamily(4), ipv6: ofFamily(6) };
+  };
+}
+
+async function askServers(host: string, servers: ResolverOptions['servers'], deadline: number, signal: AbortSignal): Promise<Resolved> {
+  // Made anew each time, so that a changed /etc/resolv.conf counts.
+  const resolver = new Resolver({ timeout: Math.ceil(deadline / 4), tries: 2 });
+  if (servers) resolver.setServers(servers);
+  const cancel = () => resolver.cancel();
+  const timer = new Timer(deadline, cancel);
+  signal.addEventListener('abort', cancel);
+  try {
+    const [ipv4, ipv6] = await Promise.all([answer(resolver.resolve4(host)), answer(resolver.resolve6(host))]);
+    return { ipv4, ipv6 };
+  } finally {
+    timer.stop();
+    signal.removeEventListener('abort', cancel);
+  }
+}
+
+async function answer(query: Promise<string[]>): Promise<Answer> {
+  try {
+    return { addresses: await query };
+  } catch (error) {
+    const code = String((error as NodeJS.ErrnoException).code);
+    return noRecords.has(code) ? { addresses: [] } : { failure: code };
+  }
+}
+
+function hasAddress({ ipv4, ipv6 }: Resolved): boolean {
+  return [ipv4, ipv6].some((each) => 'addresses' in each && each.addresses.length > 0);
+}
+
+function failed(failure: string): Resolved {
+  return { ipv4: { failure }, ipv6: { failure } };
+}
+
+function bothFailed({ ipv4, ipv6 }: Resolved): Resolved {
+  const failure = (one: Answer, other: Answer) => ('failure' in one ? one : 'failure' in other ? other : { failure: 'no addresses' });
+  return { ipv4: failure(ipv4, ipv6), ipv6: failure(ipv6, ipv4) };
+}
+
+function getaddrinfo(host: string): Promise<string[]> {
+  const { promise, resolve, reject } = Promise.withResolvers<string[]>();
+  lookup(host, { all: true }, (error, found) => (error ? reject(error) : resolve(found.map(({ address }) => address))));
+  return promise;
+}
+
+/** getaddrinfo cannot be cancelled and holds one of few threads: while one for a name hangs, no other is started. */
+function sharedLookup(hosts: HostLookup): HostLookup {
+  const pending = new Map<string, Promise<readonly string[]>>();
+  return (host) => {
+    const found = pending.get(host) ?? hosts(host).finally(() => pending.delete(host));
+    pending.set(host, found);
+    return found;
+  };
+}
+
+async function within<Value>(call: Promise<Value>, deadline: number, signal: AbortSignal): Promise<Value> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const expire = () => reject(new Error('no answer in time'));
+  const timer = new Timer(deadline, expire);
+  signal.addEventListener('abort', expire);
+  try {
+    return await Promise.race([call, promise]);
+  } finally {
+    timer.stop();
+    signal.removeEventListener('abort', expire);
+  }
+}

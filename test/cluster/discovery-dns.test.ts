@@ -1,0 +1,178 @@
+// The DNS strategy with the real resolver against a real DNS server: what is found, lost, and kept when the server fails.
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { startDiscovery } from '../../node/cluster/discovery/discovery.ts';
+import { nameUnderQuery } from '../../node/cluster/discovery/own-name.ts';
+import { type Resolved, systemResolver } from '../../node/cluster/discovery/resolver.ts';
+import { silentLog } from '../../node/log.ts';
+import { type DnsServer, startDnsServer } from '../kit/dns-server.ts';
+import { FakeConnector } from '../kit/fake-connector.ts';
+import { recordedLog } from '../kit/recorded-log.ts';
+
+const query = 'nodes.test';
+const noHosts = async () => [];
+const signal = new AbortController().signal;
+
+const resolverOf = (server: DnsServer, deadline = 1_000) => systemResolver({ servers: [server.address], deadline, hosts: noHosts });
+
+function discover(t: TestContext, server: DnsServer, connector: FakeConnector, log = silentLog()): void {
+  const strategy = { name: 'DNS', query, pollingInterval: 20 } as const;
+  const discovery = startDiscovery({ mode: 'name', strategy }, connector, log, {
+    resolve: resolverOf(server, 200),
+    localAddresses: () => [],
+  });
+  t.after(() => discovery.close());
+}
+
+test('three records make two connections, one that is added a third, one that is removed is not dialled again', async (t) => {
+  const server = await startDnsServer(t);
+  server.add(query, '10.0.0.1', '10.0.0.2', '10.0.0.3');
+  const connector = new FakeConnector('svc@10.0.0.1');
+  discover(t, server, connector);
+  await connector.connected('svc@10.0.0.2', 'svc@10.0.0.3');
+  server.add(query, '10.0.0.4', 'fd00::5');
+  await connector.connected('svc@10.0.0.4', 'svc@fd00::5');
+  server.remove(query, '10.0.0.3');
+  await server.queries(4);
+  connector.cut('svc@10.0.0.3');
+  await server.queries(6);
+  assert.deepEqual(connector.nodes(), ['svc@10.0.0.2', 'svc@10.0.0.4', 'svc@fd00::5']);
+  assert.equal(connector.dialled.filter((name) => name === 'svc@10.0.0.3').length, 1);
+  assert.ok(!connector.dialled.includes('svc@10.0.0.1'));
+});
+
+test('a server that fails in any way leaves what is known, and the log says so once per record type', async (t) => {
+  const server = await startDnsServer(t);
+  server.add(query, '10.0.0.2', 'fd00::3');
+  const connector = new FakeConnector('svc@10.0.0.1');
+  const { log, of } = recordedLog();
+  discover(t, server, connector, log);
+  await connector.connected('svc@10.0.0.2', 'svc@fd00::3');
+  for (const fault of ['nxdomain', 'servfail', 'silent', 'garbage', 'refused'] as const) {
+    server.fail(fault);
+    await server.queries(4);
+    connector.cut('svc@10.0.0.2');
+    await connector.connected('svc@10.0.0.2');
+    assert.deepEqual(connector.nodes(), ['svc@10.0.0.2', 'svc@fd00::3'], fault);
+  }
+  assert.deepEqual(
+    of('warn')
+      .map(({ record }) => record)
+      .sort(),
+    ['A', 'AAAA'],
+  );
+  server.mend();
+  server.add(query, '10.0.0.4');
+  await connector.connected('svc@10.0.0.4');
+  assert.deepEqual(
+    of('info').map(({ msg, record }) => `${record}: ${msg}`),
+    ['A: the DNS query is answered again', 'AAAA: the DNS query is answered again'],
+  );
+});
+
+test('one record type that is never answered leaves the other', async (t) => {
+  const server = await startDnsServer(t);
+  server.add(query, '10.0.0.2', 'fd00::3');
+  server.fail('silent', 'AAAA');
+  const connector = new FakeConnector('svc@10.0.0.1');
+  discover(t, server, connector);
+  await connector.connected('svc@10.0.0.2');
+  server.mend();
+  await connector.connected('svc@fd00::3');
+});
+
+test('closing in the middle of a query ends it, and nothing more is asked or dialled', async (t) => {
+  const server = await startDnsServer(t);
+  server.fail('silent');
+  const connector = new FakeConnector('svc@10.0.0.1');
+  const strategy = { name: 'DNS', query, pollingInterval: 20 } as const;
+  const ended = Promise.withResolvers<Resolved>();
+  const discovery = startDiscovery({ mode: 'name', strategy }, connector, silentLog(), {
+    resolve: async (host, signal) => {
+      const resolved = await resolverOf(server, 60_000)(host, signal);
+      ended.resolve(resolved);
+      return resolved;
+    },
+  });
+  await server.queries(2);
+  const started = performance.now();
+  discovery.close();
+  assert.deepEqual(await ended.promise, { ipv4: { failure: 'ECANCELLED' }, ipv6: { failure: 'ECANCELLED' } });
+  assert.ok(performance.now() - started < 1_000);
+  assert.deepEqual(connector.dialled, []);
+});
+
+test('an answer that is cut over UDP is fetched over TCP', async (t) => {
+  const server = await startDnsServer(t);
+  server.add('few.test', '10.0.0.1', 'fd00::1');
+  server.fail('truncated', 'A');
+  assert.deepEqual(await resolverOf(server)('few.test', signal), { ipv4: { addresses: ['10.0.0.1'] }, ipv6: { addresses: ['fd00::1'] } });
+  assert.equal(server.asked.filter((each) => each === 'A few.test').length, 2);
+  const many = Array.from({ length: 900 }, (_, index) => `10.1.${index >> 8}.${index & 255}`);
+  server.add('many.test', ...many);
+  const { ipv4 } = await resolverOf(server)('many.test', signal);
+  assert.deepEqual('addresses' in ipv4 && [...ipv4.addresses].sort(), [...many].sort());
+});
+
+test('a name without records, without existence and without a server that answers fails with the reason, in time', async (t) => {
+  const server = await startDnsServer(t);
+  server.add('empty.test');
+  const failure = async (name: string) => {
+    const { ipv4, ipv6 } = await resolverOf(server, 400)(name, signal);
+    return ['failure' in ipv4 && ipv4.failure, 'failure' in ipv6 && ipv6.failure];
+  };
+  assert.deepEqual(await failure('empty.test'), ['no addresses', 'no addresses']);
+  assert.deepEqual(await failure('unknown.test'), ['no addresses', 'no addresses']);
+  server.fail('servfail');
+  assert.deepEqual(await failure('empty.test'), ['ESERVFAIL', 'ESERVFAIL']);
+  server.fail('refused');
+  assert.deepEqual(await failure('empty.test'), ['EREFUSED', 'EREFUSED']);
+  server.fail('silent');
+  const started = performance.now();
+  const [reason] = await failure('empty.test');
+  assert.ok(reason === 'ETIMEOUT' || reason === 'ECANCELLED', String(reason));
+  assert.ok(performance.now() - started < 2_000);
+});
+
+test('records are not kept longer than they are there, whatever their time to live says', async (t) => {
+  const server = await startDnsServer(t);
+  const resolve = resolverOf(server);
+  server.add(query, '10.0.0.1', '10.0.0.2');
+  await resolve(query, signal);
+  server.remove(query, '10.0.0.1');
+  assert.deepEqual((await resolve(query, signal)).ipv4, { addresses: ['10.0.0.2'] });
+});
+
+test('a name that no server knows is looked up as the machine does: /etc/hosts', async (t) => {
+  const server = await startDnsServer(t);
+  const { ipv4, ipv6 } = await systemResolver({ servers: [server.address], deadline: 2_000 })('localhost', signal);
+  const found = [ipv4, ipv6].flatMap((answer) => ('addresses' in answer ? answer.addresses : []));
+  assert.ok(found.includes('127.0.0.1') || found.includes('::1'), String(found));
+});
+
+test('a node that goes by a host name is named by the address that the query gives, IPv4 first', async (t) => {
+  const server = await startDnsServer(t);
+  const name = (nodeName: string) => nameUnderQuery(nodeName, query, resolverOf(server), signal);
+  server.add('both.test', '10.0.0.7', '10.0.0.8', 'fd00::7');
+  server.add('six.test', 'fd00::9', 'fe80::1');
+  assert.equal(await name('svc@both.test'), 'svc@10.0.0.7');
+  server.add(query, 'fd00::7');
+  assert.equal(await name('svc@both.test'), 'svc@fd00::7');
+  server.add(query, '10.0.0.8');
+  assert.equal(await name('svc@both.test'), 'svc@10.0.0.8');
+  assert.equal(await name('svc@six.test'), 'svc@fd00::9');
+  assert.equal(await name('svc@10.0.0.1'), 'svc@10.0.0.1');
+  assert.equal(await name('svc@FD00:0:0::1'), 'svc@fd00::1');
+  await assert.rejects(name('svc@unknown.test'), /to have an address \(DNS strategy\), got none: svc@unknown\.test/);
+});
+
+test('a node that goes by a host name does not dial the addresses of that host', async (t) => {
+  const server = await startDnsServer(t);
+  server.add('own.test', '10.0.0.1', 'fd00::1');
+  server.add(query, '10.0.0.1', 'fd00::1', '10.0.0.2');
+  const connector = new FakeConnector('svc@own.test');
+  discover(t, server, connector);
+  await connector.connected('svc@10.0.0.2');
+  await server.queries(4);
+  assert.deepEqual(connector.dialled, ['svc@10.0.0.2']);
+});

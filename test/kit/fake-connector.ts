@@ -1,0 +1,61 @@
+// Connections between nodes that a test decides: who answers, who does not, and who is lost.
+import type { Connector } from '../../node/cluster/discovery/connector.ts';
+
+export class FakeConnector implements Connector {
+  readonly self: string;
+  /** Every dial, in order. */
+  readonly dialled: string[] = [];
+  /** Nodes that refuse. */
+  readonly unreachable = new Set<string>();
+  /** Most dials that were under way at once. */
+  busiest = 0;
+  /** Dials wait until release(). */
+  held = false;
+  readonly #nodes = new Set<string>();
+  #waiting: (() => void)[] = [];
+  #watchers: (() => void)[] = [];
+  #underWay = 0;
+
+  constructor(self: string) {
+    this.self = self;
+  }
+
+  nodes(): readonly string[] {
+    return [...this.#nodes].sort();
+  }
+
+  async connect(name: string): Promise<boolean> {
+    this.dialled.push(name);
+    this.#underWay += 1;
+    this.busiest = Math.max(this.busiest, this.#underWay);
+    if (this.held) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    this.#underWay -= 1;
+    if (this.unreachable.has(name)) return false;
+    this.meet(name);
+    return true;
+  }
+
+  /** Connected, whoever dialled. */
+  meet(name: string): void {
+    this.#nodes.add(name);
+    for (const watcher of this.#watchers.splice(0)) watcher();
+  }
+
+  cut(name: string): void {
+    this.#nodes.delete(name);
+  }
+
+  release(): void {
+    this.held = false;
+    for (const resolve of this.#waiting.splice(0)) resolve();
+  }
+
+  /** When all of these are connected. */
+  async connected(...names: string[]): Promise<void> {
+    while (!names.every((name) => this.#nodes.has(name))) await new Promise<void>((resolve) => this.#watchers.push(resolve));
+  }
+
+  dialsOf(name: string): number {
+    return this.dialled.filter((each) => each === name).length;
+  }
+}
