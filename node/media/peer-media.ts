@@ -112,10 +112,25 @@ export class MediaPeer implements PeerMedia {
     };
   }
 
-  /** A receiver that is ready; mediasoup asks the publisher for a key frame at once. */
+  /**
+   * A receiver that is ready; mediasoup asks the publisher for a key frame at once. Where DTLS is not through yet that waits: the
+   * frame would be lost, and the next one would take a second (browsers send at most one in 300 ms, mediasoup asks again after 1 s).
+   */
   async resumeSubscription(trackId: string): Promise<void> {
     const consumer = await this.#find(this.#received, trackId);
-    await this.#call(trackId, 'resume', () => consumer.resume());
+    const transport = this.#transports.get('recv');
+    if (!transport || transport.dtlsState === 'connected') {
+      await this.#call(trackId, 'resume', () => consumer.resume());
+      return;
+    }
+    const resume = (state: string) => {
+      if (state !== 'connected') return;
+      transport.off('dtlsstatechange', resume);
+      // What fails now is gone with its track or its worker, which others tell.
+      if (!consumer.closed) this.#call(trackId, 'resume', () => consumer.resume()).catch(() => {});
+    };
+    transport.on('dtlsstatechange', resume);
+    consumer.observer.once('close', () => transport.off('dtlsstatechange', resume));
   }
 
   unsubscribe(trackId: string): void {

@@ -1,0 +1,76 @@
+// How long a newcomer waits: from join() to the first RTP packet and to the first decoded frame, in Chromium on loopback.
+/// <reference lib="dom" />
+import type { TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { enter, setStage } from '../browser/client-kit.ts';
+import { apiClient } from '../kit/api-client.ts';
+import { printRows, quantile } from './report.ts';
+
+const newcomers = 30;
+type Times = { audioPacket: number; videoPacket: number; frame: number };
+
+export async function benchJoin(): Promise<void> {
+  const endings: (() => unknown)[] = [];
+  // The kits of tests end what they start with a test; a benchmark ends it itself.
+  const t = { after: (ending: () => unknown) => endings.unshift(ending), diagnostic: () => {}, passed: true } as unknown as TestContext;
+  try {
+    const stage = await setStage(t);
+    const api = apiClient(stage.node.url, stage.node.token);
+    const sender = await enter(stage, 'sender');
+    await sender.publish({ colour: 'rgb(30 30 200)', tone: 440, width: 640, height: 360 });
+    const page = await stage.browser.newPage(stage.pageUrl);
+    const all: Times[] = [];
+    for (let count = 0; count < newcomers; count += 1) {
+      const { body } = await api.post(`/room/${stage.roomId}/peer`, { type: 'webrtc' });
+      all.push(await page.evaluate(measureJoin, { token: body.data.token, url: stage.node.peerSocketUrl }));
+      // Browsers send at most one key frame in 300 ms: newcomers closer than that share one, or wait for the next.
+      await sleep(500);
+    }
+    // What came first paid for code that was not compiled yet.
+    const warm = all.slice(5);
+    const of = (name: keyof Times, share: number) =>
+      quantile(
+        warm.map((each) => each[name]),
+        share,
+      );
+    printRows('Joining a room in Chromium, from join() on', [
+      { what: 'first audio packet, median', value: of('audioPacket', 0.5), unit: 'ms', goal: '60 ms; LiveKit: 166 ms' },
+      { what: 'first video packet, median', value: of('videoPacket', 0.5), unit: 'ms', goal: '60 ms; LiveKit: 180 to 620 ms' },
+      { what: 'first decoded frame, median', value: of('frame', 0.5), unit: 'ms', goal: '150 ms' },
+      { what: 'first decoded frame, 95 %', value: of('frame', 0.95), unit: 'ms' },
+    ]);
+  } finally {
+    for (const end of endings) await end();
+  }
+}
+
+/** Runs in the page. A received track is muted until its first packet comes. */
+async function measureJoin({ token, url }: { token: string; url: string }): Promise<Times> {
+  const room = new kit.RoomClient({ url, token, fallbackUrls: [] });
+  const start = performance.now();
+  const since = () => performance.now() - start;
+  const unmuted = (track: MediaStreamTrack) =>
+    new Promise<number>((resolve) =>
+      track.muted ? track.addEventListener('unmute', () => resolve(since()), { once: true }) : resolve(since()),
+    );
+  const times: Partial<Times> = {};
+  const done = new Promise<Times>((resolve) => {
+    const settle = (change: Partial<Times>) => {
+      Object.assign(times, change);
+      if (times.audioPacket !== undefined && times.videoPacket !== undefined && times.frame !== undefined) resolve(times as Times);
+    };
+    room.on('trackSubscribed', ({ track, kind }) => {
+      void unmuted(track).then((time) => settle(kind === 'audio' ? { audioPacket: time } : { videoPacket: time }));
+      if (kind === 'audio') return;
+      const video = document.createElement('video');
+      video.muted = true;
+      video.srcObject = new MediaStream([track]);
+      video.requestVideoFrameCallback(() => settle({ frame: since() }));
+      void video.play();
+    });
+  });
+  await room.join();
+  const result = await done;
+  await room.leave();
+  return result;
+}
