@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { startDiscovery } from '../../node/cluster/discovery/discovery.ts';
 import { nameUnderQuery } from '../../node/cluster/discovery/own-name.ts';
-import { type Resolved, systemResolver } from '../../node/cluster/discovery/resolver.ts';
+import { type HostLookup, type Resolved, systemResolver } from '../../node/cluster/discovery/resolver.ts';
 import { silentLog } from '../../node/log.ts';
 import { type DnsServer, startDnsServer } from '../kit/dns-server.ts';
 import { FakeConnector } from '../kit/fake-connector.ts';
@@ -13,7 +13,8 @@ const query = 'nodes.test';
 const noHosts = async () => [];
 const signal = new AbortController().signal;
 
-const resolverOf = (server: DnsServer, deadline = 1_000) => systemResolver({ servers: [server.address], deadline, hosts: noHosts });
+const resolverOf = (server: DnsServer, deadline = 1_000, hosts: HostLookup = noHosts) =>
+  systemResolver({ servers: [server.address], deadline, hosts });
 
 function discover(t: TestContext, server: DnsServer, connector: FakeConnector, log = silentLog()): void {
   const strategy = { name: 'DNS', query, pollingInterval: 20 } as const;
@@ -89,7 +90,7 @@ test('closing in the middle of a query ends it, and nothing more is asked or dia
   const ended = Promise.withResolvers<Resolved>();
   const discovery = startDiscovery({ mode: 'name', strategy }, connector, silentLog(), {
     resolve: async (host, signal) => {
-      const resolved = await resolverOf(server, 60_000)(host, signal);
+      const resolved = await resolverOf(server, 60_000, () => new Promise(() => {}))(host, signal);
       ended.resolve(resolved);
       return resolved;
     },
@@ -163,6 +164,8 @@ test('a node that goes by a host name is named by the address that the query giv
   assert.equal(await name('svc@six.test'), 'svc@fd00::9');
   assert.equal(await name('svc@10.0.0.1'), 'svc@10.0.0.1');
   assert.equal(await name('svc@FD00:0:0::1'), 'svc@fd00::1');
+  server.add('loop.test', '127.0.1.1', '10.0.0.5');
+  assert.equal(await name('svc@loop.test'), 'svc@10.0.0.5');
   await assert.rejects(name('svc@unknown.test'), /to have an address \(DNS strategy\), got none: svc@unknown\.test/);
 });
 

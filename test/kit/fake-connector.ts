@@ -11,6 +11,8 @@ export class FakeConnector implements Connector {
   busiest = 0;
   /** Dials wait until release(). */
   held = false;
+  /** A dial made a connection. */
+  onMeet: (name: string) => void = () => {};
   readonly #nodes = new Set<string>();
   #waiting: (() => void)[] = [];
   #watchers: (() => void)[] = [];
@@ -32,6 +34,7 @@ export class FakeConnector implements Connector {
     this.#underWay -= 1;
     if (this.unreachable.has(name)) return false;
     this.meet(name);
+    this.onMeet(name);
     return true;
   }
 

@@ -72,10 +72,10 @@ export class Redialer {
     this.#wanted.delete(name);
   }
 
-  /** The connection to a node is gone: it is dialled at once, if it is wanted. */
+  /** The connection to a node is gone: it is dialled at once, if it is wanted and did not connect anew by itself. */
   down(name: string): void {
     const wanted = this.#wanted.get(name);
-    if (!wanted) return;
+    if (!wanted || this.#connected(name)) return;
     const lived = this.#options.now() - wanted.connectedAt;
     wanted.connectedAt = Number.NEGATIVE_INFINITY;
     if (lived < soundLifetime) {

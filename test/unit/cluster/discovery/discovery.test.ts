@@ -1,0 +1,51 @@
+// The strategy of the configuration and transitivity as one thing.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { startDiscovery } from '../../../../node/cluster/discovery/discovery.ts';
+import { silentLog } from '../../../../node/log.ts';
+import { FakeConnector } from '../../../kit/fake-connector.ts';
+import { mockClock, settle } from './clock.ts';
+
+test('a list: listed and learned nodes are dialled once each, again when they are lost, and not after the end', async (t) => {
+  const clock = mockClock(t);
+  const connector = new FakeConnector('svc@a');
+  connector.held = true;
+  const strategy = { name: 'NODES_LIST', nodes: ['svc@a', 'svc@b'] } as const;
+  const discovery = startDiscovery({ mode: 'sname', strategy }, connector, silentLog(), { now: clock.now });
+  discovery.learn('svc@x', ['svc@b', 'svc@c', 'svc@c.test']);
+  connector.release();
+  await clock.pass(60_000);
+  assert.deepEqual(connector.dialled, ['svc@b', 'svc@c']);
+  for (const node of ['svc@b', 'svc@c']) {
+    connector.cut(node);
+    discovery.down(node);
+  }
+  await settle();
+  assert.deepEqual(connector.nodes(), ['svc@b', 'svc@c']);
+  discovery.close();
+  discovery.close();
+  connector.cut('svc@b');
+  discovery.down('svc@b');
+  discovery.learn('svc@x', ['svc@d']);
+  await clock.pass(600_000);
+  assert.deepEqual(connector.dialled, ['svc@b', 'svc@c', 'svc@b', 'svc@c']);
+});
+
+test('DNS: what the query gives is dialled, whoever these know, too', async (t) => {
+  const connector = new FakeConnector('svc@10.0.0.1');
+  const strategy = { name: 'DNS', query: 'nodes.test', pollingInterval: 5_000 } as const;
+  const asked: string[] = [];
+  const discovery = startDiscovery({ mode: 'name', strategy }, connector, silentLog(), {
+    localAddresses: () => [],
+    resolve: async (host) => {
+      asked.push(host);
+      return { ipv4: { addresses: ['10.0.0.2'] }, ipv6: { failure: 'ESERVFAIL' } };
+    },
+  });
+  t.after(() => discovery.close());
+  await connector.connected('svc@10.0.0.2');
+  discovery.learn('svc@10.0.0.2', ['svc@10.0.0.1', 'other@10.0.0.3']);
+  await connector.connected('other@10.0.0.3');
+  assert.deepEqual(connector.dialled, ['svc@10.0.0.2', 'other@10.0.0.3']);
+  assert.deepEqual(asked, ['nodes.test']);
+});

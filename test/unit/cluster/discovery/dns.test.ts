@@ -1,0 +1,166 @@
+// The DNS strategy: polls that never overlap, what is known and what is skipped, two families, bounds, and an end in the middle.
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { DialPool } from '../../../../node/cluster/discovery/dial-pool.ts';
+import { DnsDiscovery } from '../../../../node/cluster/discovery/dns.ts';
+import type { Resolved } from '../../../../node/cluster/discovery/resolver.ts';
+import { FakeConnector } from '../../../kit/fake-connector.ts';
+import { recordedLog } from '../../../kit/recorded-log.ts';
+import { mockClock, settle } from './clock.ts';
+
+const found = (ipv4: string[], ipv6: string[] = []): Resolved => ({ ipv4: { addresses: ipv4 }, ipv6: { addresses: ipv6 } });
+const failure: Resolved = { ipv4: { failure: 'ESERVFAIL' }, ipv6: { failure: 'ESERVFAIL' } };
+
+type Setup = { self?: string; answer?: Resolved | (() => Promise<Resolved>); local?: string[]; unreachable?: string[] };
+
+function start(t: TestContext, { self = 'svc@10.0.0.1', answer = found([]), local = [], unreachable = [] }: Setup) {
+  const clock = mockClock(t);
+  const connector = new FakeConnector(self);
+  for (const node of unreachable) connector.unreachable.add(node);
+  const { log, of } = recordedLog();
+  const dns = { answer, asked: 0 };
+  const discovery = new DnsDiscovery({
+    ...{ connector, log, pool: new DialPool(connector), query: 'nodes.test', pollingInterval: 5_000, random: () => 0, now: clock.now },
+    localAddresses: () => local,
+    resolve: async () => {
+      dns.asked += 1;
+      return typeof dns.answer === 'function' ? dns.answer() : dns.answer;
+    },
+  });
+  t.after(() => discovery.close());
+  return { clock, connector, discovery, dns, of };
+}
+
+test('every address is dialled under the name of this node, this one is not', async (t) => {
+  const { connector } = start(t, { answer: found(['10.0.0.3', '10.0.0.1', '10.0.0.2']) });
+  await settle();
+  assert.deepEqual(connector.dialled, ['svc@10.0.0.2', 'svc@10.0.0.3']);
+});
+
+test('the query is asked again every interval, and not before the last is answered', async (t) => {
+  const { clock, connector, dns } = start(t, { answer: found(['10.0.0.2']) });
+  await settle();
+  await clock.pass(4_999);
+  assert.equal(dns.asked, 1);
+  const slow = Promise.withResolvers<Resolved>();
+  dns.answer = () => slow.promise;
+  await clock.pass(1);
+  assert.equal(dns.asked, 2);
+  await clock.pass(600_000);
+  assert.equal(dns.asked, 2);
+  dns.answer = found(['10.0.0.2', '10.0.0.3']);
+  slow.resolve(found(['10.0.0.2']));
+  await settle();
+  await clock.pass(5_000);
+  assert.equal(dns.asked, 3);
+  assert.deepEqual(connector.dialled, ['svc@10.0.0.2', 'svc@10.0.0.3']);
+});
+
+test('a query that fails or throws keeps what is known and is logged once, until it is answered again', async (t) => {
+  const { clock, connector, discovery, dns, of } = start(t, { answer: found(['10.0.0.2']) });
+  await clock.pass(10_000);
+  for (const answer of [failure, () => Promise.reject(new Error('broken'))]) {
+    dns.answer = answer;
+    await clock.pass(5_000);
+    await clock.pass(5_000);
+    connector.cut('svc@10.0.0.2');
+    discovery.down('svc@10.0.0.2');
+    await settle();
+    assert.deepEqual(connector.nodes(), ['svc@10.0.0.2']);
+  }
+  assert.deepEqual(
+    of('warn').map(({ record, reason }) => `${record} ${reason}`),
+    ['A ESERVFAIL', 'AAAA ESERVFAIL'],
+  );
+  dns.answer = found(['10.0.0.2']);
+  await clock.pass(5_000);
+  dns.answer = failure;
+  await clock.pass(5_000);
+  assert.equal(of('warn').length, 4);
+});
+
+test('an address that leaves the query is dialled no more, its connection stays', async (t) => {
+  const { clock, connector, discovery, dns } = start(t, { answer: found(['10.0.0.2', '10.0.0.3']), unreachable: ['svc@10.0.0.3'] });
+  await settle();
+  dns.answer = found(['10.0.0.4']);
+  await clock.pass(5_000);
+  const dialled = connector.dialsOf('svc@10.0.0.3');
+  assert.deepEqual(connector.nodes(), ['svc@10.0.0.2', 'svc@10.0.0.4']);
+  connector.cut('svc@10.0.0.2');
+  discovery.down('svc@10.0.0.2');
+  await clock.pass(60_000);
+  assert.deepEqual(connector.nodes(), ['svc@10.0.0.4']);
+  assert.equal(connector.dialsOf('svc@10.0.0.3'), dialled);
+});
+
+test('a node that cannot be reached is tried at least every interval, told of once, and found when it is there', async (t) => {
+  const { clock, connector, of } = start(t, { answer: found(['10.0.0.2']), unreachable: ['svc@10.0.0.2'] });
+  await settle();
+  for (let time = 0; time < 120_000; time += 100) await clock.pass(100);
+  const dials = connector.dialsOf('svc@10.0.0.2');
+  assert.ok(dials >= 24 && dials <= 32, String(dials));
+  assert.deepEqual(
+    of('info', 'warn').map(({ node }) => node),
+    ['svc@10.0.0.2'],
+  );
+  connector.unreachable.clear();
+  await clock.pass(5_000);
+  assert.deepEqual(connector.nodes(), ['svc@10.0.0.2']);
+});
+
+test('IPv4 goes first; IPv6 beside it is tried seldom and quietly, alone it is as good', async (t) => {
+  const both = start(t, { answer: found(['10.0.0.2'], ['fd00::2']), unreachable: ['svc@fd00::2'] });
+  await settle();
+  assert.deepEqual(both.connector.dialled, ['svc@10.0.0.2', 'svc@fd00::2']);
+  for (let time = 0; time < 300_000; time += 500) await both.clock.pass(500);
+  const dials = both.connector.dialsOf('svc@fd00::2');
+  assert.ok(dials >= 12 && dials <= 18, String(dials));
+  assert.deepEqual(both.of('info', 'warn'), []);
+  both.discovery.close();
+  t.mock.timers.reset();
+  const alone = start(t, { self: 'svc@fd00::1', answer: found([], ['fd00::1', 'FD00:0::2']) });
+  await settle();
+  assert.deepEqual(alone.connector.dialled, ['svc@fd00::2']);
+});
+
+test("this machine's addresses of the other family are this node, those of its own family may be others", async (t) => {
+  const answer = found(['10.0.0.1', '10.0.0.2', '10.0.0.3'], ['fd00::1', 'fd00::3']);
+  const { connector } = start(t, { answer, local: ['127.0.0.1', '10.0.0.1', '10.0.0.2', 'fd00::1', 'fe80::1%eth0'] });
+  await settle();
+  assert.deepEqual(connector.dialled, ['svc@10.0.0.2', 'svc@10.0.0.3', 'svc@fd00::3']);
+});
+
+test('answers that are no addresses of nodes are passed over', async (t) => {
+  const { connector } = start(t, {
+    answer: found(['0.0.0.0', '224.0.0.1', 'x', '10.0.0.2'], ['::', 'fe80::1', 'ff02::1', 'fe80::1%eth0', '']),
+  });
+  await settle();
+  assert.deepEqual(connector.dialled, ['svc@10.0.0.2']);
+});
+
+test('no more than 1,000 addresses count, a few are dialled at once', async (t) => {
+  const many = Array.from({ length: 70_000 }, (_, index) => `10.${1 + (index >> 16)}.${(index >> 8) & 255}.${index & 255}`);
+  const { clock, connector, of } = start(t, { answer: found(many) });
+  for (let turn = 0; turn < 100; turn += 1) await settle();
+  await clock.pass(5_000);
+  assert.equal(connector.dialled.length, 1_000);
+  assert.ok(connector.busiest <= 32);
+  assert.equal(of('warn').length, 1);
+});
+
+test('closing in the middle of a query or of dials starts nothing more', async (t) => {
+  const slow = Promise.withResolvers<Resolved>();
+  const asking = start(t, { answer: () => slow.promise });
+  asking.discovery.close();
+  slow.resolve(found(['10.0.0.2']));
+  await asking.clock.pass(100_000);
+  assert.deepEqual([asking.connector.dialled, asking.dns.asked], [[], 1]);
+  t.mock.timers.reset();
+  const dialling = start(t, { answer: found(['10.0.0.2']), unreachable: ['svc@10.0.0.2'] });
+  dialling.connector.held = true;
+  await settle();
+  dialling.discovery.close();
+  dialling.connector.release();
+  await dialling.clock.pass(100_000);
+  assert.deepEqual([dialling.connector.dialled, dialling.dns.asked], [['svc@10.0.0.2'], 1]);
+});

@@ -1,0 +1,143 @@
+// NODES_LIST: endless back-off, and at once again when a connection goes down.
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { DialPool } from '../../../../node/cluster/discovery/dial-pool.ts';
+import { NodesList } from '../../../../node/cluster/discovery/nodes-list.ts';
+import { backOff } from '../../../../node/cluster/discovery/redialer.ts';
+import { FakeConnector } from '../../../kit/fake-connector.ts';
+import { recordedLog } from '../../../kit/recorded-log.ts';
+import { mockClock, settle } from './clock.ts';
+
+function start(t: TestContext, nodes: string[], unreachable: string[] = []) {
+  const clock = mockClock(t);
+  const connector = new FakeConnector('svc@a');
+  for (const node of unreachable) connector.unreachable.add(node);
+  const { log, of } = recordedLog();
+  const list = new NodesList({ nodes, connector, pool: new DialPool(connector), log, random: () => 0, now: clock.now });
+  t.after(() => list.close());
+  const lose = (node: string) => {
+    connector.cut(node);
+    list.down(node);
+  };
+  return { clock, connector, list, of, lose };
+}
+
+test('waits double from 500 ms to the limit, and chance takes off at most a half', () => {
+  const waits = [1, 2, 3, 4, 5, 6, 7, 8, 100_000].map((failures) => backOff(failures, 30_000, 0));
+  assert.deepEqual(waits, [500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000]);
+  assert.equal(backOff(1, 30_000, 0.999_999), 250);
+  assert.equal(backOff(9, 5_000, 0.5), 3_750);
+  assert.equal(backOff(1, 20, 0), 20);
+});
+
+test('every listed node is dialled at once, except this one', async (t) => {
+  const { connector } = start(t, ['svc@a', 'svc@b', 'svc@c']);
+  await settle();
+  assert.deepEqual(connector.dialled, ['svc@b', 'svc@c']);
+  assert.deepEqual(connector.nodes(), ['svc@b', 'svc@c']);
+});
+
+test('a node that cannot be reached is tried for ever with back-off, and the log says so once', async (t) => {
+  const { clock, connector, of } = start(t, ['svc@b'], ['svc@b']);
+  await settle();
+  for (const wait of [500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000]) {
+    const before = connector.dialled.length;
+    await clock.pass(wait - 1);
+    assert.equal(connector.dialled.length, before, `${wait} ms are not over`);
+    await clock.pass(1);
+    assert.equal(connector.dialled.length, before + 1, `${wait} ms are over`);
+  }
+  assert.deepEqual(
+    of('info', 'warn', 'error').map(({ msg, node }) => `${node}: ${msg}`),
+    ['svc@b: a listed node cannot be reached, it is tried again for ever'],
+  );
+  connector.unreachable.clear();
+  await clock.pass(30_000);
+  assert.deepEqual(connector.nodes(), ['svc@b']);
+});
+
+test('a node whose connection goes down is dialled at once, then with back-off from the start', async (t) => {
+  const { clock, connector, lose } = start(t, ['svc@b', 'svc@c'], ['svc@b']);
+  for (const wait of [500, 1_000, 2_000]) await clock.pass(wait);
+  connector.unreachable.clear();
+  await clock.pass(4_000);
+  assert.deepEqual(connector.nodes(), ['svc@b', 'svc@c']);
+  await clock.pass(60_000);
+  connector.unreachable.add('svc@b');
+  const dials = connector.dialsOf('svc@b');
+  lose('svc@b');
+  await settle();
+  assert.equal(connector.dialsOf('svc@b'), dials + 1);
+  await clock.pass(500);
+  assert.equal(connector.dialsOf('svc@b'), dials + 2);
+  connector.unreachable.clear();
+  await clock.pass(1_000);
+  assert.deepEqual(connector.nodes(), ['svc@b', 'svc@c']);
+  assert.equal(connector.dialsOf('svc@c'), 1);
+});
+
+test('a connection that goes down while its node is dialled anyway does not count twice', async (t) => {
+  const { clock, connector, list } = start(t, ['svc@b'], ['svc@b']);
+  connector.held = true;
+  await clock.pass(500);
+  list.down('svc@b');
+  connector.release();
+  await clock.pass(499);
+  assert.equal(connector.dialsOf('svc@b'), 2);
+  await clock.pass(1);
+  assert.equal(connector.dialsOf('svc@b'), 3);
+});
+
+test('a connection that goes down right after it was made counts as a failed dial', async (t) => {
+  const { clock, connector, lose } = start(t, ['svc@b']);
+  await settle();
+  for (const wait of [500, 1_000, 2_000]) {
+    lose('svc@b');
+    await clock.pass(wait - 1);
+    assert.deepEqual(connector.nodes(), []);
+    await clock.pass(1);
+    assert.deepEqual(connector.nodes(), ['svc@b']);
+  }
+});
+
+test('a node that connects by itself is not dialled, and is dialled when it is lost', async (t) => {
+  const { clock, connector, lose } = start(t, ['svc@b'], ['svc@b']);
+  await settle();
+  connector.meet('svc@b');
+  connector.unreachable.clear();
+  await clock.pass(60_000);
+  assert.equal(connector.dialsOf('svc@b'), 1);
+  lose('svc@b');
+  await settle();
+  assert.equal(connector.dialsOf('svc@b'), 2);
+});
+
+test('a connection that was replaced by another of the same node is no loss', async (t) => {
+  const { clock, connector, list, of } = start(t, ['svc@b']);
+  await settle();
+  list.down('svc@b');
+  await clock.pass(60_000);
+  assert.deepEqual([connector.dialled, of('info')], [['svc@b'], []]);
+});
+
+test('nodes that are not listed are not dialled when they are lost', async (t) => {
+  const { clock, connector, lose } = start(t, ['svc@b']);
+  connector.meet('svc@x');
+  await clock.pass(60_000);
+  lose('svc@x');
+  await clock.pass(60_000);
+  assert.deepEqual(connector.dialled, ['svc@b']);
+});
+
+test('closing stops timers, and what is under way starts nothing more', async (t) => {
+  const { clock, connector, list } = start(t, ['svc@b', 'svc@c'], ['svc@b', 'svc@c']);
+  await settle();
+  connector.held = true;
+  await clock.pass(500);
+  list.close();
+  connector.release();
+  await clock.pass(100_000);
+  list.down('svc@b');
+  await clock.pass(100_000);
+  assert.equal(connector.dialled.length, 4);
+});
