@@ -1,0 +1,121 @@
+// Calls of this node to processes of others that wait for their answers.
+import { randomInt } from 'node:crypto';
+import type { Connection } from './connection.ts';
+import { operations } from './control.ts';
+import { Atom, describeTerm, isAtom, type Pid, Reference, type Term, tuple } from './terms.ts';
+
+export type CallFailure =
+  /** No answer within the deadline. */
+  | 'timeout'
+  /** There is no such process. */
+  | 'noproc'
+  /** The node is not connected, or was lost while it was asked. */
+  | 'noconnection'
+  /** The process ended, or could not answer. */
+  | 'failed'
+  /** Too many calls of this node wait already. */
+  | 'overloaded';
+
+export class CallError extends Error {
+  readonly reason: CallFailure;
+  readonly node: string;
+
+  constructor(reason: CallFailure, node: string, detail = '') {
+    super(`a call to ${node} failed: ${reason}${detail && ` (${detail})`}`);
+    this.name = 'CallError';
+    this.reason = reason;
+    this.node = node;
+  }
+}
+
+type Waiting = {
+  connection: Connection;
+  name: Atom;
+  reference: Reference;
+  timer: NodeJS.Timeout;
+  resolve: (answer: Term) => void;
+  reject: (error: Error) => void;
+};
+
+const maxWaiting = 65_536;
+const lowBits = 18;
+const genCall = new Atom('$gen_call');
+const nobody = new Atom('');
+
+export class Calls {
+  readonly #self: Pid;
+  /** By the number in their reference. */
+  readonly #waiting = new Map<number, Waiting>();
+  /** So that an answer to a node of this name that is gone fits no call. */
+  readonly #salt = randomInt(0x1_0000_0000);
+  #next = 0;
+
+  /** `self`: the process in whose name all calls are made. */
+  constructor(self: Pid) {
+    this.#self = self;
+  }
+
+  get waiting(): number {
+    return this.#waiting.size;
+  }
+
+  /** Asks a registered process as gen_server:call does. `deadline` in milliseconds. @throws CallError; TypeError RangeError for a wrong request */
+  async call(connection: Connection, processName: string, request: Term, deadline: number): Promise<Term> {
+    if (this.#waiting.size >= maxWaiting) throw new CallError('overloaded', connection.peer);
+    const number = this.#next++;
+    const words = [number % 2 ** lowBits, Math.floor(number / 2 ** lowBits), this.#salt];
+    const reference = new Reference(this.#self.node, this.#self.creation, words);
+    const name = new Atom(processName);
+    const message = tuple(genCall, tuple(this.#self, reference), request);
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => this.#finish(number, true)?.reject(new CallError('timeout', connection.peer)), deadline);
+      this.#waiting.set(number, { connection, name, reference, timer, resolve, reject });
+      try {
+        connection.send(tuple(operations.monitor, this.#self, name, reference));
+        connection.send(tuple(operations.regSend, this.#self, nobody, name), message);
+      } catch (error) {
+        this.#finish(number, true);
+        reject(error instanceof Error ? error : new Error(String(error)));
+        return;
+      }
+      if (!connection.open) this.lost(connection);
+    });
+  }
+
+  /** An answer; one that nobody waits for is dropped. */
+  answer(connection: Connection, reference: Reference, answer: Term): void {
+    const number = this.#numberOf(connection, reference);
+    if (number !== undefined) this.#finish(number, true)?.resolve(answer);
+  }
+
+  /** The monitored process ended, or never was. */
+  down(connection: Connection, reference: Reference, reason: Term): void {
+    const number = this.#numberOf(connection, reference);
+    if (number === undefined) return;
+    const failure = isAtom(reason, 'noproc') ? 'noproc' : 'failed';
+    this.#finish(number, false)?.reject(new CallError(failure, connection.peer, failure === 'failed' ? describeTerm(reason) : ''));
+  }
+
+  /** All that wait for a node that is gone. */
+  lost(connection: Connection): void {
+    for (const [number, waiting] of this.#waiting) {
+      if (waiting.connection === connection) this.#finish(number, false)?.reject(new CallError('noconnection', connection.peer));
+    }
+  }
+
+  #numberOf(connection: Connection, { node, creation, words }: Reference): number | undefined {
+    const [low = 0, high = 0, salt] = words;
+    if (salt !== this.#salt || node !== this.#self.node || creation !== this.#self.creation) return undefined;
+    const number = high * 2 ** lowBits + low;
+    return this.#waiting.get(number)?.connection === connection ? number : undefined;
+  }
+
+  #finish(number: number, demonitor: boolean): Waiting | undefined {
+    const waiting = this.#waiting.get(number);
+    if (!waiting) return undefined;
+    this.#waiting.delete(number);
+    clearTimeout(waiting.timer);
+    if (demonitor) waiting.connection.send(tuple(operations.demonitor, this.#self, waiting.name, waiting.reference));
+    return waiting;
+  }
+}

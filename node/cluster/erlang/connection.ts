@@ -1,0 +1,172 @@
+// An established connection to a node: messages both ways, ticks, and an end when the other side is silent or does not read.
+import type { Socket } from 'node:net';
+import type { Log } from '../../log.ts';
+import { type ControlMessage, parseControl, writeControl } from './control.ts';
+import { flags as knownFlags } from './flags.ts';
+import type { Handshaken } from './handshake.ts';
+import { PacketReader } from './packet-reader.ts';
+import { TermWriter } from './term-writer.ts';
+import type { Term } from './terms.ts';
+import { WireError } from './wire-error.ts';
+
+export type ConnectionLimits = {
+  /** Bytes of one message that is taken. */
+  messageBytes: number;
+  /** Bytes that may wait to be sent before the other side counts as lost. */
+  bufferedBytes: number;
+};
+export const connectionLimits: ConnectionLimits = { messageBytes: 16_777_216, bufferedBytes: 67_108_864 };
+
+export type DownReason =
+  | 'connection_closed'
+  /** Nothing came for as long as a tick allows. */
+  | 'net_tick_timeout'
+  /** It does not read what we send. */
+  | 'too_slow'
+  /** It sent what the protocol does not allow. */
+  | 'protocol_error'
+  /** The same node connected anew. */
+  | 'replaced'
+  /** This side ended it. */
+  | 'disconnected';
+
+export type ConnectionListener = {
+  message: (connection: Connection, message: ControlMessage) => void;
+  /** Once, whoever ended it. */
+  down: (connection: Connection, reason: DownReason) => void;
+};
+
+/** Milliseconds; `tick` is Erlang's net_ticktime: a node is lost after one to one and a quarter of it without a byte. */
+export type ConnectionOptions = { handshaken: Handshaken; tick: number; log: Log; listener: ConnectionListener; limits?: ConnectionLimits };
+
+const quarters = 4;
+const tickFrame = Buffer.alloc(4);
+const lengthBytes = 4;
+
+export class Connection {
+  readonly peer: string;
+  readonly creation: number;
+  readonly flags: bigint;
+  readonly #socket: Socket;
+  readonly #log: Log;
+  readonly #listener: ConnectionListener;
+  readonly #limits: ConnectionLimits;
+  readonly #reader: PacketReader;
+  readonly #writer = new TermWriter();
+  readonly #ticker: NodeJS.Timeout;
+  #silentQuarters = 0;
+  #wrote = false;
+  #corked = false;
+  #open = true;
+
+  constructor({ handshaken, tick, log, listener, limits = connectionLimits }: ConnectionOptions) {
+    this.peer = handshaken.peer;
+    this.creation = handshaken.creation;
+    this.flags = handshaken.flags;
+    this.#socket = handshaken.socket;
+    this.#log = log;
+    this.#listener = listener;
+    this.#limits = limits;
+    this.#reader = new PacketReader(lengthBytes, limits.messageBytes);
+    this.#ticker = setInterval(() => this.#tick(), tick / quarters);
+    this.#socket.on('data', (chunk) => this.#take(chunk));
+    this.#socket.on('close', () => this.#end('connection_closed'));
+    this.#reader.push(handshaken.rest);
+  }
+
+  get open(): boolean {
+    return this.#open;
+  }
+
+  /** Whether it is a node that others shall know of: not one that was started hidden, as remote shells are. */
+  get visible(): boolean {
+    return (this.flags & knownFlags.published) !== 0n;
+  }
+
+  has(flag: bigint): boolean {
+    return (this.flags & flag) !== 0n;
+  }
+
+  /** Takes what came along with the handshake: called once, when the connection is known to whoever listens. */
+  start(): void {
+    if (this.#socket.destroyed) this.#end('connection_closed');
+    else this.#drain();
+  }
+
+  /** Sends a control message. Nothing happens once the connection is down. @throws TypeError RangeError for what no term can hold */
+  send(control: Term, message?: Term): void {
+    if (!this.#open) return;
+    const writer = this.#writer;
+    try {
+      writer.u32(0);
+      writeControl(writer, control, message);
+      writer.patchU32(0, writer.size - lengthBytes);
+    } catch (error) {
+      writer.discard();
+      throw error;
+    }
+    this.#wrote = true;
+    this.#cork();
+    this.#socket.write(writer.take());
+    if (this.#socket.writableLength > this.#limits.bufferedBytes) {
+      this.#log.error(
+        { node: this.peer, bytes: this.#socket.writableLength },
+        'a node does not read what it is sent: the connection is cut',
+      );
+      this.#end('too_slow');
+    }
+  }
+
+  /** Ends it at once. Idempotent. */
+  close(reason: DownReason = 'disconnected'): void {
+    this.#end(reason);
+  }
+
+  /** What is sent in one go of the event loop leaves in one write. */
+  #cork(): void {
+    if (this.#corked) return;
+    this.#corked = true;
+    this.#socket.cork();
+    setImmediate(() => {
+      this.#corked = false;
+      this.#socket.uncork();
+    });
+  }
+
+  #take(chunk: Buffer): void {
+    this.#silentQuarters = 0;
+    this.#reader.push(chunk);
+    this.#drain();
+  }
+
+  #drain(): void {
+    try {
+      for (let frame = this.#reader.next(); frame !== undefined && this.#open; frame = this.#reader.next()) {
+        if (frame.length > 0) this.#listener.message(this, parseControl(frame));
+      }
+    } catch (error) {
+      if (!(error instanceof WireError)) throw error;
+      this.#log.error({ node: this.peer, err: error }, 'a node sent what the protocol does not allow: the connection is cut');
+      this.#end('protocol_error');
+    }
+  }
+
+  #tick(): void {
+    this.#silentQuarters += 1;
+    if (this.#silentQuarters > quarters) {
+      this.#end('net_tick_timeout');
+      return;
+    }
+    // What still waits to be sent does a tick's work; another one behind it would only add to what waits.
+    if (!this.#wrote && this.#socket.writableLength === 0) this.#socket.write(tickFrame);
+    this.#wrote = false;
+  }
+
+  #end(reason: DownReason): void {
+    if (!this.#open) return;
+    this.#open = false;
+    clearInterval(this.#ticker);
+    this.#socket.destroy();
+    this.#listener.down(this, reason);
+  }
+}

@@ -1,0 +1,225 @@
+// The nodes that this one is connected to: dials, is dialled, and of two connections with one node keeps the right one.
+import type { Socket } from 'node:net';
+import type { Log } from '../../log.ts';
+import { Connection, type ConnectionLimits, connectionLimits, type DownReason } from './connection.ts';
+import type { ControlMessage } from './control.ts';
+import { openSocket } from './dialer.ts';
+import { acceptHandshake, dialHandshake, type Handshaken, HandshakeRefused, type Identity } from './handshake.ts';
+import { HandshakeSocket, handshakeDeadline } from './handshake-socket.ts';
+import { LogGate } from './log-gate.ts';
+import { fitsMode, type NameMode, splitNodeName } from './node-names.ts';
+
+export type ConnectionsOptions = {
+  own: Identity;
+  mode: NameMode;
+  epmdPort: number;
+  /** Milliseconds, Erlang's net_ticktime. */
+  tick: number;
+  log: Log;
+  limits?: ConnectionLimits;
+  onUp: (connection: Connection) => void;
+  onDown: (connection: Connection, reason: DownReason) => void;
+  onMessage: (connection: Connection, message: ControlMessage) => void;
+};
+
+/** Handshakes with those who dialled us that may be under way at once. */
+const maxHandshakes = 256;
+/** Nodes that may be connected at once, so that names alone cannot fill this process. */
+const maxConnections = 1024;
+
+type Dial = { done: Promise<boolean>; channel?: HandshakeSocket };
+
+export class Connections {
+  readonly #options: ConnectionsOptions;
+  readonly #log: Log;
+  readonly #own: Identity;
+  readonly #up = new Map<string, Connection>();
+  readonly #dials = new Map<string, Dial>();
+  readonly #handshakes = new Set<HandshakeSocket>();
+  /** Whoever waits for a node that is dialling us. */
+  readonly #waiting = new Map<string, Set<() => void>>();
+  readonly #gate = new LogGate();
+  #closed = false;
+
+  constructor(options: ConnectionsOptions) {
+    this.#options = options;
+    this.#own = options.own;
+    this.#log = options.log;
+  }
+
+  get(node: string): Connection | undefined {
+    return this.#up.get(node);
+  }
+
+  all(): Connection[] {
+    return [...this.#up.values()];
+  }
+
+  /** Whether there is a connection afterwards. Two callers at once share one attempt. Never throws. */
+  connect(node: string): Promise<boolean> {
+    if (this.#up.has(node)) return Promise.resolve(true);
+    const known = this.#dials.get(node);
+    if (known) return known.done;
+    const parts = splitNodeName(node);
+    if (this.#closed || node === this.#own.name || !parts) return Promise.resolve(false);
+    if (!fitsMode(this.#options.mode, parts.host)) {
+      this.#log.warn({ node, mode: this.#options.mode }, 'a node cannot be reached: its host does not fit the mode of names');
+      return Promise.resolve(false);
+    }
+    const dial: Dial = { done: Promise.resolve(false) };
+    this.#dials.set(node, dial);
+    dial.done = this.#dial(node, parts, dial).finally(() => {
+      if (this.#dials.get(node) === dial) this.#dials.delete(node);
+    });
+    return dial.done;
+  }
+
+  /** Takes a socket of somebody who dialled us. */
+  async accept(socket: Socket): Promise<void> {
+    socket.on('error', () => {});
+    if (this.#closed || this.#handshakes.size >= maxHandshakes) {
+      socket.destroy();
+      return;
+    }
+    const channel = new HandshakeSocket(socket);
+    const { remoteAddress } = channel;
+    this.#handshakes.add(channel);
+    try {
+      const decisions = { status: (peer: string) => this.#statusFor(peer), confirm: (peer: string) => !this.#prefersOwnDial(peer) };
+      this.#adopt(await acceptHandshake(channel, this.#own, decisions));
+    } catch (error) {
+      this.#refused(error, remoteAddress);
+      channel.end(asError(error));
+    } finally {
+      this.#handshakes.delete(channel);
+    }
+  }
+
+  /** Ends all connections and all attempts. Idempotent. */
+  close(): void {
+    this.#closed = true;
+    const closed = new Error('this node is ending');
+    for (const channel of this.#handshakes) channel.abort(closed);
+    for (const { channel } of this.#dials.values()) channel?.abort(closed);
+    for (const connection of this.#up.values()) connection.close('disconnected');
+    for (const waiters of this.#waiting.values()) for (const wake of waiters) wake();
+  }
+
+  async #dial(node: string, parts: { name: string; host: string }, dial: Dial): Promise<boolean> {
+    try {
+      const socket = await openSocket(parts, this.#options.epmdPort);
+      // While the socket was made the node may have dialled us.
+      if (this.#closed || this.#up.has(node)) {
+        socket.destroy();
+        return this.#up.has(node);
+      }
+      dial.channel = new HandshakeSocket(socket);
+      const handshaken = await dialHandshake(dial.channel, this.#own, node, () => !this.#up.has(node));
+      dial.channel = undefined;
+      if (this.#up.has(node)) handshaken.socket.destroy();
+      else this.#adopt(handshaken);
+    } catch (error) {
+      dial.channel?.abort(asError(error));
+      if (this.#up.has(node)) return true;
+      if (error instanceof HandshakeRefused && error.reason === 'simultaneous') return this.#waitFor(node);
+      this.#dialFailed(node, error);
+    }
+    return this.#up.has(node);
+  }
+
+  /** The other side goes on with the connection that it dialled: whether that comes up in the time of a handshake. */
+  #waitFor(node: string): Promise<boolean> {
+    return new Promise((resolve) => {
+      const waiters = this.#waiting.get(node) ?? new Set();
+      this.#waiting.set(node, waiters);
+      const wake = () => {
+        clearTimeout(timer);
+        waiters.delete(wake);
+        if (waiters.size === 0) this.#waiting.delete(node);
+        resolve(this.#up.has(node));
+      };
+      const timer = setTimeout(wake, handshakeDeadline);
+      waiters.add(wake);
+    });
+  }
+
+  #statusFor(peer: string): 'ok' | 'ok_simultaneous' | 'nok' | 'not_allowed' | 'alive' {
+    const host = splitNodeName(peer)?.host ?? '';
+    if (this.#closed || peer === this.#own.name || !fitsMode(this.#options.mode, host)) return 'not_allowed';
+    const known = this.#up.has(peer);
+    if (!known && this.#up.size >= maxConnections) return 'not_allowed';
+    if (known) return 'alive';
+    if (this.#prefersOwnDial(peer)) return 'nok';
+    return this.#dials.has(peer) ? 'ok_simultaneous' : 'ok';
+  }
+
+  /** Of two nodes that dial each other the one whose name is greater goes on, as Erlang's net_kernel decides. */
+  #prefersOwnDial(peer: string): boolean {
+    return this.#dials.get(peer)?.channel !== undefined && !this.#up.has(peer) && this.#own.name > peer;
+  }
+
+  /** A connection is ready. One that there was with this node before is obsolete: the node began anew, or lost it without our notice. */
+  #adopt(handshaken: Handshaken): void {
+    const { peer } = handshaken;
+    if (this.#closed) {
+      handshaken.socket.destroy();
+      return;
+    }
+    this.#up.get(peer)?.close('replaced');
+    const { tick, onMessage, limits = connectionLimits } = this.#options;
+    const listener = { message: onMessage, down: (connection: Connection, reason: DownReason) => this.#down(connection, reason) };
+    const connection = new Connection({ handshaken, tick, log: this.#log, listener, limits });
+    this.#up.set(peer, connection);
+    this.#log.info({ node: peer, nodes: this.#up.size + 1 }, 'connected to node');
+    this.#dials.get(peer)?.channel?.abort(new HandshakeRefused('simultaneous', peer));
+    this.#options.onUp(connection);
+    for (const wake of this.#waiting.get(peer) ?? []) wake();
+    connection.start();
+  }
+
+  #down(connection: Connection, reason: DownReason): void {
+    if (this.#up.get(connection.peer) === connection) this.#up.delete(connection.peer);
+    const line = { node: connection.peer, reason, nodes: this.#up.size + 1 };
+    if (reason === 'disconnected') this.#log.info(line, 'disconnected from node');
+    else this.#log.warn(line, 'lost the connection to node');
+    this.#options.onDown(connection, reason);
+  }
+
+  #refused(error: unknown, address: string | undefined): void {
+    if (this.#closed || (error instanceof HandshakeRefused && isHarmless(error))) return;
+    const held = this.#gate.pass();
+    if (held === undefined) return;
+    const line = { address, ...(held > 0 && { more: held }) };
+    if (!(error instanceof HandshakeRefused)) this.#log.warn({ ...line, err: error }, 'a connection to the distribution port is cut');
+    else this.#log.warn({ ...line, node: error.peer }, refusals[error.reason]);
+  }
+
+  #dialFailed(node: string, error: unknown): void {
+    if (this.#closed) return;
+    if (!(error instanceof HandshakeRefused)) this.#log.debug({ node, err: error }, 'a node cannot be reached');
+    else if (!isHarmless(error)) this.#log.warn({ node }, dialRefusals[error.reason]);
+  }
+}
+
+const refusals: Record<HandshakeRefused['reason'], string> = {
+  cookie: 'a node with a wrong cookie is refused',
+  flags: 'a node is refused: it is too old for this one',
+  not_allowed: 'a node is refused: it has the name of this one, or a host that does not fit the mode of names',
+  simultaneous: 'a node is refused: the two dial each other',
+  obsolete: 'a node is refused: it does not want the connection any more',
+};
+
+const dialRefusals: Record<HandshakeRefused['reason'], string> = {
+  ...refusals,
+  cookie: 'a node refuses this one: the cookies differ',
+  not_allowed: 'a node refuses this one: it does not allow it',
+};
+
+/** Those that are part of two nodes dialling each other. */
+function isHarmless({ reason }: HandshakeRefused): boolean {
+  return reason === 'simultaneous' || reason === 'obsolete';
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
+}

@@ -1,0 +1,31 @@
+// Finds a node through the EPMD of its host and opens a socket to it.
+import { connect, type Socket } from 'node:net';
+import { findNode } from './epmd-client.ts';
+import { distributionVersion } from './epmd-packets.ts';
+
+const connectDeadline = 5000;
+
+/** A socket to the node. @throws Error that says why there is none */
+export async function openSocket(node: { name: string; host: string }, epmdPort: number): Promise<Socket> {
+  const found = await findNode({ host: node.host, port: epmdPort }, node.name);
+  if (!found) throw new Error(`the EPMD of ${node.host} knows no node ${node.name}`);
+  const { highest, lowest, port } = found.entry;
+  if (highest < distributionVersion || lowest > distributionVersion) throw new Error('the node speaks another version of the distribution');
+  return open(found.host, port);
+}
+
+function open(host: string, port: number): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host, port, noDelay: true });
+    const timer = setTimeout(() => socket.destroy(new Error(`no answer from ${host} port ${port}`)), connectDeadline);
+    const fail = (error: Error) => {
+      clearTimeout(timer);
+      reject(error);
+    };
+    socket.on('error', fail);
+    socket.once('connect', () => {
+      clearTimeout(timer);
+      resolve(socket);
+    });
+  });
+}

@@ -1,0 +1,182 @@
+// The registered processes of this node as other nodes see them: messages, calls, monitors, links and spawns answered.
+import type { Log } from '../../log.ts';
+import { Calls } from './calls.ts';
+import type { Connection } from './connection.ts';
+import { type ControlMessage, operations } from './control.ts';
+import { flags } from './flags.ts';
+import { Atom, ImproperList, isAtom, itemsOf, Pid, Reference, type Term, tuple } from './terms.ts';
+
+/** What a registered name does with what comes; `node` is who sent it. What it does not take is answered with noproc or dropped. */
+export type Service = {
+  /** `gen_server:call`. The answer is sent when it resolves; where it throws, the caller's monitor fires. */
+  call?: (request: Term, node: string) => Term | Promise<Term>;
+  /** `gen_server:cast`. */
+  cast?: (request: Term, node: string) => void;
+  /** A plain message. */
+  info?: (message: Term, node: string) => void;
+};
+
+const maxCallsAtOnce = 16_384;
+const nobody = new Atom('');
+const noproc = new Atom('noproc');
+
+export class Processes {
+  readonly calls: Calls;
+  readonly #node: string;
+  readonly #creation: number;
+  readonly #log: Log;
+  readonly #services = new Map<string, Service>();
+  readonly #self: Pid;
+  #pids = 0;
+  #callsAtOnce = 0;
+
+  constructor(node: string, creation: number, log: Log) {
+    this.#node = node;
+    this.#creation = creation;
+    this.#log = log;
+    this.#self = this.newPid();
+    this.calls = new Calls(this.#self);
+    this.register('net_kernel', { call: (request) => (isAtom(itemsOf(request)[0], 'is_auth') ? new Atom('yes') : new Atom('error')) });
+  }
+
+  /** A process that lives as long as the node and takes nothing. */
+  newPid(): Pid {
+    this.#pids += 1;
+    return new Pid(this.#node, this.#pids, 0, this.#creation);
+  }
+
+  /** @throws Error where the name is registered already */
+  register(name: string, service: Service): void {
+    if (this.#services.has(name)) throw new Error(`${name} is registered already`);
+    this.#services.set(name, service);
+  }
+
+  send(connection: Connection, name: string, message: Term): void {
+    connection.send(tuple(operations.regSend, this.#self, nobody, new Atom(name)), message);
+  }
+
+  /** Does what a peer asks for; never throws because of it. */
+  handle(connection: Connection, message: ControlMessage): void {
+    switch (message.kind) {
+      case 'toName':
+        this.#toName(connection, message.name, message.message);
+        break;
+      case 'toPid':
+      case 'toAlias':
+        this.#toSelf(connection, message.message);
+        break;
+      case 'monitor':
+        if (!this.#isAlive(message.to)) this.#sendDown(connection, message.to, message.from, message.reference, noproc);
+        break;
+      case 'down':
+        this.calls.down(connection, message.reference, message.reason);
+        break;
+      case 'link':
+        if (!this.#isAlive(message.to)) connection.send(tuple(operations.payloadExit, message.to, message.from), noproc);
+        break;
+      case 'unlink':
+        connection.send(tuple(operations.unlinkIdAck, message.id, message.to, message.from));
+        break;
+      case 'spawn':
+        connection.send(tuple(operations.spawnReply, message.request, message.from, 0, new Atom('notsup')));
+        break;
+      case 'ignored':
+        this.#log.trace({ node: connection.peer, operation: message.operation }, 'a message of a node needs no answer');
+        break;
+      default:
+        message satisfies never;
+    }
+  }
+
+  #toName(connection: Connection, name: string, message: Term): void {
+    const service = this.#services.get(name);
+    const [tag, first, second] = itemsOf(message);
+    if (isAtom(tag, '$gen_call') && second !== undefined) this.#toCall(connection, name, service, first, second);
+    else if (!service) this.#log.debug({ node: connection.peer, process: name }, 'a message to a name that nobody has is dropped');
+    else if (isAtom(tag, '$gen_cast') && first !== undefined) this.#guard(name, () => service.cast?.(first, connection.peer));
+    else this.#guard(name, () => service.info?.(message, connection.peer));
+  }
+
+  #toCall(connection: Connection, name: string, service: Service | undefined, from: Term | undefined, request: Term): void {
+    const [pid, tag] = itemsOf(from);
+    if (!(pid instanceof Pid) || pid.node !== connection.peer || tag === undefined) return;
+    const fail = (reason: string) => {
+      const reference = referenceOf(tag);
+      if (reference) this.#sendDown(connection, name, pid, reference, new Atom(reason));
+    };
+    if (!service?.call) fail('noproc');
+    else if (this.#callsAtOnce >= maxCallsAtOnce) fail('overloaded');
+    else {
+      const failed = (error: unknown) => {
+        this.#log.error({ err: error, node: connection.peer, process: name }, 'a call from a node failed');
+        fail('error');
+      };
+      try {
+        const answer = service.call(request, connection.peer);
+        if (answer instanceof Promise) void this.#replyLater(answer, (term) => this.#reply(connection, pid, tag, term)).catch(failed);
+        else this.#reply(connection, pid, tag, answer);
+      } catch (error) {
+        failed(error);
+      }
+    }
+  }
+
+  async #replyLater(answer: Promise<Term>, reply: (term: Term) => void): Promise<void> {
+    this.#callsAtOnce += 1;
+    try {
+      reply(await answer);
+    } finally {
+      this.#callsAtOnce -= 1;
+    }
+  }
+
+  #reply(connection: Connection, to: Pid, tag: Term, answer: Term): void {
+    const alias = aliasOf(tag);
+    const message = tuple(tag, answer);
+    // Through its alias a caller that has given up meanwhile is not bothered.
+    if (alias && connection.has(flags.alias)) connection.send(tuple(operations.aliasSend, this.#self, alias), message);
+    else connection.send(tuple(operations.send, nobody, to), message);
+  }
+
+  /** What comes to the process in whose name calls are made: answers, `{Reference, Answer}`. */
+  #toSelf(connection: Connection, message: Term): void {
+    const [tag, answer] = itemsOf(message);
+    const reference = tag === undefined ? undefined : referenceOf(tag);
+    if (reference && answer !== undefined) this.calls.answer(connection, reference, answer);
+  }
+
+  #sendDown(connection: Connection, of: Pid | string, to: Pid, reference: Reference, reason: Term): void {
+    const from = typeof of === 'string' ? new Atom(of) : of;
+    if (connection.has(flags.exitPayload)) connection.send(tuple(operations.payloadMonitorExit, from, to, reference), reason);
+    else connection.send(tuple(operations.monitorExit, from, to, reference, reason));
+  }
+
+  #isAlive(process: Pid | string): boolean {
+    if (typeof process === 'string') return this.#services.has(process);
+    const { node, creation, id, serial } = process;
+    return node === this.#node && creation === this.#creation && serial === 0 && id >= 1 && id <= this.#pids;
+  }
+
+  #guard(name: string, run: () => void): void {
+    try {
+      run();
+    } catch (error) {
+      this.#log.error({ err: error, process: name }, 'a message from a node could not be handled');
+    }
+  }
+}
+
+/** `[alias | Reference]`, alone or first in a list (gen.erl). */
+function aliasOf(tag: Term): Reference | undefined {
+  const pair = Array.isArray(tag) || (tag instanceof ImproperList && tag.items[0] instanceof ImproperList) ? firstOf(tag) : tag;
+  return pair instanceof ImproperList && isAtom(pair.items[0], 'alias') && pair.tail instanceof Reference ? pair.tail : undefined;
+}
+
+function referenceOf(tag: Term): Reference | undefined {
+  return tag instanceof Reference ? tag : aliasOf(tag);
+}
+
+function firstOf(list: Term): Term | undefined {
+  if (list instanceof ImproperList) return list.items[0];
+  return Array.isArray(list) ? (list as readonly Term[])[0] : undefined;
+}
