@@ -20,6 +20,7 @@ export const aptPackages = /** @type {const} */ ({
     'python3-pip',
   ],
   browser: ['chromium'],
+  cluster: ['erlang-base'],
 });
 
 const statusFormat = `\${Package} \${db:Status-Status}\n`;
