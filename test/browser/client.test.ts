@@ -42,7 +42,7 @@ test('a small tile gets the small layer and a large tile the large one, within t
       for (const element of kit.rooms.main?.elements.values() ?? [])
         [element.style.width, element.style.height] = size.split(' ') as [string, string];
     }, to);
-  await width(1280, 1280, 20_000);
+  await width(1280, 1280, 10_000);
   await resize('160px 90px');
   await width(320, 320, 2_000);
   await resize('640px 360px');

@@ -27,6 +27,17 @@ export function defaultEncodings({ simulcast, codec, width, height, screen }: En
   });
 }
 
+/**
+ * Bitrate in kbit/s that a browser begins with. It sends a layer only where the estimate covers all smaller ones and, with reserve, the
+ * least of this one; from its own 300 kbit/s the estimate needs many seconds to get there. A link that is slower is noticed within one.
+ */
+export function startBitrate(encodings: readonly Encoding[]): number {
+  const rates = encodings.map(({ maxBitrate }) => maxBitrate ?? 2_000_000);
+  const top = rates.at(-1) ?? 2_000_000;
+  const smaller = rates.slice(0, -1).reduce((sum, rate) => sum + rate, 0);
+  return Math.round(Math.max(300_000, Math.min(2_000_000, smaller + top / 2)) / 1_000);
+}
+
 /** Whether a track shows a screen: such pictures stay sharp in one encoding. */
 export function isScreen(track: MediaStreamTrack): boolean {
   const settings: MediaTrackSettings & { displaySurface?: string } = track.getSettings?.() ?? {};

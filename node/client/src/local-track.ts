@@ -1,6 +1,6 @@
 // A track that this client publishes: it stays the same object while connections, and its ids, come and go.
 import type { types } from 'mediasoup-client';
-import { bitrateFor, defaultEncodings, isScreen, sizeOf } from './encodings.ts';
+import { defaultEncodings, isScreen, sizeOf, startBitrate } from './encodings.ts';
 import { RequestError, SessionLostError } from './errors.ts';
 import type { MediaSession, Request } from './media-session.ts';
 import { type Deferred, deferred } from './pending.ts';
@@ -207,7 +207,7 @@ export class PublishedTrack implements LocalTrack {
         encodings,
         codec: this.#options.codec,
         streamId: this.kind === 'video' && isScreen(this.#track) ? 'screen' : 'main',
-        codecOptions: { ...defaultCodecOptions(this.kind, this.#track), ...this.#options.codecOptions },
+        codecOptions: { ...defaultCodecOptions(this.kind, encodings), ...this.#options.codecOptions },
         metadata: this.#metadata,
         paused: this.#paused,
       });
@@ -241,10 +241,7 @@ export class PublishedTrack implements LocalTrack {
   }
 }
 
-/** Starts video at a rate at which the large layer comes soon, and lets silence cost nothing. */
-function defaultCodecOptions(kind: Kind, track: MediaStreamTrack): types.ProducerCodecOptions {
-  if (kind === 'audio') return { opusFec: true, opusDtx: true };
-  const { width, height } = sizeOf(track);
-  // In kbit/s.
-  return { videoGoogleStartBitrate: Math.min(1_000, Math.max(200, Math.round(bitrateFor(width, height) / 1_000))) };
+/** Starts video at a rate at which the large layer comes at once, and lets silence cost nothing. */
+function defaultCodecOptions(kind: Kind, encodings: types.RtpEncodingParameters[] | undefined): types.ProducerCodecOptions {
+  return kind === 'audio' ? { opusFec: true, opusDtx: true } : { videoGoogleStartBitrate: startBitrate(encodings ?? []) };
 }

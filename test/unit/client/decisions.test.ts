@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { endingOf, endingOfRefusal } from '../../../node/client/src/closing.ts';
-import { defaultEncodings } from '../../../node/client/src/encodings.ts';
+import { defaultEncodings, startBitrate } from '../../../node/client/src/encodings.ts';
 import { chooseLayers, fullSize, layersOf } from '../../../node/client/src/layers.ts';
 import { defaultTiming, retryDelay, socketUrl, socketUrls } from '../../../node/client/src/options.ts';
 
@@ -47,6 +47,13 @@ test('cameras are sent in as many sizes as make sense, screens in one', () => {
   assert.equal(defaultEncodings({ ...camera, screen: true, simulcast: false, width: 1920, height: 1080 }).length, 1);
   assert.deepEqual(defaultEncodings({ ...camera, codec: 'vp9', width: 1280, height: 720 }), [{ scalabilityMode: 'L3T3_KEY' }]);
   assert.deepEqual(defaultEncodings({ ...camera, codec: 'vp9', screen: true, width: 1920, height: 1080 }), [{ scalabilityMode: 'L1T3' }]);
+});
+
+test('video starts at a rate that carries the large layer, and never above 2 Mbit/s or below what browsers begin with', () => {
+  assert.equal(startBitrate([{ maxBitrate: 140_000 }, { maxBitrate: 550_000 }, { maxBitrate: 2_200_000 }]), 1_790);
+  assert.equal(startBitrate([{ maxBitrate: 150_000 }]), 300);
+  assert.equal(startBitrate([{ maxBitrate: 1_000_000 }, { maxBitrate: 4_000_000 }]), 2_000);
+  assert.equal(startBitrate([{ scalabilityMode: 'L3T3_KEY' }]), 1_000);
 });
 
 test('the layers of a track are read from its scalability mode', () => {
