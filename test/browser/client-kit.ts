@@ -14,7 +14,10 @@ export type Stage = { node: StartedNode; browser: StartedBrowser; pageUrl: strin
 
 /** A node, a browser and a room. */
 export async function setStage(t: TestContext, env: Record<string, string> = {}): Promise<Stage> {
-  const [node, browser, pageUrl] = await Promise.all([startNode(t, env), startBrowser(t), servePlainPage(t)]);
+  // One after the other: what is still starting when another fails would outlive the test.
+  const node = await startNode(t, env);
+  const pageUrl = await servePlainPage(t);
+  const browser = await startBrowser(t);
   const answer = await apiClient(node.url, node.token).post('/room', {});
   assert.equal(answer.status, 201);
   return { node, browser, pageUrl, roomId: answer.body.data.room.id };
