@@ -56,7 +56,7 @@ export class MediaNode {
     const state = { terminating: false };
     let host = config.host;
     const startedAt = Date.now();
-    const events = new EventLog(log);
+    const events = new EventLog(log, { node: config.dist.nodeName });
     const keys = new TokenKeys('peer', hot.current.secretKeys);
     const apiTokens = new ApiTokens(() => hot.current.apiTokens);
     const media = await startMediaEngine({
@@ -93,7 +93,7 @@ export class MediaNode {
     const serverSockets = new ServerSockets({
       ...sockets,
       verifyApiToken: (token) => apiTokens.find(token),
-      subscribeEvents: (listener) => events.subscribe(listener),
+      events,
     });
     const metrics = new Metrics({
       rooms: () => countRooms(rooms),

@@ -1,29 +1,101 @@
-// The events of this node's rooms in the order they happened, handed to whoever listens.
+// The events of this node's rooms in the order they happened: handed to whoever listens, the last of them kept for whoever was away.
+import { randomBytes } from 'node:crypto';
 import type { Log } from '../log.ts';
-import type { RoomEvent, RoomEventListener } from '../rooms/events.ts';
+import type { EventCursor, EventFeed, EventPage, SourcedEvent, SourcedEventListener } from '../rooms/event-feed.ts';
+import type { RoomEvent } from '../rooms/events.ts';
 
-export class EventLog {
+export type EventLogOptions = {
+  /** Name of this node. */
+  node: string;
+  /** How many events are kept. */
+  capacity?: number;
+  /** How many bytes of JSON they may have together. */
+  bytes?: number;
+};
+
+/** A page has at most so many events and, from the second on, bytes of JSON. */
+const pageEvents = 500;
+const pageBytes = 256 * 1024;
+
+export class EventLog implements EventFeed {
+  readonly source: string;
   readonly #log: Log;
-  readonly #listeners = new Set<RoomEventListener>();
+  readonly #capacity: number;
+  readonly #maxBytes: number;
+  readonly #listeners = new Set<SourcedEventListener>();
+  /** By index, oldest first. */
+  readonly #kept = new Map<number, { sourced: SourcedEvent; bytes: number }>();
+  #bytes = 0;
+  #last = 0;
 
-  constructor(log: Log) {
+  constructor(log: Log, options: EventLogOptions) {
     this.#log = log;
+    this.source = `${options.node}#${randomBytes(9).toString('base64url')}`;
+    this.#capacity = options.capacity ?? 10_000;
+    this.#maxBytes = options.bytes ?? 64 * 1024 * 1024;
+  }
+
+  /** Index of the newest event, 0 before the first. */
+  get last(): number {
+    return this.#last;
   }
 
   /** @returns a function that ends the subscription. */
-  subscribe(listener: RoomEventListener): () => void {
+  subscribe(listener: SourcedEventListener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
   /** A listener that fails is logged and never keeps the event from the others. */
   publish(event: RoomEvent): void {
+    this.#last += 1;
+    const sourced: SourcedEvent = { source: this.source, index: this.#last, event };
+    this.#keep(sourced);
     for (const listener of this.#listeners) {
       try {
-        listener(event);
+        listener(sourced);
       } catch (error) {
         this.#log.error({ err: error, event: event.type }, 'a listener of events failed');
       }
+    }
+  }
+
+  cursor(): EventCursor {
+    return { [this.source]: this.#last };
+  }
+
+  async since(source: string, index: number, limit?: number): Promise<EventPage | undefined> {
+    return source === this.source ? this.after(index, limit) : undefined;
+  }
+
+  /** A page of what followed this index. */
+  after(index: number, limit: number = pageEvents): EventPage {
+    const oldest = this.#last - this.#kept.size + 1;
+    // An index that was never given belongs to nobody's past: everything may be missing.
+    const missing = index + 1 < oldest || index > this.#last;
+    const from = index > this.#last ? oldest - 1 : Math.max(index, oldest - 1);
+    const events: SourcedEvent[] = [];
+    let bytes = 0;
+    for (
+      let next = this.#kept.get(from + 1);
+      next && events.length < Math.min(limit, pageEvents);
+      next = this.#kept.get(next.sourced.index + 1)
+    ) {
+      bytes += next.bytes;
+      if (bytes > pageBytes && events.length > 0) break;
+      events.push(next.sourced);
+    }
+    return { from, upTo: from + events.length, events, last: this.#last, missing };
+  }
+
+  #keep(sourced: SourcedEvent): void {
+    const bytes = Buffer.byteLength(JSON.stringify(sourced.event));
+    this.#kept.set(sourced.index, { sourced, bytes });
+    this.#bytes += bytes;
+    for (const [index, kept] of this.#kept) {
+      if (this.#kept.size <= this.#capacity && this.#bytes <= this.#maxBytes) break;
+      this.#kept.delete(index);
+      this.#bytes -= kept.bytes;
     }
   }
 }

@@ -25,7 +25,10 @@ export const roomEventSchema = z
     id: z.string().meta({ description: 'Unique for the event; the same wherever and however often it is delivered.' }),
     type: eventTypeSchema,
     time: z.iso.datetime(),
-    seq: z.number().int().positive().meta({ description: 'Counts the events of one incarnation of a room, without holes.' }),
+    seq: z.number().int().positive().optional().meta({
+      description:
+        'Counts the events of one incarnation of a room, without holes. Missing where another node tells of a room that was lost with its node.',
+    }),
     node: z.string(),
     incarnation: z.string(),
     roomId: z.string(),
@@ -33,7 +36,9 @@ export const roomEventSchema = z
     componentId: z.string().optional(),
     track: trackViewSchema.optional(),
     metadata: metadataSchema.nullable().optional(),
-    reason: z.string().optional(),
+    reason: z.string().optional().meta({
+      description: '`node_lost`: the room was lost with its node; such an event has the id `<incarnation>-lost`, whichever node tells it.',
+    }),
   })
   .meta({ id: 'RoomEvent', description: 'Something that happened in a room.' });
 export type RoomEvent = z.infer<typeof roomEventSchema>;

@@ -6,6 +6,9 @@ import type { Limits } from './limits.ts';
 import { isAllowedOrigin, type OriginRule } from './origin.ts';
 import { TextSocket, type TextSocketListener } from './text-socket.ts';
 
+/** Where a socket comes from. `address`: the client's, also where another node `forwarded` the socket. */
+export type Caller = { address: string; forwarded: boolean };
+
 export type DoorOptions = {
   limits: Limits;
   checkOrigin: () => OriginRule;
@@ -14,7 +17,9 @@ export type DoorOptions = {
    * Looks at the first message. Resolves with who listens from now on, or with undefined where it has closed the socket.
    * What comes meanwhile waits and is handed to the listener in order.
    */
-  authenticate: (socket: TextSocket, text: string) => Promise<TextSocketListener | undefined>;
+  authenticate: (socket: TextSocket, text: string, caller: Caller) => Promise<TextSocketListener | undefined>;
+  /** The client's address where another node of the cluster forwards the socket. */
+  forwardedFor?: ((request: IncomingMessage) => string | undefined) | undefined;
 };
 
 /** Bytes that frame a message in front of its payload (RFC 6455, section 5.2). */
@@ -58,6 +63,8 @@ export class Door {
       refuseUpgrade(raw, 503, 'unavailable', 'Too many sockets wait for authentication');
       return;
     }
+    const client = this.#options.forwardedFor?.(request);
+    const caller = { address: client ?? request.socket.remoteAddress ?? '', forwarded: client !== undefined };
     this.#server.handleUpgrade(request, raw, head, (webSocket) => {
       const { limits } = this.#options;
       // Counted before ws joins the parts of a message, so that nobody unknown makes us keep more than the first message may have.
@@ -84,7 +91,7 @@ export class Door {
       const socket = new TextSocket(webSocket, limits, {
         message: (text) => {
           settle();
-          void this.#enter(socket, text).finally(leave);
+          void this.#enter(socket, text, caller).finally(leave);
         },
         lost: () => {
           settle();
@@ -108,11 +115,11 @@ export class Door {
     await Promise.all([...this.#sockets].map((socket) => socket.gone));
   }
 
-  async #enter(socket: TextSocket, text: string): Promise<void> {
+  async #enter(socket: TextSocket, text: string, caller: Caller): Promise<void> {
     const { limits } = this.#options;
     const early: { text: string; bytes: number }[] = [];
     let earlyBytes = 0;
-    let lostWith: number | undefined;
+    let lostWith: { code: number; reason: string } | undefined;
     socket.allow(limits.messageBytes);
     socket.listen({
       message: (next, bytes) => {
@@ -121,15 +128,15 @@ export class Door {
         else if (earlyBytes > limits.earlyBytes) socket.refuse('tooLarge');
         else early.push({ text: next, bytes });
       },
-      lost: (code) => {
-        lostWith = code;
+      lost: (code, reason) => {
+        lostWith = { code, reason };
       },
     });
-    const listener = await this.#options.authenticate(socket, text);
+    const listener = await this.#options.authenticate(socket, text, caller);
     if (!listener) return;
     socket.listen(listener);
     for (const each of early) listener.message(each.text, each.bytes);
-    if (lostWith !== undefined) listener.lost(lostWith);
+    if (lostWith) listener.lost(lostWith.code, lostWith.reason);
   }
 }
 

@@ -3,10 +3,12 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { ServiceError, toServiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
+import type { ForwardSocket } from '../rooms/forwarded-socket.ts';
 import type { Peer } from '../rooms/peer.ts';
 import type { PeerEvent } from '../rooms/peer-events.ts';
 import type { PeerClaims } from '../rooms/tokens.ts';
-import { Door } from './door.ts';
+import { type Caller, Door } from './door.ts';
+import { forwardedSocket } from './forwarding.ts';
 import { readData, readRequest, refusal } from './frames.ts';
 import { defaultLimits, type Limits } from './limits.ts';
 import { type AnswerData, type RequestData, requestSchemas } from './messages.ts';
@@ -20,6 +22,10 @@ export const peerSocketPath = '/socket/peer/websocket';
 export type PeerSocketsOptions = {
   log: Log;
   findPeer: (roomId: string, peerId: string) => Peer | undefined;
+  /** Takes the socket of a peer that is not on this node to the node that has its room. */
+  forward?: ForwardSocket | undefined;
+  /** The client's address where another node of the cluster forwards a socket to this one; undefined for everybody else. */
+  forwardedFor?: ((request: IncomingMessage) => string | undefined) | undefined;
   verifyToken: (token: string) => Promise<PeerClaims | undefined>;
   signToken: (peer: { roomId: string; peerId: string }) => Promise<string>;
   iceServers: (peerId: string) => Record<string, unknown>[];
@@ -50,7 +56,8 @@ export class PeerSockets {
       limits: this.#limits,
       checkOrigin: options.checkOrigin,
       address: options.address,
-      authenticate: (socket, text) => this.#authenticate(socket, text),
+      authenticate: (socket, text, caller) => this.#authenticate(socket, text, caller),
+      forwardedFor: options.forwardedFor,
     });
   }
 
@@ -91,7 +98,7 @@ export class PeerSockets {
     await this.#door.close();
   }
 
-  async #authenticate(socket: TextSocket, text: string): Promise<TextSocketListener | undefined> {
+  async #authenticate(socket: TextSocket, text: string, caller: Caller): Promise<TextSocketListener | undefined> {
     const frame = readRequest(text, this.#limits.depth);
     if (!frame) {
       socket.close('malformed');
@@ -105,8 +112,12 @@ export class PeerSockets {
       if (!claims) throw new ServiceError('invalid_token', 'Invalid token');
       if (!socket.open) return undefined;
       const peer = this.#options.findPeer(claims.roomId, claims.peerId);
-      if (!peer) throw new ServiceError('peer_not_found', `Peer ${claims.peerId} does not exist in room ${claims.roomId}`);
-      return await this.#enter(socket, id, peer, claims, data);
+      if (!peer) {
+        const forwarded = await this.#forward(socket, text, claims.roomId, caller);
+        if (forwarded || !socket.open) return forwarded;
+        throw new ServiceError('peer_not_found', `Peer ${claims.peerId} does not exist in room ${claims.roomId}`);
+      }
+      return await this.#enter(socket, id, peer, claims, data, caller);
     } catch (error) {
       const answer = toServiceError(error);
       if (answer.code === 'internal') this.#options.log.error({ err: error }, 'authentication of a peer failed');
@@ -116,17 +127,25 @@ export class PeerSockets {
     }
   }
 
+  /** Once only: where nodes disagree about who has a room, its sockets must not go round in circles. */
+  async #forward(socket: TextSocket, text: string, roomId: string, caller: Caller): Promise<TextSocketListener | undefined> {
+    if (!this.#options.forward || caller.forwarded) return undefined;
+    const { socket: forwarded, listener } = forwardedSocket(socket, text, caller.address);
+    return (await this.#options.forward(roomId, forwarded)) ? listener : undefined;
+  }
+
   async #enter(
     socket: TextSocket,
     id: number,
     peer: Peer,
     claims: PeerClaims,
     data: RequestData<'authenticate'>,
+    caller: Caller,
   ): Promise<TextSocketListener | undefined> {
     const received = data.received ?? 0;
     const old = this.#entries.get(peer);
     const resumed = old !== undefined && data.resume === old.session.id && old.session.canResume(received);
-    const entry = resumed ? old : this.#replace(old, peer, data);
+    const entry = resumed ? old : this.#replace(old, peer, data, caller);
     const { session, renewal } = entry;
     session.attach(socket);
     const welcome = await this.#welcome(session, socket, resumed);
@@ -162,11 +181,11 @@ export class PeerSockets {
   }
 
   /** A fresh session in place of an old one that is lost, or may be taken over. @throws ServiceError `conflict` */
-  #replace(old: Entry | undefined, peer: Peer, data: RequestData<'authenticate'>): Entry {
+  #replace(old: Entry | undefined, peer: Peer, data: RequestData<'authenticate'>, caller: Caller): Entry {
     const own = old !== undefined && old.session.id === data.resume;
     if (old?.session.attached && !own && data.takeover !== true) throw new ServiceError('conflict', `Peer ${peer.id} is already connected`);
     old?.session.end('takenOver');
-    const log = this.#options.log.child({ room: peer.roomId, peer: peer.id });
+    const log = this.#options.log.child({ room: peer.roomId, peer: peer.id, client: caller.address });
     const renewal = new TokenRenewal({
       log,
       signToken: this.#options.signToken,

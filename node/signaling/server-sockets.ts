@@ -3,23 +3,27 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { ServiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
-import { eventTypes, type RoomEvent, type RoomEventListener } from '../rooms/events.ts';
+import type { EventFeed, SourcedEvent } from '../rooms/event-feed.ts';
+import { eventTypes } from '../rooms/events.ts';
 import { Door } from './door.ts';
+import { EventFrame, EventSubscription } from './event-subscription.ts';
 import { type Request, readData, readRequest, refusal } from './frames.ts';
 import { defaultLimits, type Limits } from './limits.ts';
 import type { Answer } from './messages.ts';
 import type { OriginRule } from './origin.ts';
-import { type ServerAnswerData, type ServerEvent, type ServerMethod, serverRequestSchemas } from './server-messages.ts';
+import { type ServerAnswerData, type ServerMethod, serverRequestSchemas } from './server-messages.ts';
 import type { TextSocket, TextSocketListener } from './text-socket.ts';
 import { TokenBucket } from './token-bucket.ts';
 
 export const serverSocketPath = '/socket/server/websocket';
 
+/** Clients that get what they missed, at once; each has a page of events in memory. */
+const maxCatchingUp = 64;
+
 export type ServerSocketsOptions = {
   log: Log;
   verifyApiToken: (token: string) => { name: string; scope: 'admin' | 'read' } | undefined;
-  /** Calls back for every event from now on, until the answer is called. */
-  subscribeEvents: (listener: RoomEventListener) => () => void;
+  events: EventFeed;
   /** Messages a second and socket; none where undefined or null. */
   rateLimit: () => number | null | undefined;
   checkOrigin: () => OriginRule;
@@ -32,7 +36,7 @@ type Client = {
   socket: TextSocket;
   token: string;
   bucket: TokenBucket;
-  wanted: { types: Set<string>; rooms: Set<string> | undefined } | undefined;
+  subscription: EventSubscription | undefined;
 };
 
 export class ServerSockets {
@@ -41,6 +45,7 @@ export class ServerSockets {
   readonly #door: Door;
   readonly #clients = new Set<Client>();
   readonly #unsubscribe: () => void;
+  #catchingUp = 0;
 
   constructor(options: ServerSocketsOptions) {
     this.#options = options;
@@ -51,7 +56,7 @@ export class ServerSockets {
       address: options.address,
       authenticate: async (socket, text) => this.#authenticate(socket, text),
     });
-    this.#unsubscribe = options.subscribeEvents((event) => this.#publish(event));
+    this.#unsubscribe = options.events.subscribe((sourced) => this.#publish(sourced));
   }
 
   get sockets(): number {
@@ -72,7 +77,7 @@ export class ServerSockets {
   /** Closes every socket with 1001 and resolves when all are gone. Idempotent. */
   async close(): Promise<void> {
     this.#unsubscribe();
-    this.#clients.clear();
+    for (const client of this.#clients) this.#forget(client);
     await this.#door.close();
   }
 
@@ -88,11 +93,16 @@ export class ServerSockets {
       const { token } = readData(serverRequestSchemas.authenticate, frame.request.data);
       const holder = this.#options.verifyApiToken(token);
       if (!holder) throw new ServiceError('invalid_token', 'Invalid token');
-      const client: Client = { socket, token, bucket: new TokenBucket(this.#options.rateLimit, this.#limits.burst), wanted: undefined };
+      const client: Client = {
+        socket,
+        token,
+        bucket: new TokenBucket(this.#options.rateLimit, this.#limits.burst),
+        subscription: undefined,
+      };
       this.#clients.add(client);
       const answer: ServerAnswerData<'authenticate'> = { name: holder.name, scope: holder.scope, svcAddress: this.#options.address() };
       this.#send(client, { id, ok: true, data: answer });
-      return { message: (next) => this.#receive(client, next), lost: () => void this.#clients.delete(client) };
+      return { message: (next) => this.#receive(client, next), lost: () => this.#forget(client) };
     } catch (error) {
       if (error instanceof ServiceError) socket.send(JSON.stringify(refusal(id, error)));
       else this.#options.log.error({ err: error }, 'authentication of a server socket failed');
@@ -116,8 +126,13 @@ export class ServerSockets {
       this.#send(client, frame.refusal);
       return;
     }
+    void this.#handle(client, request);
+  }
+
+  async #handle(client: Client, request: Request): Promise<void> {
     try {
-      this.#send(client, { id: request.id, ok: true, data: handle(client, request) });
+      if (request.method === 'subscribe') await this.#subscribe(client, request);
+      else this.#send(client, { id: request.id, ok: true, data: handle(client, request) });
     } catch (error) {
       if (error instanceof ServiceError) {
         this.#send(client, refusal(request.id, error));
@@ -128,14 +143,42 @@ export class ServerSockets {
     }
   }
 
-  #publish(event: RoomEvent): void {
-    let text: string | undefined;
-    for (const client of [...this.#clients]) {
-      const { wanted } = client;
-      if (!wanted?.types.has(event.type) || (wanted.rooms && !wanted.rooms.has(event.roomId))) continue;
-      text ??= JSON.stringify({ event: 'roomEvent', data: event } satisfies ServerEvent);
-      this.#sendText(client, text);
+  async #subscribe(client: Client, request: Request): Promise<void> {
+    const { events, rooms, cursor } = readData(serverRequestSchemas.subscribe, request.data);
+    const types = events === 'all' ? [...eventTypes] : [...new Set(events)];
+    const subscription = new EventSubscription({
+      feed: this.#options.events,
+      types: new Set(types),
+      rooms: rooms && new Set(rooms),
+      send: (text) => this.#sendText(client, text),
+      busy: () => client.socket.bufferedBytes > this.#limits.bufferedBytes / 4,
+      drained: () => client.socket.drained(),
+      failed: (why) => this.#close(client, why === 'tooSlow' ? 'tooSlow' : 'goingAway'),
+    });
+    if (cursor && this.#catchingUp >= maxCatchingUp) {
+      throw new ServiceError('unavailable', 'Too many clients are being told what they missed, try again', { retryAfter: 1 });
     }
+    client.subscription?.stop();
+    client.subscription = subscription;
+    if (cursor === undefined) {
+      const started = subscription.startNow();
+      this.#send(client, { id: request.id, ok: true, data: { events: types, rooms: rooms ?? null, cursor: started, incomplete: [] } });
+      return;
+    }
+    this.#catchingUp += 1;
+    try {
+      const start = await subscription.startAt(cursor);
+      if (client.subscription !== subscription) throw new ServiceError('conflict', 'A later request took the place of this subscription');
+      this.#send(client, { id: request.id, ok: true, data: { events: types, rooms: rooms ?? null, ...start } });
+      await subscription.catchUp();
+    } finally {
+      this.#catchingUp -= 1;
+    }
+  }
+
+  #publish(sourced: SourcedEvent): void {
+    const frame = new EventFrame(sourced);
+    for (const client of [...this.#clients]) client.subscription?.take(frame);
   }
 
   #send(client: Client, answer: Answer): void {
@@ -151,29 +194,30 @@ export class ServerSockets {
     client.socket.send(text);
   }
 
-  #close(client: Client, name: 'unauthenticated' | 'internalError' | 'tooSlow'): void {
-    this.#clients.delete(client);
+  #close(client: Client, name: 'unauthenticated' | 'internalError' | 'tooSlow' | 'goingAway'): void {
+    this.#forget(client);
     client.socket.close(name);
+  }
+
+  #forget(client: Client): void {
+    client.subscription?.stop();
+    client.subscription = undefined;
+    this.#clients.delete(client);
   }
 }
 
-function handle(client: Client, request: Request): ServerAnswerData<ServerMethod> {
+function handle(client: Client, request: Request): ServerAnswerData<Exclude<ServerMethod, 'subscribe'>> {
   switch (request.method) {
     case 'authenticate':
       throw new ServiceError('conflict', 'This socket has authenticated already');
-    case 'subscribe': {
-      const { events, rooms } = readData(serverRequestSchemas.subscribe, request.data);
-      const types = events === 'all' ? [...eventTypes] : [...new Set(events)];
-      client.wanted = { types: new Set(types), rooms: rooms && new Set(rooms) };
-      return { events: types, rooms: rooms ?? null };
-    }
     case 'unsubscribe':
       readData(serverRequestSchemas.unsubscribe, request.data);
-      client.wanted = undefined;
+      client.subscription?.stop();
+      client.subscription = undefined;
       return {};
     case 'ping':
       readData(serverRequestSchemas.ping, request.data);
-      return {};
+      return client.subscription ? { cursor: client.subscription.cursor } : {};
     default:
       throw new ServiceError('bad_request', `Unknown method: ${JSON.stringify(request.method)}`);
   }

@@ -4,11 +4,14 @@ import type { RawData, WebSocket } from 'ws';
 import { type CloseName, closeCodes } from './close-codes.ts';
 import type { Limits } from './limits.ts';
 
+/** What drained() waits for: so little may still be waiting for the network, in bytes. */
+const lowWater = 64 * 1024;
+
 export type TextSocketListener = {
   /** One text frame; `bytes` is its size. */
   message: (text: string, bytes: number) => void;
   /** The socket is gone, for whatever reason but our own close(); at most once. `code` as in RFC 6455, section 7.4: 1006 where there was no closing handshake. */
-  lost: (code: number) => void;
+  lost: (code: number, reason: string) => void;
 };
 
 /**
@@ -25,6 +28,7 @@ export class TextSocket {
   #closing: NodeJS.Timeout | undefined;
   #open = true;
   #heardAt = performance.now();
+  #drainWaiters: (() => void)[] = [];
 
   constructor(socket: WebSocket, limits: Limits, listener: TextSocketListener) {
     this.#socket = socket;
@@ -39,9 +43,10 @@ export class TextSocket {
     // An error (a bad frame, one above ws's limit, a reset) is followed by `close`, which is what counts.
     socket.on('error', () => {});
     this.#gone = new Promise((resolve) => {
-      socket.on('close', (code) => {
+      socket.on('close', (code, reason) => {
         clearTimeout(this.#closing);
-        this.#lose(code);
+        this.#lose(code, reason.toString());
+        this.#tellDrained();
         resolve();
       });
     });
@@ -72,15 +77,39 @@ export class TextSocket {
   /** Sends a frame. Where the other side does not read, the socket is cut and reported as lost. */
   send(text: string): void {
     if (!this.#open) return;
-    this.#socket.send(text);
+    this.#socket.send(text, () => {
+      if (this.#socket.bufferedAmount <= lowWater) this.#tellDrained();
+    });
     if (this.#socket.bufferedAmount > this.#limits.bufferedBytes) this.#cut();
   }
 
+  /** Resolves when the network has taken what was sent, but for a little, or the socket is gone. */
+  drained(): Promise<void> {
+    if (!this.#open || this.#socket.bufferedAmount <= lowWater) return Promise.resolve();
+    return new Promise((resolve) => this.#drainWaiters.push(resolve));
+  }
+
+  /** Reads nothing until resume(): the client's own sending stops when the network is full. */
+  pause(): void {
+    if (this.#open) this.#socket.pause();
+  }
+
+  resume(): void {
+    this.#socket.resume();
+  }
+
   close(name: CloseName): void {
+    const { code, reason } = closeCodes[name];
+    this.closeAs(code, reason);
+  }
+
+  /** Closes as another node did: `code` one that may be sent (RFC 6455, section 7.4). */
+  closeAs(code: number, reason: string): void {
     if (!this.#open) return;
     this.#end();
-    const { code, reason } = closeCodes[name];
     this.#socket.close(code, reason);
+    // The answer to the closing frame must be read.
+    this.#socket.resume();
     this.#closing = setTimeout(() => this.#socket.terminate(), this.#limits.closeTimeout);
   }
 
@@ -106,7 +135,7 @@ export class TextSocket {
   /** Closes because of what came, and says that the socket is lost: what hangs on it may be resumed. */
   refuse(name: CloseName): void {
     this.close(name);
-    this.#listener.lost(closeCodes[name].code);
+    this.#listener.lost(closeCodes[name].code, '');
   }
 
   #checkLife(): void {
@@ -116,13 +145,17 @@ export class TextSocket {
 
   #cut(): void {
     this.terminate();
-    this.#listener.lost(1006);
+    this.#listener.lost(1006, '');
   }
 
-  #lose(code: number): void {
+  #lose(code: number, reason: string): void {
     if (!this.#open) return;
     this.#end();
-    this.#listener.lost(code);
+    this.#listener.lost(code, reason);
+  }
+
+  #tellDrained(): void {
+    for (const tell of this.#drainWaiters.splice(0)) tell();
   }
 
   #end(): void {

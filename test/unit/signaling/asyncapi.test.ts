@@ -83,7 +83,7 @@ test('the schemas of the document take what the sockets take', () => {
   assert.equal(check('peer.leaveRequest', { id: 1, method: 'leave' }), true);
   assert.equal(check('peer.dataEvent', { event: 'data', data: { from: null, label: 'l', payload: { deep: [1] } } }), true);
   const event = { id: 'e', type: eventTypes[0], time: '2026-11-21T00:00:00.000Z', seq: 1, node: 'n', incarnation: 'i', roomId: 'r' };
-  assert.equal(check('server.roomEventEvent', { event: 'roomEvent', data: event }), true);
+  assert.equal(check('server.roomEventEvent', { event: 'roomEvent', source: 'n#1', index: 1, data: event }), true);
   assert.equal(check('server.roomEventEvent', { event: 'roomEvent', data: { ...event, type: 'Nothing' } }), false);
 });
 

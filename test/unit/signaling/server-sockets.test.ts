@@ -3,14 +3,17 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
+import { EventLog } from '../../../node/events/event-log.ts';
 import { silentLog } from '../../../node/log.ts';
-import { eventTypes, type RoomEvent, type RoomEventListener } from '../../../node/rooms/events.ts';
+import type { SourcedEventListener } from '../../../node/rooms/event-feed.ts';
+import { eventTypes, type RoomEvent } from '../../../node/rooms/events.ts';
 import { serverEventSchema } from '../../../node/signaling/server-messages.ts';
 import { ServerSockets, type ServerSocketsOptions, serverSocketPath } from '../../../node/signaling/server-sockets.ts';
 import { PeerSocket } from '../../kit/peer-socket.ts';
 
-async function start(t: TestContext, options: Partial<ServerSocketsOptions> = {}) {
-  const listeners = new Set<RoomEventListener>();
+async function start(t: TestContext, options: Partial<ServerSocketsOptions> = {}, capacity = 20) {
+  const events = new EventLog(silentLog(), { node: 'n', capacity });
+  const listeners = new Set<SourcedEventListener>();
   const tokens = new Map<string, { name: string; scope: 'admin' | 'read' }>([
     ['secret', { name: 'main', scope: 'admin' }],
     ['reader', { name: 'dashboard', scope: 'read' }],
@@ -18,9 +21,17 @@ async function start(t: TestContext, options: Partial<ServerSocketsOptions> = {}
   const sockets = new ServerSockets({
     log: silentLog(),
     verifyApiToken: (token) => tokens.get(token),
-    subscribeEvents: (listener) => {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
+    events: {
+      cursor: () => events.cursor(),
+      since: (source, index, limit) => events.since(source, index, limit),
+      subscribe: (listener) => {
+        listeners.add(listener);
+        const stop = events.subscribe(listener);
+        return () => {
+          stop();
+          listeners.delete(listener);
+        };
+      },
     },
     rateLimit: () => 50,
     checkOrigin: () => 'any',
@@ -38,10 +49,9 @@ async function start(t: TestContext, options: Partial<ServerSocketsOptions> = {}
   let seq = 0;
   const emit = (type: RoomEvent['type'], roomId: string, more: Partial<RoomEvent> = {}) => {
     seq += 1;
-    const event: RoomEvent = { id: `e${seq}`, type, time: new Date().toISOString(), seq, node: 'n', incarnation: 'i', roomId, ...more };
-    for (const listener of listeners) listener(event);
+    events.publish({ id: `e${seq}`, type, time: new Date().toISOString(), seq, node: 'n', incarnation: 'i', roomId, ...more });
   };
-  return { sockets, tokens, listeners, url, emit };
+  return { sockets, tokens, listeners, url, emit, source: events.source };
 }
 
 const ids = (socket: PeerSocket) => socket.events('roomEvent').map((event) => event.data.id);
@@ -51,7 +61,12 @@ test('a holder of a token with scope read gets every event after subscribing to 
   const socket = await PeerSocket.enter(server.url, 'reader');
   assert.deepEqual(socket.welcome.data, { name: 'dashboard', scope: 'read', svcAddress: 'media.example.com' });
   server.emit('RoomCreated', 'before');
-  assert.deepEqual((await socket.request('subscribe', { events: 'all' })).data, { events: [...eventTypes], rooms: null });
+  assert.deepEqual((await socket.request('subscribe', { events: 'all' })).data, {
+    events: [...eventTypes],
+    rooms: null,
+    cursor: { [server.source]: 1 },
+    incomplete: [],
+  });
   server.emit('RoomCreated', 'a');
   server.emit('PeerAdded', 'a', { peerId: 'p' });
   await socket.waitFor('roomEvent', ({ type }) => type === 'PeerAdded');
@@ -143,7 +158,7 @@ test('sockets of a token that is no longer good are closed with 4401', async (t)
 });
 
 test('a client that does not read its events is closed with 4410, and others get theirs', async (t) => {
-  const server = await start(t, { limits: { bufferedBytes: 200_000, closeTimeout: 50 } });
+  const server = await start(t, { limits: { bufferedBytes: 200_000 } });
   const slow = await PeerSocket.enter(server.url, 'secret');
   const quick = await PeerSocket.enter(server.url, 'secret');
   await slow.request('subscribe', { events: 'all' });
@@ -162,4 +177,99 @@ test('close() ends the subscription to events and every socket with 1001', async
   await server.sockets.close();
   assert.deepEqual(await socket.closed, { code: 1001, reason: '' });
   assert.deepEqual([server.sockets.sockets, server.listeners.size], [0, 0]);
+});
+
+test('a cursor takes up where it was: what was missed comes after the answer and before what happens, each once', async (t) => {
+  const server = await start(t);
+  for (let count = 0; count < 5; count += 1) server.emit('PeerAdded', 'a');
+  const socket = await PeerSocket.enter(server.url, 'secret');
+  const answer = socket.request('subscribe', { events: 'all', cursor: { [server.source]: 2 } });
+  server.emit('PeerAdded', 'a');
+  assert.deepEqual((await answer).data?.cursor, { [server.source]: 2 });
+  server.emit('RoomDeleted', 'a');
+  await socket.waitFor('roomEvent', ({ type }) => type === 'RoomDeleted');
+  const frames = socket.frames.filter((frame) => frame.event === 'roomEvent');
+  assert.deepEqual(
+    frames.map(({ source, index }) => [source, index]),
+    [3, 4, 5, 6, 7].map((index) => [server.source, index]),
+  );
+  for (const frame of frames) serverEventSchema.parse(frame);
+});
+
+test('an empty cursor means everything that is still there; what is gone is told as incomplete', async (t) => {
+  const server = await start(t);
+  for (let count = 0; count < 25; count += 1) server.emit('PeerAdded', 'a');
+  const socket = await PeerSocket.enter(server.url, 'secret');
+  const { data } = await socket.request('subscribe', { events: 'all', cursor: {} });
+  assert.deepEqual([data?.cursor, data?.incomplete], [{ [server.source]: 5 }, [server.source]]);
+  await socket.waitFor('roomEvent', ({ id }) => id === 'e25');
+  assert.equal(ids(socket).length, 20);
+});
+
+test('a source that nobody knows and an index that was never given are told as incomplete, and new events come', async (t) => {
+  const server = await start(t);
+  server.emit('PeerAdded', 'a');
+  const socket = await PeerSocket.enter(server.url, 'secret');
+  const { data } = await socket.request('subscribe', { events: 'all', cursor: { 'gone#1': 7, [server.source]: 99 } });
+  assert.deepEqual(data?.incomplete, ['gone#1', server.source].sort());
+  server.emit('RoomDeleted', 'a');
+  await socket.waitFor('roomEvent', ({ type }) => type === 'RoomDeleted');
+});
+
+test('ping says how far everything wanted was sent, so that a narrow subscription is not told old events twice', async (t) => {
+  const server = await start(t);
+  const socket = await PeerSocket.enter(server.url, 'secret');
+  await socket.request('subscribe', { events: ['RoomDeleted'] });
+  for (let count = 0; count < 3; count += 1) server.emit('PeerAdded', 'a');
+  assert.deepEqual((await socket.request('ping')).data, { cursor: { [server.source]: 3 } });
+  await socket.request('unsubscribe');
+  assert.deepEqual((await socket.request('ping')).data, {});
+});
+
+test('cursors with too many sources and with indexes that are none are refused', async (t) => {
+  const server = await start(t);
+  const socket = await PeerSocket.enter(server.url, 'secret');
+  const many = Object.fromEntries(Array.from({ length: 1001 }, (_, at) => [`n#${at}`, 1]));
+  for (const cursor of [many, { n: -1 }, { n: 'x' }, { ['n'.repeat(601)]: 1 }, []]) {
+    assert.equal((await socket.request('subscribe', { events: 'all', cursor })).error?.code, 'invalid_field');
+  }
+});
+
+test('a second subscribe while the first looks for its place takes its place', async (t) => {
+  const server = await start(t);
+  server.emit('PeerAdded', 'a');
+  const socket = await PeerSocket.enter(server.url, 'secret');
+  const first = socket.post('subscribe', { events: 'all', cursor: {} });
+  const second = socket.post('subscribe', { events: ['RoomDeleted'] });
+  assert.equal((await socket.answer(second)).ok, true);
+  const answer = await socket.answer(first);
+  assert.ok(answer.ok || answer.error?.code === 'conflict');
+  server.emit('PeerAdded', 'a');
+  server.emit('RoomDeleted', 'a');
+  await socket.waitFor('roomEvent', ({ type }) => type === 'RoomDeleted');
+  assert.ok(ids(socket).every((id) => id !== 'e2'));
+});
+
+test('who was too slow takes up at its cursor, and gets what it missed as fast as it reads', async (t) => {
+  const server = await start(t, { limits: { bufferedBytes: 200_000 } }, 10_000);
+  const slow = await PeerSocket.enter(server.url, 'secret');
+  await slow.request('subscribe', { events: 'all' });
+  slow.webSocket.pause();
+  for (let count = 0; count < 2_000; count += 1) server.emit('PeerAdded', 'a', { metadata: 'x'.repeat(8_000) });
+  slow.webSocket.resume();
+  assert.equal((await slow.closed).code, 4410);
+  const seen = ids(slow).length;
+  assert.ok(seen > 0 && seen < 2_000);
+  const again = await PeerSocket.enter(server.url, 'secret');
+  const { data } = await again.request('subscribe', { events: 'all', cursor: { [server.source]: seen } });
+  assert.deepEqual(data?.incomplete, []);
+  again.webSocket.pause();
+  await new Promise((resolve) => setImmediate(resolve));
+  server.emit('RoomDeleted', 'a');
+  again.webSocket.resume();
+  await again.waitFor('roomEvent', ({ type }) => type === 'RoomDeleted');
+  assert.deepEqual(
+    [...ids(slow), ...ids(again)],
+    Array.from({ length: 2_001 }, (_, at) => `e${at + 1}`),
+  );
 });

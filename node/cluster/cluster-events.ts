@@ -1,0 +1,258 @@
+// Events of the whole cluster: own ones are told to the other nodes, theirs to whoever listens here, in order and without holes.
+import { z } from 'zod';
+import { ServiceError } from '../errors.ts';
+import type { Log } from '../log.ts';
+import type { EventCursor, EventFeed, EventPage, SourcedEvent, SourcedEventListener } from '../rooms/event-feed.ts';
+import { roomEventSchema } from '../rooms/events.ts';
+import { Timer } from '../timer.ts';
+import type { DirectoryEntry } from './directory.ts';
+import type { Links, NodeName } from './links.ts';
+
+/** How long a node may take to tell what happened, and until one that failed is asked again. Milliseconds. */
+const pageDeadline = 2_000;
+const retryDelay = 1_000;
+/** Nodes whose place is remembered; the oldest that are not connected are forgotten. */
+const maxSources = 1_000;
+
+const place = z.int().min(0);
+const source = z.string().max(600);
+/** Read one by one: a kind of event that only a newer node knows must not keep the others back. */
+const events = z.array(z.unknown()).max(1_000);
+const batchSchema = z.object({ source, from: place, events });
+const standSchema = z.object({ source, index: place, uptime: z.number().min(0) });
+const askSchema = z.object({ source, index: place, limit: z.int().positive().optional() });
+const pageSchema = batchSchema.extend({ last: place, missing: z.boolean() });
+
+/** The events of this node. */
+export interface OwnEvents extends EventFeed {
+  readonly source: string;
+  readonly last: number;
+  after(index: number, limit?: number): EventPage;
+}
+
+/** `last`: what was published here; `target`: what is known to exist. */
+type Source = { id: string; last: number; target: number; catchingUp: boolean; retry: Timer | undefined };
+
+export type ClusterEventsOptions = {
+  links: Links;
+  own: OwnEvents;
+  log: Log;
+  /** Milliseconds since this node started. */
+  uptime?: () => number;
+};
+
+export class ClusterEvents implements EventFeed {
+  readonly #options: ClusterEventsOptions;
+  readonly #uptime: () => number;
+  readonly #listeners = new Set<SourcedEventListener>();
+  /** By node: its present start. It is kept while the node is not connected, so that nothing is missed or told twice when it is back. */
+  readonly #sources = new Map<NodeName, Source>();
+  readonly #stopOwn: () => void;
+  #told: number;
+  #scheduled = false;
+  #closed = false;
+
+  constructor(options: ClusterEventsOptions) {
+    this.#options = options;
+    this.#uptime = options.uptime ?? (() => performance.now());
+    this.#told = options.own.last;
+    this.#stopOwn = options.own.subscribe((sourced) => {
+      this.#publish(sourced);
+      this.#schedule();
+    });
+  }
+
+  subscribe(listener: SourcedEventListener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  cursor(): EventCursor {
+    const cursor = this.#options.own.cursor();
+    for (const node of this.#options.links.nodes()) {
+      const known = this.#sources.get(node);
+      if (known) cursor[known.id] = known.last;
+    }
+    return cursor;
+  }
+
+  async since(id: string, index: number, limit?: number): Promise<EventPage | undefined> {
+    const { own, links } = this.#options;
+    if (id === own.source) return own.after(index, limit);
+    const node = links.nodes().find((each) => this.#sources.get(each)?.id === id);
+    return node === undefined ? undefined : this.#ask(node, id, index, limit);
+  }
+
+  /** Tells the other node where this one stands. What is still to be told follows in order. */
+  nodeUp(node: NodeName): void {
+    const stand = { source: this.#options.own.source, index: this.#told, uptime: this.#uptime() };
+    this.#options.links.cast(node, 'eventsAt', stand);
+  }
+
+  nodeDown(node: NodeName): void {
+    this.#sources.get(node)?.retry?.stop();
+  }
+
+  /**
+   * Rooms were lost with their node: each node tells its own listeners, so that each hears it once. The event has no seq and no place
+   * of its own among the events of the node that is gone; its id is the same wherever it is told.
+   */
+  roomsLost(node: NodeName, entries: readonly Pick<DirectoryEntry, 'id' | 'incarnation'>[]): void {
+    const known = this.#sources.get(node);
+    const time = new Date().toISOString();
+    for (const { id: roomId, incarnation } of entries) {
+      const event = { id: `${incarnation}-lost`, type: 'RoomCrashed', time, node, incarnation, roomId, reason: 'node_lost' } as const;
+      this.#publish({ source: known?.id ?? `${node}#`, index: known?.last ?? 0, event });
+    }
+  }
+
+  /** Answers another node. @returns undefined where the call is none of ours. */
+  answer(_from: NodeName, method: string, data: unknown): Promise<unknown> | undefined {
+    return method === 'eventsSince' ? this.#answerPage(data) : undefined;
+  }
+
+  /** @returns whether the message was one of ours. */
+  receive(from: NodeName, method: string, data: unknown): boolean {
+    if (method === 'events') this.#take(from, batchSchema.parse(data));
+    else if (method === 'eventsAt') this.#meet(from, standSchema.parse(data));
+    else return false;
+    return true;
+  }
+
+  /** Tells nobody any more. Idempotent. */
+  close(): void {
+    this.#closed = true;
+    this.#stopOwn();
+    this.#listeners.clear();
+    for (const { retry } of this.#sources.values()) retry?.stop();
+  }
+
+  async #answerPage(data: unknown): Promise<z.input<typeof pageSchema>> {
+    const { own } = this.#options;
+    const asked = askSchema.parse(data);
+    if (asked.source !== own.source) throw new ServiceError('not_found', `Node ${this.#options.links.self} has started again since`);
+    const page = own.after(asked.index, asked.limit);
+    return { source: own.source, from: page.from, events: page.events.map(({ event }) => event), last: page.last, missing: page.missing };
+  }
+
+  /** One batch for what happens in one turn of the event loop. */
+  #schedule(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    setImmediate(() => {
+      this.#scheduled = false;
+      if (!this.#closed) this.#tell();
+    });
+  }
+
+  #tell(): void {
+    const { own, links } = this.#options;
+    for (let page = own.after(this.#told); page.events.length > 0; page = own.after(this.#told)) {
+      const batch = { source: own.source, from: page.from, events: page.events.map(({ event }) => event) };
+      for (const node of links.nodes()) links.cast(node, 'events', batch);
+      this.#told = page.upTo;
+    }
+  }
+
+  /**
+   * Who was here before the other node started wants all of its events; whoever came later, those from now on. After a lost
+   * connection both take up where they were.
+   */
+  #meet(from: NodeName, stand: z.infer<typeof standSchema>): void {
+    const since = stand.uptime <= this.#uptime() ? 0 : stand.index;
+    const known = this.#sourceOf(from, stand.source, since);
+    known.target = Math.max(known.target, stand.index);
+    void this.#catchUp(from, known);
+  }
+
+  #take(from: NodeName, batch: z.infer<typeof batchSchema>): void {
+    const known = this.#sourceOf(from, batch.source, batch.from);
+    known.target = Math.max(known.target, batch.from + batch.events.length);
+    if (known.catchingUp || batch.from > known.last) void this.#catchUp(from, known);
+    else this.#publishAll(known, batch.from, batch.events);
+  }
+
+  #sourceOf(node: NodeName, id: string, since: number): Source {
+    if (!id.startsWith(`${node}#`)) throw new Error(`node ${node} speaks for ${id}`);
+    const known = this.#sources.get(node);
+    if (known?.id === id) return known;
+    known?.retry?.stop();
+    const fresh: Source = { id, last: since, target: since, catchingUp: false, retry: undefined };
+    this.#sources.set(node, fresh);
+    if (this.#sources.size > maxSources) {
+      const connected = new Set(this.#options.links.nodes());
+      const gone = [...this.#sources.keys()].find((each) => !connected.has(each));
+      if (gone !== undefined) this.#sources.delete(gone);
+    }
+    return fresh;
+  }
+
+  /** Asks for what is missing until everything that is known to exist was told; what comes meanwhile only says how far that is. */
+  async #catchUp(node: NodeName, known: Source): Promise<void> {
+    if (known.catchingUp) return;
+    known.catchingUp = true;
+    known.retry?.stop();
+    try {
+      while (known.last < known.target && this.#isCurrent(node, known)) {
+        const { target } = known;
+        const page = await this.#askRaw(node, known.id, known.last);
+        if (!this.#isCurrent(node, known)) break;
+        if (page.missing) this.#options.log.warn({ node, from: known.last, to: page.from }, 'events of another node are gone');
+        known.last = Math.max(known.last, page.from);
+        known.target = Math.max(known.target, page.last);
+        this.#publishAll(known, page.from, page.events);
+        // There is nothing more than what the node itself says, unless it has told of more since it was asked.
+        if (page.events.length === 0 && known.target === target) known.target = known.last;
+      }
+    } catch (error) {
+      this.#options.log.info({ node, err: error }, 'a node did not tell its events');
+      if (this.#isCurrent(node, known)) known.retry = new Timer(retryDelay, () => void this.#catchUp(node, known));
+    } finally {
+      known.catchingUp = false;
+    }
+  }
+
+  #isCurrent(node: NodeName, known: Source): boolean {
+    return !this.#closed && this.#sources.get(node) === known && this.#options.links.nodes().includes(node);
+  }
+
+  #publishAll(known: Source, from: number, batch: readonly unknown[]): void {
+    for (const [offset, each] of batch.entries()) {
+      const index = from + offset + 1;
+      if (index <= known.last) continue;
+      known.last = index;
+      const sourced = this.#read(known.id, index, each);
+      if (sourced) this.#publish(sourced);
+    }
+  }
+
+  #read(id: string, index: number, value: unknown): SourcedEvent | undefined {
+    const event = roomEventSchema.safeParse(value);
+    if (event.success) return { source: id, index, event: event.data };
+    this.#options.log.warn({ source: id, index, err: event.error }, 'an event of another node was not understood');
+    return undefined;
+  }
+
+  #publish(sourced: SourcedEvent): void {
+    for (const listener of this.#listeners) {
+      try {
+        listener(sourced);
+      } catch (error) {
+        this.#options.log.error({ err: error, event: sourced.event.type }, 'a listener of events failed');
+      }
+    }
+  }
+
+  async #ask(node: NodeName, id: string, index: number, limit?: number): Promise<EventPage> {
+    const page = await this.#askRaw(node, id, index, limit);
+    const read = page.events.flatMap((each, offset) => this.#read(id, page.from + offset + 1, each) ?? []);
+    return { from: page.from, upTo: page.from + page.events.length, events: read, last: page.last, missing: page.missing };
+  }
+
+  async #askRaw(node: NodeName, id: string, index: number, limit?: number): Promise<z.infer<typeof pageSchema>> {
+    const asked = { source: id, index, ...(limit !== undefined && { limit }) };
+    const page = pageSchema.safeParse(await this.#options.links.call(node, 'eventsSince', asked, pageDeadline));
+    if (page.success && page.data.source === id) return page.data;
+    throw new ServiceError('node_unreachable', `Node ${node} answered with what this version does not understand`);
+  }
+}

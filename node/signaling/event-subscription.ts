@@ -1,0 +1,161 @@
+// One client's subscription to events: first what it missed, then what happens, none twice and none left out.
+import type { EventCursor, EventFeed, SourcedEvent } from '../rooms/event-feed.ts';
+import type { EventType } from '../rooms/events.ts';
+import type { ServerEvent } from './server-messages.ts';
+
+/** Live events that wait until the client has what it missed; beyond, it is too slow. */
+const maxHeld = 10_000;
+/** Sources that are gone and stay in a client's cursor: their nodes may only be out of reach. */
+const maxGone = 500;
+
+/** The text of a frame, made once for all clients and only where one wants it. */
+export class EventFrame {
+  readonly sourced: SourcedEvent;
+  #text: string | undefined;
+
+  constructor(sourced: SourcedEvent) {
+    this.sourced = sourced;
+  }
+
+  get text(): string {
+    const { source, index, event } = this.sourced;
+    this.#text ??= JSON.stringify({ event: 'roomEvent', source, index, data: event } satisfies ServerEvent);
+    return this.#text;
+  }
+}
+
+export type SubscriptionOptions = {
+  feed: EventFeed;
+  types: ReadonlySet<EventType>;
+  /** undefined: those of all rooms. */
+  rooms: ReadonlySet<string> | undefined;
+  send: (text: string) => void;
+  /** So much waits for the client that no more of what it missed should be sent yet. */
+  busy: () => boolean;
+  /** Resolves when the client has taken most of what was sent. */
+  drained: () => Promise<void>;
+  /** It cannot go on. `tooSlow`: the client was; `sourceLost`: the node that was just asked is gone. Both may subscribe again. */
+  failed: (why: 'tooSlow' | 'sourceLost') => void;
+};
+
+export type Start = { cursor: EventCursor; incomplete: string[] };
+
+export class EventSubscription {
+  readonly #options: SubscriptionOptions;
+  /** By source: the last event that was sent or not wanted. */
+  readonly #position = new Map<string, number>();
+  readonly #backlog: { source: string; until: number }[] = [];
+  #held: EventFrame[] | undefined;
+  #stopped = false;
+
+  constructor(options: SubscriptionOptions) {
+    this.#options = options;
+  }
+
+  get cursor(): EventCursor {
+    const present = this.#options.feed.cursor();
+    const gone = [...this.#position].filter(([source]) => present[source] === undefined).slice(-maxGone);
+    const here = [...this.#position].filter(([source]) => present[source] !== undefined);
+    return Object.fromEntries([...gone, ...here]);
+  }
+
+  /** From now on. */
+  startNow(): EventCursor {
+    for (const [source, index] of Object.entries(this.#options.feed.cursor())) this.#position.set(source, index);
+    return this.cursor;
+  }
+
+  /** Finds out where to take up. What happens meanwhile waits for catchUp(). */
+  async startAt(cursor: EventCursor): Promise<Start> {
+    const now = this.#options.feed.cursor();
+    this.#held = [];
+    const sources = new Set([...Object.keys(cursor), ...Object.keys(now)]);
+    const complete = await Promise.all([...sources].map((source) => this.#take(source, cursor[source] ?? 0, now[source])));
+    return { cursor: this.cursor, incomplete: [...sources].filter((_, at) => !complete[at]).sort() };
+  }
+
+  /** Sends what was missed, then what happened meanwhile; from then on events go out as they come. */
+  async catchUp(): Promise<void> {
+    for (const { source, until } of this.#backlog.splice(0)) {
+      if (!(await this.#sendUntil(source, until))) return;
+    }
+    while (this.#held && !this.#stopped) {
+      const held = this.#held.splice(0, 100);
+      if (held.length === 0) this.#held = undefined;
+      for (const frame of held) await this.#deliverInTime(frame);
+    }
+  }
+
+  take(frame: EventFrame): void {
+    if (this.#stopped) return;
+    if (!this.#held) this.#deliver(frame);
+    else if (this.#held.length < maxHeld) this.#held.push(frame);
+    else this.#fail('tooSlow');
+  }
+
+  /** Nothing is sent any more. */
+  stop(): void {
+    this.#stopped = true;
+    this.#held = undefined;
+  }
+
+  /** @returns whether everything since `from` will come. */
+  async #take(source: string, from: number, until: number | undefined): Promise<boolean> {
+    this.#position.set(source, from);
+    if (until === undefined) return false;
+    if (from === until) return true;
+    // More than this node has heard of may be right: the client heard it elsewhere, and the source itself knows.
+    const page = await this.#options.feed.since(source, from, 1).catch(() => undefined);
+    if (!page || (page.missing && page.from < from)) {
+      this.#position.set(source, until);
+      return false;
+    }
+    this.#position.set(source, page.from);
+    if (page.from < until) this.#backlog.push({ source, until });
+    return !page.missing;
+  }
+
+  async #sendUntil(source: string, until: number): Promise<boolean> {
+    for (let at = this.#position.get(source) ?? 0; at < until; ) {
+      const page = await this.#options.feed.since(source, at).catch(() => undefined);
+      if (this.#stopped) return false;
+      if (!page || page.upTo <= at) return this.#fail('sourceLost');
+      if (page.missing) return this.#fail('tooSlow');
+      for (const sourced of page.events) {
+        if (sourced.index > until) break;
+        await this.#deliverInTime(new EventFrame(sourced));
+        if (this.#stopped) return false;
+      }
+      at = Math.min(page.upTo, until);
+      this.#position.set(source, at);
+    }
+    return !this.#stopped;
+  }
+
+  /** What was missed goes no faster than the client takes it. */
+  async #deliverInTime(frame: EventFrame): Promise<void> {
+    if (this.#stopped) return;
+    if (this.#options.busy()) await this.#options.drained();
+    if (!this.#stopped) this.#deliver(frame);
+  }
+
+  #deliver(frame: EventFrame): void {
+    const { types, rooms, send } = this.#options;
+    const { source, index, event } = frame.sourced;
+    // What another node tells of a lost room has no seq, and no place of its own.
+    if (event.seq !== undefined) {
+      if (index <= (this.#position.get(source) ?? 0)) return;
+      this.#position.set(source, index);
+    }
+    if (!types.has(event.type) || (rooms && !rooms.has(event.roomId))) return;
+    send(frame.text);
+  }
+
+  #fail(why: 'tooSlow' | 'sourceLost'): false {
+    if (!this.#stopped) {
+      this.stop();
+      this.#options.failed(why);
+    }
+    return false;
+  }
+}

@@ -1,0 +1,44 @@
+// A socket of this node as another one serves it: frames go through as they are, the limits of this node stay in force.
+import type { ForwardedSocket, ForwardedSocketListener } from '../rooms/forwarded-socket.ts';
+import type { TextSocket, TextSocketListener } from './text-socket.ts';
+
+/** `listener` is to be told what comes; until the other side listens, it keeps that. The door bounds what comes so early. */
+export function forwardedSocket(
+  socket: TextSocket,
+  first: string,
+  address: string,
+): { socket: ForwardedSocket; listener: TextSocketListener } {
+  let early: string[] = [];
+  let lostEarly: { code: number; reason: string } | undefined;
+  let target: ForwardedSocketListener | undefined;
+  const listener: TextSocketListener = {
+    message: (text) => {
+      if (target) target.message(text);
+      else early.push(text);
+    },
+    lost: (code, reason) => {
+      if (target) target.lost(code, reason);
+      else lostEarly = { code, reason };
+    },
+  };
+  const forwarded: ForwardedSocket = {
+    first,
+    address,
+    gone: socket.gone,
+    get bufferedBytes() {
+      return socket.bufferedBytes;
+    },
+    listen: (to) => {
+      target = to;
+      for (const text of early) to.message(text);
+      early = [];
+      if (lostEarly) to.lost(lostEarly.code, lostEarly.reason);
+    },
+    send: (text) => socket.send(text),
+    drained: () => socket.drained(),
+    pause: () => socket.pause(),
+    resume: () => socket.resume(),
+    close: (code, reason) => socket.closeAs(code, reason),
+  };
+  return { socket: forwarded, listener };
+}
