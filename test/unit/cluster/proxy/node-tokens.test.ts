@@ -1,0 +1,99 @@
+// Tokens between nodes: who can make them, for what they are good, and for how long.
+import assert from 'node:assert/strict';
+import { createHmac } from 'node:crypto';
+import { test } from 'node:test';
+import { NodeTokens, type NodeTokensOptions } from '../../../../node/cluster/proxy/node-tokens.ts';
+
+const path = '/hls/room/index.m3u8';
+let now = 1_000_000;
+
+function make(self: string, options: Partial<NodeTokensOptions> = {}) {
+  const casts: unknown[][] = [];
+  const links = { self, cast: (...cast: unknown[]) => void casts.push(cast) };
+  return { tokens: new NodeTokens({ links, secrets: ['the secret of all nodes'], cookie: 'a cookie', now: () => now, ...options }), casts };
+}
+
+test('a node believes another one with the same secret, and learns for which client it asks', () => {
+  const header = make('svc@a').tokens.sign({ client: '192.0.2.7', path });
+  assert.deepEqual(make('svc@b').tokens.verify(header, path), { node: 'svc@a', client: '192.0.2.7' });
+});
+
+test('a token is good for one path and 30 s, whatever the clock of its maker says', () => {
+  const { tokens } = make('svc@b');
+  const header = make('svc@a').tokens.sign({ client: '192.0.2.7', path });
+  assert.equal(tokens.verify(header, '/hls/other/index.m3u8'), undefined);
+  now += 30_001;
+  assert.equal(tokens.verify(header, path), undefined);
+  const ahead = make('svc@a', { now: () => now + 3_600_000 }).tokens.sign({ client: '192.0.2.7', path });
+  assert.equal(tokens.verify(ahead, path), undefined);
+});
+
+test('nothing else is believed: other secrets, changed claims, other forms', () => {
+  const { tokens } = make('svc@b');
+  const good = make('svc@a').tokens.sign({ client: '192.0.2.7', path });
+  const [version, body = '', mac = ''] = good.split('.');
+  const forged = Buffer.from(body, 'base64url').toString().replace('192.0.2.7', '192.0.2.8');
+  const other = make('svc@a', { secrets: ['another secret'] }).tokens.sign({ client: '192.0.2.7', path });
+  const unkeyed = createHmac('sha256', '').update(`${version}.${body}`).digest('base64url');
+  for (const header of [
+    undefined,
+    '',
+    '.',
+    '..',
+    'x',
+    '192.0.2.7',
+    other,
+    `${version}.${Buffer.from(forged).toString('base64url')}.${mac}`,
+    `${version}.${body}.`,
+    `${version}.${body}.${unkeyed}`,
+    `${version}.${body}.${mac.slice(0, -4)}`,
+    `v2.${body}.${mac}`,
+    `${body}.${mac}`,
+    `${good}${'='.repeat(3_000)}`,
+    [good, good],
+  ]) {
+    assert.equal(tokens.verify(header, path), undefined, String(header));
+  }
+  assert.ok(tokens.verify(good, path));
+});
+
+test('secrets rotate: the first signs, all verify', () => {
+  const { tokens } = make('svc@b');
+  const old = make('svc@a').tokens.sign({ client: '::1', path });
+  tokens.replace(['a new secret', 'the secret of all nodes']);
+  assert.ok(tokens.verify(old, path));
+  const fresh = tokens.sign({ client: '::1', path });
+  assert.equal(make('svc@a').tokens.verify(fresh, path), undefined);
+  assert.ok(make('svc@a', { secrets: ['a new secret'] }).tokens.verify(fresh, path));
+  tokens.replace(['a new secret']);
+  assert.equal(tokens.verify(old, path), undefined);
+});
+
+test('without a secret the cookie makes the key', () => {
+  const a = make('svc@a', { secrets: [] });
+  const b = make('svc@b', { secrets: [] });
+  assert.ok(b.tokens.verify(a.tokens.sign({ client: '::1', path }), path));
+  assert.equal(make('svc@b', { secrets: [], cookie: 'other' }).tokens.verify(a.tokens.sign({ client: '::1', path }), path), undefined);
+  a.tokens.nodeUp('svc@b');
+  assert.deepEqual(a.casts, []);
+});
+
+test('where everybody knows the cookie, nodes tell each other random keys, and nobody else can sign', () => {
+  const a = make('svc@a', { secrets: [], cookie: 'svc_cookie' });
+  const b = make('svc@b', { secrets: [], cookie: 'svc_cookie' });
+  const stranger = make('svc@a', { secrets: ['svc_cookie'] });
+  assert.equal(b.tokens.verify(stranger.tokens.sign({ client: '::1', path }), path), undefined);
+  assert.equal(b.tokens.verify(a.tokens.sign({ client: '::1', path }), path), undefined);
+  a.tokens.nodeUp('svc@b');
+  const [[to, method, key] = []] = a.casts;
+  assert.deepEqual([to, method], ['svc@b', 'nodeKey']);
+  assert.equal(b.tokens.receive('svc@a', 'nodeKey', key), true);
+  assert.deepEqual(b.tokens.verify(a.tokens.sign({ client: '::1', path }), path), { node: 'svc@a', client: '::1' });
+  b.tokens.nodeDown('svc@a');
+  assert.equal(b.tokens.verify(a.tokens.sign({ client: '::1', path }), path), undefined);
+  // A node speaks for itself only.
+  b.tokens.receive('svc@c', 'nodeKey', key);
+  assert.equal(b.tokens.verify(a.tokens.sign({ client: '::1', path }), path), undefined);
+  assert.throws(() => b.tokens.receive('svc@a', 'nodeKey', 'short'));
+  assert.equal(b.tokens.receive('svc@a', 'hello', {}), false);
+});

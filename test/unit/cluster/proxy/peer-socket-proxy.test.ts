@@ -1,0 +1,334 @@
+// A peer's websocket at a node that does not have its room: real sockets, two nodes in one process.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage } from 'node:http';
+import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { type WebSocket, WebSocketServer } from 'ws';
+import { forwardedHeader, NodeTokens } from '../../../../node/cluster/proxy/node-tokens.ts';
+import { type ForwardTarget, PeerSocketProxy } from '../../../../node/cluster/proxy/peer-socket-proxy.ts';
+import { silentLog } from '../../../../node/log.ts';
+import type { ForwardedSocket } from '../../../../node/rooms/forwarded-socket.ts';
+import { TokenKeys } from '../../../../node/rooms/tokens.ts';
+import { type PeerSocketsOptions, peerSocketPath } from '../../../../node/signaling/peer-sockets.ts';
+import { PeerSocket } from '../../../kit/peer-socket.ts';
+import { startSocketServer, type WelcomeData } from '../../signaling/socket-server.ts';
+
+const secret = 'a secret of the tests';
+const tokensOf = (self: string, secrets = [secret]) => new NodeTokens({ links: { self, cast: () => {} }, secrets, cookie: 'unused' });
+
+type Options = { proxy?: PeerSocketProxy } & Partial<PeerSocketsOptions>;
+
+/** A node with rooms of its own, which believes what nodes of the cluster say of their clients. */
+async function startNode(t: TestContext, name: string, options: Options = {}) {
+  const tokens = tokensOf(name);
+  const upgrades: IncomingMessage[] = [];
+  const callers: (string | undefined)[] = [];
+  const { proxy, ...others } = options;
+  const server = await startSocketServer(t, {
+    ...(proxy && { forward: (roomId: string, socket: ForwardedSocket) => proxy.forward(roomId, socket) }),
+    forwardedFor: (request) => {
+      upgrades.push(request);
+      const client = tokens.verify(request.headers[forwardedHeader], peerSocketPath)?.client;
+      callers.push(client);
+      return client;
+    },
+    ...others,
+  });
+  const raw = new Set<Socket>();
+  server.server.on('connection', (socket: Socket) => raw.add(socket));
+  const target: ForwardTarget = { name, internalAddress: new URL(server.url).host, address: 'media.example.com:5002/rooms', tls: false };
+  return { ...server, target, upgrades, callers, raw };
+}
+
+function makeProxy(t: TestContext, locate: () => ForwardTarget | undefined, secrets?: string[]): PeerSocketProxy {
+  const proxy = new PeerSocketProxy({ log: silentLog(), tokens: tokensOf('svc@wrong', secrets), locate });
+  t.after(() => proxy.close());
+  return proxy;
+}
+
+/** `owner` has the rooms, `wrong` is where clients come in. */
+async function startPair(t: TestContext) {
+  const owner = await startNode(t, 'svc@owner');
+  const proxy = makeProxy(t, () => owner.target);
+  const wrong = await startNode(t, 'svc@wrong', { proxy });
+  return { owner, wrong, proxy };
+}
+
+test('a session lives through the wrong node as through the right one', async (t) => {
+  const { owner, wrong, proxy } = await startPair(t);
+  const { token, peer } = await owner.addPeer('alice');
+  const socket = await PeerSocket.enter(wrong.url, token);
+  assert.equal(socket.welcome.data?.peerId, 'alice');
+  assert.equal((await socket.request('join', { rtpCapabilities: {} })).ok, true);
+  const bob = await owner.enter('bob');
+  await bob.request('join', { rtpCapabilities: {} });
+  await socket.waitFor('peerJoined');
+  await bob.request('sendData', { label: 'l', payload: { text: 'grüße 🎥' } });
+  assert.deepEqual((await socket.waitFor('data')).payload, { text: 'grüße 🎥' });
+  for (let count = 0; count < 100; count += 1) socket.post('getStats');
+  assert.equal((await socket.request('ping')).ok, true);
+  assert.equal(proxy.size, 1);
+  assert.equal(peer.remoteView().id, 'alice');
+});
+
+test('requests that were sent behind authenticate arrive behind it', async (t) => {
+  const { owner, wrong } = await startPair(t);
+  const { token } = await owner.addPeer('alice');
+  const socket = await PeerSocket.open(wrong.url);
+  socket.post('authenticate', { token });
+  socket.post('join', { rtpCapabilities: {} });
+  const last = socket.post('createTransport', { direction: 'send' });
+  assert.equal((await socket.answer(last)).ok, true);
+  assert.deepEqual(
+    socket.frames.filter((frame) => 'id' in frame).map((frame) => frame.id),
+    [1, 2, 3],
+  );
+});
+
+test('the owner closes with its own codes and reasons', async (t) => {
+  const { owner, wrong, proxy } = await startPair(t);
+  const enter = async (name: string, roomId?: string) => PeerSocket.enter(wrong.url, (await owner.addPeer(name, roomId)).token);
+  const [removed, taken, stopped, crashed, left] = [
+    await enter('removed'),
+    await enter('taken'),
+    await enter('stopped', 'other'),
+    await enter('crashed'),
+    await enter('left'),
+  ];
+  await owner.rooms.deletePeer('room', 'removed');
+  assert.deepEqual(await removed.closed, { code: 1000, reason: 'Peer removed' });
+  await PeerSocket.enter(owner.url, await owner.keys.sign({ roomId: 'room', peerId: 'taken' }), { takeover: true });
+  assert.deepEqual(await taken.closed, { code: 4409, reason: '' });
+  await owner.rooms.deleteRoom('other');
+  assert.deepEqual(await stopped.closed, { code: 1000, reason: 'Room stopped' });
+  owner.rooms.findPeer('room', 'crashed')?.crash('by the test');
+  assert.deepEqual(await crashed.closed, { code: 1011, reason: 'Internal server error' });
+  await left.request('leave');
+  assert.deepEqual(await left.closed, { code: 1000, reason: '' });
+  await owner.happened('PeerDisconnected', 'left');
+  while (proxy.size > 0) await new Promise((resolve) => setImmediate(resolve));
+});
+
+test('how the client goes is what the owner hears: 1000 ends the session, anything else may be resumed', async (t) => {
+  const { owner, wrong } = await startPair(t);
+  const alice = await owner.addPeer('alice');
+  await (await PeerSocket.enter(wrong.url, alice.token)).close(1000);
+  await owner.happened('PeerDisconnected', 'alice');
+  const bob = await owner.addPeer('bob');
+  const lost = await PeerSocket.enter(wrong.url, bob.token);
+  await lost.cut();
+  const { sessionId } = lost.welcome.data as WelcomeData;
+  const resumed = await PeerSocket.enter(wrong.url, bob.token, { resume: sessionId, received: 0 });
+  assert.equal((resumed.welcome.data as WelcomeData).resumed, true);
+  assert.deepEqual(
+    owner.types('bob').filter((type) => type === 'PeerDisconnected'),
+    [],
+  );
+});
+
+test('an owner that is lost is 1001 for the client: killed, reported down, or not there at all', async (t) => {
+  const { owner, wrong, proxy } = await startPair(t);
+  const { token } = await owner.addPeer('alice');
+  const first = await PeerSocket.enter(wrong.url, token);
+  for (const socket of owner.raw) socket.destroy();
+  assert.deepEqual(await first.closed, { code: 1001, reason: '' });
+  const { sessionId } = first.welcome.data as WelcomeData;
+  const second = await PeerSocket.enter(wrong.url, token, { resume: sessionId, received: 0 });
+  assert.equal((second.welcome.data as WelcomeData).resumed, true);
+  proxy.nodeDown('svc@another');
+  assert.equal((await second.request('ping')).ok, true);
+  proxy.nodeDown('svc@owner');
+  assert.deepEqual(await second.closed, { code: 1001, reason: '' });
+  owner.target.internalAddress = '127.0.0.1:1';
+  const third = await PeerSocket.open(wrong.url);
+  third.post('authenticate', { token });
+  assert.deepEqual(await third.closed, { code: 1001, reason: '' });
+});
+
+test('an owner that takes the connection and says nothing is given up', { timeout: 20_000 }, async (t) => {
+  const { owner, wrong } = await startPair(t);
+  const { token } = await owner.addPeer('alice');
+  const held = new Set<Socket>();
+  const silent = createTcpServer((socket) => held.add(socket)).listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  t.after(() => {
+    for (const socket of held) socket.destroy();
+    silent.close();
+  });
+  owner.target.internalAddress = `127.0.0.1:${(silent.address() as AddressInfo).port}`;
+  const socket = await PeerSocket.open(wrong.url);
+  socket.post('authenticate', { token });
+  assert.deepEqual(await socket.closed, { code: 1001, reason: '' });
+});
+
+test('a forwarding node that goes away says 1001, and the session is resumed at the owner', async (t) => {
+  const { owner, wrong, proxy } = await startPair(t);
+  const alice = await owner.addPeer('alice');
+  const bob = await owner.addPeer('bob');
+  const byProxy = await PeerSocket.enter(wrong.url, alice.token);
+  await proxy.close();
+  assert.deepEqual([await byProxy.closed, proxy.size], [{ code: 1001, reason: '' }, 0]);
+  const again = makeProxy(t, () => owner.target);
+  const other = await startNode(t, 'svc@other', { proxy: again });
+  const bySockets = await PeerSocket.enter(other.url, bob.token);
+  await other.sockets.close();
+  assert.deepEqual(await bySockets.closed, { code: 1001, reason: '' });
+  for (const [socket, { token }] of [
+    [byProxy, alice],
+    [bySockets, bob],
+  ] as const) {
+    const { sessionId } = socket.welcome.data as WelcomeData;
+    const resumed = await PeerSocket.enter(owner.url, token, { resume: sessionId, received: 0 });
+    assert.equal((resumed.welcome.data as WelcomeData).resumed, true);
+  }
+  const late = await PeerSocket.enter(wrong.url, alice.token);
+  assert.equal(late.welcome.error?.code, 'peer_not_found');
+});
+
+test('where nodes disagree about who has a room, a socket is forwarded once and then told that the peer does not exist', async (t) => {
+  const targets: ForwardTarget[] = [];
+  const one = await startNode(t, 'svc@one', { proxy: makeProxy(t, () => targets[1]) });
+  const two = await startNode(t, 'svc@two', { proxy: makeProxy(t, () => targets[0]) });
+  targets.push(one.target, two.target);
+  const token = await one.keys.sign({ roomId: 'nowhere', peerId: 'nobody' });
+  const socket = await PeerSocket.enter(one.url, token);
+  assert.equal(socket.welcome.error?.code, 'peer_not_found');
+  assert.deepEqual(await socket.closed, { code: 4401, reason: '' });
+  assert.deepEqual([one.upgrades.length, two.upgrades.length], [1, 1]);
+});
+
+test('a room that no other node has, and a token that is not good, are refused here', async (t) => {
+  let asked = 0;
+  const proxy = makeProxy(t, () => {
+    asked += 1;
+    return undefined;
+  });
+  const node = await startNode(t, 'svc@one', { proxy });
+  const unknown = await PeerSocket.enter(node.url, await node.keys.sign({ roomId: 'r', peerId: 'p' }));
+  assert.deepEqual([unknown.welcome.error?.code, (await unknown.closed).code], ['peer_not_found', 4401]);
+  const forged = await PeerSocket.enter(node.url, await new TokenKeys('peer', ['another']).sign({ roomId: 'r', peerId: 'p' }));
+  assert.deepEqual([forged.welcome.error?.code, asked], ['invalid_token', 1]);
+});
+
+test('the owner sees the address of the client, and believes nobody else about it', async (t) => {
+  const { owner, wrong } = await startPair(t);
+  const { token } = await owner.addPeer('alice');
+  const socket = await PeerSocket.enter(wrong.url, token);
+  await socket.close(1000);
+  const stranger = tokensOf('svc@wrong', ['another secret']).sign({ client: '203.0.113.9', path: peerSocketPath });
+  const elsewhere = tokensOf('svc@wrong').sign({ client: '203.0.113.9', path: '/hls/room/file' });
+  for (const header of ['203.0.113.9', stranger, elsewhere]) {
+    await owner.happened('PeerDisconnected', 'alice', owner.types('alice').filter((type) => type === 'PeerConnected').length);
+    const forged = await PeerSocket.open(owner.url, { headers: { [forwardedHeader]: header } });
+    assert.equal((await forged.request('authenticate', { token })).ok, true);
+    await forged.close(1000);
+  }
+  assert.deepEqual(owner.callers, ['127.0.0.1', undefined, undefined, undefined]);
+});
+
+test('frames above the limits close the client with the same codes as at the owner', async (t) => {
+  const { owner, wrong } = await startPair(t);
+  const large = await PeerSocket.enter(wrong.url, (await owner.addPeer('large')).token);
+  large.send(JSON.stringify({ id: 9, method: 'ping', data: { x: 'x'.repeat(300 * 1024) } }));
+  assert.deepEqual(await large.closed, { code: 4413, reason: '' });
+  const binary = await PeerSocket.enter(wrong.url, (await owner.addPeer('binary')).token);
+  binary.send(Buffer.from([1]));
+  assert.deepEqual(await binary.closed, { code: 4400, reason: '' });
+  const fast = await PeerSocket.enter(wrong.url, (await owner.addPeer('fast')).token);
+  for (let count = 0; count < 400; count += 1) fast.post('ping');
+  assert.deepEqual(await fast.closed, { code: 4429, reason: '' });
+});
+
+/** An owner that does what the test says, in place of a node. */
+async function startStub(t: TestContext) {
+  const server = createServer();
+  const sockets = new WebSocketServer({ server, maxPayload: 64 * 1024 * 1024 });
+  const connected = Promise.withResolvers<WebSocket>();
+  sockets.on('connection', (socket) => connected.resolve(socket));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(async () => {
+    for (const socket of sockets.clients) socket.terminate();
+    await new Promise((resolve) => server.close(resolve));
+  });
+  const internalAddress = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const target: ForwardTarget = { name: 'svc@stub', internalAddress, address: 'stub.test', tls: false };
+  const proxy = makeProxy(t, () => target);
+  let carried: ForwardedSocket | undefined;
+  const node = await startNode(t, 'svc@wrong', {
+    rateLimit: () => null,
+    forward: (roomId, socket) => {
+      carried = socket;
+      return proxy.forward(roomId, socket);
+    },
+  });
+  const client = await PeerSocket.open(node.url);
+  client.post('authenticate', { token: await node.keys.sign({ roomId: 'r', peerId: 'p' }) });
+  const owner = await connected.promise;
+  return { client, owner, proxy, waiting: () => carried?.bufferedBytes ?? 0 };
+}
+
+test('a client that does not read makes the owner wait, and then gets every frame', async (t) => {
+  const { client, owner, waiting } = await startStub(t);
+  client.webSocket.pause();
+  const frame = JSON.stringify({ event: 'data', data: 'x'.repeat(256 * 1024) });
+  const count = 200;
+  for (let sent = 0; sent < count; sent += 1) owner.send(frame);
+  let most = 0;
+  let before = -1;
+  // Until the owner's own queue stands still: everybody between has taken what they take.
+  while (owner.bufferedAmount !== before) {
+    before = owner.bufferedAmount;
+    for (let turn = 0; turn < 50; turn += 1) {
+      most = Math.max(most, waiting());
+      await new Promise((resolve) => setTimeout(resolve, 2));
+    }
+  }
+  assert.ok(owner.bufferedAmount > 10 * 1024 * 1024, `the owner still has ${owner.bufferedAmount}`);
+  assert.ok(most < 3 * 1024 * 1024, `${most} bytes waited at the node between`);
+  client.webSocket.resume();
+  while (client.frames.length < count) await once(client.webSocket, 'message');
+  assert.equal(client.frames.length, count);
+});
+
+test('an owner that does not read makes the client wait, and then gets every frame', async (t) => {
+  const { client, owner } = await startStub(t);
+  const heard: string[] = [];
+  owner.on('message', (data) => heard.push(data.toString()));
+  owner.pause();
+  const filling = 'x'.repeat(200 * 1024);
+  const count = 200;
+  for (let sent = 0; sent < count; sent += 1) client.send(JSON.stringify({ n: sent, filling }));
+  let before = -1;
+  while (client.webSocket.bufferedAmount !== before) {
+    before = client.webSocket.bufferedAmount;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  assert.ok(before > 10 * 1024 * 1024, `the client still has ${before}`);
+  owner.resume();
+  while (heard.length < count + 1) await once(owner, 'message');
+  assert.deepEqual(
+    heard.slice(1).map((text) => (JSON.parse(text) as { n: number }).n),
+    Array.from({ length: count }, (_, at) => at),
+  );
+});
+
+test('any code that may be sent goes through both ways, those that may not become 1001', async (t) => {
+  for (const [given, expected] of [
+    [4999, 4999],
+    [3000, 3000],
+    [1008, 1008],
+    [undefined, 1001],
+  ] as const) {
+    const { client, owner } = await startStub(t);
+    owner.close(given, given === undefined ? undefined : 'why');
+    assert.deepEqual(await client.closed, { code: expected, reason: given === undefined ? '' : 'why' });
+  }
+  const { client, owner, proxy } = await startStub(t);
+  client.webSocket.close(4321, 'because');
+  const [code, reason] = (await once(owner, 'close')) as [number, Buffer];
+  assert.deepEqual([code, reason.toString()], [4321, 'because']);
+  await client.closed;
+  while (proxy.size > 0) await new Promise((resolve) => setImmediate(resolve));
+});
