@@ -1,0 +1,277 @@
+// Our nodes and real Erlang nodes: ping, calls, monitors, links, cookies, restarts, loss, and who knows whom.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { describe, type TestContext, test } from 'node:test';
+import { CallError } from '../../node/cluster/erlang/calls.ts';
+import { decodeTerm } from '../../node/cluster/erlang/term-reader.ts';
+import { encodeTerm } from '../../node/cluster/erlang/term-writer.ts';
+import { atom, Float, Pid, type Term, tuple } from '../../node/cluster/erlang/terms.ts';
+import { connectedTo, startDistNode, type TestNode } from '../kit/dist-nodes.ts';
+import { type Erl, type ErlOptions, freePort, startErl } from '../kit/erlang-node.ts';
+
+const erlName = 'erl@127.0.0.1';
+
+async function startBoth(t: TestContext, options: Partial<ErlOptions> = {}): Promise<{ ours: TestNode; erl: Erl; epmdPort: number }> {
+  const epmdPort = await freePort();
+  const ours = await startDistNode(t, 'svc', epmdPort);
+  const erl = await startErl(t, { name: erlName, epmdPort, ...options });
+  return { ours, erl, epmdPort };
+}
+
+/** A process of Erlang that keeps an answer for `gen_server:call`s with the request turned round. */
+const echoServer =
+  'true = register(echo, spawn(fun Loop() -> receive ' +
+  "{'$gen_call', From, {sleep, _}} -> _ = From, Loop(); " +
+  "{'$gen_call', _, crash} -> exit(crashed); " +
+  "{'$gen_call', From, Request} -> gen_server:reply(From, {echo, Request}), Loop() end end))";
+
+describe('an Erlang node', () => {
+  test('pings ours, is pinged by ours, and both list each other', async (t) => {
+    const { ours, erl } = await startBoth(t);
+    assert.equal(await erl.eval("net_adm:ping('svc@127.0.0.1')"), 'pong');
+    assert.equal(await erl.eval('nodes()'), "['svc@127.0.0.1']");
+    await connectedTo(ours.node, [erlName]);
+    assert.deepEqual(await ours.node.call(erlName, 'net_kernel', tuple(atom('is_auth'), atom(ours.node.name)), 5000), atom('yes'));
+    assert.equal((await ours.record.logged('connected to node')).node, erlName);
+  });
+
+  test('is dialled by ours', async (t) => {
+    const { ours, erl } = await startBoth(t);
+    assert.ok(await ours.node.connect(erlName));
+    assert.equal(await erl.eval('nodes()'), "['svc@127.0.0.1']");
+  });
+
+  test('meets ours by short names as well', async (t) => {
+    const epmdPort = await freePort();
+    const { node } = await startDistNode(t, 'svc@localhost', epmdPort, { mode: 'sname' });
+    const erl = await startErl(t, { name: 'erl@localhost', epmdPort, mode: 'sname' });
+    assert.equal(await erl.eval('net_adm:ping(svc@localhost)'), 'pong');
+    assert.deepEqual(node.connections, ['erl@localhost']);
+  });
+
+  test('calls a registered name of ours and gets its answer, an exit where there is none', async (t) => {
+    const { ours, erl } = await startBoth(t);
+    ours.node.register('svc', {
+      call: (request) => {
+        if (String(request) === 'throw') throw new Error('a fault of the test');
+        return String(request) === 'never' ? new Promise<Term>(() => {}) : tuple(atom('ok'), request);
+      },
+    });
+    assert.equal(await erl.eval('gen_server:call({svc, \'svc@127.0.0.1\'}, #{a => [1, 2.5, <<"x">>]})'), '{ok,#{a => [1,2.5,<<"x">>]}}');
+    assert.match(await erl.eval('gen_server:call({svc, \'svc@127.0.0.1\'}, <<"throw">>)'), /^\{exit,\{error,\{gen_server,call,/);
+    assert.match(await erl.eval('gen_server:call({svc, \'svc@127.0.0.1\'}, <<"never">>, 100)'), /^\{exit,\{timeout,/);
+    assert.match(await erl.eval("gen_server:call({nobody, 'svc@127.0.0.1'}, x)"), /^\{exit,\{noproc,/);
+    assert.equal(
+      await erl.eval("{nobody, 'svc@127.0.0.1'} ! hello, gen_server:cast({nobody, 'svc@127.0.0.1'}, x), net_adm:ping('svc@127.0.0.1')"),
+      'pong',
+    );
+    assert.equal(
+      await erl.eval("gen_server:multi_call(['svc@127.0.0.1', node()], svc, x, 1000)"),
+      "{[{'svc@127.0.0.1',{ok,x}}],['erl@127.0.0.1']}",
+    );
+  });
+
+  test('answers calls of ours, also those that fail', async (t) => {
+    const { ours, erl } = await startBoth(t);
+    await erl.eval(echoServer);
+    await ours.node.connect(erlName);
+    const reason = (wanted: string) => (error: unknown) => error instanceof CallError && error.reason === wanted;
+    assert.deepEqual(
+      await ours.node.call(erlName, 'echo', tuple(1, 'text', new Float(0.5)), 5000),
+      tuple(atom('echo'), tuple(1, Buffer.from('text'), new Float(0.5))),
+    );
+    await assert.rejects(ours.node.call(erlName, 'echo', tuple(atom('sleep'), 1), 100), reason('timeout'));
+    await assert.rejects(ours.node.call(erlName, 'nobody', 1, 5000), reason('noproc'));
+    await assert.rejects(ours.node.call(erlName, 'echo', atom('crash'), 5000), reason('failed'));
+    const lost = ours.node.call(erlName, 'net_kernel', tuple(atom('nonsense')), 20_000);
+    const rejected = assert.rejects(lost, reason('noconnection'));
+    erl.kill('SIGKILL');
+    await rejected;
+    assert.equal(ours.node.waitingCalls, 0);
+  });
+
+  test('gets an answer to monitors, links, unlinks and spawns', async (t) => {
+    const { ours, erl } = await startBoth(t);
+    ours.node.register('svc', { call: (request) => request });
+    assert.equal(
+      await erl.eval("R = monitor(process, {nobody, 'svc@127.0.0.1'}), receive {'DOWN', R, process, _, W1} -> W1 after 3000 -> alive end"),
+      'noproc',
+    );
+    assert.equal(
+      await erl.eval(
+        "R2 = erlang:monitor(process, {svc, 'svc@127.0.0.1'}), receive {'DOWN', R2, process, _, W2} -> W2 after 300 -> alive end",
+      ),
+      'alive',
+    );
+    assert.equal(await erl.eval('erlang:demonitor(R2)'), 'true');
+    // A pid of ours that never was: made of bytes, as an old one in a message would be.
+    const pid = encodeTerm(new Pid('svc@127.0.0.1', 999, 0, ours.node.creation));
+    await erl.eval(`Pid = binary_to_term(<<${[...pid].join(',')}>>)`);
+    assert.equal(
+      await erl.eval("process_flag(trap_exit, true), link(Pid), receive {'EXIT', Pid, W3} -> W3 after 3000 -> none end"),
+      'noproc',
+    );
+    assert.equal(await erl.eval("R4 = monitor(process, Pid), receive {'DOWN', R4, process, _, W4} -> W4 after 3000 -> none end"), 'noproc');
+    assert.equal(await erl.eval('link(Pid), unlink(Pid), exit(Pid, kill), group_leader(group_leader(), self())'), 'true');
+    assert.equal(await erl.eval("rpc:call('svc@127.0.0.1', erlang, halt, [])"), '{badrpc,notsup}');
+    assert.match(await erl.eval("erpc:call('svc@127.0.0.1', erlang, halt, [])"), /notsup/);
+    assert.match(
+      await erl.eval("spawn_request('svc@127.0.0.1', erlang, halt, []), receive {spawn_reply, _, error, W5} -> W5 after 3000 -> none end"),
+      /notsup/,
+    );
+    assert.equal(await erl.eval("net_adm:ping('svc@127.0.0.1')"), 'pong');
+  });
+
+  test('writes terms that ours read, and reads what ours write', async (t) => {
+    const { erl } = await startBoth(t);
+    const sources = [
+      '{ok, [1, 300, -1, 1 bsl 70, -(1 bsl 2100)], "text", <<"bin">>, <<5:3>>}',
+      '#{a => 1.5, [b] => {}}',
+      '[self(), make_ref(), hd(erlang:ports()), fun lists:map/2, [alias | make_ref()]]',
+      'fun(X) -> X end',
+      'list_to_atom([16#436, 16#e9])',
+      'lists:seq(1, 1000)',
+      'list_to_tuple(lists:seq(1, 300))',
+      'lists:duplicate(70000, 7)',
+    ];
+    for (const source of sources) {
+      const [, hex = ''] = /<<"([0-9A-F]+)">>/.exec(await erl.eval(`put(t, ${source}), binary:encode_hex(term_to_binary(get(t)))`)) ?? [];
+      const written = encodeTerm(decodeTerm(Buffer.from(hex, 'hex')));
+      assert.equal(await erl.eval(`binary_to_term(binary:decode_hex(<<"${written.toString('hex')}">>)) =:= get(t)`), 'true', source);
+    }
+  });
+});
+
+describe('the cookie', () => {
+  test('of an Erlang node that dials ours is wrong: pang, and a line on both sides', async (t) => {
+    const { ours, erl } = await startBoth(t, { cookie: 'wrong' });
+    assert.equal(await erl.eval("net_adm:ping('svc@127.0.0.1')"), 'pang');
+    assert.equal((await ours.record.logged('a node with a wrong cookie is refused')).node, erlName);
+    await erl.printed(/Connection attempt to .*svc@127\.0\.0\.1.*(cancelled|aborted)/);
+    assert.deepEqual(ours.node.connections, []);
+  });
+
+  test('of ours that dials an Erlang node is wrong: no connection, and a line on both sides', async (t) => {
+    const { ours, erl } = await startBoth(t, { cookie: 'wrong' });
+    assert.equal(await ours.node.connect(erlName), false);
+    await erl.printed(/Connection attempt from .*svc@127\.0\.0\.1.*rejected/);
+    assert.ok(ours.record.lines.some(({ msg, node }) => node === erlName && /cannot be reached|cookies differ/.test(msg)));
+  });
+});
+
+describe('connections', () => {
+  test('dialled by both at the same moment become one', async (t) => {
+    for (const ourName of ['aaa', 'zzz']) {
+      const epmdPort = await freePort();
+      const { node } = await startDistNode(t, ourName, epmdPort);
+      const erl = await startErl(t, { name: erlName, epmdPort });
+      for (let round = 0; round < 10; round += 1) {
+        const [pinged, connected] = await Promise.all([erl.eval(`net_adm:ping('${node.name}')`), node.connect(erlName)]);
+        assert.deepEqual([pinged, connected], ['pong', true], `${ourName}, round ${round}`);
+        assert.equal(await erl.eval(`net_adm:ping('${node.name}')`), 'pong');
+        const down = once(node, 'nodeDown');
+        await erl.eval(`erlang:disconnect_node('${node.name}')`);
+        await down;
+      }
+    }
+  });
+
+  test('to an Erlang node that is killed and comes back under its name are new ones', async (t) => {
+    const { ours, erl, epmdPort } = await startBoth(t);
+    await ours.node.connect(erlName);
+    const creation = await erl.eval('erlang:system_info(creation)');
+    const down = once(ours.node, 'nodeDown');
+    erl.kill('SIGKILL');
+    assert.deepEqual(await down, [erlName, 'connection_closed']);
+    await erl.ended;
+    const again = await startErl(t, { name: erlName, epmdPort });
+    assert.equal(await again.eval("net_adm:ping('svc@127.0.0.1')"), 'pong');
+    assert.notEqual(await again.eval('erlang:system_info(creation)'), creation);
+    assert.deepEqual(ours.node.connections, [erlName]);
+  });
+
+  test('of ours that comes back under its name are taken by an Erlang node as new ones', async (t) => {
+    const { ours, erl, epmdPort } = await startBoth(t);
+    assert.equal(await erl.eval("net_adm:ping('svc@127.0.0.1')"), 'pong');
+    await ours.node.close();
+    const other = await startDistNode(t, 'other', epmdPort);
+    const again = await startDistNode(t, 'svc', epmdPort);
+    assert.ok(other.node.registered);
+    assert.equal(await erl.eval("net_adm:ping('svc@127.0.0.1')"), 'pong');
+    assert.notEqual(again.node.creation, ours.node.creation);
+    assert.ok(again.node.isConnected(erlName));
+  });
+
+  test('to an Erlang node that stands still are lost within one and a quarter of a tick', async (t) => {
+    const epmdPort = await freePort();
+    const { node, record } = await startDistNode(t, 'svc', epmdPort, { tick: 4000 });
+    const erl = await startErl(t, { name: erlName, epmdPort, args: ['-kernel', 'net_ticktime', '4'] });
+    await node.connect(erlName);
+    await erl.eval('nodes()');
+    // Longer than a tick: both sides keep the idle connection.
+    await new Promise((resolve) => setTimeout(resolve, 6500));
+    assert.equal(await erl.eval('nodes()'), "['svc@127.0.0.1']");
+    const down = once(node, 'nodeDown');
+    const stopped = performance.now();
+    erl.kill('SIGSTOP');
+    assert.deepEqual(await down, [erlName, 'net_tick_timeout']);
+    const took = performance.now() - stopped;
+    assert.ok(took > 2500 && took < 6000, `${took} ms`);
+    assert.equal((await record.logged('lost the connection to node')).reason, 'net_tick_timeout');
+    erl.kill('SIGCONT');
+  });
+});
+
+describe('an Erlang node that met one of ours', () => {
+  test('lists all of ours, and global does not wait for anything', async (t) => {
+    const epmdPort = await freePort();
+    const nodes: TestNode[] = [];
+    for (const name of ['svc1', 'svc2', 'svc3']) nodes.push(await startDistNode(t, name, epmdPort));
+    for (const { node } of nodes.slice(1)) await node.connect('svc1@127.0.0.1');
+    const erl = await startErl(t, { name: erlName, epmdPort });
+    assert.equal(await erl.eval("net_adm:ping('svc1@127.0.0.1')"), 'pong');
+    const others = (own: string) => [erlName, ...nodes.map(({ node }) => node.name)].filter((name) => name !== own);
+    await Promise.all(nodes.map(({ node }) => connectedTo(node, others(node.name))));
+    assert.equal(await erl.eval('lists:sort(nodes())'), "['svc1@127.0.0.1','svc2@127.0.0.1','svc3@127.0.0.1']");
+    assert.equal(await erl.eval('global:sync()'), 'ok');
+    assert.equal(await erl.eval('global:register_name(something, self())'), 'yes');
+  });
+
+  test('is what two of ours, and another Erlang node, meet each other through', async (t) => {
+    const epmdPort = await freePort();
+    const a = await startDistNode(t, 'a', epmdPort);
+    const b = await startDistNode(t, 'b', epmdPort);
+    const erl = await startErl(t, { name: erlName, epmdPort });
+    const erl2 = await startErl(t, { name: 'erl2@127.0.0.1', epmdPort });
+    assert.equal(await erl.eval("[net_adm:ping(Node) || Node <- ['erl2@127.0.0.1', 'a@127.0.0.1', 'b@127.0.0.1']]"), '[pong,pong,pong]');
+    await connectedTo(a.node, ['b@127.0.0.1', erlName, erl2.name]);
+    await connectedTo(b.node, ['a@127.0.0.1', erlName, erl2.name]);
+    for (const each of [erl, erl2]) {
+      assert.equal(await each.eval('length(nodes())'), '3');
+      assert.equal(await each.eval('global:sync()'), 'ok');
+    }
+  });
+
+  test('stays connected to the others when one of ours is lost', async (t) => {
+    const epmdPort = await freePort();
+    const a = await startDistNode(t, 'a', epmdPort);
+    const b = await startDistNode(t, 'b', epmdPort);
+    const erl = await startErl(t, { name: erlName, epmdPort });
+    await b.node.connect(a.node.name);
+    await erl.eval("net_adm:ping('a@127.0.0.1')");
+    await connectedTo(b.node, [a.node.name, erlName]);
+    assert.equal(await erl.eval('global:sync()'), 'ok');
+    await b.node.close();
+    await connectedTo(a.node, [erlName]);
+    assert.equal(await erl.eval("net_adm:ping('a@127.0.0.1')"), 'pong');
+    assert.equal(await erl.eval('nodes()'), "['a@127.0.0.1']");
+  });
+
+  test('as a hidden node can call, but is no node to anybody', async (t) => {
+    const { ours, erl } = await startBoth(t, { args: ['-hidden'] });
+    ours.node.register('svc', { call: (request) => request });
+    assert.equal(await erl.eval("gen_server:call({svc, 'svc@127.0.0.1'}, x)"), 'x');
+    assert.deepEqual(ours.node.connections, []);
+    assert.ok(ours.node.isConnected(erlName));
+  });
+});

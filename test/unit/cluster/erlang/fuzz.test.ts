@@ -1,0 +1,117 @@
+// Mutated bytes into everything that reads bytes: one class of errors, bounded time, no growth.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { operations, parseControl, writeControl } from '../../../../node/cluster/erlang/control.ts';
+import {
+  aliveReply,
+  aliveRequest,
+  namesReply,
+  parseAliveReply,
+  parseEpmdRequest,
+  parseNamesReply,
+  parsePortReply,
+  portPleaseRequest,
+  portReply,
+} from '../../../../node/cluster/erlang/epmd-packets.ts';
+import { ownFlags } from '../../../../node/cluster/erlang/flags.ts';
+import {
+  ackPacket,
+  challengePacket,
+  namePacket,
+  parseAck,
+  parseChallengePacket,
+  parseNamePacket,
+  parseReply,
+  parseStatus,
+  replyPacket,
+  statusPacket,
+} from '../../../../node/cluster/erlang/handshake-packets.ts';
+import { decodeTerm } from '../../../../node/cluster/erlang/term-reader.ts';
+import { encodeTerm, TermWriter } from '../../../../node/cluster/erlang/term-writer.ts';
+import { atom, BitString, Float, ImproperList, Pid, Port, Reference, type Term, tuple } from '../../../../node/cluster/erlang/terms.ts';
+import { WireError } from '../../../../node/cluster/erlang/wire-error.ts';
+import { Mutator } from '../../../kit/mutator.ts';
+import { liveHeap } from '../../../kit/resources.ts';
+
+const pid = new Pid('a@b', 1, 2, 3);
+const reference = new Reference('a@b', 3, [1, 2, 3]);
+const rich = tuple(
+  [1, 2, 70_000, 2n ** 70n, -1],
+  new Map<Term, Term>([[atom('key'), [new Float(1.5), new BitString(Buffer.of(8), 5)]]]),
+  tuple(new Port('a@b', 5n, 6), 'some text', new ImproperList([atom('alias')], reference)),
+);
+
+const terms = [rich, tuple(atom('$gen_call'), tuple(pid, reference), 'x'), [[[[[[]]]]]]].map((term) => encodeTerm(term));
+const controls = [
+  tuple(operations.regSend, pid, atom(''), atom('svc')),
+  tuple(operations.send, atom(''), pid),
+  tuple(operations.aliasSend, pid, reference),
+  tuple(operations.monitor, pid, atom('svc'), reference),
+  tuple(operations.payloadMonitorExit, atom('svc'), pid, reference),
+  tuple(operations.unlinkId, 7, pid, pid),
+  tuple(operations.spawnRequest, reference, pid, pid, tuple(atom('erlang'), atom('halt'), 0), []),
+].map((control) => {
+  const writer = new TermWriter();
+  writeControl(writer, control, rich);
+  return writer.take();
+});
+const entry = { name: 'svc', port: 9000, hidden: false, highest: 6, lowest: 6, extra: Buffer.from('more') };
+const name = { flags: ownFlags, creation: 5, name: 'svc@host.local' };
+
+const targets: readonly { what: string; samples: readonly Buffer[]; read: (bytes: Buffer) => unknown }[] = [
+  { what: 'terms', samples: terms, read: decodeTerm },
+  { what: 'messages of a connection', samples: controls, read: parseControl },
+  {
+    what: 'requests to EPMD',
+    samples: [aliveRequest(entry), portPleaseRequest('svc')].map((request) => request.subarray(2)),
+    read: parseEpmdRequest,
+  },
+  { what: 'answers to a registration', samples: [aliveReply(5, 6), aliveReply(5, 5)], read: parseAliveReply },
+  { what: 'answers with a port', samples: [portReply(entry)], read: parsePortReply },
+  { what: 'answers with names', samples: [namesReply(4369, [entry, entry])], read: parseNamesReply },
+  { what: 'names of the handshake', samples: [namePacket(name)], read: parseNamePacket },
+  { what: 'challenges of the handshake', samples: [challengePacket({ ...name, challenge: 7 })], read: parseChallengePacket },
+  { what: 'answers to challenges', samples: [replyPacket({ challenge: 7, digest: Buffer.alloc(16) })], read: parseReply },
+  { what: 'ends of the handshake', samples: [ackPacket(Buffer.alloc(16))], read: parseAck },
+  { what: 'statuses', samples: [statusPacket('ok_simultaneous')], read: parseStatus },
+];
+
+/** Of each kind; terms and messages, which are the ones with depth, get five times as many. */
+const rounds = 20_000;
+
+describe('200,000 mutated packets and more', () => {
+  for (const [index, { what, samples, read }] of targets.entries()) {
+    test(`${what} cause no error but the one of the wire`, () => {
+      const mutator = new Mutator(4369 + index);
+      const count = index < 2 ? rounds * 5 : rounds;
+      let read_ = 0;
+      for (let round = 0; round < count; round += 1) {
+        const bytes = mutator.mutate(samples);
+        try {
+          read(bytes);
+          read_ += 1;
+        } catch (error) {
+          assert.ok(error instanceof WireError, `${bytes.toString('hex')}: ${String(error)}`);
+        }
+      }
+      // Both happen, or the mutations are too wild or too tame to tell anything.
+      assert.ok(read_ > 0 && read_ < count, `${read_} of ${count} were read`);
+    });
+  }
+
+  test('leave nothing behind', async () => {
+    const mutator = new Mutator(1);
+    const round = () => {
+      for (let index = 0; index < rounds; index += 1) {
+        try {
+          parseControl(mutator.mutate(controls));
+        } catch {}
+      }
+    };
+    round();
+    const before = await liveHeap();
+    round();
+    const grown = (await liveHeap()) - before;
+    assert.ok(grown < 1_000_000, `${grown} bytes more`);
+  });
+});

@@ -1,0 +1,306 @@
+// Nodes of ours with each other over real sockets: handshakes, calls, loss, and what a stranger can do.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { describe, type TestContext, test } from 'node:test';
+import { CallError, type CallFailure } from '../../../../node/cluster/erlang/calls.ts';
+import { ownFlags } from '../../../../node/cluster/erlang/flags.ts';
+import { cookieDigest, namePacket, parseChallengePacket, replyPacket } from '../../../../node/cluster/erlang/handshake-packets.ts';
+import { PacketReader } from '../../../../node/cluster/erlang/packet-reader.ts';
+import { atom, tuple } from '../../../../node/cluster/erlang/terms.ts';
+import { connectedTo, startDistNode, type TestNode, testCookie } from '../../../kit/dist-nodes.ts';
+import { freePort } from '../../../kit/erlang-node.ts';
+
+async function startPair(t: TestContext, options = {}): Promise<{ a: TestNode; b: TestNode }> {
+  const epmdPort = await freePort();
+  const a = await startDistNode(t, 'a', epmdPort, options);
+  const b = await startDistNode(t, 'b', epmdPort, options);
+  return { a, b };
+}
+
+function failsWith(reason: CallFailure) {
+  return (error: unknown) => error instanceof CallError && error.reason === reason;
+}
+
+/** One who speaks the handshake by hand. */
+class Stranger {
+  readonly socket: Socket;
+  readonly #reader = new PacketReader(2, 10_000);
+  #closed = false;
+
+  private constructor(socket: Socket) {
+    this.socket = socket;
+    socket.on('data', (chunk) => this.#reader.push(chunk));
+    socket.on('close', () => {
+      this.#closed = true;
+    });
+    socket.on('error', () => {});
+  }
+
+  static async dial(t: TestContext, port: number): Promise<Stranger> {
+    const socket = connect(port, '127.0.0.1');
+    t.after(() => socket.destroy());
+    await once(socket, 'connect');
+    return new Stranger(socket);
+  }
+
+  write(packet: Buffer): void {
+    this.socket.write(Buffer.concat([Buffer.of(packet.length >> 8, packet.length), packet]));
+  }
+
+  /** The next packet; undefined once the other side has closed. */
+  async read(): Promise<Buffer | undefined> {
+    for (;;) {
+      const packet = this.#reader.next();
+      if (packet) return packet;
+      if (this.#closed) return undefined;
+      await Promise.race([once(this.socket, 'data'), once(this.socket, 'close')]);
+    }
+  }
+
+  sayName(name: string, flags = ownFlags): void {
+    this.write(namePacket({ flags, creation: 7, name }));
+  }
+
+  /** Goes through the whole handshake and stays connected. */
+  async shakeHands(name: string): Promise<void> {
+    this.sayName(name);
+    assert.equal(String(await this.read()), 'sok');
+    const { challenge } = parseChallengePacket((await this.read()) ?? Buffer.alloc(0));
+    this.write(replyPacket({ challenge: 1, digest: cookieDigest(testCookie, challenge) }));
+    assert.equal((await this.read())?.length, 17);
+  }
+}
+
+describe('two nodes', () => {
+  test('connect, call each other and log it', async (t) => {
+    const { a, b } = await startPair(t);
+    b.node.register('svc', { call: async (request, node) => tuple(atom('ok'), request, node) });
+    assert.deepEqual(await Promise.all([a.node.connect(b.node.name), a.node.connect(b.node.name)]), [true, true]);
+    const answer = await a.node.call(b.node.name, 'svc', 'hello', 1000);
+    assert.deepEqual(answer, tuple(atom('ok'), Buffer.from('hello'), Buffer.from(a.node.name)));
+    assert.deepEqual((await b.record.logged('connected to node')).node, a.node.name);
+    assert.equal(a.record.find('connected to node').length, 1);
+    assert.equal(a.node.waitingCalls, 0);
+  });
+
+  test('send plain messages and casts, and survive what handlers throw', async (t) => {
+    const { a, b } = await startPair(t);
+    const got: string[] = [];
+    const done = Promise.withResolvers<void>();
+    b.node.register('svc', {
+      info: () => {
+        got.push('info');
+        throw new Error('a fault of the test');
+      },
+      cast: () => {
+        got.push('cast');
+        done.resolve();
+      },
+    });
+    await a.node.connect(b.node.name);
+    assert.ok(a.node.send(b.node.name, 'nobody', 'x'));
+    assert.ok(a.node.send(b.node.name, 'svc', 'x'));
+    assert.ok(a.node.cast(b.node.name, 'svc', 'x'));
+    await done.promise;
+    assert.deepEqual(got, ['info', 'cast']);
+    assert.equal(a.node.send('c@127.0.0.1', 'svc', 'x'), false);
+  });
+
+  test('answer calls that fail with the reason, and none stays waiting', async (t) => {
+    const { a, b } = await startPair(t);
+    b.node.register('svc', {
+      call: (request) => {
+        if (String(request) === 'throw') throw new Error('a fault of the test');
+        return String(request) === 'reject' ? Promise.reject(new Error('a fault of the test')) : new Promise(() => {});
+      },
+    });
+    const { name } = b.node;
+    await assert.rejects(a.node.call(name, 'svc', 'x', 1000), failsWith('noconnection'));
+    await a.node.connect(name);
+    await assert.rejects(a.node.call(name, 'nobody', 'x', 1000), failsWith('noproc'));
+    await assert.rejects(a.node.call(name, 'svc', 'throw', 1000), failsWith('failed'));
+    await assert.rejects(a.node.call(name, 'svc', 'reject', 1000), failsWith('failed'));
+    await assert.rejects(a.node.call(name, 'svc', 'x', 50), failsWith('timeout'));
+    await assert.rejects(a.node.call(name, 'svc', 1.5, 50), TypeError);
+    const waits = a.node.call(name, 'svc', 'x', 10_000);
+    await Promise.all([assert.rejects(waits, failsWith('noconnection')), b.node.close()]);
+    assert.equal(a.node.waitingCalls, 0);
+  });
+
+  test('that lose each other say so, with the reason, and can connect again', async (t) => {
+    const { a, b } = await startPair(t);
+    await a.node.connect(b.node.name);
+    await connectedTo(b.node, [a.node.name]);
+    const down = once(b.node, 'nodeDown');
+    a.node.disconnect(b.node.name);
+    assert.deepEqual(await down, [a.node.name, 'connection_closed']);
+    assert.equal((await b.record.logged('lost the connection to node')).reason, 'connection_closed');
+    assert.deepEqual(a.node.connections, []);
+    assert.ok(await a.node.connect(b.node.name));
+  });
+
+  test('that dial each other at the same moment end up with one connection, every time', async (t) => {
+    const { a, b } = await startPair(t);
+    for (let round = 0; round < 30; round += 1) {
+      const both = await Promise.all([a.node.connect(b.node.name), b.node.connect(a.node.name)]);
+      assert.deepEqual(both, [true, true]);
+      assert.deepEqual([a.node.connections, b.node.connections], [[b.node.name], [a.node.name]]);
+      const down = [once(a.node, 'nodeDown'), once(b.node, 'nodeDown')];
+      a.node.disconnect(b.node.name);
+      await Promise.all(down);
+    }
+  });
+
+  test('with different cookies refuse each other, with a line on both sides', async (t) => {
+    const epmdPort = await freePort();
+    const a = await startDistNode(t, 'a', epmdPort);
+    const b = await startDistNode(t, 'b', epmdPort, { cookie: 'another' });
+    assert.equal(await a.node.connect(b.node.name), false);
+    assert.equal((await b.record.logged('a node with a wrong cookie is refused')).node, a.node.name);
+    assert.equal((await a.record.logged('a node refuses this one: the cookies differ')).node, b.node.name);
+    assert.doesNotMatch(JSON.stringify([a.record.lines, b.record.lines]), /test_cookie|another/);
+  });
+
+  test('of which one answers nothing for a tick are no longer connected', async (t) => {
+    const epmdPort = await freePort();
+    const a = await startDistNode(t, 'a', epmdPort, { tick: 400 });
+    const silent = await Stranger.dial(t, a.node.port);
+    const started = performance.now();
+    await silent.shakeHands('z@127.0.0.1');
+    const [node, reason] = await once(a.node, 'nodeDown');
+    assert.deepEqual([node, reason], ['z@127.0.0.1', 'net_tick_timeout']);
+    assert.ok(performance.now() - started >= 400);
+  });
+
+  test('keep an idle connection by ticks', async (t) => {
+    const { a, b } = await startPair(t, { tick: 200 });
+    await a.node.connect(b.node.name);
+    let lost = false;
+    a.node.on('nodeDown', () => {
+      lost = true;
+    });
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+    assert.ok(!lost);
+    assert.deepEqual(b.node.connections, [a.node.name]);
+  });
+});
+
+describe('a mesh', () => {
+  test('comes of nodes that met one only, also of those that come later', async (t) => {
+    const epmdPort = await freePort();
+    const nodes: TestNode[] = [];
+    for (const name of ['a', 'b', 'c', 'd', 'e']) nodes.push(await startDistNode(t, name, epmdPort));
+    const names = nodes.map(({ node }) => node.name);
+    for (const { node } of nodes.slice(1)) await node.connect('a@127.0.0.1');
+    await Promise.all(
+      nodes.map(({ node }) =>
+        connectedTo(
+          node,
+          names.filter((name) => name !== node.name),
+        ),
+      ),
+    );
+  });
+
+  test('keeps a node that comes back under its name as a new one', async (t) => {
+    const epmdPort = await freePort();
+    const a = await startDistNode(t, 'a', epmdPort);
+    const first = await Stranger.dial(t, a.node.port);
+    await first.shakeHands('z@127.0.0.1');
+    const second = await Stranger.dial(t, a.node.port);
+    second.sayName('z@127.0.0.1');
+    assert.equal(String(await second.read()), 'salive');
+    // Nothing is proven yet: the first one stays.
+    assert.deepEqual(a.node.connections, ['z@127.0.0.1']);
+    const down = once(a.node, 'nodeDown');
+    second.write(Buffer.from('strue'));
+    const { challenge } = parseChallengePacket((await second.read()) ?? Buffer.alloc(0));
+    second.write(replyPacket({ challenge: 1, digest: cookieDigest(testCookie, challenge) }));
+    assert.deepEqual(await down, ['z@127.0.0.1', 'replaced']);
+    await connectedTo(a.node, ['z@127.0.0.1']);
+  });
+});
+
+describe('a stranger', () => {
+  test('without the cookie gets no connection and no line with it', async (t) => {
+    const { node, record } = await startDistNode(t, 'a', await freePort());
+    const stranger = await Stranger.dial(t, node.port);
+    stranger.sayName('z@127.0.0.1');
+    assert.equal(String(await stranger.read()), 'sok');
+    await stranger.read();
+    stranger.write(replyPacket({ challenge: 1, digest: Buffer.alloc(16) }));
+    assert.deepEqual(await stranger.read(), Buffer.concat([Buffer.from('a'), Buffer.alloc(16)]));
+    assert.equal(await stranger.read(), undefined);
+    await record.logged('a node with a wrong cookie is refused');
+    assert.deepEqual(node.connections, []);
+  });
+
+  test('who lacks flags, has our name or a name of the other mode is not allowed', async (t) => {
+    const { node } = await startDistNode(t, 'a', await freePort());
+    for (const [name, flags] of [
+      ['z@127.0.0.1', 0n],
+      ['a@127.0.0.1', ownFlags],
+      ['z@short', ownFlags],
+    ] as const) {
+      const stranger = await Stranger.dial(t, node.port);
+      stranger.sayName(name, flags);
+      assert.equal(String(await stranger.read()), 'snot_allowed', name);
+      assert.equal(await stranger.read(), undefined);
+    }
+  });
+
+  test('who stalls in the middle of a handshake is cut after seven seconds', async (t) => {
+    const { node, record } = await startDistNode(t, 'a', await freePort());
+    const started = performance.now();
+    const strangers = await Promise.all([Stranger.dial(t, node.port), Stranger.dial(t, node.port)]);
+    strangers[1]?.sayName('z@127.0.0.1');
+    await Promise.all(strangers.map(({ socket }) => once(socket, 'close')));
+    const took = performance.now() - started;
+    assert.ok(took > 6900 && took < 9000, `${took} ms`);
+    await record.logged('a connection to the distribution port is cut');
+  });
+
+  test('with the cookie but with messages that are none is cut, with a line', async (t) => {
+    const { node, record } = await startDistNode(t, 'a', await freePort());
+    for (const frame of ['000000037083ff', 'ffffffff', '0000000144']) {
+      const stranger = await Stranger.dial(t, node.port);
+      await stranger.shakeHands('z@127.0.0.1');
+      await connectedTo(node, ['z@127.0.0.1']);
+      stranger.socket.write(Buffer.from(frame, 'hex'));
+      await connectedTo(node, []);
+    }
+    assert.equal(record.find('a node sent what the protocol does not allow: the connection is cut').length, 3);
+  });
+
+  test('who does not read is cut when too much waits for it', async (t) => {
+    const limits = { messageBytes: 1_000_000, bufferedBytes: 3_000_000 };
+    const { node, record } = await startDistNode(t, 'a', await freePort(), { limits });
+    const stranger = await Stranger.dial(t, node.port);
+    await stranger.shakeHands('z@127.0.0.1');
+    await connectedTo(node, ['z@127.0.0.1']);
+    stranger.socket.pause();
+    for (let round = 0; round < 100 && node.isConnected('z@127.0.0.1'); round += 1) {
+      node.send('z@127.0.0.1', 'svc', Buffer.alloc(500_000));
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    assert.equal(node.isConnected('z@127.0.0.1'), false);
+    assert.equal((await record.logged('lost the connection to node')).reason, 'too_slow');
+  });
+});
+
+describe('a port of the distribution', () => {
+  test('is the first free one of its range, and there is a sentence where none is', async (t) => {
+    const epmdPort = await freePort();
+    const first = await freePort();
+    const ports = { min: first, max: first };
+    const { node } = await startDistNode(t, 'a', epmdPort, { ports });
+    assert.equal(node.port, first);
+    await assert.rejects(startDistNode(t, 'b', epmdPort, { ports }), new RegExp(`No port from ${first} to ${first} is free`));
+  });
+
+  test('is not opened for a name that the mode does not allow', async (t) => {
+    await assert.rejects(startDistNode(t, 'a@host.local', await freePort(), { mode: 'sname' }), /is no name of a node in mode sname/);
+    await assert.rejects(startDistNode(t, 'a@host', await freePort()), /is no name of a node in mode name/);
+  });
+});
