@@ -1,14 +1,13 @@
 // Nodes of ours with each other over real sockets: handshakes, calls, loss, and what a stranger can do.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
 import { CallError, type CallFailure } from '../../../../node/cluster/erlang/calls.ts';
 import { ownFlags } from '../../../../node/cluster/erlang/flags.ts';
-import { cookieDigest, namePacket, parseChallengePacket, replyPacket } from '../../../../node/cluster/erlang/handshake-packets.ts';
-import { PacketReader } from '../../../../node/cluster/erlang/packet-reader.ts';
+import { cookieDigest, parseChallengePacket, replyPacket } from '../../../../node/cluster/erlang/handshake-packets.ts';
 import { atom, tuple } from '../../../../node/cluster/erlang/terms.ts';
 import { connectedTo, startDistNode, type TestNode, testCookie } from '../../../kit/dist-nodes.ts';
+import { Stranger } from '../../../kit/dist-stranger.ts';
 import { freePort } from '../../../kit/erlang-node.ts';
 
 async function startPair(t: TestContext, options = {}): Promise<{ a: TestNode; b: TestNode }> {
@@ -20,56 +19,6 @@ async function startPair(t: TestContext, options = {}): Promise<{ a: TestNode; b
 
 function failsWith(reason: CallFailure) {
   return (error: unknown) => error instanceof CallError && error.reason === reason;
-}
-
-/** One who speaks the handshake by hand. */
-class Stranger {
-  readonly socket: Socket;
-  readonly #reader = new PacketReader(2, 10_000);
-  #closed = false;
-
-  private constructor(socket: Socket) {
-    this.socket = socket;
-    socket.on('data', (chunk) => this.#reader.push(chunk));
-    socket.on('close', () => {
-      this.#closed = true;
-    });
-    socket.on('error', () => {});
-  }
-
-  static async dial(t: TestContext, port: number): Promise<Stranger> {
-    const socket = connect(port, '127.0.0.1');
-    t.after(() => socket.destroy());
-    await once(socket, 'connect');
-    return new Stranger(socket);
-  }
-
-  write(packet: Buffer): void {
-    this.socket.write(Buffer.concat([Buffer.of(packet.length >> 8, packet.length), packet]));
-  }
-
-  /** The next packet; undefined once the other side has closed. */
-  async read(): Promise<Buffer | undefined> {
-    for (;;) {
-      const packet = this.#reader.next();
-      if (packet) return packet;
-      if (this.#closed) return undefined;
-      await Promise.race([once(this.socket, 'data'), once(this.socket, 'close')]);
-    }
-  }
-
-  sayName(name: string, flags = ownFlags): void {
-    this.write(namePacket({ flags, creation: 7, name }));
-  }
-
-  /** Goes through the whole handshake and stays connected. */
-  async shakeHands(name: string): Promise<void> {
-    this.sayName(name);
-    assert.equal(String(await this.read()), 'sok');
-    const { challenge } = parseChallengePacket((await this.read()) ?? Buffer.alloc(0));
-    this.write(replyPacket({ challenge: 1, digest: cookieDigest(testCookie, challenge) }));
-    assert.equal((await this.read())?.length, 17);
-  }
 }
 
 describe('two nodes', () => {
@@ -183,6 +132,26 @@ describe('two nodes', () => {
     await new Promise((resolve) => setTimeout(resolve, 1000));
     assert.ok(!lost);
     assert.deepEqual(b.node.connections, [a.node.name]);
+  });
+});
+
+describe('a node', () => {
+  test('has an address of IPv6 as its host, or listens on all addresses', async (t) => {
+    const epmdPort = await freePort();
+    const a = await startDistNode(t, 'a@::1', epmdPort, { ip: '::1' });
+    const b = await startDistNode(t, 'b@::1', epmdPort, { ip: '::1' });
+    assert.ok(await a.node.connect(b.node.name));
+    const all = await freePort();
+    const c = await startDistNode(t, 'c@127.0.0.1', all, { ip: null });
+    const d = await startDistNode(t, 'd@::1', all, { ip: null });
+    assert.ok(await c.node.connect(d.node.name));
+    assert.ok(await d.node.connect(c.node.name));
+  });
+
+  test('does not connect to itself, to what is no name, and to nobody', async (t) => {
+    const { node, record } = await startDistNode(t, 'a', await freePort());
+    for (const name of ['a@127.0.0.1', 'nonsense', 'nobody@127.0.0.1', 'x@short']) assert.equal(await node.connect(name), false, name);
+    assert.equal(record.find('a node cannot be reached: its host does not fit the mode of names').length, 1);
   });
 });
 

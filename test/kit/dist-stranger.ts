@@ -1,0 +1,59 @@
+// One who speaks the handshake of the distribution by hand, right or wrong.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import type { TestContext } from 'node:test';
+import { ownFlags } from '../../node/cluster/erlang/flags.ts';
+import { cookieDigest, namePacket, parseChallengePacket, replyPacket } from '../../node/cluster/erlang/handshake-packets.ts';
+import { PacketReader } from '../../node/cluster/erlang/packet-reader.ts';
+import { testCookie } from './dist-nodes.ts';
+
+export class Stranger {
+  readonly socket: Socket;
+  readonly #reader = new PacketReader(2, 10_000);
+  #closed = false;
+
+  private constructor(socket: Socket) {
+    this.socket = socket;
+    socket.on('data', (chunk) => this.#reader.push(chunk));
+    socket.on('close', () => {
+      this.#closed = true;
+    });
+    socket.on('error', () => {});
+  }
+
+  /** Destroyed with the test, if there is one. */
+  static async dial(t: TestContext | undefined, port: number): Promise<Stranger> {
+    const socket = connect(port, '127.0.0.1');
+    t?.after(() => socket.destroy());
+    await once(socket, 'connect');
+    return new Stranger(socket);
+  }
+
+  write(packet: Buffer): void {
+    this.socket.write(Buffer.concat([Buffer.of(packet.length >> 8, packet.length), packet]));
+  }
+
+  /** The next packet; undefined once the other side has closed. */
+  async read(): Promise<Buffer | undefined> {
+    for (;;) {
+      const packet = this.#reader.next();
+      if (packet) return packet;
+      if (this.#closed) return undefined;
+      await Promise.race([once(this.socket, 'data'), once(this.socket, 'close')]);
+    }
+  }
+
+  sayName(name: string, flags = ownFlags): void {
+    this.write(namePacket({ flags, creation: 7, name }));
+  }
+
+  /** Goes through the whole handshake and stays connected. */
+  async shakeHands(name: string): Promise<void> {
+    this.sayName(name);
+    assert.equal(String(await this.read()), 'sok');
+    const { challenge } = parseChallengePacket((await this.read()) ?? Buffer.alloc(0));
+    this.write(replyPacket({ challenge: 1, digest: cookieDigest(testCookie, challenge) }));
+    assert.equal((await this.read())?.length, 17);
+  }
+}

@@ -1,0 +1,110 @@
+// Mutated bytes over real sockets into EPMD, the handshake and an established connection: nodes go on as if nothing was.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { test } from 'node:test';
+import { operations, writeControl } from '../../../../node/cluster/erlang/control.ts';
+import { aliveRequest, namesRequest, portPleaseRequest } from '../../../../node/cluster/erlang/epmd-packets.ts';
+import { ownFlags } from '../../../../node/cluster/erlang/flags.ts';
+import { namePacket, replyPacket } from '../../../../node/cluster/erlang/handshake-packets.ts';
+import { TermWriter } from '../../../../node/cluster/erlang/term-writer.ts';
+import { atom, ImproperList, Pid, Reference, tuple } from '../../../../node/cluster/erlang/terms.ts';
+import { startDistNode } from '../../../kit/dist-nodes.ts';
+import { Stranger } from '../../../kit/dist-stranger.ts';
+import { freePort } from '../../../kit/erlang-node.ts';
+import { Mutator } from '../../../kit/mutator.ts';
+import { liveHeap } from '../../../kit/resources.ts';
+
+const stranger = 'zz@127.0.0.1';
+const pid = new Pid(stranger, 1, 0, 7);
+const reference = new Reference(stranger, 7, [1, 2, 3]);
+const call = tuple(atom('$gen_call'), tuple(pid, new ImproperList([atom('alias')], reference)), tuple(atom('is_auth'), atom(stranger)));
+const init = tuple(atom('init_connect'), tuple(8, 1), atom(stranger), tuple(atom('locker'), atom('x'), new Map(), pid));
+
+const messages: Buffer[] = [
+  [tuple(operations.regSend, pid, atom(''), atom('svc')), call],
+  [tuple(operations.regSend, pid, atom(''), atom('net_kernel')), call],
+  [tuple(operations.regSend, pid, atom(''), atom('global_name_server')), tuple(atom('$gen_cast'), init)],
+  [
+    tuple(operations.regSend, pid, atom(''), atom('global_name_server')),
+    tuple(atom('$gen_cast'), tuple(atom('resolved'), 1, [], [], 1, [], 1)),
+  ],
+  [tuple(operations.monitor, pid, atom('nobody'), reference)],
+  [tuple(operations.link, pid, new Pid('a@127.0.0.1', 99, 0, 1))],
+  [tuple(operations.unlinkId, 1, pid, pid)],
+].map(([control, message]) => {
+  const writer = new TermWriter();
+  writeControl(writer, control ?? [], message);
+  return writer.take();
+});
+
+/** Sends bytes and waits for the end, its own side closed. */
+async function throwAt(port: number, bytes: Buffer): Promise<void> {
+  const socket = connect(port, '127.0.0.1');
+  socket.on('error', () => {}).resume();
+  const closed = closeOf(socket);
+  socket.end(bytes);
+  await closed;
+}
+
+test('mutated bytes leave nodes, their calls and their memory as they were', async (t) => {
+  const epmdPort = await freePort();
+  const a = await startDistNode(t, 'a', epmdPort);
+  const b = await startDistNode(t, 'b', epmdPort);
+  a.node.register('svc', { call: (request) => request, cast: () => {}, info: () => {} });
+  await a.node.connect(b.node.name);
+  const mutator = new Mutator(9000);
+  const requests = [
+    aliveRequest({ name: 'zz', port: 1, hidden: false, highest: 6, lowest: 6, extra: Buffer.alloc(0) }),
+    portPleaseRequest('a'),
+    namesRequest(),
+  ];
+  const hellos = [
+    namePacket({ flags: ownFlags, creation: 1, name: stranger }),
+    replyPacket({ challenge: 1, digest: Buffer.alloc(16) }),
+  ].map(framed);
+
+  const round = async (connections: number, frames: number): Promise<void> => {
+    for (let count = 0; count < connections; count += 1) {
+      await throwAt(epmdPort, mutator.mutate(requests));
+      await throwAt(a.node.port, mutator.mutate(hellos));
+    }
+    let left = frames;
+    while (left > 0) {
+      const socket = await Stranger.dial(undefined, a.node.port);
+      await socket.shakeHands(stranger);
+      socket.socket.resume();
+      const closed = closeOf(socket.socket);
+      for (; left > 0 && !socket.socket.closed; left -= 1) {
+        const bytes = mutator.mutate(messages);
+        const length = Buffer.alloc(4);
+        length.writeUInt32BE(bytes.length);
+        socket.socket.write(Buffer.concat([length, bytes]));
+        if (left % 4 === 0) await new Promise((resolve) => setImmediate(resolve));
+      }
+      socket.socket.destroy();
+      await closed;
+      while (a.node.isConnected(stranger)) await once(a.node, 'nodeDown');
+    }
+  };
+
+  await round(200, 5000);
+  a.record.lines.length = 0;
+  const before = await liveHeap();
+  await round(1000, 100_000);
+  a.record.lines.length = 0;
+  const grown = (await liveHeap()) - before;
+  assert.ok(grown < 5_000_000, `${grown} bytes more`);
+  assert.equal(String(await b.node.call(a.node.name, 'svc', 'still here', 5000)), 'still here');
+  assert.deepEqual(a.node.connections, [b.node.name]);
+  const c = await startDistNode(t, 'c', epmdPort);
+  assert.ok(await c.node.connect(a.node.name));
+});
+
+function framed(packet: Buffer): Buffer {
+  return Buffer.concat([Buffer.of(packet.length >> 8, packet.length), packet]);
+}
+
+function closeOf(socket: Socket): Promise<void> {
+  return new Promise((resolve) => socket.once('close', () => resolve()));
+}
