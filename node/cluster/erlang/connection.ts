@@ -42,6 +42,8 @@ export type ConnectionOptions = { handshaken: Handshaken; tick: number; log: Log
 const quarters = 4;
 const tickFrame = Buffer.alloc(4);
 const lengthBytes = 4;
+/** So much is not held back for what else may come. */
+const flushBytes = 65_536;
 
 export class Connection {
   readonly peer: string;
@@ -56,7 +58,7 @@ export class Connection {
   readonly #ticker: NodeJS.Timeout;
   #silentQuarters = 0;
   #wrote = false;
-  #corked = false;
+  #flushing = false;
   #open = true;
 
   constructor({ handshaken, tick, log, listener, limits = connectionLimits }: ConnectionOptions) {
@@ -97,24 +99,18 @@ export class Connection {
   send(control: Term, message?: Term): void {
     if (!this.#open) return;
     const writer = this.#writer;
+    const start = writer.size;
     try {
       writer.u32(0);
       writeControl(writer, control, message);
-      writer.patchU32(0, writer.size - lengthBytes);
+      writer.patchU32(start, writer.size - start - lengthBytes);
     } catch (error) {
-      writer.discard();
+      writer.truncate(start);
       throw error;
     }
     this.#wrote = true;
-    this.#cork();
-    this.#socket.write(writer.take());
-    if (this.#socket.writableLength > this.#limits.bufferedBytes) {
-      this.#log.error(
-        { node: this.peer, bytes: this.#socket.writableLength },
-        'a node does not read what it is sent: the connection is cut',
-      );
-      this.#end('too_slow');
-    }
+    if (writer.size >= flushBytes) this.#flush();
+    else this.#flushSoon();
   }
 
   /** Ends it at once. Idempotent. */
@@ -122,15 +118,23 @@ export class Connection {
     this.#end(reason);
   }
 
-  /** What is sent in one go of the event loop leaves in one write. */
-  #cork(): void {
-    if (this.#corked) return;
-    this.#corked = true;
-    this.#socket.cork();
+  /** What is sent in one turn of the event loop leaves in one write. */
+  #flushSoon(): void {
+    if (this.#flushing) return;
+    this.#flushing = true;
     setImmediate(() => {
-      this.#corked = false;
-      this.#socket.uncork();
+      this.#flushing = false;
+      this.#flush();
     });
+  }
+
+  #flush(): void {
+    if (!this.#open || this.#writer.size === 0) return;
+    this.#socket.write(this.#writer.take());
+    const waiting = this.#socket.writableLength;
+    if (waiting <= this.#limits.bufferedBytes) return;
+    this.#log.error({ node: this.peer, bytes: waiting }, 'a node does not read what it is sent: the connection is cut');
+    this.#end('too_slow');
   }
 
   #take(chunk: Buffer): void {

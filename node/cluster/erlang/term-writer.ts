@@ -37,9 +37,9 @@ export class TermWriter {
     return taken;
   }
 
-  /** Forgets what was written since the last take(). */
-  discard(): void {
-    this.#at = this.#start;
+  /** Forgets what was written beyond this size. */
+  truncate(size: number): void {
+    this.#at = this.#start + size;
   }
 
   u8(value: number): void {
