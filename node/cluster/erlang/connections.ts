@@ -8,6 +8,7 @@ import { acceptHandshake, dialHandshake, type Handshaken, HandshakeRefused, type
 import { HandshakeSocket, handshakeDeadline } from './handshake-socket.ts';
 import { LogGate } from './log-gate.ts';
 import { fitsMode, type NameMode, splitNodeName } from './node-names.ts';
+import { WireError } from './wire-error.ts';
 
 export type ConnectionsOptions = {
   own: Identity;
@@ -24,6 +25,8 @@ export type ConnectionsOptions = {
 
 /** Handshakes with those who dialled us that may be under way at once. */
 const maxHandshakes = 256;
+/** Milliseconds in which a handshake that is nearly done is done. */
+const lastMoment = 1000;
 /** Nodes that may be connected at once, so that names alone cannot fill this process. */
 const maxConnections = 1024;
 
@@ -121,14 +124,17 @@ export class Connections {
     } catch (error) {
       dial.channel?.abort(asError(error));
       if (this.#up.has(node)) return true;
-      if (error instanceof HandshakeRefused && error.reason === 'simultaneous') return this.#waitFor(node);
+      const reason = error instanceof HandshakeRefused ? error.reason : undefined;
+      if (reason === 'simultaneous') return this.#waitFor(node, handshakeDeadline);
+      // A node that began to dial us at the last moment closes without a word as well.
+      if (reason === 'unanswered' && (await this.#waitFor(node, lastMoment))) return true;
       this.#dialFailed(node, error);
     }
     return this.#up.has(node);
   }
 
-  /** The other side goes on with the connection that it dialled: whether that comes up in the time of a handshake. */
-  #waitFor(node: string): Promise<boolean> {
+  /** The other side goes on with the connection that it dialled: whether that comes up in time. */
+  #waitFor(node: string, time: number): Promise<boolean> {
     return new Promise((resolve) => {
       const waiters = this.#waiting.get(node) ?? new Set();
       this.#waiting.set(node, waiters);
@@ -138,7 +144,7 @@ export class Connections {
         if (waiters.size === 0) this.#waiting.delete(node);
         resolve(this.#up.has(node));
       };
-      const timer = setTimeout(wake, handshakeDeadline);
+      const timer = setTimeout(wake, time);
       waiters.add(wake);
     });
   }
@@ -187,6 +193,11 @@ export class Connections {
 
   #refused(error: unknown, address: string | undefined): void {
     if (this.#closed || (error instanceof HandshakeRefused && isHarmless(error))) return;
+    // Whoever looks whether the port is open, as load balancers do, is not worth a warning.
+    if (!(error instanceof HandshakeRefused || error instanceof WireError)) {
+      this.#log.debug({ address, err: error }, 'a connection to the distribution port came to nothing');
+      return;
+    }
     const held = this.#gate.pass();
     if (held === undefined) return;
     const line = { address, ...(held > 0 && { more: held }) };
@@ -203,6 +214,7 @@ export class Connections {
 
 const refusals: Record<HandshakeRefused['reason'], string> = {
   cookie: 'a node with a wrong cookie is refused',
+  unanswered: 'a node did not prove that it knows the cookie',
   flags: 'a node is refused: it is too old for this one',
   not_allowed: 'a node is refused: it has the name of this one, or a host that does not fit the mode of names',
   simultaneous: 'a node is refused: the two dial each other',
@@ -212,6 +224,7 @@ const refusals: Record<HandshakeRefused['reason'], string> = {
 const dialRefusals: Record<HandshakeRefused['reason'], string> = {
   ...refusals,
   cookie: 'a node refuses this one: the cookies differ',
+  unanswered: 'a node refuses this one without a word: the cookies may differ',
   not_allowed: 'a node refuses this one: it does not allow it',
 };
 

@@ -6,8 +6,8 @@ import { WireError } from './wire-error.ts';
 
 /** Milliseconds for a whole handshake. */
 export const handshakeDeadline = 7000;
-/** What a peer may send ahead of its turn: a node that has sent the last packet of its side may go on with messages. */
-const maxHeldBytes = 1_048_576;
+/** Whoever has ended a handshake may go on with messages at once: so much of them comes in one read, and nobody else sends ahead. */
+const maxHeldBytes = 131_072;
 
 type Waiter = { resolve: (packet: Buffer) => void; reject: (error: Error) => void };
 

@@ -28,6 +28,8 @@ export type Handshaken = { peer: string; creation: number; flags: bigint; socket
 export type RefusalReason =
   /** The cookies differ. */
   | 'cookie'
+  /** It closed instead of proving that it knows the cookie: so does an Erlang node to which we have not proven it. */
+  | 'unanswered'
   /** It lacks what we need. */
   | 'flags'
   /** Both dial at once and the other connection is the one that counts. */
@@ -89,9 +91,17 @@ export async function dialHandshake(channel: HandshakeSocket, own: Identity, pee
   if (!areSufficient(theirs.flags)) throw new HandshakeRefused('flags', peer);
   const challenge = randomInt(0x1_0000_0000);
   channel.write(replyPacket({ challenge, digest: cookieDigest(own.cookie, theirs.challenge) }));
-  const ack = parseAck(await channel.read());
+  const ack = parseAck(await readProof(channel, peer));
   if (!isDigest(ack, own.cookie, challenge)) throw new HandshakeRefused('cookie', peer);
   return finished(channel, theirs);
+}
+
+async function readProof(channel: HandshakeSocket, peer: string): Promise<Buffer> {
+  try {
+    return await channel.read();
+  } catch (error) {
+    throw error instanceof WireError || error instanceof HandshakeRefused ? error : new HandshakeRefused('unanswered', peer);
+  }
 }
 
 async function readStatus(channel: HandshakeSocket, peer: string, wanted: () => boolean): Promise<void> {
