@@ -15,8 +15,9 @@ const closeDeadline = 15_000;
  *  3. Rooms that are left end: peers get `Room stopped`.
  *  4. Websockets close.
  *  5. HTTP finishes what is in flight and closes.
- *  6. Media workers end.
- *  7. Metrics, watchers of files.
+ *  6. The node leaves the cluster.
+ *  7. Media workers end.
+ *  8. Metrics, watchers of files.
  */
 export class Shutdown {
   readonly #node: MediaNode;
@@ -33,25 +34,14 @@ export class Shutdown {
 
   async #run(drainTimeout: number): Promise<void> {
     const { parts } = this.#node;
-    this.#node.terminate();
-    if (drainTimeout > 0) await this.#drain(drainTimeout);
+    await parts.drain.terminate(drainTimeout);
     parts.rooms.close('shutdown');
     await Promise.all([parts.peerSockets.close(), parts.serverSockets.close()]);
     await parts.http.close(httpDeadline);
+    await parts.distribution.close();
     await parts.media.close();
     await Promise.all([parts.metrics.close(), parts.announced.close(), parts.hot.close()]);
     parts.log.info('node ended');
-  }
-
-  async #drain(timeout: number): Promise<void> {
-    const { rooms, peerSockets, log } = this.#node.parts;
-    const deadline = new Date(Date.now() + timeout);
-    log.info({ rooms: rooms.size, deadline }, 'draining');
-    peerSockets.drainingNotice(deadline);
-    const { promise: late, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, timeout);
-    await Promise.race([rooms.drain(), late]);
-    clearTimeout(timer);
   }
 }
 

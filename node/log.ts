@@ -12,11 +12,11 @@ export type LogLevel = keyof typeof pinoLevels;
 export function createLog(options: { level: LogLevel; structured: boolean }): Log {
   const base = { level: pinoLevels[options.level], base: null };
   if (options.structured)
-    return pino({
-      ...base,
-      timestamp: () => `,"time":"${new Date().toISOString()}"`,
-      formatters: { level: (label) => ({ level: label }) },
-    });
+    return pino(
+      { ...base, timestamp: () => `,"time":"${new Date().toISOString()}"`, formatters: { level: (label) => ({ level: label }) } },
+      // Written at once: pino's own default reorders the last lines of a process that ends.
+      pino.destination({ fd: 1, sync: true }),
+    );
   return pino(
     base,
     pretty({ colorize: process.stdout.isTTY, sync: true, ignore: 'pid,hostname', singleLine: true, translateTime: 'SYS:HH:MM:ss.l' }),

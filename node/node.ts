@@ -1,10 +1,15 @@
 // A media node: everything composed from a configuration, started in order, and ended in order by lifecycle.ts.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { Cluster } from './cluster/cluster.ts';
+import { CpuMeter } from './cluster/cpu-meter.ts';
+import { ErlangLinks } from './cluster/erlang-links.ts';
 import { withBoundPort } from './config/addresses.ts';
 import type { AnnouncedAddresses } from './config/announced.ts';
 import type { HotConfig } from './config/hot.ts';
 import type { Config } from './config.ts';
+import { Distribution, distributionName } from './distribution.ts';
+import { Drain } from './drain.ts';
 import { EventLog } from './events/event-log.ts';
 import type { HealthView } from './http/health-view.ts';
 import { HttpServer, type UpgradeHandler } from './http/http-server.ts';
@@ -18,6 +23,7 @@ import { TokenKeys } from './rooms/tokens.ts';
 import { asyncApiDocument } from './signaling/asyncapi.ts';
 import { PeerSockets, peerSocketPath } from './signaling/peer-sockets.ts';
 import { ServerSockets, serverSocketPath } from './signaling/server-sockets.ts';
+import { LocalContent } from './storage/local-content.ts';
 import { version } from './version.ts';
 
 const consoleDir = join(import.meta.dirname, 'console/dist');
@@ -31,32 +37,38 @@ export type NodeParts = {
   announced: AnnouncedAddresses;
   media: Engine;
   rooms: LocalRooms;
+  drain: Drain;
+  cluster: Cluster;
   peerSockets: PeerSockets;
   serverSockets: ServerSockets;
   http: HttpServer;
+  distribution: Distribution;
   metrics: MetricsServer;
 };
 
 export class MediaNode {
   readonly parts: NodeParts;
   readonly host: string;
+  /** `<nodename>@<host>`. */
+  readonly name: string;
   readonly #config: Config;
-  readonly #state: { terminating: boolean };
 
-  private constructor(parts: NodeParts, options: { config: Config; host: string; state: { terminating: boolean } }) {
+  private constructor(parts: NodeParts, options: { config: Config; host: string; name: string }) {
     this.parts = parts;
     this.host = options.host;
+    this.name = options.name;
     this.#config = options.config;
-    this.#state = options.state;
   }
 
   /** Resolves when everything listens. @throws Error with one sentence; nothing is left running then. */
   static async start(options: NodeOptions): Promise<MediaNode> {
     const { config, hot, announced, log } = options;
-    const state = { terminating: false };
     let host = config.host;
+    let internalAddress = config.internalAddress;
     const startedAt = Date.now();
-    const events = new EventLog(log, { node: config.dist.nodeName });
+    const name = await distributionName(config.dist);
+    const links = new ErlangLinks(name, log);
+    const events = new EventLog(log, { node: name });
     const keys = new TokenKeys('peer', hot.current.secretKeys);
     const apiTokens = new ApiTokens(() => hot.current.apiTokens);
     const media = await startMediaEngine({
@@ -67,14 +79,17 @@ export class MediaNode {
       workers: config.webrtc.workers,
       maxIncomingBitrate: () => hot.current.webrtc.maxIncomingBitrate ?? undefined,
     });
-    const rooms = new LocalRooms({
-      node: config.dist.nodeName,
+    const rooms: LocalRooms = new LocalRooms({
+      node: name,
       log,
       engine: media,
       address: () => host,
       limits: () => ({ ...hot.current.limits, ...hot.current.roomDefaults }),
       signToken: (claims) => keys.sign(claims),
-      onEvent: (event) => events.publish(event),
+      onEvent: (event) => {
+        events.publish(event);
+        cluster.roomEvent(event);
+      },
     });
     const sockets = {
       log,
@@ -95,6 +110,24 @@ export class MediaNode {
       verifyApiToken: (token) => apiTokens.find(token),
       events,
     });
+    const drain = new Drain({
+      rooms,
+      tellPeers: (deadline) => peerSockets.drainingNotice(deadline),
+      stateChanged: (state) => cluster.membership.stateChanged(state),
+      log,
+    });
+    const cpu = new CpuMeter();
+    const cluster: Cluster = new Cluster({
+      links,
+      local: rooms,
+      log,
+      load: () => ({ ...media.load(), rooms: rooms.size, cpu: cpu.read(), accepting: rooms.accepting && announced.ready }),
+      describe: () => ({ address: host, internalAddress, version, tls: config.tls !== null, state: drain.state }),
+      drain,
+      drainTimeout: () => config.drainTimeout,
+      onNodes: (from, names) => distribution?.learn(from, names),
+      onLost: () => {},
+    });
     const metrics = new Metrics({
       rooms: () => countRooms(rooms),
       forwardedTracks: () => media.load().forwardedTracks,
@@ -105,10 +138,13 @@ export class MediaNode {
       [serverSocketPath, serverSockets],
     ]);
     let http: HttpServer | undefined;
+    let distribution: Distribution | undefined;
     try {
       http = await HttpServer.start({
         log,
-        rooms,
+        rooms: cluster.rooms,
+        cluster: cluster.control,
+        content: new LocalContent(config.resourcesBasePath),
         ip: config.ip,
         port: config.port,
         host: () => host,
@@ -116,7 +152,7 @@ export class MediaNode {
         apiTokens: () => hot.current.apiTokens,
         corsOrigins: () => hot.current.corsOrigins,
         trustProxy: config.trustProxy,
-        health: () => healthOf({ config, hot, rooms, startedAt, terminating: state.terminating }),
+        health: () => healthOf({ config, hot, startedAt, state: drain.state, distribution: distribution?.status }),
         ready: () => announced.ready,
         consoleDir: existsSync(consoleDir) ? consoleDir : undefined,
         consoleSession: () =>
@@ -130,6 +166,7 @@ export class MediaNode {
         observe: (observation) => metrics.httpRequest(observation),
       });
       host = withBoundPort(host, http.port);
+      internalAddress = withBoundPort(internalAddress, http.port);
       const metricsServer = await MetricsServer.start({ ...config.metrics, metrics, log });
       hot.onChange((settings) => {
         setLogLevel(log, settings.logLevel);
@@ -137,9 +174,24 @@ export class MediaNode {
         serverSockets.tokensChanged();
         peerSockets.iceServersUpdated();
       });
-      const parts = { log, hot, announced, media, rooms, peerSockets, serverSockets, http, metrics: metricsServer };
-      return new MediaNode(parts, { config, host, state });
+      distribution = await Distribution.start({ config: config.dist, name, links, log });
+      const parts = {
+        log,
+        hot,
+        announced,
+        media,
+        rooms,
+        drain,
+        cluster,
+        peerSockets,
+        serverSockets,
+        http,
+        distribution,
+        metrics: metricsServer,
+      };
+      return new MediaNode(parts, { config, host, name });
     } catch (error) {
+      await distribution?.close();
       await http?.close(0);
       await media.close();
       throw error;
@@ -155,11 +207,6 @@ export class MediaNode {
   get drainTimeout(): number {
     return this.#config.drainTimeout;
   }
-
-  /** From here /health says `terminating`. */
-  terminate(): void {
-    this.#state.terminating = true;
-  }
 }
 
 function countRooms(rooms: LocalRooms): { rooms: number; peers: number; tracks: { audio: number; video: number } } {
@@ -172,14 +219,22 @@ function countRooms(rooms: LocalRooms): { rooms: number; peers: number; tracks: 
   return { rooms: rooms.size, peers, tracks };
 }
 
-function healthOf(of: { config: Config; hot: HotConfig; rooms: LocalRooms; startedAt: number; terminating: boolean }): HealthView {
+type HealthFacts = {
+  config: Config;
+  hot: HotConfig;
+  startedAt: number;
+  state: HealthView['state'];
+  distribution: HealthView['distribution'] | undefined;
+};
+
+function healthOf({ config, hot, startedAt, state, distribution }: HealthFacts): HealthView {
   return {
     status: 'UP',
-    uptime: Math.floor((Date.now() - of.startedAt) / 1000),
+    uptime: Math.floor((Date.now() - startedAt) / 1000),
     version,
-    gitCommit: of.config.gitCommit,
-    distribution: { enabled: false, nodeStatus: 'DOWN', nodesInCluster: 0 },
-    state: of.terminating ? 'terminating' : 'accepting',
-    config: { files: [...of.hot.files()], shadowed: [...of.hot.shadowed], error: of.hot.error },
+    gitCommit: config.gitCommit,
+    distribution: distribution ?? { enabled: config.dist.enabled, nodeStatus: 'DOWN', nodesInCluster: 0 },
+    state,
+    config: { files: [...hot.files()], shadowed: [...hot.shadowed], error: hot.error },
   };
 }

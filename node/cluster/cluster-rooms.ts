@@ -135,6 +135,11 @@ export class ClusterRooms implements RoomService {
     return this.#options.local.has(roomId) ? this.#options.links.self : this.#options.membership.directory.find(roomId)?.owner;
   }
 
+  /** As ownerOf; where nothing is known of the room, the other nodes are asked. */
+  async locate(roomId: string): Promise<NodeName | undefined> {
+    return this.ownerOf(roomId) ?? (await this.#search(roomId));
+  }
+
   nodeDown(node: NodeName): void {
     this.#arbiter.releaseAll(node);
   }
@@ -188,7 +193,7 @@ export class ClusterRooms implements RoomService {
   /** To the owner; this node's own rooms answer also for what nobody owns, since they remember what ended. */
   async #route<C extends RoomCall>(method: C, args: RoomCallArgs<C>): Promise<RoomCallResult<C>> {
     const roomId = args[0] as string;
-    return this.#at(this.ownerOf(roomId) ?? (await this.#search(roomId)) ?? this.#options.links.self, method, args);
+    return this.#at((await this.locate(roomId)) ?? this.#options.links.self, method, args);
   }
 
   /** A room that was made a moment ago may not be announced to this node yet: whoever was just told of it shall find it. */

@@ -1,12 +1,16 @@
 // The cluster as one node sees it: membership, the rooms of all nodes, and the messages between them.
+import { z } from 'zod';
 import { ServiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { RoomEvent } from '../rooms/events.ts';
 import { ClusterRooms, type OwnRooms } from './cluster-rooms.ts';
+import { Control, type ControlOptions } from './control.ts';
 import type { DirectoryEntry } from './directory.ts';
 import type { Links, NodeName } from './links.ts';
 import { Membership, type OwnDescription } from './membership.ts';
 import type { NodeLoad } from './placement.ts';
+
+const namesSchema = z.array(z.string().max(512)).max(1_000);
 
 export type ClusterOptions = {
   links: Links;
@@ -14,6 +18,11 @@ export type ClusterOptions = {
   log: Log;
   load: () => NodeLoad;
   describe: () => OwnDescription;
+  drain: ControlOptions['drain'];
+  /** Milliseconds that a drain takes at most where nobody says otherwise. */
+  drainTimeout: () => number;
+  /** Another node says whom it knows. */
+  onNodes: (from: NodeName, names: readonly string[]) => void;
   /** Rooms that were lost with their node. */
   onLost: (node: NodeName, entries: readonly DirectoryEntry[]) => void;
 };
@@ -21,6 +30,7 @@ export type ClusterOptions = {
 export class Cluster {
   readonly rooms: ClusterRooms;
   readonly membership: Membership;
+  readonly control: Control;
   readonly links: Links;
   readonly #local: OwnRooms;
 
@@ -46,15 +56,24 @@ export class Cluster {
       load: options.load,
       address: () => options.describe().address,
     });
+    this.control = new Control({
+      links,
+      membership: this.membership,
+      describe: options.describe,
+      load: options.load,
+      drain: options.drain,
+      defaultTimeout: options.drainTimeout,
+    });
     links.handle({
       call: async (from, method, data) => {
-        const answer = this.rooms.answer(from, method, data);
+        const answer = this.rooms.answer(from, method, data) ?? this.control.answer(method, data);
         if (!answer) throw new ServiceError('bad_request', `Node ${links.self} does not know the call ${method.slice(0, 64)}`);
         return answer;
       },
       cast: (from, method, data) => {
         try {
-          if (!this.membership.receive(from, method, data)) this.rooms.receive(method, data);
+          if (method === 'nodes') options.onNodes(from, namesSchema.parse(data));
+          else if (!this.membership.receive(from, method, data)) this.rooms.receive(method, data);
         } catch (error) {
           log.warn({ node: from, method: method.slice(0, 64), err: error }, 'a message of another node was not understood');
         }

@@ -103,12 +103,11 @@ export class Creations {
       const [best] = choice.order;
       return { ...choice, done: best === undefined ? () => {} : loads.assign(best) };
     });
-    log.debug({ room: options.roomId, order, reasons }, 'placing a room');
     for (const [index, node] of order.entries()) {
       const assigned = index === 0 ? done : loads.assign(node);
       try {
         const created = await this.#options.createAt(node, options, reservation);
-        log.info({ room: options.roomId, node, reason: reasons[node] }, 'room placed');
+        log[order.length > 1 ? 'info' : 'debug']({ room: options.roomId, node, reasons }, 'room placed');
         return created;
       } catch (error) {
         if (!(error instanceof ServiceError) || (error.code !== 'no_node_accepts_rooms' && error.code !== 'unavailable')) throw error;

@@ -7,7 +7,7 @@ import type { Candidate, NodeLoad } from './placement.ts';
 const answerDeadline = 1_000;
 const silencePause = 5_000;
 
-const loadAnswerSchema = z.object({
+export const loadAnswerSchema = z.object({
   forwardedTracks: z.number().min(0),
   rooms: z.number().min(0),
   cpu: z.number().min(0),

@@ -1,6 +1,7 @@
 // What connected nodes tell each other: who they are and which rooms they have, as a snapshot on connect and changes after it.
 import { z } from 'zod';
 import type { Log } from '../log.ts';
+import { type NodeState, nodeStateSchema } from '../rooms/cluster-control.ts';
 import { Directory, type DirectoryEntry } from './directory.ts';
 import type { Links, NodeName } from './links.ts';
 
@@ -11,9 +12,6 @@ const entrySchema = z.object({
   webhookUrl: z.string().max(2048).nullable(),
 });
 type Announced = z.infer<typeof entrySchema>;
-
-export const nodeStateSchema = z.enum(['accepting', 'draining', 'terminating']);
-export type NodeState = z.infer<typeof nodeStateSchema>;
 
 const helloSchema = z.object({
   /** `host[:port]` of HTTP between nodes. */

@@ -6,12 +6,15 @@ import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Log } from '../log.ts';
 import type { ApiToken } from '../rooms/api-tokens.ts';
+import type { ClusterControl } from '../rooms/cluster-control.ts';
+import type { ContentService } from '../rooms/content.ts';
 import type { RoomService } from '../rooms/room-service.ts';
 import type { RequestObservation } from './access-log.ts';
 import { rawError } from './answers.ts';
 import { createApp } from './app.ts';
 import type { ConsoleSession } from './console-session.ts';
 import { Documents } from './documents.ts';
+import type { ForwardedBy } from './forwarded.ts';
 import type { HealthView } from './health-view.ts';
 import { pathOfHost, withoutPrefix } from './prefix.ts';
 import { RateLimit } from './rate-limit.ts';
@@ -22,6 +25,8 @@ export type UpgradeHandler = (request: IncomingMessage, socket: Duplex, head: Bu
 export type HttpOptions = {
   log: Log;
   rooms: RoomService;
+  content: ContentService;
+  cluster: ClusterControl;
   ip: string;
   /** 0: any free one. */
   port: number;
@@ -32,6 +37,8 @@ export type HttpOptions = {
   apiTokens: () => readonly ApiToken[];
   /** `['*']`: any. */
   corsOrigins: () => readonly string[];
+  /** Which node sends a request on for which client; undefined for everybody who is none. `path` as it was signed. */
+  forwardedBy?: ForwardedBy | undefined;
   /** Networks (CIDR) whose X-Forwarded-For is believed. */
   trustProxy: readonly string[];
   health: () => HealthView;

@@ -1,6 +1,9 @@
 // What one route of the REST API is: the table of these makes the routing and the OpenAPI document, so that they cannot differ.
+import type { Readable } from 'node:stream';
 import { z } from 'zod';
 import type { ErrorCode } from '../errors.ts';
+import type { ClusterControl } from '../rooms/cluster-control.ts';
+import { type ContentRequest, type ContentService, fileNameSchema, recordingIdSchema } from '../rooms/content.ts';
 import type { RoomService } from '../rooms/room-service.ts';
 import { idSchema } from '../rooms/views.ts';
 import type { ConsoleSession } from './console-session.ts';
@@ -9,6 +12,9 @@ import type { HealthView } from './health-view.ts';
 /** What the handlers of routes call. */
 export type Services = {
   rooms: RoomService;
+  cluster: ClusterControl;
+  /** HLS and recordings. */
+  content: ContentService;
   /** The address that clients are given: `host[:port][/path]`. */
   host: () => string;
   health: () => HealthView;
@@ -23,8 +29,15 @@ export type Services = {
   };
 };
 
-/** `json` and `text` are whole bodies; without both the answer has none. */
-export type Answer = { status: number; json?: unknown; text?: string; type?: string; headers?: Record<string, string> };
+/** `json` and `text` are whole bodies, `stream` one whose headers say what it is; without all of them the answer has none. */
+export type Answer = {
+  status: number;
+  json?: unknown;
+  text?: string;
+  stream?: Readable;
+  type?: string;
+  headers?: Record<string, string>;
+};
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 
@@ -33,6 +46,12 @@ export const pathParameters = {
   roomId: idSchema.meta({ description: 'Id of the room.' }),
   peerId: idSchema.meta({ description: 'Id of the peer.' }),
   trackId: idSchema.meta({ description: 'Id of the track.' }),
+  recordingId: recordingIdSchema.meta({ description: 'Id of the recording.' }),
+  file: fileNameSchema.meta({ description: 'Name of the file.' }),
+  nodeName: z
+    .string()
+    .regex(/^[\w.@:-]{1,512}$/, 'may contain only characters of node names')
+    .meta({ description: 'Name of the node: `<nodename>@<host>`.' }),
 } as const;
 export type PathParameter = keyof typeof pathParameters;
 type NamesIn<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}` ? Name | NamesIn<Rest> : never;
@@ -43,6 +62,8 @@ export type RouteRequest<Names extends string = string, Body = unknown, Query = 
   query: Query;
   /** Header `sec-fetch-site` (Fetch Metadata): who asks, as a browser tells it. */
   fetchSite: string | undefined;
+  /** What requests for files say beside their names. */
+  transfer: () => Omit<ContentRequest, 'kind' | 'folder' | 'file'>;
 };
 
 export type RouteAnswer = { description: string; schema?: z.ZodType; type?: string };
@@ -56,6 +77,8 @@ type Definition<Path extends string, Body extends z.ZodType, Query extends z.Zod
   summary: string;
   /** `token`: any API token for GET, one of scope `admin` for everything else. */
   auth: 'none' | 'token';
+  /** Other nodes may ask without an API token: they have looked at that of their client. */
+  forNodes?: boolean;
   query?: Query;
   body?: { schema: Body; required: boolean; refuse?: (body: unknown, field: string | undefined) => string | undefined };
   answers: Record<number, RouteAnswer>;

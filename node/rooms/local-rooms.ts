@@ -38,7 +38,7 @@ export class LocalRooms implements RoomService {
   readonly #byExternalId = new Map<string, Room>();
   readonly #ended = new Map<string, { reason: string; at: number }>();
   #accepting = true;
-  #whenEmpty: (() => void) | undefined;
+  #draining: PromiseWithResolvers<void> | undefined;
 
   constructor(options: LocalRoomsOptions) {
     this.#options = options;
@@ -140,15 +140,22 @@ export class LocalRooms implements RoomService {
 
   /**
    * No new rooms from here; rooms without a connected peer end at once, the others with their last peer.
-   * Resolves when no room is left.
+   * Resolves when no room is left, or when it is called back.
    */
   async drain(): Promise<void> {
     this.#accepting = false;
+    this.#draining ??= Promise.withResolvers<void>();
+    const { promise } = this.#draining;
     this.#endPeerless();
-    if (this.#rooms.size === 0) return;
-    await new Promise<void>((resolve) => {
-      this.#whenEmpty = resolve;
-    });
+    if (this.#rooms.size === 0) this.#draining.resolve();
+    await promise;
+  }
+
+  /** Takes rooms again. */
+  undrain(): void {
+    this.#accepting = true;
+    this.#draining?.resolve();
+    this.#draining = undefined;
   }
 
   /** Ends every room, for good. */
@@ -177,7 +184,7 @@ export class LocalRooms implements RoomService {
       limits: this.#options.limits,
       onEvent: (event) => {
         this.#options.onEvent(event);
-        if (event.type === 'PeerDisconnected' && this.#whenEmpty) setImmediate(() => this.#endPeerless());
+        if (event.type === 'PeerDisconnected' && this.#draining) setImmediate(() => this.#draining && this.#endPeerless());
       },
       onEnded: (reason) => this.#forget(id, externalId, reason),
     });
@@ -207,7 +214,7 @@ export class LocalRooms implements RoomService {
       if (this.#ended.size <= maxTombstones && Date.now() - at < tombstoneLifetime) break;
       this.#ended.delete(oldest);
     }
-    if (this.#rooms.size === 0) this.#whenEmpty?.();
+    if (this.#rooms.size === 0) this.#draining?.resolve();
   }
 
   #endPeerless(): void {

@@ -1,6 +1,7 @@
 // Two nodes on one machine (specification, clustering rule 4), and how a node starts and ends as a process.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import { runNodeToEnd, startNodeProcess } from '../kit/node-process.ts';
 import { apiToken } from '../kit/start-node.ts';
 
@@ -25,7 +26,7 @@ function isAlive(pid: number): boolean {
 
 async function allGone(pids: readonly number[], deadline = 5_000): Promise<boolean> {
   const until = Date.now() + deadline;
-  while (pids.some(isAlive) && Date.now() < until) await new Promise((resolve) => setTimeout(resolve, 20));
+  while (pids.some(isAlive) && Date.now() < until) await setTimeout(20);
   return !pids.some(isAlive);
 }
 
@@ -91,6 +92,8 @@ describe('the end of a node', () => {
     const health = (await (await fetch(`${node.url}/health`, { headers })).json()) as { data: { state: string } };
     assert.equal(health.data.state, 'terminating');
     const children = await node.children();
+    // Signals that come within 250 ms of the first are the first.
+    await setTimeout(300);
     node.kill('SIGTERM');
     assert.equal((await node.ended).code, 143);
     assert.ok(await allGone(children));

@@ -59,6 +59,9 @@ export function makeNode(network: FakeNetwork, name: NodeName, limits: Partial<L
     log,
     load: () => ({ ...load, rooms: local.size, accepting: load.accepting && local.accepting }),
     describe: () => ({ address, internalAddress: `${address}:8080`, version: '0.7.0', tls: false, state: 'accepting' }),
+    drain: { start: () => void local.drain(), cancel: () => local.undrain() },
+    drainTimeout: () => 60_000,
+    onNodes: () => {},
     onLost: (_node, entries) => lost.push(...entries),
   });
   return { name, links, cluster, local, media, events, lost, load };

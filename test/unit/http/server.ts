@@ -5,6 +5,7 @@ import type { TestContext } from 'node:test';
 import type { HealthView } from '../../../node/http/health-view.ts';
 import { type HttpOptions, HttpServer } from '../../../node/http/http-server.ts';
 import { silentLog } from '../../../node/log.ts';
+import { LocalContent } from '../../../node/storage/local-content.ts';
 import { type ApiClient, apiClient } from '../../kit/api-client.ts';
 import { makeRooms, type TestRooms } from '../../kit/rooms.ts';
 
@@ -28,6 +29,8 @@ export async function startServer(context: TestContext, options: Partial<HttpOpt
   const server = await HttpServer.start({
     log: silentLog(),
     rooms: rooms.rooms,
+    content: new LocalContent('/nonexistent'),
+    cluster: { nodes: async () => [], drain: async () => {}, cancelDrain: async () => {} },
     ip: '127.0.0.1',
     port: 0,
     host: () => 'node.test:5002',

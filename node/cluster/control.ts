@@ -1,0 +1,87 @@
+// The nodes of the cluster as REST asks for them: their state and load, and draining wherever the node is.
+import { ServiceError } from '../errors.ts';
+import { type ClusterControl, type DrainOptions, drainOptionsSchema, type NodeView } from '../rooms/cluster-control.ts';
+import type { Links, NodeName } from './links.ts';
+import { loadAnswerSchema } from './load-poll.ts';
+import type { Membership, OwnDescription } from './membership.ts';
+import type { NodeLoad } from './placement.ts';
+
+const loadDeadline = 1_000;
+const drainDeadline = 5_000;
+
+export type ControlOptions = {
+  links: Links;
+  membership: Membership;
+  describe: () => OwnDescription;
+  load: () => NodeLoad;
+  drain: { start(timeout: number): void; cancel(): void };
+  /** Milliseconds, where a request names none. */
+  defaultTimeout: () => number;
+};
+
+export class Control implements ClusterControl {
+  readonly #options: ControlOptions;
+
+  constructor(options: ControlOptions) {
+    this.#options = options;
+  }
+
+  async nodes(): Promise<NodeView[]> {
+    const { links, membership, describe, load } = this.#options;
+    const { rooms, forwardedTracks, cpu, accepting } = load();
+    const own = { name: links.self, ...shown(describe()), load: { rooms, forwardedTracks, cpu, accepting } };
+    const others = [...membership.members.values()].map(async (member) => ({
+      name: member.name,
+      ...shown(member),
+      load: await this.#loadOf(member.name),
+    }));
+    return [own, ...(await Promise.all(others))].sort((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
+  async drain(node: NodeName, options: DrainOptions): Promise<void> {
+    await this.#ask(node, 'drain', options, () => this.#drainHere(options));
+  }
+
+  async cancelDrain(node: NodeName): Promise<void> {
+    await this.#ask(node, 'cancelDrain', null, () => this.#options.drain.cancel());
+  }
+
+  /** Answers another node. @returns undefined where the call is none of ours. */
+  answer(method: string, data: unknown): Promise<unknown> | undefined {
+    if (method === 'drain') return this.#answerDrain(data);
+    return method === 'cancelDrain' ? this.#answerCancel() : undefined;
+  }
+
+  async #answerCancel(): Promise<null> {
+    this.#options.drain.cancel();
+    return null;
+  }
+
+  async #answerDrain(data: unknown): Promise<null> {
+    this.#drainHere(drainOptionsSchema.parse(data));
+    return null;
+  }
+
+  #drainHere({ deadline }: DrainOptions): void {
+    this.#options.drain.start(deadline === undefined ? this.#options.defaultTimeout() : deadline * 1000);
+  }
+
+  async #ask(node: NodeName, method: string, data: unknown, here: () => void): Promise<void> {
+    const { links, membership } = this.#options;
+    if (node === links.self) here();
+    else if (membership.members.has(node)) await links.call(node, method, data, drainDeadline);
+    else throw new ServiceError('not_found', `Node ${node} is not connected`);
+  }
+
+  async #loadOf(node: NodeName): Promise<NodeView['load']> {
+    try {
+      return loadAnswerSchema.omit({ assigned: true }).parse(await this.#options.links.call(node, 'load', null, loadDeadline));
+    } catch {
+      return null;
+    }
+  }
+}
+
+function shown({ address, version, state }: OwnDescription): Pick<NodeView, 'address' | 'version' | 'state'> {
+  return { address, version, state };
+}

@@ -1,0 +1,33 @@
+// How busy the machine is, for placement among nodes that are equal otherwise.
+import { cpus } from 'node:os';
+
+/** A reading is good for so long, in milliseconds: shorter spans say little. */
+const span = 500;
+
+export class CpuMeter {
+  #before = readTimes();
+  #readAt = performance.now();
+  #load = 0;
+
+  /** Share of all cores that was busy lately, 0 to 1. */
+  read(): number {
+    const now = performance.now();
+    if (now - this.#readAt < span) return this.#load;
+    const times = readTimes();
+    const total = times.total - this.#before.total;
+    if (total > 0) this.#load = 1 - (times.idle - this.#before.idle) / total;
+    this.#before = times;
+    this.#readAt = now;
+    return this.#load;
+  }
+}
+
+function readTimes(): { idle: number; total: number } {
+  let idle = 0;
+  let total = 0;
+  for (const { times } of cpus()) {
+    idle += times.idle;
+    total += times.user + times.nice + times.sys + times.idle + times.irq;
+  }
+  return { idle, total };
+}

@@ -1,0 +1,155 @@
+// Links over the Erlang distribution: calls and casts to the process `svc` of other nodes, with JSON in binaries.
+import { z } from 'zod';
+import { type ErrorCode, errorCatalogue, ServiceError, toServiceError } from '../errors.ts';
+import type { Log } from '../log.ts';
+import { CallError } from './erlang/calls.ts';
+import type { ErlangNode } from './erlang/erlang-node.ts';
+import { Atom, isAtom, itemsOf, type Term, tuple } from './erlang/terms.ts';
+import type { CallHandler, CastHandler, LinkListener, Links, NodeName } from './links.ts';
+
+/** The registered name that our nodes call each other under. */
+const service = 'svc';
+/** What a node is asked to see whether it is one of the service. */
+const greeting = 'greet';
+const greetingDeadline = 5_000;
+const ok = new Atom('ok');
+const failed = new Atom('error');
+
+/** Nodes that are connected but answer no call under our name (Erlang's own) are no nodes of the service. */
+export class ErlangLinks implements Links {
+  readonly self: NodeName;
+  readonly #log: Log;
+  readonly #listeners: LinkListener[] = [];
+  /** Nodes that have shown that they are nodes of the service. */
+  readonly #known = new Set<NodeName>();
+  #node: ErlangNode | undefined;
+  #handlers: { call: CallHandler; cast: CastHandler } | undefined;
+
+  /** Nobody is connected before attach(). */
+  constructor(self: NodeName, log: Log) {
+    this.self = self;
+    this.#log = log;
+  }
+
+  /** From here this node is one of the cluster; handlers and listeners must be there. */
+  attach(node: ErlangNode): void {
+    this.#node = node;
+    node.register(service, {
+      call: (term, from) => this.#answer(term, from),
+      cast: (term, from) => this.#receive(term, from),
+    });
+    node.on('nodeUp', (name) => void this.#greet(name));
+    node.on('nodeDown', (name) => this.#lose(name));
+    for (const name of node.connections) void this.#greet(name);
+  }
+
+  nodes(): readonly NodeName[] {
+    return [...this.#known].sort();
+  }
+
+  async call(node: NodeName, method: string, data: unknown, deadline: number): Promise<unknown> {
+    const answer = itemsOf(await this.#ask(node, method, data, deadline));
+    const value = parse(answer[1]);
+    if (isAtom(answer[0], 'ok')) return value;
+    throw errorOf(value);
+  }
+
+  cast(node: NodeName, method: string, data: unknown): void {
+    this.#node?.cast(node, service, request(method, data));
+  }
+
+  handle(handlers: { call: CallHandler; cast: CastHandler }): void {
+    this.#handlers = handlers;
+  }
+
+  listen(listener: LinkListener): void {
+    this.#listeners.push(listener);
+  }
+
+  async #ask(node: NodeName, method: string, data: unknown, deadline: number): Promise<Term> {
+    if (!this.#node) throw new ServiceError('node_unreachable', `Node ${node} cannot be reached`, { retryAfter: 1 });
+    try {
+      return await this.#node.call(node, service, request(method, data), deadline);
+    } catch (error) {
+      if (!(error instanceof CallError)) throw error;
+      throw new ServiceError('node_unreachable', `Node ${node} cannot be reached`, { retryAfter: 1, cause: error });
+    }
+  }
+
+  async #answer(term: Term, from: NodeName): Promise<Term> {
+    try {
+      const { method, data } = parseRequest(term);
+      this.#meet(from);
+      if (method === greeting) return tuple(ok, 'null');
+      const result = await this.#handlers?.call(from, method, data);
+      return tuple(ok, JSON.stringify(result ?? null));
+    } catch (error) {
+      if (!(error instanceof ServiceError)) this.#log.error({ node: from, err: error }, 'a call of another node failed');
+      const { code, message, retryAfter } = toServiceError(error);
+      return tuple(failed, JSON.stringify({ code, message, retryAfter }));
+    }
+  }
+
+  #receive(term: Term, from: NodeName): void {
+    try {
+      const { method, data } = parseRequest(term);
+      this.#meet(from);
+      this.#handlers?.cast(from, method, data);
+    } catch (error) {
+      this.#log.warn({ node: from, err: error }, 'a message of another node was not understood');
+    }
+  }
+
+  /** Asks a node that was connected whether it is one of the service; one that is busy is asked again, and may say so itself. */
+  async #greet(node: NodeName): Promise<void> {
+    for (let attempt = 0; attempt < 3 && this.#node?.isConnected(node) && !this.#known.has(node); attempt += 1) {
+      try {
+        await this.#node?.call(node, service, request(greeting, null), greetingDeadline);
+        this.#meet(node);
+      } catch (error) {
+        if (!(error instanceof CallError) || error.reason === 'noproc' || error.reason === 'noconnection') return;
+      }
+    }
+  }
+
+  #meet(node: NodeName): void {
+    if (this.#known.has(node) || !this.#node?.isConnected(node)) return;
+    this.#known.add(node);
+    for (const listener of this.#listeners) listener.up(node);
+  }
+
+  #lose(node: NodeName): void {
+    if (!this.#known.delete(node)) return;
+    for (const listener of this.#listeners) listener.down(node);
+  }
+}
+
+function request(method: string, data: unknown): Term {
+  return tuple(method, JSON.stringify(data));
+}
+
+/** @throws ServiceError `bad_request` for what is not `{Method, Json}` */
+function parseRequest(term: Term): { method: string; data: unknown } {
+  const [method, json] = itemsOf(term);
+  if (!Buffer.isBuffer(method)) throw new ServiceError('bad_request', 'Expected {Method, Json} with binaries');
+  return { method: method.toString('utf8'), data: parse(json) };
+}
+
+function parse(json: Term | undefined): unknown {
+  try {
+    if (Buffer.isBuffer(json)) return JSON.parse(json.toString('utf8'));
+  } catch {
+    // Told below.
+  }
+  throw new ServiceError('bad_request', 'Expected a binary with JSON');
+}
+
+const errorSchema = z.object({ code: z.string(), message: z.string().max(1_000), retryAfter: z.number().optional() });
+
+/** The error that the other node threw; a code that only a newer version knows is our `unavailable`. */
+function errorOf(value: unknown): ServiceError {
+  const { data } = errorSchema.safeParse(value);
+  if (!data) return new ServiceError('node_unreachable', 'Another node gave an answer that makes no sense');
+  const code = Object.hasOwn(errorCatalogue, data.code) ? (data.code as ErrorCode) : 'unavailable';
+  return new ServiceError(code, data.message, data.retryAfter === undefined ? {} : { retryAfter: data.retryAfter });
+}

@@ -1,0 +1,92 @@
+// The distribution of a node: its name, EPMD, connections to other nodes and how they are found; composed from a configuration.
+
+import { startDiscovery } from './cluster/discovery/discovery.ts';
+import { nameUnderQuery } from './cluster/discovery/own-name.ts';
+import { systemResolver } from './cluster/discovery/resolver.ts';
+import { NameService } from './cluster/erlang/epmd.ts';
+import { ErlangNode } from './cluster/erlang/erlang-node.ts';
+import type { ErlangLinks } from './cluster/erlang-links.ts';
+import type { DistConfig } from './config/dist.ts';
+import type { Log } from './log.ts';
+
+/** Longest that the node's own address is looked up at start, in milliseconds. */
+const ownNameDeadline = 10_000;
+/** How often nodes tell each other again whom they know, in milliseconds: a link that broke between two others is mended so. */
+const retellInterval = 60_000;
+
+/** The name that this node has for others: with DNS, the one that they can find it under. */
+export async function distributionName({ enabled, nodeName, strategy }: DistConfig): Promise<string> {
+  if (!enabled || strategy.name !== 'DNS') return nodeName;
+  return nameUnderQuery(nodeName, strategy.query, systemResolver(), AbortSignal.timeout(ownNameDeadline));
+}
+
+export class Distribution {
+  readonly #log: Log;
+  readonly #links: ErlangLinks;
+  readonly #end: (() => Promise<void> | void)[] = [];
+  #node: ErlangNode | undefined;
+  #learn: (from: string, names: readonly string[]) => void = () => {};
+
+  private constructor(links: ErlangLinks, log: Log) {
+    this.#links = links;
+    this.#log = log;
+  }
+
+  /**
+   * Takes the node into the cluster, through `links`. While distribution is off there is only an EPMD, on loopback.
+   * @throws Error with one sentence where the name or the ports cannot be had
+   */
+  static async start(options: {
+    config: DistConfig;
+    name: string;
+    links: ErlangLinks;
+    log: Log;
+    epmdPort?: number;
+  }): Promise<Distribution> {
+    const { config, name, links, log, epmdPort } = options;
+    const distribution = new Distribution(links, log);
+    const port = epmdPort === undefined ? {} : { port: epmdPort };
+    if (!config.enabled) {
+      const epmd = await NameService.start({ ip: '127.0.0.1', node: null, log, ...port });
+      distribution.#end.push(() => epmd.close());
+      return distribution;
+    }
+    const { mode, cookie, ip, ports, tick } = config;
+    const node = await ErlangNode.start({ name, mode, cookie, ip, ports, tick, log, ...(epmdPort !== undefined && { epmdPort }) });
+    distribution.#join(node, config);
+    return distribution;
+  }
+
+  get status(): { enabled: boolean; nodeStatus: 'UP' | 'DOWN'; nodesInCluster: number } {
+    const enabled = this.#node !== undefined;
+    return { enabled, nodeStatus: this.#node?.registered ? 'UP' : 'DOWN', nodesInCluster: enabled ? this.#links.nodes().length + 1 : 0 };
+  }
+
+  /** Leaves the cluster. Idempotent. */
+  async close(): Promise<void> {
+    for (const end of this.#end.splice(0).reverse()) await end();
+  }
+
+  /** Another node says whom it knows. */
+  learn(from: string, names: readonly string[]): void {
+    this.#learn(from, names);
+  }
+
+  #tellNodes(): void {
+    const names = this.#links.nodes();
+    for (const node of names) this.#links.cast(node, 'nodes', names);
+  }
+
+  #join(node: ErlangNode, config: DistConfig): void {
+    this.#node = node;
+    this.#end.push(() => node.close());
+    const connector = { self: node.name, nodes: () => node.connections, connect: (other: string) => node.connect(other) };
+    const discovery = startDiscovery(config, connector, this.#log);
+    this.#end.push(() => discovery.close());
+    node.on('nodeDown', (other) => discovery.down(other));
+    const retell = setInterval(() => this.#tellNodes(), retellInterval);
+    this.#end.push(() => clearInterval(retell));
+    this.#learn = (from, names) => discovery.learn(from, names);
+    this.#links.attach(node);
+  }
+}

@@ -1,0 +1,72 @@
+// Draining: no new rooms, rooms without peers end at once, the others at their end or at the deadline; it can be called back until a signal came.
+import { ServiceError } from './errors.ts';
+import type { Log } from './log.ts';
+import type { NodeState } from './rooms/cluster-control.ts';
+import { Timer } from './timer.ts';
+
+export type DrainOptions = {
+  rooms: { drain(): Promise<void>; undrain(): void; close(reason: string): void; readonly size: number };
+  /** Tells every peer until when rooms live; null: that was called back. */
+  tellPeers: (deadline: Date | null) => void;
+  stateChanged: (state: NodeState) => void;
+  log: Log;
+};
+
+export class Drain {
+  readonly #options: DrainOptions;
+  #state: NodeState = 'accepting';
+  #deadline: Timer | undefined;
+
+  constructor(options: DrainOptions) {
+    this.#options = options;
+  }
+
+  get state(): NodeState {
+    return this.#state;
+  }
+
+  /** @param timeout milliseconds until rooms end that still have peers @throws ServiceError `terminating` */
+  start(timeout: number): void {
+    this.#assertNotTerminating();
+    void this.#begin('draining', timeout);
+  }
+
+  /** @throws ServiceError `terminating` */
+  cancel(): void {
+    this.#assertNotTerminating();
+    if (this.#state === 'accepting') return;
+    this.#deadline?.stop();
+    this.#options.rooms.undrain();
+    this.#set('accepting');
+    this.#options.tellPeers(null);
+    this.#options.log.info('draining called back');
+  }
+
+  /** The end: resolves when no room is left, at the latest at the deadline. */
+  async terminate(timeout: number): Promise<void> {
+    await this.#begin('terminating', timeout);
+    this.#deadline?.stop();
+  }
+
+  async #begin(state: NodeState, timeout: number): Promise<void> {
+    const { rooms, tellPeers, log } = this.#options;
+    const deadline = new Date(Date.now() + timeout);
+    this.#deadline?.stop();
+    this.#set(state);
+    log.info({ state, rooms: rooms.size, deadline }, 'draining');
+    const empty = rooms.drain();
+    if (timeout === 0) rooms.close(state === 'terminating' ? 'shutdown' : 'draining');
+    if (rooms.size > 0) tellPeers(deadline);
+    if (rooms.size > 0) this.#deadline = new Timer(timeout, () => rooms.close('draining'));
+    await empty;
+  }
+
+  #set(state: NodeState): void {
+    this.#state = state;
+    this.#options.stateChanged(state);
+  }
+
+  #assertNotTerminating(): void {
+    if (this.#state === 'terminating') throw new ServiceError('terminating', 'This node got its signal to end and cannot be called back');
+  }
+}

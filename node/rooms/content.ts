@@ -1,0 +1,38 @@
+// Files that rooms leave for viewers (HLS) and for later (recordings): the same interface for one node and for a cluster.
+import type { Readable } from 'node:stream';
+import { z } from 'zod';
+
+export const contentKinds = ['hls', 'recording'] as const;
+export type ContentKind = (typeof contentKinds)[number];
+
+/** `folder`: id of the room (hls) or of the recording. */
+export type ContentName = { kind: ContentKind; folder: string; file: string };
+
+/** Recordings are named `<room>-<start time>`. */
+export const recordingIdSchema = z.string().regex(/^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,199}$/);
+export const fileNameSchema = z.string().regex(/^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,254}$/);
+
+export type ContentRequest = ContentName & {
+  method: 'GET' | 'HEAD';
+  /** The Range and If-Range headers (RFC 9110, sections 14.2 and 13.1.5) as they came. */
+  range: string | undefined;
+  ifRange: string | undefined;
+  /** IP address of the client. */
+  client: string;
+  /** Another node asks: it is answered with what is here. */
+  forwarded: boolean;
+  /** The client is gone. */
+  signal: AbortSignal;
+};
+
+/** Whoever gets it reads the body to its end or destroys it. */
+export type ContentAnswer = { status: number; headers: Record<string, string>; body: Readable | undefined };
+
+export interface ContentService {
+  /** @throws ServiceError `not_found`, `bad_request` for a name that leads elsewhere, `node_unreachable`, `unavailable`. */
+  open(request: ContentRequest): Promise<ContentAnswer>;
+  /** Ids, sorted. `incomplete` names nodes that did not answer. */
+  listRecordings(): Promise<{ ids: string[]; incomplete: string[] }>;
+  /** @throws ServiceError `not_found`, `node_unreachable`. */
+  deleteRecording(id: string): Promise<void>;
+}
