@@ -9,8 +9,8 @@ import { ensureDependencies } from './dependencies.mjs';
 import { childEnvironment, nodeModules, root } from './paths.mjs';
 import { fail, runInForeground, SetupError } from './steps.mjs';
 
-/** Projects of their own because they are for the browser. */
-const typeProjects = ['tsconfig.json', 'node/client/tsconfig.json', 'node/console/tsconfig.json'];
+/** All but the first are for the browser, too. */
+const typeProjects = ['tsconfig.json', 'node/client/tsconfig.json', 'node/console/tsconfig.json', 'test/browser/tsconfig.json'];
 
 /** @type {Record<string, () => string[][]>} name -> command lines */
 const checks = {

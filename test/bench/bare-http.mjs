@@ -10,4 +10,7 @@ const server = createServer((request, response) => {
     response.writeHead(201, { 'content-type': 'application/json' }).end(JSON.stringify({ data: JSON.parse(text) }));
   });
 });
-server.listen(0, '127.0.0.1', () => console.log(`"url":"http://127.0.0.1:${server.address().port}"`));
+server.listen(0, '127.0.0.1', () => {
+  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address());
+  console.log(`"url":"http://127.0.0.1:${port}"`);
+});

@@ -1,5 +1,4 @@
 // How long a newcomer waits: from join() to the first RTP packet and to the first decoded frame, in Chromium on loopback.
-/// <reference lib="dom" />
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { enter, setStage } from '../browser/client-kit.ts';

@@ -1,5 +1,4 @@
 // Plain pages with the client library in rooms of a node, as the tests of the client use them.
-/// <reference lib="dom" />
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import type { Page } from 'playwright-core';

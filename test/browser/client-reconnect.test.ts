@@ -1,5 +1,4 @@
 // What a page does while connections are lost: media goes on, or comes back, and nobody reloads anything.
-/// <reference lib="dom" />
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';

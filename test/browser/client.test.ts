@@ -1,5 +1,4 @@
 // The client library in plain pages of Chromium: real ICE, DTLS and SRTP through a real node.
-/// <reference lib="dom" />
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { comesToHold } from '../kit/browser.ts';

@@ -1,16 +1,16 @@
 // Networks that fail under a call: browsers on a machine of their own, whose cable is pulled out and put in again.
-/// <reference lib="dom" />
 import assert from 'node:assert/strict';
 import { createServer } from 'node:net';
 import { test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Page } from 'playwright-core';
 import { apiClient } from '../kit/api-client.ts';
+import { comesToHold } from '../kit/browser.ts';
 import { makeNamespace, mayMakeNamespaces } from '../kit/network-namespace.ts';
 import { servePlainPage } from '../kit/plain-page.ts';
 import { apiToken, startNode } from '../kit/start-node.ts';
 import { startTcpProxy } from '../kit/tcp-proxy.ts';
-import { byId, comesToHold, enter, launch, openConsole, seesMovingPicture, tileOf } from './console-kit.ts';
+import { byId, comesToHold as consoleComesToHold, enter, launch, openConsole, seesMovingPicture, tileOf } from './console-kit.ts';
 
 const options = { timeout: 180_000, skip: mayMakeNamespaces ? false : 'network namespaces need root' };
 
@@ -96,14 +96,15 @@ async function freePort(address: string): Promise<number> {
 
 /** Resolves when so many pictures of others move in the plain page. */
 async function picturesMove(page: Page, count: number): Promise<void> {
-  await page.waitForFunction(
+  await comesToHold(
+    page,
     async (wanted) => {
       const peers = [...(kit.rooms.main?.room.peers.keys() ?? [])];
       const pictures = await Promise.all(peers.map((peerId) => kit.rooms.main?.pictureOf(peerId)));
       return pictures.filter((picture) => picture && picture.change > 0.5).length === wanted;
     },
     count,
-    { polling: 200, timeout: 30_000 },
+    30_000,
   );
 }
 
@@ -120,7 +121,7 @@ async function countGaps(page: Page, name: string): Promise<void> {
     };
     video.requestVideoFrameCallback(count);
   })()`);
-  await comesToHold(page, 'globalThis.longestGap > 0');
+  await consoleComesToHold(page, 'globalThis.longestGap > 0');
 }
 
 async function longestGap(page: Page): Promise<number> {

@@ -1,5 +1,4 @@
 // A media worker killed with -9 under two calls: its own room ends and says so, the other call does not miss a frame.
-/// <reference lib="dom" />
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { apiClient } from '../kit/api-client.ts';

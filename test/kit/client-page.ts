@@ -1,5 +1,4 @@
 // What runs inside a test's plain page: the client library, a picture and a tone of its own, and instruments that measure the others'.
-/// <reference lib="dom" />
 import { RoomClient, type RoomClientOptions } from '../../node/client/src/index.ts';
 
 export type Colour = [red: number, green: number, blue: number];

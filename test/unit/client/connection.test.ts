@@ -1,5 +1,4 @@
 // Keeping a session over lost sockets, against a scripted server.
-/// <reference lib="dom" />
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:net';

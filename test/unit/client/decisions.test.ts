@@ -1,5 +1,4 @@
 // Decisions of the client library: URLs, pauses, encodings, layers, endings.
-/// <reference lib="dom" />
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { endingOf, endingOfRefusal } from '../../../node/client/src/closing.ts';

@@ -1,5 +1,4 @@
 // When a path of media is mended, with mediasoup-client's own stand-in for WebRTC.
-/// <reference lib="dom" />
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { Device, FakeHandler, testFakeParameters, type types } from 'mediasoup-client';

@@ -1,5 +1,4 @@
 // A room as an application has it, against a scripted server: without media, and with mediasoup-client's own stand-in for WebRTC.
-/// <reference lib="dom" />
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { FakeMediaStreamTrack } from 'fake-mediastreamtrack';
