@@ -46,8 +46,12 @@ test('one room lives on undisturbed, the other reports RoomCrashed, and rooms ca
   );
 });
 
-async function comesBack<T>(workers: () => readonly { pid: number | undefined }[], victim: number, then: () => Promise<T>): Promise<T> {
-  for (const end = Date.now() + 15_000; !workers().every(({ pid }) => pid !== undefined && pid !== victim); ) {
+async function comesBack<T>(
+  workers: () => readonly { pid: number | undefined; state: string }[],
+  victim: number,
+  then: () => Promise<T>,
+): Promise<T> {
+  for (const end = Date.now() + 15_000; !workers().every(({ pid, state }) => state === 'running' && pid !== victim); ) {
     assert.ok(Date.now() < end, 'the worker did not come back');
     await new Promise((resolve) => setTimeout(resolve, 50));
   }

@@ -221,7 +221,7 @@ describe('a media worker killed with -9', () => {
     await publish(closed.lives, 'video');
     await until(
       'the worker',
-      () => node.node.parts.media.workers().every(({ pid }) => pid !== undefined && pid !== before[0]?.pid),
+      () => node.node.parts.media.workers().every(({ pid, state }) => state === 'running' && pid !== before[0]?.pid),
       15_000,
     );
     await api.post('/room', { roomId: 'three' });
