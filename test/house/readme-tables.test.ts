@@ -63,3 +63,9 @@ test('README and CHANGELOG speak of the version of package.json', () => {
   assert.ok(readme.includes(`release ${manifest.version}`));
   assert.ok(readFileSync(join(root, 'CHANGELOG.md'), 'utf8').includes(`## ${manifest.version}`));
 });
+
+test('the example of the client library is that of its own README', () => {
+  const example = /```ts\n[\s\S]*?```/;
+  const [own] = example.exec(readFileSync(join(root, 'node/client/README.md'), 'utf8')) ?? [];
+  assert.equal(example.exec(readme)?.[0], own);
+});
