@@ -87,6 +87,9 @@ export class ClusterEvents implements EventFeed {
   nodeUp(node: NodeName): void {
     const stand = { source: this.#options.own.source, index: this.#told, uptime: this.#uptime() };
     this.#options.links.cast(node, 'eventsAt', stand);
+    // The other side may have told where it stands before this one heard that it is there.
+    const known = this.#sources.get(node);
+    if (known) void this.#catchUp(node, known);
   }
 
   nodeDown(node: NodeName): void {
@@ -119,8 +122,9 @@ export class ClusterEvents implements EventFeed {
     return true;
   }
 
-  /** Tells nobody any more. Idempotent. */
+  /** Tells what is still to be told, and then nobody any more. Idempotent. */
   close(): void {
+    if (!this.#closed) this.#tell();
     this.#closed = true;
     this.#stopOwn();
     this.#listeners.clear();

@@ -1,5 +1,7 @@
 // How answers and errors are written to the response.
 import { STATUS_CODES } from 'node:http';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import type { Response } from 'express';
 import { type ErrorCode, errorCatalogue, ServiceError } from '../errors.ts';
 import { challenge } from './auth.ts';
@@ -24,6 +26,27 @@ export function sendAnswer(response: Response, answer: Answer): void {
   response
     .writeHead(answer.status, { 'content-type': answer.type ?? 'application/json', 'content-length': Buffer.byteLength(text) })
     .end(text);
+}
+
+/** A body that comes from elsewhere. Where it breaks off, so does the connection: nobody must take what came for the whole. */
+export async function sendStream(response: Response, answer: Answer, body: Readable): Promise<void> {
+  if (answer.headers) response.setHeaders(new Map(Object.entries(answer.headers)));
+  response.writeHead(answer.status);
+  let missing = Number(answer.headers?.['content-length'] ?? Number.NaN);
+  const counted = async function* (chunks: AsyncIterable<Buffer>) {
+    for await (const chunk of chunks) {
+      missing -= chunk.length;
+      yield chunk;
+    }
+  };
+  try {
+    await pipeline(body, counted, response, { end: false });
+  } catch {
+    response.destroy();
+    return;
+  }
+  if (missing > 0) response.destroy();
+  else response.end();
 }
 
 export function errorBody(code: ErrorCode, sentence: string): { errors: string; code: ErrorCode } {

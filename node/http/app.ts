@@ -10,6 +10,7 @@ import { asCallersMistake, securityHeaders } from './answers.ts';
 import { Authenticator } from './auth.ts';
 import { consoleFiles } from './console-files.ts';
 import { allowOrigin, answerOptions } from './cors.ts';
+import { type ForwardedBy, forwardedHeader } from './forwarded.ts';
 import { fail, runRoute, type Traced } from './pipeline.ts';
 import type { RateLimit } from './rate-limit.ts';
 import type { Route, Services } from './route.ts';
@@ -21,6 +22,7 @@ export type AppOptions = {
   apiTokens: () => readonly ApiToken[];
   corsOrigins: () => readonly string[];
   trustProxy: readonly string[];
+  forwardedBy?: ForwardedBy | undefined;
   consoleDir: string | undefined;
   rateLimit: RateLimit;
   /** Whether `path` is that of a websocket. */
@@ -67,7 +69,8 @@ export function createApp(options: AppOptions): Express {
 function prepare(options: AppOptions, request: Request, response: Traced, next: NextFunction): void {
   const given = request.headers['x-request-id'];
   const requestId = typeof given === 'string' && requestIdPattern.test(given) ? given : randomUUID();
-  const trace = { requestId, start: performance.now() };
+  const forwarded = options.forwardedBy?.(request.headers[forwardedHeader], request.path);
+  const trace = { requestId, start: performance.now(), forwarded };
   response.locals.trace = trace;
   for (const [name, value] of headerEntries) response.setHeader(name, value);
   response.setHeader('x-request-id', requestId);
@@ -79,7 +82,7 @@ function prepare(options: AppOptions, request: Request, response: Traced, next: 
   });
   if (request.headers.host === undefined && request.httpVersion === '1.1') {
     fail(response, new ServiceError('bad_request', 'The request has no host header'), options.log);
-  } else if (!unlimited.has(request.path) && !options.rateLimit.take(request.ip ?? '')) {
+  } else if (!unlimited.has(request.path) && !options.rateLimit.take(forwarded?.client ?? request.ip ?? '')) {
     fail(response, new ServiceError('too_many_requests', 'Too many requests', { retryAfter: 1 }), options.log);
   } else {
     next();

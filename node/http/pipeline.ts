@@ -3,13 +3,14 @@ import type { Request, Response } from 'express';
 import { ServiceError, toServiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { formatValue, issueField, issueSentence } from '../sentences.ts';
-import { sendAnswer, sendError } from './answers.ts';
+import { sendAnswer, sendError, sendStream } from './answers.ts';
 import type { Authenticator, Caller } from './auth.ts';
 import { discardBody, readJson } from './body.ts';
-import { type Method, parameterNames, pathParameters, type Route, type Services } from './route.ts';
+import type { Forwarded } from './forwarded.ts';
+import { type Method, parameterNames, pathParameters, type Route, type RouteRequest, type Services } from './route.ts';
 
 /** What the access log and metrics know of a request beside the request itself. */
-export type Trace = { requestId: string; start: number; route?: string; caller?: Caller; code?: string };
+export type Trace = { requestId: string; start: number; forwarded?: Forwarded | undefined; route?: string; caller?: Caller; code?: string };
 export type Traced = Response<unknown, { trace: Trace }>;
 
 export type PipelineOptions = { log: Log; services: Services; authenticator: Authenticator };
@@ -25,16 +26,25 @@ export function runRoute(
     const { trace } = response.locals;
     trace.route = route.path;
     try {
-      if (route.auth === 'token') trace.caller = authenticator.authenticate(request.headers.authorization, scope);
+      const { forwarded } = trace;
+      if (route.forNodes && forwarded) trace.caller = { name: forwarded.node, scope };
+      else if (route.auth === 'token') trace.caller = authenticator.authenticate(request.headers.authorization, scope);
       const params = parseParameters(names, request.params);
       const query = route.query ? parseQuery(route, request.url) : undefined;
       const body = route.body ? parseBody(route.body, await readJson(request)) : await discardBody(request);
       const fetchSite = request.headers['sec-fetch-site'];
       const answer = await route.handle(
-        { params, query, body, fetchSite: typeof fetchSite === 'string' ? fetchSite : undefined },
+        {
+          params,
+          query,
+          body,
+          fetchSite: typeof fetchSite === 'string' ? fetchSite : undefined,
+          transfer: () => transferOf(request, response),
+        },
         services,
       );
-      sendAnswer(response, answer);
+      if (answer.stream) await sendStream(response, answer, answer.stream);
+      else sendAnswer(response, answer);
     } catch (error) {
       fail(response, error, log);
     }
@@ -52,6 +62,21 @@ export function fail(response: Traced, error: unknown, log: Log): void {
   else sendError(response, failure);
 }
 
+function transferOf(request: Request, response: Traced): ReturnType<RouteRequest['transfer']> {
+  const gone = new AbortController();
+  response.once('close', () => gone.abort());
+  const { range, 'if-range': ifRange } = request.headers;
+  const { forwarded } = response.locals.trace;
+  return {
+    method: request.method === 'HEAD' ? 'HEAD' : 'GET',
+    range,
+    ifRange: typeof ifRange === 'string' ? ifRange : undefined,
+    client: forwarded?.client ?? request.ip ?? '',
+    forwarded: forwarded !== undefined,
+    signal: gone.signal,
+  };
+}
+
 export function scopeOf(method: Method): 'admin' | 'read' {
   return method === 'GET' ? 'read' : 'admin';
 }
@@ -61,14 +86,18 @@ function parseParameters(names: readonly (keyof typeof pathParameters)[], values
   for (const name of names) {
     const result = pathParameters[name].safeParse(values[name]);
     if (!result.success) {
-      throw new ServiceError(
-        'invalid_field',
-        `Expected ${name} to be 1 to 128 alphanumeric characters, hyphens or underscores, got: ${formatValue(values[name])}`,
-      );
+      throw new ServiceError('invalid_field', `Expected ${name} to be ${ruleOf(name)}, got: ${formatValue(values[name])}`);
     }
     params[name] = result.data;
   }
   return params;
+}
+
+const nameRule = 'letters, digits, dots, hyphens and underscores that do not start with a dot';
+const rules: Partial<Record<string, string>> = { recordingId: nameRule, file: nameRule, nodeName: 'the name of a node' };
+
+function ruleOf(name: string): string {
+  return rules[name] ?? '1 to 128 alphanumeric characters, hyphens or underscores';
 }
 
 function parseQuery(route: Route, url: string): unknown {

@@ -1,12 +1,10 @@
 // The nodes of a cluster as REST shows them, and what can be asked of one.
 import { z } from 'zod';
 
-export const nodeStateSchema = z
-  .enum(['accepting', 'draining', 'terminating'])
-  .meta({
-    id: 'NodeState',
-    description: 'accepting: takes rooms; draining: takes none, can be called back; terminating: got its signal, is final.',
-  });
+export const nodeStateSchema = z.enum(['accepting', 'draining', 'terminating']).meta({
+  id: 'NodeState',
+  description: 'accepting: takes rooms; draining: takes none, can be called back; terminating: got its signal, is final.',
+});
 export type NodeState = z.infer<typeof nodeStateSchema>;
 
 export const nodeViewSchema = z

@@ -55,12 +55,7 @@ for (const [name, method, data, message] of [
   ['a missing field', 'trackReady', {}, 'Required field trackId is missing'],
   ['a field of the wrong type', 'trackReady', { trackId: 5 }, 'Expected trackId to be a string, got: 5'],
   ['a field that nobody knows', 'leave', { now: true }, 'Unknown field now'],
-  [
-    'a value that is none of those possible',
-    'setSubscription',
-    { mode: 'all' },
-    'Expected mode to be one of auto, manual, got: "all"',
-  ],
+  ['a value that is none of those possible', 'setSubscription', { mode: 'all' }, 'Expected mode to be one of auto, manual, got: "all"'],
   ['a number out of range', 'setPriority', { trackId: 't', priority: 256 }, 'Expected priority to be at most 255, got: 256'],
   [
     'a text that is too long',

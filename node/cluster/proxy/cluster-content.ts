@@ -1,0 +1,146 @@
+// Content over many nodes: a room's HLS is with its owner, a recording with whoever says so; the client may ask any node.
+import { z } from 'zod';
+import { ServiceError } from '../../errors.ts';
+import type { Log } from '../../log.ts';
+import {
+  type ContentAnswer,
+  type ContentKind,
+  type ContentRequest,
+  type ContentService,
+  contentKinds,
+  recordingIdSchema,
+} from '../../rooms/content.ts';
+import type { Links, NodeName } from '../links.ts';
+import type { NodeHttp } from './node-http.ts';
+import type { ForwardTarget } from './peer-socket-proxy.ts';
+
+/** How long another node may take, in milliseconds. */
+const searchDeadline = 1_000;
+const listDeadline = 2_000;
+const deleteDeadline = 5_000;
+/** Searches at once; beyond, clients are asked to come again. */
+const maxSearches = 200;
+
+const askSchema = z.object({ kind: z.enum(contentKinds), folder: recordingIdSchema });
+const idsSchema = z.array(recordingIdSchema).max(100_000);
+
+/** The content of this node, as the cluster uses it. */
+export interface OwnContent extends ContentService {
+  has(kind: ContentKind, folder: string): Promise<boolean>;
+}
+
+export type ClusterContentOptions = {
+  links: Links;
+  local: OwnContent;
+  http: Pick<NodeHttp, 'fetch'>;
+  log: Log;
+  /** The node that owns a room, this one included, as far as this one knows. */
+  ownerOf: (roomId: string) => NodeName | undefined;
+  /** Where another node is reached; undefined before it has said so. */
+  target: (node: NodeName) => ForwardTarget | undefined;
+};
+
+export class ClusterContent implements ContentService {
+  readonly #options: ClusterContentOptions;
+  readonly #searches = new Map<string, Promise<NodeName | undefined>>();
+
+  constructor(options: ClusterContentOptions) {
+    this.#options = options;
+  }
+
+  async open(request: ContentRequest): Promise<ContentAnswer> {
+    const { links, local, target, http } = this.#options;
+    const node = request.forwarded ? links.self : ((await this.#find(request)) ?? links.self);
+    if (node === links.self) return local.open(request);
+    const other = target(node);
+    if (!other) throw new ServiceError('node_unreachable', `Node ${node} cannot be reached`, { retryAfter: 1 });
+    const { kind, folder, file, method, range, ifRange, client, signal } = request;
+    const headers = { ...(range !== undefined && { range }), ...(ifRange !== undefined && { 'if-range': ifRange }) };
+    return http.fetch(other, { method, path: `/${kind}/${folder}/${file}`, headers, client, signal });
+  }
+
+  async listRecordings(): Promise<{ ids: string[]; incomplete: string[] }> {
+    const { links, local, log } = this.#options;
+    const others = links.nodes().map(async (node) => {
+      try {
+        return { ids: idsSchema.parse(await links.call(node, 'listRecordings', null, listDeadline)), incomplete: [] };
+      } catch (error) {
+        log.info({ node, err: error }, 'a node did not list its recordings');
+        return { ids: [], incomplete: [node] };
+      }
+    });
+    const lists = await Promise.all([local.listRecordings(), ...others]);
+    const ids = [...new Set(lists.flatMap((list) => list.ids))].sort();
+    return { ids, incomplete: lists.flatMap((list) => list.incomplete).sort() };
+  }
+
+  /** Removes it from every node that has it. */
+  async deleteRecording(id: string): Promise<void> {
+    const { links, local } = this.#options;
+    const results = await Promise.allSettled([
+      local.deleteRecording(id),
+      ...links.nodes().map((node) => links.call(node, 'deleteRecording', id, deleteDeadline)),
+    ]);
+    const failures = results.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []));
+    const serious = failures.find((error) => !(error instanceof ServiceError && error.code === 'not_found'));
+    // What could not be asked may still have it.
+    if (serious !== undefined) throw serious;
+    if (failures.length === results.length) throw new ServiceError('not_found', `Recording ${id} does not exist`);
+  }
+
+  /** Answers another node. @returns undefined where the call is none of ours. */
+  answer(_from: NodeName, method: string, data: unknown): Promise<unknown> | undefined {
+    if (method === 'hasContent') return this.#has(data);
+    if (method === 'listRecordings') return this.#options.local.listRecordings().then(({ ids }) => ids);
+    if (method === 'deleteRecording') return this.#delete(data);
+    return undefined;
+  }
+
+  async #has(data: unknown): Promise<boolean> {
+    const { kind, folder } = askSchema.parse(data);
+    return this.#options.local.has(kind, folder);
+  }
+
+  async #delete(data: unknown): Promise<null> {
+    await this.#options.local.deleteRecording(recordingIdSchema.parse(data));
+    return null;
+  }
+
+  async #find({ kind, folder }: ContentRequest): Promise<NodeName | undefined> {
+    const { links, local, ownerOf } = this.#options;
+    const owner = kind === 'hls' ? ownerOf(folder) : undefined;
+    if (owner !== undefined) return owner;
+    if (await local.has(kind, folder)) return links.self;
+    return this.#search(kind, folder);
+  }
+
+  /** Who asks for the same at once waits for the same answers. */
+  #search(kind: ContentKind, folder: string): Promise<NodeName | undefined> {
+    const key = `${kind}/${folder}`;
+    const running = this.#searches.get(key);
+    if (running) return running;
+    if (this.#searches.size >= maxSearches) throw new ServiceError('unavailable', 'Too many files are being looked for', { retryAfter: 1 });
+    const search = this.#askAll(kind, folder).finally(() => this.#searches.delete(key));
+    this.#searches.set(key, search);
+    return search;
+  }
+
+  /** @throws ServiceError `node_unreachable` where nobody has it who answered, and somebody did not. */
+  async #askAll(kind: ContentKind, folder: string): Promise<NodeName | undefined> {
+    const { links } = this.#options;
+    const asked = links.nodes().map(async (node) => {
+      const has = await links.call(node, 'hasContent', { kind, folder }, searchDeadline);
+      if (has !== true) throw new NotHere();
+      return node;
+    });
+    try {
+      return await Promise.any(asked);
+    } catch (error) {
+      const silent = (error as AggregateError).errors.find((each) => !(each instanceof NotHere));
+      if (silent === undefined) return undefined;
+      throw new ServiceError('node_unreachable', 'A node that may have it does not answer', { cause: silent, retryAfter: 1 });
+    }
+  }
+}
+
+class NotHere extends Error {}

@@ -1,0 +1,156 @@
+// HTTP requests to another node: with its token and the client's address, a deadline to the first byte, bounded in number.
+import { Agent, type IncomingMessage, type RequestOptions, request as startRequest } from 'node:http';
+import { request as startTlsRequest, Agent as TlsAgent } from 'node:https';
+import { ServiceError } from '../../errors.ts';
+import type { Log } from '../../log.ts';
+import type { ContentAnswer } from '../../rooms/content.ts';
+import type { NodeName } from '../links.ts';
+import { nodeTls } from './node-tls.ts';
+import { forwardedHeader, type NodeTokens } from './node-tokens.ts';
+import type { ForwardTarget } from './peer-socket-proxy.ts';
+
+/** Milliseconds. `stalled`: nothing moved, which is also so while the client does not read. */
+const firstByteDeadline = 10_000;
+const stalledTimeout = 120_000;
+const maxRequests = 1_000;
+const socketOptions = { keepAlive: true, maxSockets: 256, maxFreeSockets: 16 } as const;
+/** What of the other node's answer is told to the client. */
+const passedHeaders = ['content-type', 'content-length', 'content-range', 'accept-ranges', 'etag', 'last-modified', 'retry-after'];
+
+export type NodeHttpOptions = {
+  log: Log;
+  tokens: Pick<NodeTokens, 'sign'>;
+  /** PEM of this node's certificate. */
+  ownCertificate?: (() => string | undefined) | undefined;
+  /** Milliseconds. */
+  firstByteDeadline?: number;
+};
+
+export type NodeRequest = {
+  method: 'GET' | 'HEAD';
+  path: string;
+  headers: Record<string, string>;
+  /** IP address of the client that this is for. */
+  client: string;
+  signal: AbortSignal;
+};
+
+type Known = { agent: Agent; internalAddress: string; certificate: string | undefined };
+
+/** Owns connections to the other nodes, until close(). */
+export class NodeHttp {
+  readonly #options: NodeHttpOptions;
+  readonly #agents = new Map<NodeName, Known>();
+  #running = 0;
+
+  constructor(options: NodeHttpOptions) {
+    this.#options = options;
+  }
+
+  /** Requests whose answers are not over. */
+  get running(): number {
+    return this.#running;
+  }
+
+  /** @throws ServiceError `node_unreachable`, also where the node does not believe this one; `unavailable` where there are too many. */
+  async fetch(target: ForwardTarget, request: NodeRequest): Promise<ContentAnswer> {
+    if (this.#running >= maxRequests) throw new ServiceError('unavailable', 'Too many requests are being forwarded', { retryAfter: 1 });
+    this.#running += 1;
+    let response: IncomingMessage;
+    try {
+      response = await this.#ask(target, request);
+    } catch (error) {
+      this.#running -= 1;
+      this.#options.log.info({ node: target.name, err: error }, 'a node did not answer a forwarded request');
+      throw unreachable(target);
+    }
+    response.once('close', () => {
+      this.#running -= 1;
+    });
+    const status = response.statusCode ?? 502;
+    if (status === 401 || status === 403) {
+      response.destroy();
+      this.#options.log.warn({ node: target.name }, 'a node does not believe this one: their secrets differ, or their clocks do');
+      throw unreachable(target);
+    }
+    const headers: Record<string, string> = {};
+    for (const name of passedHeaders) {
+      const value = response.headers[name];
+      if (typeof value === 'string') headers[name] = value;
+    }
+    if (request.method === 'GET') return { status, headers, body: response };
+    response.resume();
+    return { status, headers, body: undefined };
+  }
+
+  nodeDown(node: NodeName): void {
+    this.#agents.get(node)?.agent.destroy();
+    this.#agents.delete(node);
+  }
+
+  /** Cuts what is left. Idempotent. */
+  close(): void {
+    for (const node of [...this.#agents.keys()]) this.nodeDown(node);
+  }
+
+  async #ask(target: ForwardTarget, request: NodeRequest): Promise<IncomingMessage> {
+    try {
+      return await this.#askOnce(target, request);
+    } catch (error) {
+      // A kept connection that the other side closed a moment ago; these requests change nothing, so they may be made again.
+      if (!(error instanceof StaleConnection) || request.signal.aborted) throw error;
+      return this.#askOnce(target, request);
+    }
+  }
+
+  #askOnce(target: ForwardTarget, { method, path, headers, client, signal }: NodeRequest): Promise<IncomingMessage> {
+    const agent = this.#agentOf(target);
+    const url = URL.parse(`${target.tls ? 'https' : 'http'}://${target.internalAddress}`);
+    if (!url) return Promise.reject(new Error(`cannot use the address ${target.internalAddress}`));
+    const options: RequestOptions = {
+      method,
+      // As it was signed: URL would change it.
+      path,
+      hostname: url.hostname.replace(/^\[|\]$/g, ''),
+      port: url.port || (target.tls ? 443 : 80),
+      agent,
+      headers: { ...headers, [forwardedHeader]: this.#options.tokens.sign({ client, path }) },
+      timeout: stalledTimeout,
+      signal,
+    };
+    return new Promise((resolve, reject) => {
+      const request = target.tls ? startTlsRequest(options) : startRequest(options);
+      const deadline = setTimeout(
+        () => request.destroy(new Error('no answer in time')),
+        this.#options.firstByteDeadline ?? firstByteDeadline,
+      );
+      request.on('timeout', () => request.destroy(new Error('nothing moves')));
+      request.on('response', (response) => {
+        clearTimeout(deadline);
+        resolve(response);
+      });
+      request.on('error', (error: NodeJS.ErrnoException) => {
+        clearTimeout(deadline);
+        reject(request.reusedSocket && error.code === 'ECONNRESET' ? new StaleConnection(error.message, { cause: error }) : error);
+      });
+      request.end();
+    });
+  }
+
+  /** Connections are kept per node, until its address or our certificate is another one. */
+  #agentOf(target: ForwardTarget): Agent {
+    const certificate = target.tls ? this.#options.ownCertificate?.() : undefined;
+    const known = this.#agents.get(target.name);
+    if (known?.internalAddress === target.internalAddress && known.certificate === certificate) return known.agent;
+    known?.agent.destroy();
+    const agent = target.tls ? new TlsAgent({ ...socketOptions, ...nodeTls(target, certificate) }) : new Agent(socketOptions);
+    this.#agents.set(target.name, { agent, internalAddress: target.internalAddress, certificate });
+    return agent;
+  }
+}
+
+class StaleConnection extends Error {}
+
+function unreachable({ name }: ForwardTarget): ServiceError {
+  return new ServiceError('node_unreachable', `Node ${name} cannot be reached`, { retryAfter: 1 });
+}

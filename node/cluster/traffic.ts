@@ -1,0 +1,107 @@
+// Everything that goes between nodes beside rooms: events, peers' websockets, content, and the tokens that nodes show each other.
+import type { IncomingMessage } from 'node:http';
+import type { Log } from '../log.ts';
+import type { ForwardSocket } from '../rooms/forwarded-socket.ts';
+import { ClusterEvents, type OwnEvents } from './cluster-events.ts';
+import type { DirectoryEntry } from './directory.ts';
+import type { Links, NodeName } from './links.ts';
+import type { Member } from './membership.ts';
+import { ClusterContent, type OwnContent } from './proxy/cluster-content.ts';
+import { NodeHttp } from './proxy/node-http.ts';
+import { forwardedHeader, type NodeClaims, NodeTokens } from './proxy/node-tokens.ts';
+import { PeerSocketProxy } from './proxy/peer-socket-proxy.ts';
+
+export type TrafficOptions = {
+  links: Links;
+  log: Log;
+  events: OwnEvents;
+  content: OwnContent;
+  /** SVC_SECRET_KEY_BASE: the first signs, all verify. */
+  secrets: readonly string[];
+  cookie: string;
+  /** The node that owns a room, this one included, as far as this one knows. */
+  ownerOf: (roomId: string) => NodeName | undefined;
+  /** As ownerOf; where nothing is known of the room, the other nodes are asked. */
+  locate: (roomId: string) => Promise<NodeName | undefined>;
+  member: (node: NodeName) => Member | undefined;
+  /** PEM of this node's certificate. */
+  ownCertificate?: (() => string | undefined) | undefined;
+};
+
+export class Traffic {
+  readonly events: ClusterEvents;
+  readonly content: ClusterContent;
+  readonly #tokens: NodeTokens;
+  readonly #sockets: PeerSocketProxy;
+  readonly #http: NodeHttp;
+
+  constructor(options: TrafficOptions) {
+    const { links, log, secrets, cookie, ownCertificate, member, ownerOf } = options;
+    this.events = new ClusterEvents({ links, own: options.events, log });
+    this.#tokens = new NodeTokens({ links, secrets, cookie });
+    this.#http = new NodeHttp({ log, tokens: this.#tokens, ownCertificate });
+    this.content = new ClusterContent({ links, local: options.content, http: this.#http, log, ownerOf, target: member });
+    this.#sockets = new PeerSocketProxy({
+      log,
+      tokens: this.#tokens,
+      ownCertificate,
+      locate: async (roomId) => {
+        const owner = await options.locate(roomId);
+        return owner === undefined || owner === links.self ? undefined : member(owner);
+      },
+    });
+  }
+
+  /** Sockets that are carried to other nodes now. */
+  get forwardedSockets(): number {
+    return this.#sockets.size;
+  }
+
+  /** For PeerSockets. */
+  readonly forward: ForwardSocket = (roomId, socket) => this.#sockets.forward(roomId, socket);
+
+  /** For PeerSockets: the client's address where another node forwards the socket. */
+  readonly forwardedFor = (request: IncomingMessage): string | undefined =>
+    this.forwardedBy(request.headers[forwardedHeader], request.url?.split('?', 1)[0] ?? '')?.client;
+
+  /** For HTTP: which node sends a request on for which client. */
+  readonly forwardedBy = (header: string | string[] | undefined, path: string): NodeClaims | undefined =>
+    header === undefined ? undefined : this.#tokens.verify(header, path);
+
+  secretsChanged(secrets: readonly string[]): void {
+    this.#tokens.replace(secrets);
+  }
+
+  nodeUp(node: NodeName): void {
+    this.#tokens.nodeUp(node);
+    this.events.nodeUp(node);
+  }
+
+  nodeDown(node: NodeName): void {
+    this.#sockets.nodeDown(node);
+    this.#http.nodeDown(node);
+    this.#tokens.nodeDown(node);
+    this.events.nodeDown(node);
+  }
+
+  roomsLost(node: NodeName, entries: readonly DirectoryEntry[]): void {
+    this.events.roomsLost(node, entries);
+  }
+
+  /** Answers another node. @returns undefined where the call is none of ours. */
+  answer(from: NodeName, method: string, data: unknown): Promise<unknown> | undefined {
+    return this.events.answer(from, method, data) ?? this.content.answer(from, method, data);
+  }
+
+  /** @returns whether the message was one of ours. */
+  receive(from: NodeName, method: string, data: unknown): boolean {
+    return this.events.receive(from, method, data) || this.#tokens.receive(from, method, data);
+  }
+
+  /** Ends what is forwarded: clients get 1001. Resolves when all of it is gone. Idempotent. */
+  async close(): Promise<void> {
+    this.events.close();
+    this.#http.close();
+    await this.#sockets.close();
+  }
+}

@@ -1,0 +1,97 @@
+// Routes of HLS and of recordings: files, from whichever node has them.
+import { z } from 'zod';
+import type { ContentName } from '../rooms/content.ts';
+import { errorBody } from './answers.ts';
+import { type Answer, type Route, type RouteRequest, route, type Services } from './route.ts';
+
+/** Errors of every call that looks for something over the cluster. */
+const searchErrors = ['not_found', 'node_unreachable', 'unavailable'] as const;
+const fileAnswers = {
+  200: { description: 'The file.', type: 'application/octet-stream' },
+  206: { description: 'The part of the file that was asked for.', type: 'application/octet-stream' },
+};
+
+const recordingsSchema = z
+  .object({
+    data: z.array(z.string()).meta({ description: 'Ids of recordings.' }),
+    incomplete: z.array(z.string()).meta({ description: 'Nodes that did not answer in time: their recordings are missing.' }),
+  })
+  .meta({ id: 'Recordings' });
+
+export const contentRoutes: readonly Route[] = [
+  route({
+    method: 'GET',
+    path: '/hls/{roomId}/{file}',
+    operationId: 'getHlsFile',
+    tag: 'content',
+    summary: 'Get a playlist or a segment of a room.',
+    auth: 'token',
+    forNodes: true,
+    answers: fileAnswers,
+    errors: [...searchErrors, 'range_not_satisfiable'],
+    handle: (request, services) => sendFile({ kind: 'hls', folder: request.params.roomId, file: request.params.file }, request, services),
+  }),
+  route({
+    method: 'GET',
+    path: '/recording',
+    operationId: 'listRecordings',
+    tag: 'content',
+    summary: 'List the recordings of the whole cluster.',
+    auth: 'token',
+    answers: { 200: { description: 'Ids of recordings.', schema: recordingsSchema } },
+    errors: [],
+    handle: async (_, { content }) => {
+      const { ids, incomplete } = await content.listRecordings();
+      return { status: 200, json: { data: ids, incomplete } };
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/recording/{recordingId}',
+    operationId: 'getRecording',
+    tag: 'content',
+    summary: 'Show the report of a recording: its tracks, files and times.',
+    auth: 'token',
+    answers: {
+      200: { description: 'The report.', schema: z.looseObject({}) },
+      206: { description: 'The part of the report that was asked for.', type: 'application/octet-stream' },
+    },
+    errors: [...searchErrors, 'range_not_satisfiable'],
+    handle: (request, services) =>
+      sendFile({ kind: 'recording', folder: request.params.recordingId, file: 'report.json' }, request, services),
+  }),
+  route({
+    method: 'DELETE',
+    path: '/recording/{recordingId}',
+    operationId: 'deleteRecording',
+    tag: 'content',
+    summary: 'Remove a recording and all of its files.',
+    auth: 'token',
+    answers: { 204: { description: 'The recording is gone.' } },
+    errors: [...searchErrors],
+    handle: async ({ params }, { content }) => {
+      await content.deleteRecording(params.recordingId);
+      return { status: 204 };
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/recording/{recordingId}/{file}',
+    operationId: 'getRecordingFile',
+    tag: 'content',
+    summary: 'Get a file of a recording.',
+    auth: 'token',
+    forNodes: true,
+    answers: fileAnswers,
+    errors: [...searchErrors, 'range_not_satisfiable'],
+    handle: (request, services) =>
+      sendFile({ kind: 'recording', folder: request.params.recordingId, file: request.params.file }, request, services),
+  }),
+];
+
+async function sendFile(name: ContentName, { transfer }: Pick<RouteRequest, 'transfer'>, { content }: Services): Promise<Answer> {
+  const { status, headers, body } = await content.open({ ...name, ...transfer() });
+  if (body) return { status, headers, stream: body };
+  if (status !== 416) return { status, headers };
+  return { status, headers, json: errorBody('range_not_satisfiable', 'The file has none of the bytes that were asked for') };
+}

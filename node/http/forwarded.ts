@@ -1,0 +1,8 @@
+// Requests that another node of the cluster sends on for a client of its own.
+
+/** The header in which the node says who it is and for whom it asks, signed. */
+export const forwardedHeader = 'x-mediarooms-forwarded';
+
+/** `client`: IP address. */
+export type Forwarded = { node: string; client: string };
+export type ForwardedBy = (header: string | string[] | undefined, path: string) => Forwarded | undefined;

@@ -1,0 +1,22 @@
+// Which bytes of a file a request asks for (RFC 9110, section 14).
+
+/** First and last byte, both with. */
+export type ByteRange = { start: number; end: number };
+
+/**
+ * The range of a Range header. @returns 'whole' where there is none, several, or one that is no byte range: those may be ignored;
+ * 'unsatisfiable' where it has no byte of the file.
+ */
+export function readRange(header: string | undefined, size: number): ByteRange | 'whole' | 'unsatisfiable' {
+  const match = /^bytes=(?:(\d{1,15})-(\d{1,15})?|-(\d{1,15}))$/i.exec(header?.trim() ?? '');
+  if (!match) return 'whole';
+  const [, first, last, suffix] = match;
+  if (suffix !== undefined) {
+    const length = Math.min(Number(suffix), size);
+    return length === 0 ? 'unsatisfiable' : { start: size - length, end: size - 1 };
+  }
+  const start = Number(first);
+  if (last !== undefined && Number(last) < start) return 'whole';
+  if (start >= size) return 'unsatisfiable';
+  return { start, end: last === undefined ? size - 1 : Math.min(Number(last), size - 1) };
+}
