@@ -108,6 +108,17 @@ test('the document takes and refuses the same bodies as the server', () => {
       { permissions: { subscribe: 1 } },
       { permissions: { publish: ['audio', 'audio', 'audio'] } },
     ],
+    drainNode: [
+      {},
+      { deadline: 0 },
+      { deadline: 60 },
+      { deadline: -1 },
+      { deadline: 1.5 },
+      { deadline: 1e9 },
+      { deadline: null },
+      { x: 1 },
+      [],
+    ],
     sendData: [
       {},
       { label: 'l', payload: null },
