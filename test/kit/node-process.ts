@@ -13,6 +13,8 @@ import { testEnvironment } from './start-node.ts';
 
 const main = join(import.meta.dirname, '../../node/main.ts');
 const startDeadline = 20_000;
+const startedUrl = /"url":"([^"]+)"/;
+const forTests: Environment = { ...testEnvironment, SVC_STRUCTURED_LOGGING: 'true' };
 
 export type NodeProcess = {
   pid: number;
@@ -28,10 +30,19 @@ export type NodeProcess = {
   ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
 };
 
+export type NodeProcessOptions = {
+  /** What the command begins with, e.g. to run it in a network namespace. */
+  wrap?: readonly string[];
+  /** No variable but those that are given, in an empty folder: the node as a user starts it from source. */
+  bare?: boolean;
+};
+
 /** Resolves when the node says that it has started. Killed with the test if it still runs. */
-export async function startNodeProcess(t: TestContext, env: Environment = {}): Promise<NodeProcess> {
+export async function startNodeProcess(t: TestContext, env: Environment = {}, options: NodeProcessOptions = {}): Promise<NodeProcess> {
   const resources = mkdtempSync(join(tmpdir(), 'mediarooms-test-'));
-  const child = spawnNode({ SVC_RESOURCES_BASE_PATH: resources, ...env });
+  const child = options.bare
+    ? spawnNode(env, options.wrap, resources)
+    : spawnNode({ ...forTests, SVC_RESOURCES_BASE_PATH: resources, ...env }, options.wrap);
   const ended = waitForEnd(child);
   t.after(async () => {
     child.kill('SIGKILL');
@@ -44,7 +55,7 @@ export async function startNodeProcess(t: TestContext, env: Environment = {}): P
     if (!stream) continue;
     createInterface({ input: stream }).on('line', (line) => {
       text += `${line}\n`;
-      const url = line.includes('"node started"') ? /"url":"([^"]+)"/.exec(line)?.[1] : undefined;
+      const url = line.includes('node started') ? startedUrl.exec(line)?.[1] : undefined;
       if (url) started.resolve(url);
     });
   }
@@ -65,7 +76,7 @@ export async function startNodeProcess(t: TestContext, env: Environment = {}): P
 
 /** Runs a node that is expected to refuse to start. */
 export async function runNodeToEnd(env: Environment): Promise<{ code: number | null; output: string }> {
-  const child = spawnNode(env);
+  const child = spawnNode({ ...forTests, ...env });
   let output = '';
   child.stdout?.on('data', (chunk: Buffer) => (output += chunk.toString()));
   child.stderr?.on('data', (chunk: Buffer) => (output += chunk.toString()));
@@ -81,12 +92,10 @@ export async function childrenOf(pid: number): Promise<number[]> {
   return text.split(' ').filter(Boolean).map(Number);
 }
 
-function spawnNode(env: Environment): ChildProcess {
+function spawnNode(env: Environment, wrap: readonly string[] = [], cwd?: string): ChildProcess {
   const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(SVC|LEGACY)_/.test(name)));
-  return spawn(process.execPath, [main], {
-    env: { ...inherited, ...testEnvironment, SVC_STRUCTURED_LOGGING: 'true', ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+  const [program = process.execPath, ...args] = [...wrap, process.execPath, main];
+  return spawn(program, args, { env: { ...inherited, ...env }, stdio: ['ignore', 'pipe', 'pipe'], cwd });
 }
 
 async function waitForEnd(child: ChildProcess): Promise<{ code: number | null; signal: NodeJS.Signals | null }> {

@@ -1,0 +1,144 @@
+// Nodes on the machines of a network, and what tests ask of them from outside: REST, health and the log.
+import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Environment } from '../../node/env.ts';
+import { type ApiClient, apiClient } from '../kit/api-client.ts';
+import type { ClusterNetwork, Machine } from '../kit/cluster-network.ts';
+import { mayMakeNamespaces } from '../kit/network-namespace.ts';
+import { type NodeProcess, startNodeProcess } from '../kit/node-process.ts';
+import { PeerSocket } from '../kit/peer-socket.ts';
+import { apiToken } from '../kit/start-node.ts';
+
+/** For tests that need machines of their own. */
+export const onMachines = { skip: mayMakeNamespaces ? false : 'only root may make network namespaces' };
+
+export type ClusterNode = { name: string; machine: Machine; process: NodeProcess; api: ApiClient };
+export type Room = { id: string; config: { roomId?: string }; [field: string]: unknown };
+
+/** How often anything is looked at that is waited for, in milliseconds. */
+const pollInterval = 50;
+const patience = 20_000;
+
+export function nodeName({ ip }: Machine): string {
+  return `svc@${ip}`;
+}
+
+export function startOn(t: TestContext, machine: Machine, env: Environment = {}): Promise<ClusterNode> {
+  return startNamed(t, machine, nodeName(machine), env);
+}
+
+async function startNamed(t: TestContext, machine: Machine, name: string, env: Environment): Promise<ClusterNode> {
+  const process = await startNodeProcess(t, { ...ownMachine, SVC_DIST_NODE_NAME: name, ...env }, { wrap: machine.wrap });
+  return { name, machine, process, api: apiClient(process.url, apiToken) };
+}
+
+/** Everything as in the image: the ports that a node has where it shares its machine with no other. */
+const ownMachine: Environment = {
+  SVC_IP: '0.0.0.0',
+  SVC_PORT: '5002',
+  SVC_METRICS_PORT: '9568',
+  SVC_DIST_ENABLED: 'true',
+  SVC_DIST_MODE: 'name',
+  SVC_DIST_MIN_PORT: '9000',
+  SVC_DIST_MAX_PORT: '9000',
+};
+
+/** A node on every machine, each told of all others, and all connected. */
+export async function startCluster(t: TestContext, network: ClusterNetwork, env: Environment = {}): Promise<ClusterNode[]> {
+  const nodes = await Promise.all(network.machines.map((machine) => startOn(t, machine, { ...toldOf(network.machines), ...env })));
+  await connected(nodes);
+  return nodes;
+}
+
+export function toldOf(machines: readonly Machine[]): Environment {
+  return { SVC_DIST_NODES: machines.map(nodeName).join(' ') };
+}
+
+/** Looks until there is something to see. @returns how long that took, in milliseconds */
+export async function until(what: string, look: () => Promise<boolean> | boolean, deadline = patience): Promise<number> {
+  const started = performance.now();
+  while (!(await look())) {
+    if (performance.now() - started > deadline) assert.fail(`not within ${deadline} ms: ${what}`);
+    await sleep(pollInterval);
+  }
+  return Math.round(performance.now() - started);
+}
+
+export type DistributionHealth = { enabled: boolean; nodeStatus: string; nodesInCluster: number };
+
+export async function healthOf({ api }: ClusterNode): Promise<DistributionHealth> {
+  const { status, body } = await api.get('/health');
+  assert.equal(status, 200);
+  return body.data.distribution;
+}
+
+/** When /health of all says that there are so many nodes. */
+export async function counted(nodes: readonly ClusterNode[], count: number, deadline = patience): Promise<number> {
+  const times = nodes.map((node) =>
+    until(`${node.name} counts ${count}`, async () => (await healthOf(node)).nodesInCluster === count, deadline).catch((error: Error) => {
+      throw new Error(`${error.message}\n${node.process.output()}`);
+    }),
+  );
+  return Math.max(...(await Promise.all(times)));
+}
+
+export function connected(nodes: readonly ClusterNode[]): Promise<number> {
+  return counted(nodes, nodes.length);
+}
+
+export type LoggedLine = { level: string; msg: string; [field: string]: unknown };
+
+/** Lines that a node has written so far with this message. */
+export function logged({ process }: ClusterNode, message: string): LoggedLine[] {
+  return process
+    .output()
+    .split('\n')
+    .filter((line) => line.includes(message) && line.startsWith('{'))
+    .map((line) => JSON.parse(line) as LoggedLine)
+    .filter(({ msg }) => msg === message);
+}
+
+/** Makes a room through a node. @returns its id and the address of the node that has it */
+export async function makeRoom({ api }: ClusterNode, room: Record<string, unknown> = {}): Promise<{ id: string; address: string }> {
+  const { status, body } = await api.post('/room', room);
+  assert.equal(status, 201, JSON.stringify(body));
+  return { id: body.data.room.id, address: body.data.svc_address };
+}
+
+export function addressOf({ machine }: ClusterNode): string {
+  return `${machine.ip}:5002`;
+}
+
+/** Makes rooms until one is on that node. */
+export async function makeRoomOn(owner: ClusterNode, through: ClusterNode): Promise<string> {
+  for (let tries = 0; tries < 10; tries += 1) {
+    const { id, address } = await makeRoom(through);
+    if (address === addressOf(owner)) return id;
+  }
+  return assert.fail(`no room was made on ${owner.name}`);
+}
+
+/** Ids of all rooms as one node lists them. */
+export async function roomIds({ api }: ClusterNode): Promise<string[]> {
+  const { status, body } = await api.get('/room');
+  assert.equal(status, 200);
+  return body.data.map(({ id }: Room) => id).sort();
+}
+
+/** Adds a peer through a node and connects it to the address that it is told. */
+export async function enterRoom(t: TestContext, { api }: ClusterNode, roomId: string): Promise<PeerSocket> {
+  const { status, body } = await api.post(`/room/${roomId}/peer`, { type: 'webrtc' });
+  assert.equal(status, 201, JSON.stringify(body));
+  const { token, peer_websocket_url } = body.data;
+  const socket = await PeerSocket.enter(`ws://${peer_websocket_url}`, token);
+  t.after(() => socket.cut());
+  assert.equal(socket.welcome.ok, true);
+  return socket;
+}
+
+export function countBy<T>(values: readonly T[]): Map<T, number> {
+  const counts = new Map<T, number>();
+  for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
+  return counts;
+}

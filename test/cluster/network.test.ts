@@ -1,0 +1,82 @@
+// Three machines with an address each: nodes find each other by a list and by transitivity, and share their rooms.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { listNodes } from '../../node/cluster/erlang/epmd-client.ts';
+import { ClusterNetwork } from '../kit/cluster-network.ts';
+import { runCommand } from '../kit/erlang-node.ts';
+import {
+  addressOf,
+  connected,
+  countBy,
+  counted,
+  healthOf,
+  logged,
+  makeRoom,
+  nodeName,
+  onMachines,
+  roomIds,
+  startOn,
+  toldOf,
+  until,
+} from './network-kit.ts';
+
+describe('three machines', onMachines, () => {
+  test('form a cluster from a list of nodes, on the ports of the specification, and share their rooms', async (t) => {
+    const { machines } = await ClusterNetwork.make(t, 3);
+    const started = performance.now();
+    const nodes = await Promise.all(machines.map((machine) => startOn(t, machine, toldOf(machines))));
+    const startTime = Math.round(performance.now() - started);
+    t.diagnostic(`3 nodes started in ${startTime} ms, counted 3 on each ${await connected(nodes)} ms later`);
+
+    for (const node of nodes) {
+      assert.deepEqual(await healthOf(node), { enabled: true, nodeStatus: 'UP', nodesInCluster: 3 });
+      assert.deepEqual(await listNodes({ host: node.machine.ip, port: 4369 }), [{ name: 'svc', port: 9000 }]);
+      const [program = '', ...args] = [...node.machine.wrap, 'epmd', '-names'];
+      assert.match((await runCommand(program, args)).output, /up and running on port 4369[^]*name svc at port 9000/);
+      const others = nodes.filter((other) => other !== node).map(({ name }) => name);
+      const named = logged(node, 'connected to node').map((line) => line.node);
+      assert.deepEqual([...new Set(named)].sort(), others.sort(), 'both sides log whom they connected to');
+    }
+
+    const [first] = nodes;
+    assert.ok(first);
+    const made = [];
+    for (let room = 0; room < 6; room += 1) made.push(await makeRoom(first));
+    const spread = countBy(made.map(({ address }) => address));
+    assert.deepEqual([...spread.keys()].sort(), nodes.map(addressOf), 'every node has rooms');
+    assert.deepEqual([...spread.values()], [2, 2, 2]);
+    assert.notEqual(made[0]?.address, made[1]?.address, 'two rooms in a row have different addresses');
+    const ids = made.map(({ id }) => id).sort();
+    for (const node of nodes) assert.deepEqual(await roomIds(node), ids, `GET /room of ${node.name}`);
+    for (const { api } of nodes) for (const id of ids) assert.equal((await api.get(`/room/${id}`)).status, 200);
+
+    const [gone = '', ...rest] = ids;
+    assert.equal((await first.api.delete(`/room/${gone}`)).status, 204);
+    for (const node of nodes) await until('the room left the list', async () => !(await roomIds(node)).includes(gone));
+    for (const node of nodes) assert.deepEqual(await roomIds(node), rest);
+  });
+
+  test('are all connected where one is told of the second, and the third of the second only', async (t) => {
+    const { machines } = await ClusterNetwork.make(t, 3);
+    const [a, b, c] = machines;
+    assert.ok(a && b && c);
+    const second = await startOn(t, b);
+    const first = await startOn(t, a, { SVC_DIST_NODES: nodeName(b) });
+    await counted([first, second], 2);
+    const started = performance.now();
+    const third = await startOn(t, c, { SVC_DIST_NODES: nodeName(b) });
+    const startTime = Math.round(performance.now() - started);
+    t.diagnostic(`the third node started in ${startTime} ms; all three are connected ${await connected([first, second, third])} ms later`);
+    assert.ok(logged(first, 'connected to node').some(({ node }) => node === third.name));
+  });
+
+  test('connect as soon as the last one of a list is there, however long the others have waited', async (t) => {
+    const { machines } = await ClusterNetwork.make(t, 2);
+    const [a, b] = machines;
+    assert.ok(a && b);
+    const first = await startOn(t, a, toldOf(machines));
+    assert.equal((await healthOf(first)).nodesInCluster, 1);
+    const second = await startOn(t, b, toldOf(machines));
+    t.diagnostic(`connected ${await connected([first, second])} ms after the second node had started`);
+  });
+});

@@ -1,0 +1,124 @@
+// Several machines for the nodes of a cluster: network namespaces on one bridge, with cables that a test cuts and mends. Needs root.
+import { execFile } from 'node:child_process';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+const ip = (...args: string[]) => run('ip', args, { timeout: 10_000 });
+/** No machine has it: what is sent there is lost without a word, as on a cable that was cut. */
+const nobody = '02:00:00:00:00:99';
+
+export type Machine = {
+  /** Of its namespace. */
+  name: string;
+  ip: string;
+  /** What a command begins with to run there. */
+  wrap: readonly string[];
+};
+
+let count = 0;
+
+export class ClusterNetwork {
+  /** Address of this machine on the bridge, the same network as the others. */
+  readonly here: string;
+  readonly machines: Machine[] = [];
+  readonly #id: string;
+  readonly #subnet: string;
+  #made = 0;
+
+  private constructor(id: string, subnet: string) {
+    this.#id = id;
+    this.#subnet = subnet;
+    this.here = `${subnet}.254`;
+  }
+
+  /** `10.x.y.1` and so on; removed with the test. */
+  static async make(t: TestContext, machines: number): Promise<ClusterNetwork> {
+    count += 1;
+    const id = `${process.pid % 10_000}n${count}`;
+    const network = new ClusterNetwork(id, `10.${130 + (process.pid % 100)}.${(Math.floor(process.pid / 100) + count) % 250}`);
+    t.after(() => network.#remove());
+    await ip('link', 'add', network.#bridge, 'type', 'bridge');
+    await ip('addr', 'add', `${network.here}/24`, 'dev', network.#bridge);
+    await ip('link', 'set', network.#bridge, 'up');
+    for (let index = 1; index <= machines; index += 1) network.machines.push(await network.#add(`${network.#subnet}.${index}`));
+    return network;
+  }
+
+  /** No packet passes between the two, and none of them is told. */
+  async cut(one: Machine, other: Machine): Promise<void> {
+    for (const [from, to] of [
+      [one, other],
+      [other, one],
+    ] as const) {
+      await ip('-n', from.name, 'neigh', 'replace', to.ip, 'lladdr', nobody, 'dev', 'eth0', 'nud', 'permanent');
+    }
+  }
+
+  async mend(one: Machine, other: Machine): Promise<void> {
+    await ip('-n', one.name, 'neigh', 'del', other.ip, 'dev', 'eth0');
+    await ip('-n', other.name, 'neigh', 'del', one.ip, 'dev', 'eth0');
+  }
+
+  /**
+   * A new machine with the address of an old one, which is gone without a word: the others still have their connections to it.
+   * @param end ends what ran on the old one, once nothing that it sends arrives any more
+   */
+  async replace(old: Machine, end: () => Promise<unknown>): Promise<Machine> {
+    await ip('-n', old.name, 'link', 'set', 'eth0', 'down');
+    await end();
+    await removeNamespace(old.name);
+    const machine = await this.#add(old.ip);
+    this.machines[this.machines.indexOf(old)] = machine;
+    return machine;
+  }
+
+  /** What the machines ask for names. */
+  async setResolver(server: string): Promise<void> {
+    for (const { name } of this.machines) {
+      await mkdir(folderOf(name), { recursive: true });
+      await writeFile(join(folderOf(name), 'resolv.conf'), `nameserver ${server}\n`);
+    }
+  }
+
+  get #bridge(): string {
+    return `mrb${this.#id}`;
+  }
+
+  async #add(address: string): Promise<Machine> {
+    this.#made += 1;
+    const name = `mr-${this.#id}-${this.#made}`;
+    const cable = `mrc${this.#id}-${this.#made}`;
+    await ip('netns', 'add', name);
+    await ip('link', 'add', cable, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', name);
+    await ip('link', 'set', cable, 'master', this.#bridge, 'up');
+    for (const args of [
+      ['addr', 'add', `${address}/24`, 'dev', 'eth0'],
+      ['link', 'set', 'lo', 'up'],
+      ['link', 'set', 'eth0', 'up'],
+      ['route', 'add', 'default', 'via', this.here],
+    ]) {
+      await ip('-n', name, ...args);
+    }
+    return { name, ip: address, wrap: ['ip', 'netns', 'exec', name] };
+  }
+
+  async #remove(): Promise<void> {
+    for (const { name } of this.machines) await removeNamespace(name);
+    await ip('link', 'del', this.#bridge).catch(() => {});
+  }
+}
+
+/** The cable goes with the namespace, or with what still runs in there. */
+async function removeNamespace(name: string): Promise<void> {
+  await ip('-n', name, 'link', 'del', 'eth0').catch(() => {});
+  await ip('netns', 'del', name).catch(() => {});
+  await rm(folderOf(name), { recursive: true, force: true });
+}
+
+/** Files in there stand for those of /etc in the namespace (ip-netns(8)). */
+function folderOf(name: string): string {
+  return join('/etc/netns', name);
+}
