@@ -1,10 +1,17 @@
 // `npm run bench [name...]`: runs the benchmarks named, or all; prints ratios and decides nothing.
+import { benchCluster } from './cluster.bench.ts';
 import { benchForward } from './forward.bench.ts';
 import { benchJoin } from './join.bench.ts';
 import { benchMemory } from './memory.bench.ts';
 import { benchRest } from './rest.bench.ts';
 
-const benches: Record<string, () => Promise<void>> = { rest: benchRest, memory: benchMemory, join: benchJoin, forward: benchForward };
+const benches: Record<string, () => Promise<void>> = {
+  rest: benchRest,
+  memory: benchMemory,
+  join: benchJoin,
+  forward: benchForward,
+  cluster: benchCluster,
+};
 
 const names = process.argv.slice(2);
 const unknown = names.find((name) => !Object.hasOwn(benches, name));
