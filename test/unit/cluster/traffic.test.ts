@@ -1,0 +1,160 @@
+// Two nodes with nothing in common but the cookie that everybody knows: sockets, files and events go through either of them.
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import type { NodeName } from '../../../node/cluster/links.ts';
+import type { Member } from '../../../node/cluster/membership.ts';
+import { forwardedHeader } from '../../../node/cluster/proxy/node-tokens.ts';
+import { Traffic } from '../../../node/cluster/traffic.ts';
+import { EventLog } from '../../../node/events/event-log.ts';
+import { silentLog } from '../../../node/log.ts';
+import { TokenKeys } from '../../../node/rooms/tokens.ts';
+import { PeerSockets, peerSocketPath } from '../../../node/signaling/peer-sockets.ts';
+import { ServerSockets, serverSocketPath } from '../../../node/signaling/server-sockets.ts';
+import { LocalContent } from '../../../node/storage/local-content.ts';
+import { quiet } from '../../kit/cluster.ts';
+import { FakeNetwork } from '../../kit/fake-links.ts';
+import { PeerSocket } from '../../kit/peer-socket.ts';
+import { addFiles, makeResources } from '../../kit/resources-folder.ts';
+import { makeRooms } from '../../kit/rooms.ts';
+import { startServer, token } from '../http/server.ts';
+
+type Shared = { network: FakeNetwork; members: Map<NodeName, Member>; owner: NodeName };
+
+async function startNode(t: TestContext, name: NodeName, { network, members, owner }: Shared) {
+  const log = silentLog();
+  const links = network.join(name);
+  const { rooms } = makeRooms();
+  const keys = new TokenKeys('peer', ['of all nodes']);
+  const events = new EventLog(log, { node: name });
+  const resources = await makeResources(t);
+  const traffic = new Traffic({
+    links,
+    log,
+    events,
+    content: new LocalContent(resources),
+    secrets: [],
+    cookie: 'svc_cookie',
+    ownerOf: () => owner,
+    locate: async () => owner,
+    member: (node) => members.get(node),
+  });
+  links.handle({
+    call: async (from, method, data) => traffic.answer(from, method, data),
+    cast: (from, method, data) => void traffic.receive(from, method, data),
+  });
+  links.listen({ up: (node) => traffic.nodeUp(node), down: (node) => traffic.nodeDown(node) });
+  const common = { log, rateLimit: () => null, checkOrigin: () => 'any' as const, address: () => 'node.test/eu' };
+  const peerSockets = new PeerSockets({
+    ...common,
+    findPeer: (roomId, peerId) => rooms.findPeer(roomId, peerId),
+    forward: traffic.forward,
+    forwardedFor: traffic.forwardedFor,
+    verifyToken: (each) => keys.verify(each),
+    signToken: (claims) => keys.sign(claims),
+    iceServers: () => [],
+    resumeWindow: () => 10,
+  });
+  const serverSockets = new ServerSockets({
+    ...common,
+    verifyApiToken: () => ({ name: 'main', scope: 'admin' }),
+    events: traffic.events,
+  });
+  // Before the server's own end, which waits for every socket.
+  t.after(async () => {
+    rooms.close('test over');
+    await Promise.all([traffic.close(), peerSockets.close(), serverSockets.close()]);
+  });
+  const { server, url } = await startServer(t, {
+    host: () => 'node.test/eu',
+    content: traffic.content,
+    forwardedBy: traffic.forwardedBy,
+    upgrade: (path) => {
+      const door = path === peerSocketPath ? peerSockets : path === serverSocketPath ? serverSockets : undefined;
+      return door && ((request, socket, head) => door.handleUpgrade(request, socket, head));
+    },
+  });
+  members.set(name, { name, internalAddress: server.address, address: 'node.test/eu', version: '0', tls: false, state: 'accepting' });
+  return { name, url, rooms, keys, events, resources, traffic, socketUrl: (path: string) => `${url.replace('http', 'ws')}/eu${path}` };
+}
+
+async function startPair(t: TestContext) {
+  const shared: Shared = { network: new FakeNetwork(), members: new Map(), owner: 'svc@owner' };
+  const owner = await startNode(t, 'svc@owner', shared);
+  const other = await startNode(t, 'svc@other', shared);
+  shared.network.connectAll();
+  await quiet();
+  return { ...shared, owner, other };
+}
+
+test('a peer, a file and events of one node are there at the other', async (t) => {
+  const { owner, other } = await startPair(t);
+  await owner.rooms.createRoom({ roomId: 'r' });
+  await owner.rooms.addPeer('r', { type: 'webrtc', peerId: 'p' });
+  const peer = await PeerSocket.enter(other.socketUrl(peerSocketPath), await owner.keys.sign({ roomId: 'r', peerId: 'p' }));
+  assert.equal(peer.welcome.data?.peerId, 'p');
+  assert.equal(other.traffic.forwardedSockets, 1);
+  await addFiles(owner.resources, { 'hls/r/0.m4s': 'segment' });
+  const file = await fetch(`${other.url}/eu/hls/r/0.m4s`, { headers: { authorization: `Bearer ${token}` } });
+  assert.deepEqual([file.status, await file.text()], [200, 'segment']);
+  const listener = await PeerSocket.enter(other.socketUrl(serverSocketPath), 'any');
+  await listener.request('subscribe', { events: 'all' });
+  owner.events.publish({
+    id: 'e',
+    type: 'RoomCreated',
+    time: '2026-11-21T00:00:00.000Z',
+    seq: 1,
+    node: owner.name,
+    incarnation: 'i',
+    roomId: 'r',
+  });
+  await listener.waitFor('roomEvent', ({ id }) => id === 'e');
+});
+
+test('a client that missed events at one node gets them at another, and hears of a node that is gone', async (t) => {
+  const { network, owner, other } = await startPair(t);
+  const say = (seq: number) =>
+    owner.events.publish({
+      id: `e${seq}`,
+      type: 'PeerAdded',
+      time: '2026-11-21T00:00:00.000Z',
+      seq,
+      node: owner.name,
+      incarnation: 'i',
+      roomId: 'r',
+    });
+  const first = await PeerSocket.enter(owner.socketUrl(serverSocketPath), 'any');
+  const { cursor } = (await first.request('subscribe', { events: 'all' })).data as { cursor: Record<string, number> };
+  say(1);
+  await first.waitFor('roomEvent');
+  await first.close();
+  for (const seq of [2, 3, 4]) say(seq);
+  await quiet();
+  const second = await PeerSocket.enter(other.socketUrl(serverSocketPath), 'any');
+  const answer = await second.request('subscribe', { events: 'all', cursor: { ...cursor, [owner.events.source]: 1 } });
+  assert.deepEqual(answer.data?.incomplete, []);
+  say(5);
+  await second.waitFor('roomEvent', ({ id }) => id === 'e5');
+  assert.deepEqual(
+    second.events('roomEvent').map(({ data }) => data.id),
+    ['e2', 'e3', 'e4', 'e5'],
+  );
+  network.kill('svc@owner');
+  other.traffic.roomsLost('svc@owner', [{ id: 'r', incarnation: 'i', owner: 'svc@owner', externalId: null, webhookUrl: null }]);
+  const lost = await second.waitFor('roomEvent', ({ type }) => type === 'RoomCrashed');
+  assert.deepEqual([lost.id, lost.reason, lost.seq], ['i-lost', 'node_lost', undefined]);
+  const { data } = await second.request('subscribe', { events: 'all', cursor: { [owner.events.source]: 5 } });
+  assert.deepEqual(data?.incomplete, [owner.events.source]);
+});
+
+test('a node that is not connected any more is not believed', async (t) => {
+  const { network, owner, other } = await startPair(t);
+  await addFiles(owner.resources, { 'hls/r/0.m4s': 'segment' });
+  const ask = () => fetch(`${other.url}/hls/r/0.m4s`, { headers: { authorization: `Bearer ${token}` } });
+  assert.equal((await ask()).status, 200);
+  network.cut('svc@owner', 'svc@other');
+  assert.equal((await ask()).status, 503);
+  network.connect('svc@owner', 'svc@other');
+  await quiet();
+  assert.equal((await ask()).status, 200);
+  assert.equal((await fetch(`${owner.url}/hls/r/0.m4s`, { headers: { [forwardedHeader]: 'v1.e30.e30' } })).status, 401);
+});
