@@ -1,0 +1,65 @@
+// TLS between nodes: whose certificate is believed at an internal address.
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { promisify } from 'node:util';
+import { NodeHttp } from '../../../../node/cluster/proxy/node-http.ts';
+import { silentLog } from '../../../../node/log.ts';
+
+type Pair = { key: string; cert: string };
+
+async function makePair(t: TestContext, name: string): Promise<Pair> {
+  const folder = await mkdtemp(join(tmpdir(), 'mediarooms-tls-'));
+  t.after(() => rm(folder, { recursive: true }));
+  const files = { key: join(folder, 'key'), cert: join(folder, 'cert') };
+  const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-keyout', files.key];
+  await promisify(execFile)('openssl', [
+    'req',
+    '-x509',
+    ...key,
+    '-days',
+    '2',
+    '-subj',
+    `/CN=${name}`,
+    '-addext',
+    `subjectAltName=DNS:${name}`,
+    '-out',
+    files.cert,
+  ]);
+  return { key: await readFile(files.key, 'utf8'), cert: await readFile(files.cert, 'utf8') };
+}
+
+async function ask(t: TestContext, shown: Pair, own: string | undefined, address: string): Promise<number> {
+  const server = createServer(shown, (_, response) => response.end('here')).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const http = new NodeHttp({ log: silentLog(), tokens: { sign: () => 'token' }, ownCertificate: () => own });
+  t.after(() => {
+    http.close();
+    server.close();
+  });
+  const internalAddress = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { signal } = new AbortController();
+  const answer = await http.fetch(
+    { name: 'svc@b', internalAddress, address, tls: true },
+    { method: 'GET', path: '/hls/r/0', headers: {}, client: '::1', signal },
+  );
+  answer.body?.resume();
+  return answer.status;
+}
+
+test('the certificate that all nodes share is believed, whatever it names', async (t) => {
+  const pair = await makePair(t, 'media.example.com');
+  assert.equal(await ask(t, pair, pair.cert, 'elsewhere.example.org:443'), 200);
+});
+
+test('any other certificate is refused: from nowhere, or for another name than the node is known by', async (t) => {
+  const [own, other] = [await makePair(t, 'media.example.com'), await makePair(t, 'media.example.com')];
+  await assert.rejects(ask(t, other, own.cert, 'media.example.com'), { code: 'node_unreachable' });
+  await assert.rejects(ask(t, other, undefined, 'media.example.com'), { code: 'node_unreachable' });
+});
