@@ -137,11 +137,12 @@ export class ClusterRooms implements RoomService {
 
   /** As ownerOf; where nothing is known of the room, the other nodes are asked. */
   async locate(roomId: string): Promise<NodeName | undefined> {
-    return this.ownerOf(roomId) ?? (await this.#search(roomId));
+    return this.ownerOf(roomId) ?? this.#search(roomId);
   }
 
   nodeDown(node: NodeName): void {
     this.#arbiter.releaseAll(node);
+    this.#loads.nodeDown(node);
   }
 
   /** Answers another node. @returns undefined where the call is none of ours. */
@@ -150,7 +151,7 @@ export class ClusterRooms implements RoomService {
     if (method === 'has') return Promise.resolve(typeof data === 'string' && this.#options.local.has(data));
     if (method === 'reserve') return this.#reserve(from, data);
     const name = method.startsWith(roomCallPrefix) ? method.slice(roomCallPrefix.length) : '';
-    return Object.hasOwn(roomCalls, name) ? this.#callLocal(name as RoomCall, data) : undefined;
+    return Object.hasOwn(roomCalls, name) ? this.#callLocal(from, name as RoomCall, data) : undefined;
   }
 
   /** @returns whether the message was one of ours. */
@@ -166,7 +167,8 @@ export class ClusterRooms implements RoomService {
     return this.#arbiter.reserve(names, from, ticket);
   }
 
-  async #callLocal(method: RoomCall, data: unknown): Promise<unknown> {
+  async #callLocal(from: NodeName, method: RoomCall, data: unknown): Promise<unknown> {
+    if (method === 'createRoom') this.#loads.received(from);
     const args = roomCalls[method].args.safeParse(data);
     if (!args.success) throw new ServiceError('bad_request', `Another node called ${method} with what this version does not understand`);
     const { local } = this.#options;
@@ -215,7 +217,7 @@ export class ClusterRooms implements RoomService {
 
   async #at<C extends RoomCall>(node: NodeName, method: C, args: RoomCallArgs<C>): Promise<RoomCallResult<C>> {
     if (node !== this.#options.links.self) return this.#call(node, method, args, callDeadline);
-    return (await this.#callLocal(method, args)) as RoomCallResult<C>;
+    return (await this.#callLocal(node, method, args)) as RoomCallResult<C>;
   }
 
   async #call<C extends RoomCall>(node: NodeName, method: C, args: RoomCallArgs<C>, deadline: number): Promise<RoomCallResult<C>> {

@@ -75,7 +75,7 @@ export class Control implements ClusterControl {
 
   async #loadOf(node: NodeName): Promise<NodeView['load']> {
     try {
-      return loadAnswerSchema.omit({ assigned: true }).parse(await this.#options.links.call(node, 'load', null, loadDeadline));
+      return loadAnswerSchema.omit({ sent: true, received: true }).parse(await this.#options.links.call(node, 'load', null, loadDeadline));
     } catch {
       return null;
     }

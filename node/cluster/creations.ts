@@ -98,13 +98,14 @@ export class Creations {
 
   async #place(options: RoomOptions, reservation: NameReservation | null): Promise<CreatedRoom> {
     const { links, loads, log } = this.#options;
-    const { order, reasons, done } = await loads.choose((candidates) => {
+    const { order, reasons } = await loads.choose((candidates) => {
       const choice = choose(candidates, links.self);
       const [best] = choice.order;
-      return { ...choice, done: best === undefined ? () => {} : loads.assign(best) };
+      if (best !== undefined) loads.assign(best);
+      return choice;
     });
     for (const [index, node] of order.entries()) {
-      const assigned = index === 0 ? done : loads.assign(node);
+      if (index > 0) loads.assign(node);
       try {
         const created = await this.#options.createAt(node, options, reservation);
         log[order.length > 1 ? 'info' : 'debug']({ room: options.roomId, node, reasons }, 'room placed');
@@ -112,8 +113,6 @@ export class Creations {
       } catch (error) {
         if (!(error instanceof ServiceError) || (error.code !== 'no_node_accepts_rooms' && error.code !== 'unavailable')) throw error;
         log.info({ room: options.roomId, node, reason: error.message }, 'a node refused a room, trying the next');
-      } finally {
-        assigned();
       }
     }
     throw new ServiceError('no_node_accepts_rooms', 'No node accepts rooms now', { retryAfter: 5 });

@@ -1,4 +1,4 @@
-// The load of all nodes, asked for when a room is placed: requests at the same time share one round, and what was assigned since counts.
+// The load of all nodes, asked for when a room is placed: requests at the same time share one round, and what is on its way to a node counts.
 import { z } from 'zod';
 import type { Links, NodeName } from './links.ts';
 import type { Candidate, NodeLoad } from './placement.ts';
@@ -7,28 +7,29 @@ import type { Candidate, NodeLoad } from './placement.ts';
 const answerDeadline = 1_000;
 const silencePause = 5_000;
 
+const counts = z.record(z.string().max(512), z.int().min(0));
+
 export const loadAnswerSchema = z.object({
   forwardedTracks: z.number().min(0),
   rooms: z.number().min(0),
   cpu: z.number().min(0),
   accepting: z.boolean(),
-  /** Rooms that the node is making elsewhere now, by where: who asks several nodes at once must not take them for free places. */
-  assigned: z.record(z.string().max(512), z.int().min(0)),
+  /** Rooms that this node gave others to make, by where, since it is connected to them. */
+  sent: counts,
+  /** Rooms that others gave this node to make, by whom: what they sent beyond that is on its way and not among `rooms`. */
+  received: counts,
 });
 export type LoadAnswer = z.infer<typeof loadAnswerSchema>;
 type Answered = { node: NodeName; answer: LoadAnswer | undefined };
-
-type Assignment = { node: NodeName; doneAt: number };
 
 export class LoadPoll {
   readonly #links: Links;
   readonly #own: () => NodeLoad;
   readonly #now: () => number;
   readonly #silentUntil = new Map<NodeName, number>();
-  readonly #assignments = new Set<Assignment>();
-  readonly #choosers = new Set<{ startedAt: number }>();
+  readonly #sent = new Map<NodeName, number>();
+  readonly #received = new Map<NodeName, number>();
   #round: Promise<Answered[]> | undefined;
-  #roundStartedAt = 0;
 
   constructor(options: { links: Links; own: () => NodeLoad; now?: () => number }) {
     this.#links = options.links;
@@ -44,46 +45,49 @@ export class LoadPoll {
     this.#round ??= this.#ask().finally(() => {
       this.#round = undefined;
     });
-    const chooser = { startedAt: this.#roundStartedAt };
-    this.#choosers.add(chooser);
-    try {
-      const answers = await this.#round;
-      const pending = this.#pendingSince(chooser.startedAt);
-      const elsewhere = (node: NodeName) => answers.reduce((sum, { answer }) => sum + (answer?.assigned[node] ?? 0), 0);
-      return choose(answers.map(({ node, answer }) => ({ node, load: answer, pending: (pending.get(node) ?? 0) + elsewhere(node) })));
-    } finally {
-      this.#choosers.delete(chooser);
-    }
+    const answers = await this.#round;
+    return choose(answers.map(({ node, answer }) => ({ node, load: answer, pending: answer ? this.#onTheWay(node, answer, answers) : 0 })));
   }
 
-  /** A room goes there. The answer is called when it is made or refused. */
-  assign(node: NodeName): () => void {
-    const assignment: Assignment = { node, doneAt: Number.POSITIVE_INFINITY };
-    this.#assignments.add(assignment);
-    return () => {
-      assignment.doneAt = this.#now();
-      this.#forget();
-    };
+  /** A room goes there now. */
+  assign(node: NodeName): void {
+    if (node === this.#links.self || this.#links.nodes().includes(node)) increment(this.#sent, node);
+  }
+
+  /** A room is to be made here. To be called in the turn in which the request came, before anything is waited for. */
+  received(from: NodeName): void {
+    increment(this.#received, from);
+  }
+
+  /** The connection is gone, and with it what was on its way: both sides begin anew. */
+  nodeDown(node: NodeName): void {
+    this.#sent.delete(node);
+    this.#received.delete(node);
   }
 
   /** What this node answers when it is asked. */
   answer(): LoadAnswer {
-    const assigned = Object.fromEntries(this.#pendingSince(Number.MAX_VALUE));
-    return { ...this.#own(), assigned };
+    return { ...this.#own(), sent: Object.fromEntries(this.#sent), received: Object.fromEntries(this.#received) };
   }
 
-  /** Rooms that a node cannot have counted when it was asked then. */
-  #pendingSince(time: number): Map<NodeName, number> {
-    const counts = new Map<NodeName, number>();
-    for (const { node, doneAt } of this.#assignments) if (doneAt > time) counts.set(node, (counts.get(node) ?? 0) + 1);
-    return counts;
+  /**
+   * Rooms that somebody gave a node and that it had not got when it answered. Messages between two nodes keep their order, so this is
+   * neither more nor less than what its answer does not count.
+   */
+  #onTheWay(node: NodeName, { received }: LoadAnswer, answers: readonly Answered[]): number {
+    const { self } = this.#links;
+    let rooms = 0;
+    for (const { node: sender, answer } of answers) {
+      const sent = sender === self ? this.#sent.get(node) : answer?.sent[node];
+      rooms += Math.max(0, (sent ?? 0) - (received[sender] ?? 0));
+    }
+    return rooms;
   }
 
   async #ask(): Promise<Answered[]> {
-    this.#roundStartedAt = this.#now();
+    const own = { node: this.#links.self, answer: this.answer() };
     const asked = this.#links.nodes().map(async (node): Promise<Answered> => ({ node, answer: await this.#askNode(node) }));
-    // This node's own answer is from the same moment as the others': before anything of this round was assigned.
-    return [{ node: this.#links.self, answer: { ...this.#own(), assigned: {} } }, ...(await Promise.all(asked))];
+    return [own, ...(await Promise.all(asked))];
   }
 
   async #askNode(node: NodeName): Promise<LoadAnswer | undefined> {
@@ -97,11 +101,8 @@ export class LoadPoll {
       return undefined;
     }
   }
+}
 
-  /** What was done before the oldest round that somebody still chooses from is in its answers. */
-  #forget(): void {
-    const [oldest] = this.#choosers;
-    const since = oldest?.startedAt ?? this.#now();
-    for (const assignment of this.#assignments) if (assignment.doneAt <= since) this.#assignments.delete(assignment);
-  }
+function increment(counted: Map<NodeName, number>, node: NodeName): void {
+  counted.set(node, (counted.get(node) ?? 0) + 1);
 }
