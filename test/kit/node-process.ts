@@ -75,8 +75,11 @@ export async function startNodeProcess(t: TestContext, env: Environment = {}, op
 }
 
 /** Runs a node that is expected to refuse to start. */
-export async function runNodeToEnd(env: Environment): Promise<{ code: number | null; output: string }> {
-  const child = spawnNode({ ...forTests, ...env });
+export async function runNodeToEnd(
+  env: Environment,
+  { wrap }: Pick<NodeProcessOptions, 'wrap'> = {},
+): Promise<{ code: number | null; output: string }> {
+  const child = spawnNode({ ...forTests, ...env }, wrap);
   let output = '';
   child.stdout?.on('data', (chunk: Buffer) => (output += chunk.toString()));
   child.stderr?.on('data', (chunk: Buffer) => (output += chunk.toString()));

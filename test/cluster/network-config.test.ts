@@ -1,0 +1,115 @@
+// Two nodes from source with nothing but what specification, clustering rule 2, asks for; and what is no configuration of a cluster.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Environment } from '../../node/env.ts';
+import { apiClient } from '../kit/api-client.ts';
+import { ClusterNetwork } from '../kit/cluster-network.ts';
+import { freePort } from '../kit/erlang-node.ts';
+import { runNodeToEnd, startNodeProcess } from '../kit/node-process.ts';
+import { onMachines } from './network-kit.ts';
+
+describe('two nodes on one machine', () => {
+  test('form a cluster with the three variables of rule 2 and no secret of any kind', async (t) => {
+    const names = ['one', 'two'].map((name) => `${name}${process.pid}@localhost`);
+    const ports = await Promise.all(
+      names.map(async () => ({ SVC_PORT: String(await freePort()), SVC_METRICS_PORT: String(await freePort()) })),
+    );
+    const nodes = await Promise.all(
+      names.map((name, index) => {
+        const env: Environment = {
+          SVC_DIST_ENABLED: 'true',
+          SVC_DIST_NODE_NAME: name,
+          SVC_DIST_NODES: names[1 - index] ?? '',
+          ...ports[index],
+        };
+        return startNodeProcess(t, env, { bare: true });
+      }),
+    );
+    const clients = nodes.map(({ url }) => apiClient(url, 'development'));
+    const started = performance.now();
+    for (const { get } of clients) {
+      for (;;) {
+        const { distribution } = (await get('/health')).body.data;
+        assert.equal(distribution.enabled, true);
+        if (distribution.nodesInCluster === 2) break;
+        assert.ok(performance.now() - started < 15_000, 'no cluster in 15 s');
+        await sleep(50);
+      }
+    }
+    t.diagnostic(`2 of 2 nodes are counted ${Math.round(performance.now() - started)} ms after both had started`);
+    for (const [index, node] of nodes.entries()) {
+      const output = node.output();
+      assert.match(output, new RegExp(`connected to node.*${names[1 - index]}`));
+      assert.match(output, /WARN: SVC_SECRET_KEY_BASE is not set: tokens of peers are good on this node only/);
+      assert.match(output, /WARN: Neither SVC_DIST_COOKIE nor SVC_SECRET_KEY_BASE is set: the cookie is the one that everybody knows/);
+    }
+    const [first] = clients;
+    assert.ok(first);
+    const addresses: string[] = [];
+    for (let room = 0; room < 2; room += 1) {
+      const created = await first.post('/room');
+      assert.equal(created.status, 201);
+      addresses.push(String(created.body.data.svc_address));
+    }
+    assert.deepEqual(addresses.sort(), nodes.map(({ port }) => `127.0.0.1:${port}`).sort());
+  });
+});
+
+const mistakes: { what: string; env: Environment; sentence: RegExp }[] = [
+  {
+    what: 'sname with a dotted host',
+    env: { SVC_DIST_MODE: 'sname', SVC_DIST_NODE_NAME: 'svc@one.example.org' },
+    sentence: /^Expected SVC_DIST_NODE_NAME to have a host without a dot while SVC_DIST_MODE is sname, got: "?svc@one\.example\.org"?$/m,
+  },
+  {
+    what: 'sname with a dotted host in the list of nodes',
+    env: { SVC_DIST_NODE_NAME: 'svc@one', SVC_DIST_NODES: 'svc@two svc@three.example.org' },
+    sentence: /^Expected SVC_DIST_NODES to have a host without a dot while SVC_DIST_MODE is sname, got: "?svc@three\.example\.org"?$/m,
+  },
+  {
+    what: 'DNS with sname',
+    env: { SVC_DIST_STRATEGY_NAME: 'DNS', SVC_DIST_QUERY: 'nodes.example.org', SVC_DIST_NODE_NAME: 'svc@one' },
+    sentence: /^Expected SVC_DIST_MODE to be name with SVC_DIST_STRATEGY_NAME=DNS, got: "?sname"?$/m,
+  },
+  {
+    what: 'DNS without a query',
+    env: { SVC_DIST_STRATEGY_NAME: 'DNS', SVC_DIST_MODE: 'name', SVC_DIST_NODE_NAME: 'svc@127.0.0.1' },
+    sentence: /^Expected SVC_DIST_QUERY to be set with SVC_DIST_STRATEGY_NAME=DNS, got: "?nothing"?$/m,
+  },
+  {
+    what: 'an empty range of ports',
+    env: { SVC_DIST_MIN_PORT: '9001', SVC_DIST_MAX_PORT: '9000' },
+    sentence: /^Expected SVC_DIST_MIN_PORT and SVC_DIST_MAX_PORT to be a range that is not empty, got: 9001 to 9000$/m,
+  },
+  {
+    what: 'a name without a host',
+    env: { SVC_DIST_NODE_NAME: 'svc' },
+    sentence: /^Expected SVC_DIST_NODE_NAME .*, got: "?svc"?$/m,
+  },
+  {
+    what: 'name with a host that has no dot',
+    env: { SVC_DIST_MODE: 'name', SVC_DIST_NODE_NAME: 'svc@one' },
+    sentence: /^Expected SVC_DIST_NODE_NAME to have a host with a dot or an IP address while SVC_DIST_MODE is name, got: "?svc@one"?$/m,
+  },
+];
+
+describe('a node does not start, and says why in one sentence, with', () => {
+  for (const { what, env, sentence } of mistakes) {
+    test(what, async () => {
+      const { code, output } = await runNodeToEnd({ SVC_DIST_ENABLED: 'true', ...env });
+      assert.equal(code, 1);
+      assert.match(output, sentence);
+      assert.equal(output.trim().split('\n').length, 1, output);
+    });
+  }
+
+  test('a name that another node of this machine has', onMachines, async (t) => {
+    const [machine] = (await ClusterNetwork.make(t, 1)).machines;
+    const env = { SVC_DIST_ENABLED: 'true', SVC_DIST_NODE_NAME: 'taken@localhost' };
+    await startNodeProcess(t, env, machine);
+    const { code, output } = await runNodeToEnd(env, machine);
+    assert.equal(code, 1, output);
+    assert.match(output, /"reason":"Another node is registered as taken at the EPMD of this machine","msg":"the node could not start"/);
+  });
+});

@@ -1,0 +1,141 @@
+// Where rooms go on three machines: bursts spread, a full and a draining node are passed over, one id exists once.
+import assert from 'node:assert/strict';
+import { describe, type TestContext, test } from 'node:test';
+import { ClusterNetwork } from '../kit/cluster-network.ts';
+import {
+  addressOf,
+  type ClusterNode,
+  connected,
+  countBy,
+  enterRoom,
+  makeRoom,
+  makeRoomOn,
+  onMachines,
+  roomIds,
+  startCluster,
+  startOn,
+  toldOf,
+  until,
+} from './network-kit.ts';
+
+/** Creates so many rooms at once, each request through the next of the nodes. @returns how many each node has got */
+async function burst(rooms: number, through: readonly ClusterNode[]): Promise<Map<string, number>> {
+  const made = await Promise.all(
+    Array.from({ length: rooms }, (_, index) => {
+      const node = through[index % through.length];
+      assert.ok(node);
+      return makeRoom(node);
+    }),
+  );
+  return countBy(made.map(({ address }) => address));
+}
+
+function spread(counts: ReadonlyMap<string, number>): string {
+  return [...counts].map(([address, count]) => `${address} ${count}`).join(', ');
+}
+
+async function stateOf(seenBy: ClusterNode, node: ClusterNode): Promise<{ state: string; load: { rooms: number } }> {
+  const { status, body } = await seenBy.api.get('/cluster/nodes');
+  assert.equal(status, 200);
+  return body.data.find(({ name }: { name: string }) => name === node.name);
+}
+
+async function threeNodes(t: TestContext): Promise<[ClusterNode, ClusterNode, ClusterNode]> {
+  const network = await ClusterNetwork.make(t, 3);
+  return (await startCluster(t, network)) as [ClusterNode, ClusterNode, ClusterNode];
+}
+
+describe('a burst of rooms', onMachines, () => {
+  test('spreads evenly, through one node as through all', async (t) => {
+    const nodes = await threeNodes(t);
+    const [first] = nodes;
+    for (const { through, tolerance } of [
+      { through: [first], tolerance: 1 },
+      { through: nodes, tolerance: 3 },
+    ]) {
+      const started = performance.now();
+      const counts = await burst(60, through);
+      const time = Math.round(performance.now() - started);
+      t.diagnostic(`60 rooms at once through ${through.length} of 3 nodes in ${time} ms: ${spread(counts)}`);
+      for (const node of nodes) assert.ok(Math.abs((counts.get(addressOf(node)) ?? 0) - 20) <= tolerance, spread(counts));
+    }
+  });
+
+  test('with one id at three nodes makes one room', async (t) => {
+    const nodes = await threeNodes(t);
+    for (let round = 0; round < 5; round += 1) {
+      const roomId = `the-one-${round}`;
+      const answers = await Promise.all(
+        Array.from({ length: 20 }, (_, index) => nodes[index % nodes.length]?.api.post('/room', { roomId })),
+      );
+      const statuses = countBy(answers.map((answer) => answer?.status));
+      assert.deepEqual([statuses.get(201), statuses.get(400)], [1, 19], JSON.stringify([...statuses]));
+      const refused = answers.filter((answer) => answer?.status === 400);
+      for (const answer of refused) assert.equal(answer?.body.code, 'already_exists');
+      for (const node of nodes)
+        assert.deepEqual(
+          (await roomIds(node)).filter((id) => id === roomId),
+          [roomId],
+        );
+    }
+  });
+});
+
+describe('a node that takes no rooms', onMachines, () => {
+  test('because it is full is passed over', async (t) => {
+    const { machines } = await ClusterNetwork.make(t, 3);
+    const nodes = await Promise.all(
+      machines.map((machine, index) => startOn(t, machine, { ...toldOf(machines), ...(index === 2 && { SVC_MAX_ROOMS: '5' }) })),
+    );
+    await connected(nodes);
+    const [first, second, full] = nodes;
+    assert.ok(first && second && full);
+    const counts = await burst(31, nodes);
+    t.diagnostic(`31 rooms at once, one node takes 5: ${spread(counts)}`);
+    assert.equal(counts.get(addressOf(full)), 5);
+    for (const node of [first, second]) assert.ok(Math.abs((counts.get(addressOf(node)) ?? 0) - 13) <= 3, spread(counts));
+    assert.equal((await burst(4, [full])).get(addressOf(full)), undefined, 'it makes rooms elsewhere that it is asked for itself');
+  });
+
+  test('because it drains gets none until it is called back', async (t) => {
+    const [first, second, third] = await threeNodes(t);
+    const path = `/cluster/nodes/${third.name}/drain`;
+    const kept = await makeRoomOn(third, first);
+    const peer = await enterRoom(t, first, kept);
+    const empty = await makeRoomOn(third, first);
+    assert.equal((await first.api.post(path, { deadline: 600 })).status, 202);
+    assert.ok(await peer.waitFor('draining', ({ deadline }) => typeof deadline === 'string'));
+    for (const node of [first, second, third]) {
+      await until(`${node.name} knows that the third drains`, async () => (await stateOf(node, third)).state === 'draining');
+      assert.equal((await stateOf(node, first)).state, 'accepting');
+    }
+    await until('a room without peers ends at once', async () => !(await roomIds(second)).includes(empty));
+    const during = await burst(12, [first, second, third]);
+    assert.equal(during.get(addressOf(third)), undefined, spread(during));
+    assert.ok((await roomIds(second)).includes(kept), 'a room with a peer goes on');
+
+    assert.equal((await second.api.delete(path)).status, 204);
+    assert.ok(await peer.waitFor('draining', ({ deadline }) => deadline === null));
+    for (const node of [first, second, third]) {
+      await until(`${node.name} knows that the third is back`, async () => (await stateOf(node, third)).state === 'accepting');
+    }
+    const after = await burst(3, [first]);
+    assert.equal(after.get(addressOf(third)), 3, `it has the fewest rooms: ${spread(after)}`);
+  });
+
+  test('ends its rooms at the deadline of its drain, and tells their peers', async (t) => {
+    const [first, second, third] = await threeNodes(t);
+    const room = await makeRoomOn(third, first);
+    const peer = await enterRoom(t, first, room);
+    const started = performance.now();
+    assert.equal((await first.api.post(`/cluster/nodes/${third.name}/drain`, { deadline: 2 })).status, 202);
+    const { deadline } = await peer.waitFor('draining');
+    assert.ok(Math.abs(Date.parse(String(deadline)) - Date.now() - 2_000) < 500);
+    assert.equal((await peer.closed).reason, 'Room stopped');
+    const time = Math.round(performance.now() - started);
+    t.diagnostic(`the peer was closed ${time} ms after a drain with a deadline of 2 s`);
+    assert.ok(time > 1_500 && time < 4_000);
+    await until('the room left the list', async () => !(await roomIds(second)).includes(room));
+    assert.equal((await stateOf(first, third)).state, 'draining');
+  });
+});
