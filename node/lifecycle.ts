@@ -36,7 +36,7 @@ export class Shutdown {
     const { parts } = this.#node;
     await parts.drain.terminate(drainTimeout);
     parts.rooms.close('shutdown');
-    await Promise.all([parts.peerSockets.close(), parts.serverSockets.close()]);
+    await Promise.all([parts.traffic.close(), parts.peerSockets.close(), parts.serverSockets.close()]);
     await parts.http.close(httpDeadline);
     await parts.distribution.close();
     await parts.media.close();

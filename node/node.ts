@@ -1,9 +1,10 @@
 // A media node: everything composed from a configuration, started in order, and ended in order by lifecycle.ts.
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Cluster } from './cluster/cluster.ts';
 import { CpuMeter } from './cluster/cpu-meter.ts';
 import { ErlangLinks } from './cluster/erlang-links.ts';
+import { Traffic } from './cluster/traffic.ts';
 import { withBoundPort } from './config/addresses.ts';
 import type { AnnouncedAddresses } from './config/announced.ts';
 import type { HotConfig } from './config/hot.ts';
@@ -39,6 +40,7 @@ export type NodeParts = {
   rooms: LocalRooms;
   drain: Drain;
   cluster: Cluster;
+  traffic: Traffic;
   peerSockets: PeerSockets;
   serverSockets: ServerSockets;
   http: HttpServer;
@@ -91,6 +93,18 @@ export class MediaNode {
         cluster.roomEvent(event);
       },
     });
+    const traffic: Traffic = new Traffic({
+      links,
+      log,
+      events,
+      content: new LocalContent(config.resourcesBasePath),
+      secrets: hot.current.secretKeys,
+      cookie: config.dist.cookie,
+      ownerOf: (roomId) => cluster.rooms.ownerOf(roomId),
+      locate: (roomId) => cluster.rooms.locate(roomId),
+      member: (node) => cluster.membership.members.get(node),
+      ownCertificate: () => ownCertificate(config),
+    });
     const sockets = {
       log,
       rateLimit: () => hot.current.limits.rateLimitSocket,
@@ -100,6 +114,8 @@ export class MediaNode {
     const peerSockets = new PeerSockets({
       ...sockets,
       findPeer: (roomId, peerId) => rooms.findPeer(roomId, peerId),
+      forward: traffic.forward,
+      forwardedFor: traffic.forwardedFor,
       verifyToken: (token) => keys.verify(token),
       signToken: (claims) => keys.sign(claims),
       iceServers: () => hot.current.iceServers.map((server) => ({ ...server })),
@@ -108,7 +124,7 @@ export class MediaNode {
     const serverSockets = new ServerSockets({
       ...sockets,
       verifyApiToken: (token) => apiTokens.find(token),
-      events,
+      events: traffic.events,
     });
     const drain = new Drain({
       rooms,
@@ -126,7 +142,7 @@ export class MediaNode {
       drain,
       drainTimeout: () => config.drainTimeout,
       onNodes: (from, names) => distribution?.learn(from, names),
-      onLost: () => {},
+      traffic,
     });
     const metrics = new Metrics({
       rooms: () => countRooms(rooms),
@@ -144,7 +160,9 @@ export class MediaNode {
         log,
         rooms: cluster.rooms,
         cluster: cluster.control,
-        content: new LocalContent(config.resourcesBasePath),
+        content: traffic.content,
+        forwardedBy: traffic.forwardedBy,
+        otherAddresses: () => [...cluster.membership.members.values()].map(({ address }) => address),
         ip: config.ip,
         port: config.port,
         host: () => host,
@@ -171,6 +189,7 @@ export class MediaNode {
       hot.onChange((settings) => {
         setLogLevel(log, settings.logLevel);
         keys.replace(settings.secretKeys);
+        traffic.secretsChanged(settings.secretKeys);
         serverSockets.tokensChanged();
         peerSockets.iceServersUpdated();
       });
@@ -183,6 +202,7 @@ export class MediaNode {
         rooms,
         drain,
         cluster,
+        traffic,
         peerSockets,
         serverSockets,
         http,
@@ -237,4 +257,13 @@ function healthOf({ config, hot, startedAt, state, distribution }: HealthFacts):
     state,
     config: { files: [...hot.files()], shadowed: [...hot.shadowed], error: hot.error },
   };
+}
+
+/** The certificate that this node shows; undefined without TLS, or while the file cannot be read. */
+function ownCertificate({ tls }: Config): string | undefined {
+  try {
+    return tls ? readFileSync(tls.certPath, 'utf8') : undefined;
+  } catch {
+    return undefined;
+  }
 }

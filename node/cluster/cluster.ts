@@ -23,9 +23,17 @@ export type ClusterOptions = {
   drainTimeout: () => number;
   /** Another node says whom it knows. */
   onNodes: (from: NodeName, names: readonly string[]) => void;
-  /** Rooms that were lost with their node. */
-  onLost: (node: NodeName, entries: readonly DirectoryEntry[]) => void;
+  traffic: ClusterTraffic;
 };
+
+/** What goes between nodes beside rooms (traffic.ts). */
+export interface ClusterTraffic {
+  nodeUp(node: NodeName): void;
+  nodeDown(node: NodeName): void;
+  roomsLost(node: NodeName, entries: readonly DirectoryEntry[]): void;
+  answer(from: NodeName, method: string, data: unknown): Promise<unknown> | undefined;
+  receive(from: NodeName, method: string, data: unknown): boolean;
+}
 
 export class Cluster {
   readonly rooms: ClusterRooms;
@@ -35,7 +43,7 @@ export class Cluster {
   readonly #local: OwnRooms;
 
   constructor(options: ClusterOptions) {
-    const { links, log } = options;
+    const { links, log, traffic } = options;
     this.links = links;
     this.#local = options.local;
     this.membership = new Membership({
@@ -46,7 +54,7 @@ export class Cluster {
         const room = options.local.find(id);
         if (room?.incarnation === incarnation) room.close('duplicate');
       },
-      onLost: options.onLost,
+      onLost: (node, entries) => traffic.roomsLost(node, entries),
     });
     this.rooms = new ClusterRooms({
       links,
@@ -66,23 +74,27 @@ export class Cluster {
     });
     links.handle({
       call: async (from, method, data) => {
-        const answer = this.rooms.answer(from, method, data) ?? this.control.answer(method, data);
+        const answer = this.rooms.answer(from, method, data) ?? this.control.answer(method, data) ?? traffic.answer(from, method, data);
         if (!answer) throw new ServiceError('bad_request', `Node ${links.self} does not know the call ${method.slice(0, 64)}`);
         return answer;
       },
       cast: (from, method, data) => {
         try {
           if (method === 'nodes') options.onNodes(from, namesSchema.parse(data));
-          else if (!this.membership.receive(from, method, data)) this.rooms.receive(method, data);
+          else if (!this.membership.receive(from, method, data) && !this.rooms.receive(method, data)) traffic.receive(from, method, data);
         } catch (error) {
           log.warn({ node: from, method: method.slice(0, 64), err: error }, 'a message of another node was not understood');
         }
       },
     });
     links.listen({
-      up: (node) => this.membership.nodeUp(node),
+      up: (node) => {
+        this.membership.nodeUp(node);
+        traffic.nodeUp(node);
+      },
       down: (node) => {
         this.rooms.nodeDown(node);
+        traffic.nodeDown(node);
         this.membership.nodeDown(node);
       },
     });

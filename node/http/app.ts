@@ -24,6 +24,8 @@ export type AppOptions = {
   trustProxy: readonly string[];
   forwardedBy?: ForwardedBy | undefined;
   consoleDir: string | undefined;
+  /** SVC_HOST of every node. */
+  addresses: () => readonly string[];
   rateLimit: RateLimit;
   /** Whether `path` is that of a websocket. */
   isSocket: (path: string) => boolean;
@@ -58,7 +60,7 @@ export function createApp(options: AppOptions): Express {
     }
     handlers.all((request, response) => refuseMethod(request, response as unknown as Traced, allowedMethods(group), log));
   }
-  if (options.consoleDir !== undefined) app.use(consoleFiles(options.consoleDir, options.services.host));
+  if (options.consoleDir !== undefined) app.use(consoleFiles(options.consoleDir, options.addresses));
   app.use((request, response) => refusePath(options, request, response as Traced));
   app.use((error: unknown, _request: Request, response: unknown, _next: NextFunction) =>
     fail(response as Traced, asCallersMistake(error) ?? error, log),

@@ -7,7 +7,8 @@ import express from 'express';
 const hashedFile = /[/\\]assets[/\\][^/\\]+-[\w-]{8,}\.\w+$/;
 const host = /^[\w.-]+(:\d{1,5})?$|^\[[\da-fA-F:.]+\](:\d{1,5})?$/;
 
-export function consoleFiles(folder: string, nodeHost: () => string): RequestHandler {
+/** `addresses`: SVC_HOST of every node that the console may open a websocket to. */
+export function consoleFiles(folder: string, addresses: () => readonly string[]): RequestHandler {
   const files = express.static(folder, {
     index: 'index.html',
     dotfiles: 'ignore',
@@ -19,7 +20,7 @@ export function consoleFiles(folder: string, nodeHost: () => string): RequestHan
   return (request, response, next) => {
     if (request.method !== 'GET' && request.method !== 'HEAD') return next();
     const before = { policy: response.getHeader('content-security-policy'), cache: response.getHeader('cache-control') };
-    response.setHeader('content-security-policy', contentPolicy(request, nodeHost()));
+    response.setHeader('content-security-policy', contentPolicy(request, addresses()));
     files(request, response, (error?: unknown) => {
       response.setHeader('content-security-policy', before.policy ?? '');
       response.setHeader('cache-control', before.cache ?? '');
@@ -34,8 +35,9 @@ function setHeaders(response: Response, path: string): void {
 }
 
 /** Not every browser counts websockets of the own origin as `'self'` (CSP 3, section 6.7.2.8), so they are named. */
-function contentPolicy(request: Request, nodeHost: string): string {
-  const hosts = new Set([request.headers.host ?? '', nodeHost.split('/', 1)[0] ?? ''].filter((each) => host.test(each)));
+function contentPolicy(request: Request, addresses: readonly string[]): string {
+  const named = addresses.map((address) => address.split('/', 1)[0] ?? '');
+  const hosts = new Set([request.headers.host ?? '', ...named].filter((each) => host.test(each)));
   const sockets = [...hosts].flatMap((each) => [`ws://${each}`, `wss://${each}`]);
   return [
     "default-src 'none'",

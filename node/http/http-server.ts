@@ -43,6 +43,8 @@ export type HttpOptions = {
   trustProxy: readonly string[];
   health: () => HealthView;
   ready: () => boolean;
+  /** SVC_HOST of the other nodes, which the console may open websockets to. */
+  otherAddresses?: (() => readonly string[]) | undefined;
   /** Folder of the built console; without it `/` has nothing. */
   consoleDir?: string | undefined;
   consoleSession: () => ConsoleSession;
@@ -88,6 +90,7 @@ export class HttpServer {
     const app = createApp({
       ...options,
       consoleDir: options.consoleDir,
+      addresses: () => [options.host(), ...(options.otherAddresses?.() ?? [])],
       services: { ...options, documents: new Documents(prefix, options.documents?.asyncapi) },
       rateLimit: new RateLimit(options.rateLimit ?? (() => undefined)),
       isSocket: (path) => options.upgrade(path) !== undefined,

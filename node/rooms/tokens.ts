@@ -1,7 +1,8 @@
 // Tokens of peers: JSON Web Tokens (RFC 7519) signed with HS256 by keys that HKDF (RFC 5869) makes of the secret key base.
 import { createHash, hkdfSync, randomBytes } from 'node:crypto';
-import { jwtVerify, SignJWT } from 'jose';
+import { decodeJwt, jwtVerify, SignJWT } from 'jose';
 import { z } from 'zod';
+import { isValidId } from './ids.ts';
 
 /** Lifetime of a peer token in seconds. */
 export const peerTokenLifetime = 24 * 60 * 60;
@@ -55,6 +56,19 @@ export class TokenKeys {
     const key = this.#keys.find((each) => each.id === id);
     if (!key) throw new Error('unknown key');
     return key.secret;
+  }
+}
+
+/**
+ * The room that a token names, unproven: enough to find the node that owns the room, which verifies it. Without a common
+ * SVC_SECRET_KEY_BASE no other node can.
+ */
+export function roomOfUnverified(token: string): string | undefined {
+  try {
+    const { room } = claimsSchema.parse(decodeJwt(token));
+    return isValidId(room) ? room : undefined;
+  } catch {
+    return undefined;
   }
 }
 

@@ -6,7 +6,7 @@ import type { Log } from '../log.ts';
 import type { ForwardSocket } from '../rooms/forwarded-socket.ts';
 import type { Peer } from '../rooms/peer.ts';
 import type { PeerEvent } from '../rooms/peer-events.ts';
-import type { PeerClaims } from '../rooms/tokens.ts';
+import { type PeerClaims, roomOfUnverified } from '../rooms/tokens.ts';
 import { type Caller, Door } from './door.ts';
 import { forwardedSocket } from './forwarding.ts';
 import { readData, readRequest, refusal } from './frames.ts';
@@ -109,8 +109,13 @@ export class PeerSockets {
       if (frame.request.method !== 'authenticate') throw new ServiceError('missing_token', 'Expected the first request to be authenticate');
       const data = readData(requestSchemas.authenticate, frame.request.data);
       const claims = await this.#options.verifyToken(data.token);
-      if (!claims) throw new ServiceError('invalid_token', 'Invalid token');
       if (!socket.open) return undefined;
+      if (!claims) {
+        const roomId = roomOfUnverified(data.token);
+        const forwarded = roomId === undefined ? undefined : await this.#forward(socket, text, roomId, caller);
+        if (forwarded || !socket.open) return forwarded;
+        throw new ServiceError('invalid_token', 'Invalid token');
+      }
       const peer = this.#options.findPeer(claims.roomId, claims.peerId);
       if (!peer) {
         const forwarded = await this.#forward(socket, text, claims.roomId, caller);

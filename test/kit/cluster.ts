@@ -62,7 +62,13 @@ export function makeNode(network: FakeNetwork, name: NodeName, limits: Partial<L
     drain: { start: () => void local.drain(), cancel: () => local.undrain() },
     drainTimeout: () => 60_000,
     onNodes: () => {},
-    onLost: (_node, entries) => lost.push(...entries),
+    traffic: {
+      nodeUp: () => {},
+      nodeDown: () => {},
+      roomsLost: (_node, entries) => lost.push(...entries),
+      answer: () => undefined,
+      receive: () => false,
+    },
   });
   return { name, links, cluster, local, media, events, lost, load };
 }
