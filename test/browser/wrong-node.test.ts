@@ -1,0 +1,68 @@
+// Calls through a node that does not own the room: signaling is carried there, media goes straight, and the carrier may die.
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { apiClient } from '../kit/api-client.ts';
+import { startBrowser } from '../kit/browser.ts';
+import { startNodeProcess } from '../kit/node-process.ts';
+import { PeerSocket } from '../kit/peer-socket.ts';
+import { servePlainPage } from '../kit/plain-page.ts';
+import { apiToken, startNode } from '../kit/start-node.ts';
+import { blue, css, enter, red, type Stage } from './client-kit.ts';
+
+const dist = (name: string) => ({
+  SVC_DIST_ENABLED: 'true',
+  SVC_DIST_NODE_NAME: `${name}${process.pid}@localhost`,
+  SVC_DIST_NODES: `owner${process.pid}@localhost`,
+});
+
+async function clusterOf(url: string, count: number): Promise<void> {
+  const api = apiClient(url, apiToken);
+  for (const end = Date.now() + 20_000; ; await new Promise((resolve) => setTimeout(resolve, 50))) {
+    const { nodesInCluster } = (await api.get('/health')).body.data.distribution;
+    if (nodesInCluster === count) return;
+    assert.ok(Date.now() < end, `${nodesInCluster} of ${count} nodes in the cluster`);
+  }
+}
+
+async function setStage(t: TestContext): Promise<{ stage: Stage; wrong: Awaited<ReturnType<typeof startNodeProcess>>; third: string }> {
+  const node = await startNode(t, dist('owner'));
+  const wrong = await startNodeProcess(t, dist('wrong'));
+  const other = await startNode(t, dist('other'));
+  for (const { url } of [node, wrong, other]) await clusterOf(url, 3);
+  const pageUrl = await servePlainPage(t);
+  const browser = await startBrowser(t);
+  // Made where it shall be, whatever the load of the nodes is.
+  const { room } = await node.node.parts.rooms.createRoom({});
+  return { stage: { node, browser, pageUrl, roomId: room.id }, wrong, third: other.peerSocketUrl };
+}
+
+test('two pages meet through the wrong node; it is killed, media goes on and the sessions resume through another', async (t) => {
+  const { stage, wrong, third } = await setStage(t);
+  const options = { fallbackUrls: [third] };
+  const [first, second] = await Promise.all([enter(stage, 'first', options, wrong.port), enter(stage, 'second', options, wrong.port)]);
+  await Promise.all([first.publish({ colour: css(red), tone: 440 }), second.publish({ colour: css(blue) })]);
+  await Promise.all([first.sees(second, blue), second.sees(first, red), second.hears(first, 440)]);
+
+  const events = await PeerSocket.enter(third.replace('peer', 'server'), apiToken);
+  t.after(() => events.cut());
+  await events.request('subscribe', { events: 'all' });
+  for (const { page } of [first, second]) await page.evaluate(() => kit.rooms.main?.gaps.clear());
+  const killedAt = await Promise.all([first.now(), second.now()]);
+  wrong.kill('SIGKILL');
+  await wrong.ended;
+  await Promise.all([first.waitForNote('reconnecting', killedAt[0]), second.waitForNote('reconnecting', killedAt[1])]);
+  await Promise.all([first.waitForNote('joined', killedAt[0]), second.waitForNote('joined', killedAt[1])]);
+  await Promise.all([first.sees(second, blue), second.sees(first, red), second.hears(first, 440)]);
+  for (const peer of [first, second]) {
+    assert.deepEqual(await peer.notes('trackUnsubscribed'), [], 'the session is the same');
+    const gaps = await peer.page.evaluate(() => [...(kit.rooms.main?.gaps.values() ?? [])]);
+    assert.ok(Math.max(...gaps) < 1_000, `the longest time between two frames was ${Math.max(...gaps)} ms`);
+  }
+  await first.page.evaluate(() => kit.rooms.main?.room.sendData('chat', 'through the third'));
+  assert.equal(((await second.waitForNote('data')).detail as { payload: string }).payload, 'through the third');
+  assert.deepEqual(
+    events.events('roomEvent').filter(({ data }) => data.type === 'PeerDisconnected'),
+    [],
+  );
+  await clusterOf(stage.node.url, 2);
+});
