@@ -54,8 +54,8 @@ export class Drain {
     this.#deadline?.stop();
     this.#set(state);
     log.info({ state, rooms: rooms.size, deadline }, 'draining');
-    const empty = rooms.drain();
     if (timeout === 0) rooms.close(state === 'terminating' ? 'shutdown' : 'draining');
+    const empty = rooms.drain();
     if (rooms.size > 0) tellPeers(deadline);
     if (rooms.size > 0) this.#deadline = new Timer(timeout, () => rooms.close('draining'));
     await empty;

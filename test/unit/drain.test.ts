@@ -1,0 +1,75 @@
+// Draining a node: what it does to rooms, whom it tells, and until when it can be called back.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Drain } from '../../node/drain.ts';
+import { ServiceError } from '../../node/errors.ts';
+import { silentLog } from '../../node/log.ts';
+import { joinPeer, makeRooms, settled } from '../kit/rooms.ts';
+
+async function startDrain() {
+  const made = makeRooms();
+  const told: (Date | null)[] = [];
+  const states: string[] = [];
+  const drain = new Drain({
+    rooms: made.rooms,
+    tellPeers: (deadline) => told.push(deadline),
+    stateChanged: (state) => states.push(state),
+    log: silentLog(),
+  });
+  await made.rooms.createRoom({ roomId: 'busy' });
+  await made.rooms.createRoom({ roomId: 'empty' });
+  const alice = await joinPeer(made.rooms, 'busy', 'alice');
+  return { ...made, drain, told, states, alice };
+}
+
+test('rooms without peers end at once, the others at the deadline, and peers are told it', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout', 'Date'] });
+  const { rooms, drain, told, alice } = await startDrain();
+  drain.start(60_000);
+  assert.deepEqual(
+    [...rooms.all()].map(({ id }) => id),
+    ['busy'],
+  );
+  assert.deepEqual(told, [new Date(60_000)]);
+  t.mock.timers.tick(60_000);
+  assert.equal(rooms.size, 0);
+  assert.equal(alice.connection.closed, 'Room stopped');
+  assert.equal(drain.state, 'draining', 'the node stays until its signal');
+});
+
+test('it can be called back: rooms are taken again, peers are told, the deadline is off', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout', 'Date'] });
+  const { rooms, drain, told, states } = await startDrain();
+  drain.start(60_000);
+  await assert.rejects(rooms.createRoom({}), (error) => error instanceof ServiceError && error.code === 'no_node_accepts_rooms');
+  drain.cancel();
+  await rooms.createRoom({ roomId: 'new' });
+  t.mock.timers.tick(120_000);
+  assert.equal(rooms.size, 2);
+  assert.equal(told.at(-1), null);
+  assert.deepEqual(states, ['draining', 'accepting']);
+});
+
+test('after its signal the node cannot be called back and ends with its last room', async () => {
+  const { drain, alice, events } = await startDrain();
+  drain.start(600_000);
+  const ended = drain.terminate(600_000);
+  const isFinal = (error: unknown) => error instanceof ServiceError && error.code === 'terminating';
+  assert.throws(() => drain.cancel(), isFinal);
+  assert.throws(() => drain.start(1), isFinal);
+  alice.peer.disconnect();
+  await ended;
+  await settled();
+  assert.equal(events.at(-1)?.reason, 'draining');
+});
+
+test('without time every room ends at once, because of the shutdown', async () => {
+  const { rooms, drain, events, alice } = await startDrain();
+  await drain.terminate(0);
+  assert.equal(rooms.size, 0);
+  assert.equal(alice.connection.closed, 'Room stopped');
+  assert.deepEqual(
+    events.filter(({ type }) => type === 'RoomDeleted').map(({ reason }) => reason),
+    ['shutdown', 'shutdown'],
+  );
+});
