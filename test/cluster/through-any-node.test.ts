@@ -1,0 +1,96 @@
+// Everything that a user asks works at a node that does not own the room: two nodes over a real distribution.
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { type ApiClient, apiClient } from '../kit/api-client.ts';
+import { PeerSocket } from '../kit/peer-socket.ts';
+import { addFiles, makeResources } from '../kit/resources-folder.ts';
+import { apiToken, type StartedNode, startNode } from '../kit/start-node.ts';
+
+type Pair = { owner: StartedNode; wrong: StartedNode; api: ApiClient; resources: string };
+
+async function startPair(t: TestContext): Promise<Pair> {
+  const host = 'localhost';
+  const dist = (name: string) => ({
+    SVC_DIST_ENABLED: 'true',
+    SVC_DIST_NODE_NAME: `${name}${process.pid}@${host}`,
+    SVC_DIST_NODES: `owner${process.pid}@${host}`,
+  });
+  const resources = await makeResources(t);
+  const owner = await startNode(t, { ...dist('owner'), SVC_RESOURCES_BASE_PATH: resources });
+  const wrong = await startNode(t, dist('wrong'));
+  const api = apiClient(wrong.url, apiToken);
+  for (const end = Date.now() + 15_000; (await api.get('/health')).body.data.distribution.nodesInCluster < 2; ) {
+    assert.ok(Date.now() < end, 'the two nodes did not find each other');
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  await owner.node.parts.rooms.createRoom({ roomId: 'r' });
+  return { owner, wrong, api, resources };
+}
+
+test('REST, a peer websocket, the notification socket and files go through the wrong node', async (t) => {
+  const { owner, wrong, api, resources } = await startPair(t);
+  const events = await PeerSocket.enter(wrong.serverSocketUrl, apiToken);
+  t.after(() => events.cut());
+  await events.request('subscribe', { events: 'all' });
+
+  assert.equal((await api.get('/room/r')).body.data.id, 'r');
+  assert.equal((await api.patch('/room/r', { maxPeers: 5 })).body.data.config.maxPeers, 5);
+  const made = await api.post('/room/r/peer', { type: 'webrtc', peerId: 'alice' });
+  assert.equal(made.status, 201);
+  assert.equal(made.body.data.peer_websocket_url, `127.0.0.1:${owner.port}/socket/peer/websocket`);
+  assert.deepEqual(
+    (await api.get('/room')).body.data.map(({ id }: { id: string }) => id),
+    ['r'],
+  );
+
+  const alice = await PeerSocket.enter(wrong.peerSocketUrl, made.body.data.token);
+  t.after(() => alice.cut());
+  assert.equal(alice.welcome.data?.roomId, 'r');
+  assert.equal((await alice.request('createTransport', { direction: 'send' })).ok, true);
+  assert.equal((await api.post('/room/r/data', { label: 'x', payload: 'hello', to: ['alice'] })).status, 202);
+  assert.equal((await alice.waitFor('data')).payload, 'hello');
+  assert.equal((await api.patch('/room/r/peer/alice', { permissions: { data: false } })).status, 200);
+  await alice.waitFor('permissionsUpdated');
+  assert.equal((await api.post('/room/r/peer/alice/token')).status, 201);
+  assert.equal((await api.delete('/room/r/peer/alice')).status, 204);
+  assert.deepEqual(await alice.closed, { code: 1000, reason: 'Peer removed' });
+
+  await addFiles(resources, {
+    'hls/r/index.m3u8': '#EXTM3U\n',
+    'recordings/rec-1/report.json': '{"recording_id":"rec-1"}',
+    'recordings/rec-1/a.webm': '0123456789',
+  });
+  const headers = { authorization: `Bearer ${apiToken}` };
+  const playlist = await fetch(`${wrong.url}/hls/r/index.m3u8`, { headers });
+  assert.deepEqual([playlist.status, await playlist.text()], [200, '#EXTM3U\n']);
+  const range = await fetch(`${wrong.url}/recording/rec-1/a.webm`, { headers: { ...headers, range: 'bytes=2-4' } });
+  assert.deepEqual([range.status, await range.text()], [206, '234']);
+  assert.deepEqual((await api.get('/recording')).body.data, ['rec-1']);
+  assert.equal((await fetch(`${wrong.url}/recording/rec-1/a.webm`)).status, 401);
+
+  assert.equal((await api.delete('/room/r')).status, 204);
+  await events.waitFor('roomEvent', ({ type }) => type === 'RoomDeleted');
+  assert.deepEqual(
+    events.events('roomEvent').map(({ data }) => data.type),
+    ['PeerAdded', 'PeerConnected', 'PeerDisconnected', 'PeerDeleted', 'RoomDeleted'],
+  );
+  assert.equal((await api.get('/room/r')).status, 404);
+});
+
+test('draining at another node, and what its peers hear of it', async (t) => {
+  const { owner, wrong, api } = await startPair(t);
+  const { body } = await api.post('/room/r/peer', { type: 'webrtc', peerId: 'alice' });
+  const alice = await PeerSocket.enter(wrong.peerSocketUrl, body.data.token);
+  t.after(() => alice.cut());
+  const drain = `/cluster/nodes/${owner.node.name}/drain`;
+  const state = async () =>
+    (await api.get('/cluster/nodes')).body.data.find(({ name }: { name: string }) => name === owner.node.name).state;
+  assert.equal((await api.post(drain, { deadline: 600 })).status, 202);
+  assert.match(String((await alice.waitFor('draining')).deadline), /^\d{4}-/);
+  assert.equal(await state(), 'draining');
+  for (let index = 0; index < 4; index += 1) assert.equal((await api.post('/room')).body.data.svc_address, `127.0.0.1:${wrong.port}`);
+  assert.equal((await api.delete(drain)).status, 204);
+  assert.equal((await alice.waitFor('draining', ({ deadline }) => deadline === null)).deadline, null);
+  assert.equal(await state(), 'accepting');
+  assert.equal((await api.post('/cluster/nodes/nobody@nowhere/drain')).status, 404);
+});
