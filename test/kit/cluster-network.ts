@@ -70,6 +70,7 @@ export class ClusterNetwork {
     await ip('-n', old.name, 'link', 'set', 'eth0', 'down');
     await end();
     await removeNamespace(old.name);
+    await ip('neigh', 'flush', 'to', old.ip, 'dev', this.#bridge);
     const machine = await this.#add(old.ip);
     this.machines[this.machines.indexOf(old)] = machine;
     return machine;

@@ -20,7 +20,14 @@ export type Erl = {
   ended: Promise<void>;
 };
 
-export type ErlOptions = { name: string; epmdPort: number; mode?: 'sname' | 'name'; cookie?: string; args?: readonly string[] };
+export type ErlOptions = {
+  name: string;
+  epmdPort: number;
+  mode?: 'sname' | 'name';
+  cookie?: string;
+  args?: readonly string[];
+  wrap?: readonly string[];
+};
 
 const startDeadline = 20_000;
 const evalDeadline = 20_000;
@@ -43,9 +50,13 @@ const evaluator = [
 
 /** Starts `erl` as a node that answers. It starts no epmd. Ended with the test. */
 export async function startErl(t: TestContext, options: ErlOptions): Promise<Erl> {
-  const { name, epmdPort, mode = 'name', cookie = 'test_cookie', args = [] } = options;
+  const { name, epmdPort, mode = 'name', cookie = 'test_cookie', args = [], wrap = [] } = options;
   const flags = [`-${mode}`, name, '-setcookie', cookie, '-start_epmd', 'false', '-noshell', ...args, '-eval', evaluator];
-  const child = spawn('erl', flags, { env: { ...process.env, ERL_EPMD_PORT: String(epmdPort) }, stdio: ['pipe', 'pipe', 'pipe'] });
+  const [program = 'erl', ...before] = [...wrap, 'erl'];
+  const child = spawn(program, [...before, ...flags], {
+    env: { ...process.env, ERL_EPMD_PORT: String(epmdPort) },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
   const lines = new Lines(child);
   const ended = once(child, 'close').then(() => lines.end());
   t.after(async () => {

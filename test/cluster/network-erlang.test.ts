@@ -1,0 +1,65 @@
+// A real Erlang node on a machine of its own, beside three of ours on theirs.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { describe, type TestContext, test } from 'node:test';
+import { ClusterNetwork, type Machine } from '../kit/cluster-network.ts';
+import { runCommand, startErl } from '../kit/erlang-node.ts';
+import { connected, healthOf, logged, makeRoom, nodeName, onMachines, startOn, toldOf, until } from './network-kit.ts';
+
+const cookie = 'the_cookie_of_a_test';
+
+/** Erlang's own EPMD on a machine, in the foreground. Ended with the test. */
+async function startEpmdOn(t: TestContext, { wrap }: Machine): Promise<void> {
+  const [program = '', ...args] = [...wrap, 'epmd'];
+  const child = spawn(program, args, { stdio: 'ignore' });
+  const ended = once(child, 'close');
+  t.after(async () => {
+    child.kill('SIGKILL');
+    await ended;
+  });
+  await until('epmd answers', async () => (await runCommand(program, [...args, '-names'])).code === 0);
+}
+
+describe('a real Erlang node on another machine', onMachines, () => {
+  test('meets one of our nodes and knows all of them; with a wrong cookie it is refused', async (t) => {
+    const network = await ClusterNetwork.make(t, 4);
+    const [a, b, c, d] = network.machines;
+    assert.ok(a && b && c && d);
+    const ours = [a, b, c];
+    const env = { ...toldOf(ours), SVC_DIST_COOKIE: cookie };
+    const [nodes] = await Promise.all([Promise.all(ours.map((machine) => startOn(t, machine, env))), startEpmdOn(t, d)]);
+    await connected(nodes);
+    const [first] = nodes;
+    assert.ok(first);
+    const options = { epmdPort: 4369, wrap: d.wrap };
+    const erl = await startErl(t, { ...options, name: `erl@${d.ip}`, cookie });
+    assert.equal(await erl.eval(`net_adm:ping('${nodeName(a)}')`), 'pong');
+    const names = `[${ours.map((machine) => `'${nodeName(machine)}'`).join(',')}]`;
+    const time = await until('nodes() has all of ours', async () => (await erl.eval('lists:sort(nodes())')) === names);
+    t.diagnostic(`nodes() on Erlang lists all three of ours ${time} ms after it pinged one`);
+    assert.match(await erl.eval(`net_adm:names("${b.ip}")`), /\{ok,\[\{"svc",9000\}\]\}/);
+    for (const node of nodes) {
+      assert.ok(logged(node, 'connected to node').some(({ node: name }) => name === `erl@${d.ip}`));
+      assert.equal((await healthOf(node)).nodesInCluster, 3, 'a node that is none of the service is not counted');
+    }
+    await makeRoom(first);
+
+    const stranger = await startErl(t, { ...options, name: `stranger@${d.ip}`, cookie: 'another' });
+    assert.equal(await stranger.eval(`net_adm:ping('${nodeName(b)}')`), 'pang');
+    assert.equal(await stranger.eval('nodes()'), '[]');
+    const second = nodes[1];
+    assert.ok(second);
+    await until('our log says so', () =>
+      logged(second, 'a node with a wrong cookie is refused').some(({ node }) => node === `stranger@${d.ip}`),
+    );
+    await stranger.printed(new RegExp(`[Ii]nvalid challenge reply|disallowed node|'${nodeName(b)}'`));
+
+    erl.kill('SIGKILL');
+    await until('its end is seen', () => nodes.every((node) => logged(node, 'lost the connection to node').length === 1));
+    assert.deepEqual(
+      (await Promise.all(nodes.map(healthOf))).map(({ nodesInCluster }) => nodesInCluster),
+      [3, 3, 3],
+    );
+  });
+});

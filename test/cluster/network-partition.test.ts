@@ -1,0 +1,53 @@
+// A network that falls into two parts, and heals: each part goes on, and of two rooms with one id the older one stays.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ClusterNetwork } from '../kit/cluster-network.ts';
+import { connected, counted, enterRoom, logged, makeRoomOn, onMachines, roomIds, startCluster, until } from './network-kit.ts';
+
+describe('a partition', onMachines, () => {
+  test('of one node from two others is seen by both sides, and healed by the rule of incarnations', async (t) => {
+    const network = await ClusterNetwork.make(t, 3);
+    const nodes = await startCluster(t, network, { SVC_DIST_TICK: '4' });
+    const [first, second, third] = nodes;
+    assert.ok(first && second && third);
+    const before = await makeRoomOn(third, first);
+    const cut = performance.now();
+    for (const node of [first, second]) await network.cut(node.machine, third.machine);
+    const times = await Promise.all([
+      counted([first, second], 2).then(() => performance.now() - cut),
+      counted([third], 1).then(() => performance.now() - cut),
+    ]);
+    t.diagnostic(`two of three were down for the others after ${times.map(Math.round).join(' and ')} ms (tick 4 s)`);
+    for (const time of times) assert.ok(time > 2_900 && time < 5_800);
+    assert.ok(!(await roomIds(first)).includes(before));
+    assert.ok((await roomIds(third)).includes(before));
+
+    // The same id in both parts: first where one node is alone, a moment later where two are.
+    assert.equal((await third.api.post('/room', { roomId: 'twice' })).status, 201);
+    await sleep(50);
+    assert.equal((await first.api.post('/room', { roomId: 'twice' })).status, 201);
+    const olderPeer = await enterRoom(t, third, 'twice');
+    const youngerPeer = await enterRoom(t, second, 'twice');
+    const { incarnation } = (await third.api.get('/room/twice')).body.data;
+
+    const mended = performance.now();
+    for (const node of [first, second]) await network.mend(node.machine, third.machine);
+    await connected(nodes);
+    const healed = Math.round(performance.now() - mended);
+    assert.equal((await youngerPeer.closed).reason, 'Room stopped');
+    const closed = Math.round(performance.now() - mended);
+    t.diagnostic(`healed: all three counted after ${healed} ms, the peer of the younger room was closed after ${closed} ms`);
+    for (const node of nodes) {
+      await until('the older room is the only one', async () => {
+        const { status, body } = await node.api.get('/room/twice');
+        const listed = (await roomIds(node)).filter((id) => id === 'twice');
+        return status === 200 && body.data.incarnation === incarnation && listed.length === 1;
+      });
+      assert.ok((await roomIds(node)).includes(before));
+    }
+    assert.equal((await olderPeer.request('ping', { received: 0 })).ok, true, 'the peer of the older room is still connected');
+    assert.ok(nodes.some((node) => logged(node, 'one room id is alive twice, the older room stays').length > 0));
+    assert.equal((await first.api.post('/room', { roomId: 'twice' })).status, 400);
+  });
+});
