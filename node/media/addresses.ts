@@ -21,8 +21,7 @@ export function isWildcard(ip: string): boolean {
  */
 export function clientAddresses(listenIp: string, announced: readonly string[]): readonly string[] {
   if (announced.length > 0) return announced;
-  if (isWildcard(listenIp))
-    throw new ServiceError('unavailable', 'The address for media of this node is not known yet.', { retryAfter: 1 });
+  if (isWildcard(listenIp)) throw new ServiceError('unavailable', 'The address for media of this node is not known yet', { retryAfter: 1 });
   return [listenIp];
 }
 

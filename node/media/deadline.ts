@@ -7,7 +7,7 @@ export const callDeadline = 5000;
 
 export class DeadlineError extends ServiceError {
   constructor(what: string) {
-    super('unavailable', `The media worker did not answer in time (${what}).`, { retryAfter: 1 });
+    super('unavailable', `The media worker did not answer in time (${what})`, { retryAfter: 1 });
     this.name = 'DeadlineError';
   }
 }

@@ -57,7 +57,7 @@ export class Engine implements MediaEngine {
 
   openRoom(options: RoomMediaOptions): RoomMedia {
     const slot = this.#closed ? undefined : leastLoaded(this.#slots.filter(({ isRunning }) => isRunning));
-    if (!slot) throw new ServiceError('unavailable', 'No media worker runs at the moment.', { retryAfter: 1 });
+    if (!slot) throw new ServiceError('unavailable', 'No media worker runs at the moment', { retryAfter: 1 });
     const { log, listenIp, announced, maxIncomingBitrate } = this.#options;
     const room: MediaRoom = new MediaRoom({
       ...options,

@@ -4,7 +4,7 @@ import { ServiceError } from '../errors.ts';
 import { refuse } from './parameters.ts';
 
 export function mediaGone(): ServiceError {
-  return new ServiceError('unavailable', 'The media of this room has ended.');
+  return new ServiceError('unavailable', 'The media of this room has ended');
 }
 
 /** An error of a call whose parameters came from a client: `what` was refused, unless the worker is gone or hangs. */

@@ -194,7 +194,7 @@ export function checkInteger(name: string, value: number, min: number, max: numb
 }
 
 export function refuse(sentence: string, cause?: unknown): ServiceError {
-  return new ServiceError('invalid_field', `${sentence}.`, { cause });
+  return new ServiceError('invalid_field', sentence, { cause });
 }
 
 function check<Schema extends z.ZodType>(schema: Schema, name: string, input: unknown): z.output<Schema> {

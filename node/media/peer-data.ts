@@ -35,7 +35,7 @@ export class PeerData {
     if (Buffer.byteLength(label) > maxLabelBytes) throw refuse(`label must be at most ${maxLabelBytes} bytes`);
     if (Buffer.byteLength(protocol) > maxLabelBytes) throw refuse(`protocol must be at most ${maxLabelBytes} bytes`);
     if (dataTracks.has(dataTrackId) || this.#published.has(dataTrackId))
-      throw new ServiceError('already_exists', `Data track ${dataTrackId} already exists.`);
+      throw new ServiceError('already_exists', `Data track ${dataTrackId} already exists`);
     await this.#published.getOrMake(dataTrackId, async () => {
       const call = transport.produceData({ id: dataTrackId, sctpStreamParameters: checked, label, protocol });
       const dataProducer = await worker.call('publish data', call, close).catch((error: unknown) => {
@@ -58,7 +58,7 @@ export class PeerData {
     const { transports, dataTracks } = this.#options;
     if (!dataTracks.has(dataTrackId)) throw noDataTrack(dataTrackId);
     const receiving = transports.get('recv');
-    if (!receiving) throw new ServiceError('not_found', 'The peer has no transport to receive over.');
+    if (!receiving) throw new ServiceError('not_found', 'The peer has no transport to receive over');
     const transport = withSctp(receiving);
     const consumer = await this.#received.getOrMake(dataTrackId, () => this.#consume(transport, dataTrackId));
     const { sctpStreamParameters, label, protocol } = consumer;
@@ -85,12 +85,12 @@ export class PeerData {
 }
 
 function withSctp(transport: WebRtcTransport): WebRtcTransport {
-  if (!transport.sctpParameters) throw new ServiceError('conflict', `Transport ${transport.id} was made without SCTP.`);
+  if (!transport.sctpParameters) throw new ServiceError('conflict', `Transport ${transport.id} was made without SCTP`);
   return transport;
 }
 
 function noDataTrack(dataTrackId: string): ServiceError {
-  return new ServiceError('track_not_found', `Data track ${dataTrackId} does not exist.`);
+  return new ServiceError('track_not_found', `Data track ${dataTrackId} does not exist`);
 }
 
 function close(late: { close(): void }): void {

@@ -80,7 +80,7 @@ export class MediaPeer implements PeerMedia {
     const { trackId } = options;
     const transport = this.#transports.byId(options.transportId, 'send');
     if (this.#options.tracks.has(trackId) || this.#published.has(trackId))
-      throw new ServiceError('already_exists', `Track ${trackId} already exists.`);
+      throw new ServiceError('already_exists', `Track ${trackId} already exists`);
     const producer = await this.#published.getOrMake(trackId, () => this.#produce(transport, options));
     return describeTrack(producer.rtpParameters);
   }
@@ -99,7 +99,7 @@ export class MediaPeer implements PeerMedia {
     const producer = this.#options.tracks.get(trackId);
     if (!producer) throw noTrack(trackId);
     const transport = this.#transports.get('recv');
-    if (!transport) throw new ServiceError('not_found', 'The peer has no transport to receive over.');
+    if (!transport) throw new ServiceError('not_found', 'The peer has no transport to receive over');
     const capabilities = this.#checkedCapabilities(rtpCapabilities);
     const router = await this.#options.router();
     if (!this.#received.has(trackId) && !router.canConsume({ producerId: trackId, rtpCapabilities: capabilities })) return undefined;
@@ -285,7 +285,7 @@ export class MediaPeer implements PeerMedia {
 }
 
 function noTrack(trackId: string): ServiceError {
-  return new ServiceError('track_not_found', `Track ${trackId.slice(0, 128)} does not exist.`);
+  return new ServiceError('track_not_found', `Track ${trackId.slice(0, 128)} does not exist`);
 }
 
 function close(late: { close(): void }): void {

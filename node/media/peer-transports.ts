@@ -46,7 +46,7 @@ export class PeerTransports {
       if (bitrate !== undefined) await worker.call('limit bitrate', transport.setMaxIncomingBitrate(bitrate));
       if (this.#closed) throw mediaGone();
       if (this.#newest.get(direction) !== request)
-        throw new ServiceError('conflict', `Another ${direction} transport took the place of this one.`);
+        throw new ServiceError('conflict', `Another ${direction} transport took the place of this one`);
     } catch (error) {
       transport.close();
       throw failedFor(error, mediaGone);
@@ -79,7 +79,7 @@ export class PeerTransports {
     for (const [each, transport] of this.#transports) {
       if (transport.id !== transportId) continue;
       if (direction === undefined || direction === each) return transport;
-      throw new ServiceError('conflict', `Transport ${transportId} is not one to ${direction} over.`);
+      throw new ServiceError('conflict', `Transport ${transportId} is not one to ${direction} over`);
     }
     throw noTransport(transportId);
   }
@@ -110,5 +110,5 @@ function describe(transport: WebRtcTransport, addresses: readonly string[]): Wir
 }
 
 function noTransport(transportId: string): ServiceError {
-  return new ServiceError('not_found', `Transport ${transportId.slice(0, 64)} does not exist.`);
+  return new ServiceError('not_found', `Transport ${transportId.slice(0, 64)} does not exist`);
 }

@@ -74,7 +74,7 @@ export class WorkerProcess {
     options: Omit<WebRtcTransportOptions, 'webRtcServer' | 'listenInfos' | 'listenIps'>,
   ): Promise<WebRtcTransport> {
     const webRtcServer = this.#server;
-    if (!webRtcServer) throw new ServiceError('unavailable', 'The media worker does not listen.');
+    if (!webRtcServer) throw new ServiceError('unavailable', 'The media worker does not listen');
     return this.call('create transport', router.createWebRtcTransport({ ...options, webRtcServer } as WebRtcTransportOptions), (late) =>
       late.close(),
     );

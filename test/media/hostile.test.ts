@@ -149,7 +149,7 @@ test('hostile rtpParameters are refused with one sentence each, and honest ones 
       await assert.rejects(publishing, (error) => {
         assert.ok(error instanceof ServiceError, String(error));
         assert.equal(error.code, 'invalid_field');
-        assert.match(error.message, /^rtpParameters.{3,300}\.$/s);
+        assert.match(error.message, /^rtpParameters.{3,300}[^.]$/s);
         assert.doesNotMatch(error.message, /\n|\bat \w|\.js/);
         return true;
       });
@@ -215,7 +215,7 @@ test('hostile rtpCapabilities, dtlsParameters and many of them at once leave the
     change(capabilities);
     await assert.rejects(
       b.media.subscribe('t', capabilities),
-      (error) => error instanceof ServiceError && error.code === 'invalid_field' && /^rtpCapabilities.*\.$/.test(error.message),
+      (error) => error instanceof ServiceError && error.code === 'invalid_field' && /^rtpCapabilities.*[^.]$/.test(error.message),
     );
   }
   const dtls: unknown[] = [

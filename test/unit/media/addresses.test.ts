@@ -11,7 +11,7 @@ test('wildcards are told from addresses', () => {
 test('clients are told the announced addresses, else the one that is listened at, never a wildcard', () => {
   assert.deepEqual(clientAddresses('0.0.0.0', ['203.0.113.1', '203.0.113.2']), ['203.0.113.1', '203.0.113.2']);
   assert.deepEqual(clientAddresses('10.0.0.1', []), ['10.0.0.1']);
-  assert.throws(() => clientAddresses('::', []), { code: 'unavailable', message: 'The address for media of this node is not known yet.' });
+  assert.throws(() => clientAddresses('::', []), { code: 'unavailable', message: 'The address for media of this node is not known yet' });
 });
 
 test('each address gets its own candidates, with priorities and foundations that differ', () => {
