@@ -1,0 +1,154 @@
+// What the others see when a node is killed, stopped, or replaced by another under its name.
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { describe, type TestContext, test } from 'node:test';
+import { ClusterNetwork } from '../kit/cluster-network.ts';
+import { PeerSocket } from '../kit/peer-socket.ts';
+import { apiToken } from '../kit/start-node.ts';
+import {
+  addressOf,
+  type ClusterNode,
+  connected,
+  counted,
+  enterRoom,
+  healthOf,
+  logged,
+  makeRoom,
+  makeRoomOn,
+  onMachines,
+  roomIds,
+  startCluster,
+  startOn,
+  toldOf,
+  until,
+} from './network-kit.ts';
+
+const quickTick = { SVC_DIST_TICK: '4' };
+
+type Cluster = { network: ClusterNetwork; nodes: [ClusterNode, ClusterNode, ClusterNode] };
+
+async function threeNodes(t: TestContext, env = {}): Promise<Cluster> {
+  const network = await ClusterNetwork.make(t, 3);
+  return { network, nodes: (await startCluster(t, network, env)) as Cluster['nodes'] };
+}
+
+/** Server notifications of one node, all kinds. */
+async function notifications(t: TestContext, { machine }: ClusterNode): Promise<PeerSocket> {
+  const socket = await PeerSocket.enter(`ws://${machine.ip}:5002/socket/server/websocket`, apiToken);
+  t.after(() => socket.cut());
+  assert.equal((await socket.request('subscribe', { events: 'all' })).ok, true);
+  return socket;
+}
+
+/** Connections of the distribution on a node's machine, as its kernel knows them. */
+async function distributionSockets({ process: { pid } }: ClusterNode): Promise<number> {
+  const tables = await Promise.all(['tcp', 'tcp6'].map((table) => readFile(`/proc/${pid}/net/${table}`, 'utf8')));
+  const port = `:${(9000).toString(16)} `;
+  const established = ' 01 ';
+  const lines = tables.flatMap((table) => table.split('\n'));
+  return lines.filter((line) => line.includes(port) && line.includes(established)).length;
+}
+
+describe('the others, when a node', onMachines, () => {
+  test('is killed, know it at once: its rooms are gone, and told of', async (t) => {
+    const { network, nodes } = await threeNodes(t, quickTick);
+    const [first, second, third] = nodes;
+    const lost = [await makeRoomOn(third, first), await makeRoomOn(third, second)];
+    const kept = await makeRoomOn(second, first);
+    const told = await notifications(t, first);
+    third.process.kill('SIGKILL');
+    const health = await counted([first, second], 2);
+    const listed = await until('its rooms left the list', async () => {
+      const ids = [...(await roomIds(first)), ...(await roomIds(second))];
+      return lost.every((id) => !ids.includes(id));
+    });
+    t.diagnostic(`after kill -9: /health of the others ${health} ms, its rooms left GET /room ${listed} ms later`);
+    assert.ok(health < 1_000);
+    for (const node of [first, second]) {
+      assert.ok((await roomIds(node)).includes(kept));
+      assert.equal(logged(node, 'lost the connection to node').at(-1)?.reason, 'connection_closed');
+      for (const id of lost) assert.equal((await node.api.get(`/room/${id}`)).status, 404);
+    }
+    for (const id of lost) {
+      const crash = await told.waitFor('roomEvent', ({ type, roomId }) => type === 'RoomCrashed' && roomId === id);
+      assert.equal(crash.reason, 'node_lost');
+      assert.equal(crash.id, `${crash.incarnation}-lost`);
+    }
+    assert.equal((await second.api.post('/room', { roomId: lost[0] })).status, 201, 'its id is free');
+
+    const again = await startOn(t, network.machines[2] ?? third.machine, { ...toldOf(network.machines), ...quickTick });
+    t.diagnostic(`started again it is counted by all after ${await connected([first, second, again])} ms`);
+    assert.ok((await roomIds(again)).includes(kept));
+    const crashes = told.events().filter(({ data }) => data.type === 'RoomCrashed');
+    assert.deepEqual(crashes.map(({ data }) => data.roomId).sort(), lost.toSorted(), 'once for each room');
+    for (const node of [first, second, again]) assert.equal(await distributionSockets(node), 2);
+  });
+
+  test('is stopped, lose it after a tick: calls to its rooms are refused, and it is back when it goes on', async (t) => {
+    const { nodes } = await threeNodes(t, quickTick);
+    const [first, second, third] = nodes;
+    const room = await makeRoomOn(third, first);
+    const stopped = performance.now();
+    third.process.kill('SIGSTOP');
+    t.after(() => third.process.kill('SIGCONT'));
+    const answer = await first.api.get(`/room/${room}`);
+    const answered = Math.round(performance.now() - stopped);
+    assert.equal(answer.status, 503);
+    assert.equal(answer.body.code, 'node_unreachable');
+    assert.ok(Number(answer.headers.get('retry-after')) >= 1);
+    const made = await makeRoom(second);
+    assert.notEqual(made.address, addressOf(third));
+    await counted([first, second], 2);
+    const down = Math.round(performance.now() - stopped);
+    t.diagnostic(`after SIGSTOP: a call to its room was refused after ${answered} ms, it was down after ${down} ms (tick 4 s)`);
+    assert.ok(down > 2_900 && down < 5_800);
+    for (const node of [first, second]) {
+      assert.equal(logged(node, 'lost the connection to node').at(-1)?.reason, 'net_tick_timeout');
+      assert.ok(!(await roomIds(node)).includes(room));
+    }
+    third.process.kill('SIGCONT');
+    t.diagnostic(`after SIGCONT it is counted by all after ${await connected(nodes)} ms`);
+    for (const node of nodes) await until('its room is in the list again', async () => (await roomIds(node)).includes(room));
+    assert.equal((await first.api.get(`/room/${room}`)).status, 200);
+  });
+
+  test('lost its power and comes back under its name, take the new one for the old one', async (t) => {
+    const { network, nodes } = await threeNodes(t);
+    const [first, second, third] = nodes;
+    const lost = await makeRoomOn(third, first);
+    for (const node of nodes) assert.equal(await distributionSockets(node), 2);
+    const machine = await network.replace(third.machine, async () => {
+      third.process.kill('SIGKILL');
+      await third.process.ended;
+    });
+    assert.equal((await healthOf(first)).nodesInCluster, 3, 'nobody has noticed');
+    const again = await startOn(t, machine, toldOf(network.machines));
+    const time = await connected([first, second, again]);
+    for (const node of [first, second]) {
+      await until('the old connection was replaced', () => logged(node, 'lost the connection to node').length === 1);
+      await until('the rooms of the old one are gone', async () => !(await roomIds(node)).includes(lost));
+    }
+    const reasons = [first, second].map((node) => logged(node, 'lost the connection to node')[0]?.reason);
+    t.diagnostic(`the new one is counted by all ${time} ms after it had started; the old connections: ${reasons.join(', ')}`);
+    for (const node of [first, second])
+      assert.equal(logged(node, 'connected to node').filter(({ node: other }) => other === third.name).length, 2);
+    assert.equal((await first.api.post('/room', { roomId: lost })).status, 201);
+    await makeRoomOn(again, first);
+    for (const node of [first, second, again]) assert.equal(await distributionSockets(node), 2, 'no connection is left over');
+  });
+
+  test('ends in order, know it before its process is gone', async (t) => {
+    const { nodes } = await threeNodes(t);
+    const [first, second, third] = nodes;
+    const room = await makeRoomOn(third, first);
+    const peer = await enterRoom(t, first, room);
+    const started = performance.now();
+    third.process.kill('SIGTERM');
+    assert.equal((await peer.closed).reason, 'Room stopped');
+    assert.deepEqual(await third.process.ended, { code: 0, signal: null });
+    const ended = Math.round(performance.now() - started);
+    assert.ok((await counted([first, second], 2)) < 200);
+    t.diagnostic(`it ended ${ended} ms after SIGTERM, and was counted no more by then`);
+    assert.ok(!(await roomIds(second)).includes(room));
+  });
+});
