@@ -91,16 +91,23 @@ describe('the others, when a node', onMachines, () => {
     const stopped = performance.now();
     third.process.kill('SIGSTOP');
     t.after(() => third.process.kill('SIGCONT'));
-    const answer = await first.api.get(`/room/${room}`);
-    const answered = Math.round(performance.now() - stopped);
+    const since = async <T>(call: Promise<T>) => ({ ...(await call), time: Math.round(performance.now() - stopped) });
+    const [answer, list, made] = await Promise.all([
+      since(first.api.get(`/room/${room}`)),
+      since(second.api.get('/room')),
+      since(makeRoom(second)),
+    ]);
     assert.equal(answer.status, 503);
     assert.equal(answer.body.code, 'node_unreachable');
     assert.ok(Number(answer.headers.get('retry-after')) >= 1);
-    const made = await makeRoom(second);
+    assert.deepEqual(list.body.incomplete, [third.name]);
     assert.notEqual(made.address, addressOf(third));
+    t.diagnostic(
+      `after SIGSTOP: a room elsewhere was made after ${made.time} ms, the list was there without it after ${list.time} ms, a call to its room was refused after ${answer.time} ms`,
+    );
     await counted([first, second], 2);
     const down = Math.round(performance.now() - stopped);
-    t.diagnostic(`after SIGSTOP: a call to its room was refused after ${answered} ms, it was down after ${down} ms (tick 4 s)`);
+    t.diagnostic(`it was down after ${down} ms (tick 4 s)`);
     assert.ok(down > 2_900 && down < 5_800);
     for (const node of [first, second]) {
       assert.equal(logged(node, 'lost the connection to node').at(-1)?.reason, 'net_tick_timeout');

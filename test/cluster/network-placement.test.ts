@@ -79,6 +79,19 @@ describe('a burst of rooms', onMachines, () => {
         );
     }
   });
+
+  test('with one externalId at three nodes makes one room, which everybody gets', async (t) => {
+    const nodes = await threeNodes(t);
+    const externalId = 'the lesson of Monday';
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, index) => nodes[index % nodes.length]?.api.post('/room', { externalId })),
+    );
+    const statuses = countBy(answers.map((answer) => answer?.status));
+    assert.deepEqual([statuses.get(201), statuses.get(200)], [1, 19], JSON.stringify([...statuses]));
+    assert.equal(countBy(answers.map((answer) => answer?.body.data.room.id)).size, 1);
+    assert.equal(countBy(answers.map((answer) => answer?.body.data.svc_address)).size, 1);
+    for (const node of nodes) assert.equal((await roomIds(node)).length, 1);
+  });
 });
 
 describe('a node that takes no rooms', onMachines, () => {

@@ -1,0 +1,84 @@
+// Which rooms count as on their way to a node, whatever the order in which answers come.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { Links } from '../../../node/cluster/links.ts';
+import { type LoadAnswer, LoadPoll } from '../../../node/cluster/load-poll.ts';
+
+type Asked = { node: string; answer: (load: Partial<LoadAnswer>) => void };
+
+const idle: LoadAnswer = { forwardedTracks: 0, rooms: 0, cpu: 0, accepting: true, sent: {}, received: {} };
+
+/** A poll of svc@a, connected to svc@b and svc@c, which answer when the test says so. */
+function makePoll(): { poll: LoadPoll; asked: Asked[]; connected: Set<string>; own: { rooms: number } } {
+  const asked: Asked[] = [];
+  const connected = new Set(['svc@b', 'svc@c']);
+  const own = { rooms: 0 };
+  const links: Pick<Links, 'self' | 'nodes' | 'call'> = {
+    self: 'svc@a',
+    nodes: () => [...connected],
+    call: (node) => new Promise((resolve) => asked.push({ node, answer: (load) => resolve({ ...idle, ...load }) })),
+  };
+  return { poll: new LoadPoll({ links: links as Links, own: () => ({ ...idle, ...own }) }), asked, connected, own };
+}
+
+/** Rooms of each node with those on their way to it. */
+async function roomsOf(poll: LoadPoll): Promise<Record<string, number>> {
+  return poll.choose((candidates) => Object.fromEntries(candidates.map(({ node, load, pending }) => [node, (load?.rooms ?? 0) + pending])));
+}
+
+describe('rooms on their way to a node', () => {
+  test('count once where the node has got them before it answered, although they are not made yet', async () => {
+    const { poll, asked } = makePoll();
+    poll.assign('svc@c');
+    const rooms = roomsOf(poll);
+    asked[0]?.answer({});
+    asked[1]?.answer({ rooms: 1, received: { 'svc@a': 1 } });
+    assert.deepEqual(await rooms, { 'svc@a': 0, 'svc@b': 0, 'svc@c': 1 });
+  });
+
+  test('count where they were given to it after it answered, while another node still had to', async () => {
+    const { poll, asked } = makePoll();
+    const rooms = roomsOf(poll);
+    asked[1]?.answer({});
+    poll.assign('svc@c');
+    asked[0]?.answer({});
+    assert.deepEqual(await rooms, { 'svc@a': 0, 'svc@b': 0, 'svc@c': 1 });
+  });
+
+  test('count where another node sends them, without those that have arrived', async () => {
+    const { poll, asked } = makePoll();
+    const rooms = roomsOf(poll);
+    asked[0]?.answer({ rooms: 2, sent: { 'svc@a': 1, 'svc@c': 5 } });
+    asked[1]?.answer({ rooms: 3, received: { 'svc@b': 3 } });
+    assert.deepEqual(await rooms, { 'svc@a': 1, 'svc@b': 2, 'svc@c': 5 });
+  });
+
+  test('count at this node as well, from the moment at which it asked the others', async () => {
+    const { poll, asked, own } = makePoll();
+    const rooms = roomsOf(poll);
+    poll.assign('svc@a');
+    poll.received('svc@a');
+    own.rooms = 1;
+    asked[0]?.answer({});
+    asked[1]?.answer({});
+    assert.deepEqual(await rooms, { 'svc@a': 1, 'svc@b': 0, 'svc@c': 0 });
+    const later = roomsOf(poll);
+    asked[2]?.answer({});
+    asked[3]?.answer({});
+    assert.deepEqual(await later, { 'svc@a': 1, 'svc@b': 0, 'svc@c': 0 });
+  });
+
+  test('are forgotten with the connection, and not counted where there is none', async () => {
+    const { poll, asked, connected } = makePoll();
+    poll.assign('svc@c');
+    poll.received('svc@c');
+    connected.delete('svc@c');
+    poll.nodeDown('svc@c');
+    poll.assign('svc@c');
+    assert.deepEqual(poll.answer(), idle);
+    connected.add('svc@c');
+    const rooms = roomsOf(poll);
+    for (const { answer } of asked) answer({});
+    assert.deepEqual(await rooms, { 'svc@a': 0, 'svc@b': 0, 'svc@c': 0 });
+  });
+});
