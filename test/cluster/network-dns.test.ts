@@ -17,7 +17,7 @@ describe('the DNS strategy', onMachines, () => {
   test('finds two nodes, one that is added, and dials one no more that is removed', async (t) => {
     const network = await ClusterNetwork.make(t, 3);
     const dns = await startDnsServer(t, { ip: network.here, port: 53 });
-    await network.setResolver(network.here);
+    await network.setFile('resolv.conf', `nameserver ${network.here}\n`);
     const [a, b, c] = network.machines;
     assert.ok(a && b && c);
     dns.add(query, a.ip, b.ip);
@@ -51,7 +51,7 @@ describe('the DNS strategy', onMachines, () => {
   test('names a node by its address where it is given a host name, and goes on while the server does not answer', async (t) => {
     const network = await ClusterNetwork.make(t, 2);
     const dns = await startDnsServer(t, { ip: network.here, port: 53 });
-    await network.setResolver(network.here);
+    await network.setFile('resolv.conf', `nameserver ${network.here}\n`);
     const [a, b] = network.machines;
     assert.ok(a && b);
     dns.add(query, a.ip, b.ip);

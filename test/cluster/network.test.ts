@@ -79,4 +79,24 @@ describe('three machines', onMachines, () => {
     const second = await startOn(t, b, toldOf(machines));
     t.diagnostic(`connected ${await connected([first, second])} ms after the second node had started`);
   });
+
+  test('find each other by service names in sname mode, as containers on a private network do', async (t) => {
+    const network = await ClusterNetwork.make(t, 3);
+    const names = ['one', 'two', 'three'];
+    const hosts = network.machines.map(({ ip }, index) => `${ip} ${names[index]}`);
+    await network.setFile('hosts', `${['127.0.0.1 localhost', ...hosts].join('\n')}\n`);
+    const nodes = await Promise.all(
+      network.machines.map((machine, index) =>
+        startOn(t, machine, {
+          SVC_DIST_MODE: 'sname',
+          SVC_DIST_NODE_NAME: `svc@${names[index]}`,
+          SVC_DIST_NODES: 'svc@one',
+        }),
+      ),
+    );
+    t.diagnostic(`counted 3 on each ${await connected(nodes)} ms after they had started`);
+    const addresses = [];
+    for (let room = 0; room < 3; room += 1) addresses.push((await makeRoom(nodes[2] ?? assert.fail())).address);
+    assert.deepEqual(addresses.sort(), ['one:5002', 'three:5002', 'two:5002'], 'clients are told the service names');
+  });
 });

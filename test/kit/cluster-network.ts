@@ -76,11 +76,11 @@ export class ClusterNetwork {
     return machine;
   }
 
-  /** What the machines ask for names. */
-  async setResolver(server: string): Promise<void> {
+  /** A file that stands for the one of that name in /etc on every machine, e.g. `resolv.conf` or `hosts`. */
+  async setFile(file: string, text: string): Promise<void> {
     for (const { name } of this.machines) {
       await mkdir(folderOf(name), { recursive: true });
-      await writeFile(join(folderOf(name), 'resolv.conf'), `nameserver ${server}\n`);
+      await writeFile(join(folderOf(name), file), text);
     }
   }
 
