@@ -17,7 +17,7 @@ export function describeConfig(config: Config, hot: HotView): Record<string, unk
       secretKeys: shown(secretKeys),
       iceServers: shown(iceServers),
       // URLs of receivers often hold a key of their own.
-      webhooks: { ...webhooks, urls: shown(webhooks.urls), secret: shown(webhooks.secret) },
+      webhooks: { ...webhooks, urls: shown(webhooks.urls), secrets: shown(webhooks.secrets) },
       s3: s3 && { ...s3, accessKeyId: shown(s3.accessKeyId), secretAccessKey: shown(s3.secretAccessKey) },
     },
     files: hot.files(),

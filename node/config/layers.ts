@@ -87,7 +87,7 @@ export function settle(layers: readonly FileSettings[]): { settings: HotSettings
       iceServers: merged.iceServers ?? [],
       webhooks: {
         urls: [...new Set(webhooks.urls ?? [])],
-        secret: webhooks.secret ?? null,
+        secrets: [...new Set(webhooks.secret ?? [])],
         maxAge: need(webhooks.maxAge),
         allowPrivate: need(webhooks.allowPrivate),
       },

@@ -28,7 +28,8 @@ export type HotSettings = {
   /** Origins, or one `*`. */
   corsOrigins: readonly string[];
   iceServers: readonly IceServer[];
-  webhooks: { urls: readonly string[]; secret: string | null; maxAge: number; allowPrivate: boolean };
+  /** All `secrets` sign, so that one can be changed for another. */
+  webhooks: { urls: readonly string[]; secrets: readonly string[]; maxAge: number; allowPrivate: boolean };
   limits: {
     maxRooms: number | null;
     maxPeersPerRoom: number;
@@ -95,7 +96,7 @@ export const fileSchema = z.strictObject({
   webhooks: z
     .strictObject({
       urls: value.listOf(value.httpUrl, 16, 'to be a list of http or https URLs').optional(),
-      secret: value.webhookSecret.optional(),
+      secret: value.webhookSecrets.optional(),
       maxAge: value.seconds(1).optional(),
       allowPrivate: value.flag.optional(),
     })

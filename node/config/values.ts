@@ -79,12 +79,17 @@ export const bearerToken = textWhere('to be visible ASCII characters without spa
 );
 export const secretText = textWhere('to be text without spaces, at most 4096 characters', (text) => /^[^\s\p{Cc}]+$/u.test(text));
 
+const webhookSecretForm = 'to be whsec_ followed by the base64 of 24 to 64 bytes';
 /** Standard Webhooks' form of a symmetric secret: `whsec_` and the base64 of 24 to 64 bytes. */
-export const webhookSecret = textWhere('to be whsec_ followed by the base64 of 24 to 64 bytes', (text) => {
+const webhookSecret = textWhere(webhookSecretForm, (text) => {
   const base64 = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(text)?.[1];
   if (base64 === undefined || base64.length % 4 !== 0) return false;
   const size = Buffer.from(base64, 'base64').length;
   return size >= 24 && size <= 64;
+});
+/** One secret, or several while one is changed for another. */
+export const webhookSecrets = z.union([webhookSecret.transform((secret) => [secret]), listOf(webhookSecret, 4, webhookSecretForm)], {
+  error: webhookSecretForm,
 });
 export const httpUrl = textWhere('to be an http or https URL', (text) => text.length <= 2048 && isHttpUrl(text));
 export const endpointUrl = textWhere('to be an http or https URL without a user, a query and a fragment', (text) => {

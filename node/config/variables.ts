@@ -264,9 +264,10 @@ export const hotVariables = {
   },
   WEBHOOK_SECRET: {
     path: 'webhooks.secret',
-    form: 'text',
+    form: 'words',
     secret: true,
-    meaning: 'Key of the signature: `whsec_` and base64 (Standard Webhooks).',
+    meaning:
+      'Key of the signature: `whsec_` and base64 (Standard Webhooks); several separated by spaces all sign, for changing one (a list in files).',
   },
   WEBHOOK_MAX_AGE: { path: 'webhooks.maxAge', form: 'number', default: '86400', meaning: 'Seconds for which a delivery is tried again.' },
   WEBHOOK_ALLOW_PRIVATE: {
