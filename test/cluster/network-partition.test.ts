@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ClusterNetwork } from '../kit/cluster-network.ts';
-import { connected, counted, enterRoom, logged, makeRoomOn, onMachines, roomIds, startCluster, until } from './network-kit.ts';
+import { connected, counted, enterRoom, healthOf, logged, makeRoomOn, onMachines, roomIds, startCluster, until } from './network-kit.ts';
 
 describe('a partition', onMachines, () => {
   test('of one node from two others is seen by both sides, and healed by the rule of incarnations', async (t) => {
@@ -62,5 +62,24 @@ describe('a partition', onMachines, () => {
       assert.ok(tellers.length > 0, 'it is logged');
     }
     for (const node of nodes) assert.ok((await roomIds(node)).includes(before));
+  });
+
+  test('in one direction between two of three is a lost connection for both, and for nobody else', async (t) => {
+    const network = await ClusterNetwork.make(t, 3);
+    const nodes = await startCluster(t, network, { SVC_DIST_TICK: '4' });
+    const [first, second, third] = nodes;
+    assert.ok(first && second && third);
+    const cut = performance.now();
+    await network.drop(first.machine, third.machine);
+    await counted([first, third], 2);
+    t.diagnostic(`both have seen it after ${Math.round(performance.now() - cut)} ms (tick 4 s)`);
+    // The one that is heard no more ends the connection; the other cannot be told, and waits for its own tick from then on.
+    assert.ok(performance.now() - cut < 10_500);
+    assert.equal((await healthOf(second)).nodesInCluster, 3);
+    assert.deepEqual(logged(second, 'lost the connection to node'), []);
+    const room = await makeRoomOn(second, first);
+    for (const node of nodes) assert.equal((await node.api.get(`/room/${room}`)).status, 200);
+    await network.pass(first.machine, third.machine);
+    t.diagnostic(`healed: all three counted after ${await connected(nodes)} ms`);
   });
 });

@@ -49,17 +49,22 @@ export class ClusterNetwork {
 
   /** No packet passes between the two, and none of them is told. */
   async cut(one: Machine, other: Machine): Promise<void> {
-    for (const [from, to] of [
-      [one, other],
-      [other, one],
-    ] as const) {
-      await ip('-n', from.name, 'neigh', 'replace', to.ip, 'lladdr', nobody, 'dev', 'eth0', 'nud', 'permanent');
-    }
+    await this.drop(one, other);
+    await this.drop(other, one);
   }
 
   async mend(one: Machine, other: Machine): Promise<void> {
-    await ip('-n', one.name, 'neigh', 'del', other.ip, 'dev', 'eth0');
-    await ip('-n', other.name, 'neigh', 'del', one.ip, 'dev', 'eth0');
+    await this.pass(one, other);
+    await this.pass(other, one);
+  }
+
+  /** What one sends the other is lost; the other way all is well. */
+  async drop(from: Machine, to: Machine): Promise<void> {
+    await ip('-n', from.name, 'neigh', 'replace', to.ip, 'lladdr', nobody, 'dev', 'eth0', 'nud', 'permanent');
+  }
+
+  async pass(from: Machine, to: Machine): Promise<void> {
+    await ip('-n', from.name, 'neigh', 'del', to.ip, 'dev', 'eth0');
   }
 
   /**
