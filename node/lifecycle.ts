@@ -3,6 +3,8 @@ import type { MediaNode } from './node.ts';
 
 /** Longest that requests in flight are waited for at the end, in milliseconds. */
 const httpDeadline = 2_000;
+/** How long webhooks are still tried at the end, in milliseconds. */
+const webhookDeadline = 3_000;
 /** Signals this close to the first, in milliseconds, are the first. */
 const sameSignal = 250;
 /** Longest that the whole list may take after rooms have ended: then the process goes as it is. */
@@ -16,8 +18,9 @@ const closeDeadline = 15_000;
  *  4. Websockets close.
  *  5. HTTP finishes what is in flight and closes.
  *  6. The node leaves the cluster.
- *  7. Media workers end.
- *  8. Metrics, watchers of files.
+ *  7. Webhooks that wait are tried once more, for a short time; the rest stays in the spool.
+ *  8. Media workers end.
+ *  9. Metrics, watchers of files.
  */
 export class Shutdown {
   readonly #node: MediaNode;
@@ -39,6 +42,7 @@ export class Shutdown {
     await Promise.all([parts.traffic.close(), parts.peerSockets.close(), parts.serverSockets.close()]);
     await parts.http.close(httpDeadline);
     await parts.distribution.close();
+    await parts.webhooks.close(webhookDeadline);
     await parts.media.close();
     await Promise.all([parts.metrics.close(), parts.announced.close(), parts.hot.close()]);
     parts.log.info('node ended');

@@ -12,6 +12,7 @@ import type { Config } from './config.ts';
 import { Distribution, distributionName } from './distribution.ts';
 import { Drain } from './drain.ts';
 import { EventLog } from './events/event-log.ts';
+import { Webhooks } from './events/webhooks/webhooks.ts';
 import type { HealthView } from './http/health-view.ts';
 import { HttpServer, type UpgradeHandler } from './http/http-server.ts';
 import { type Log, setLogLevel } from './log.ts';
@@ -38,6 +39,7 @@ export type NodeParts = {
   announced: AnnouncedAddresses;
   media: Engine;
   rooms: LocalRooms;
+  webhooks: Webhooks;
   drain: Drain;
   cluster: Cluster;
   traffic: Traffic;
@@ -73,6 +75,11 @@ export class MediaNode {
     const events = new EventLog(log, { node: name });
     const keys = new TokenKeys('peer', hot.current.secretKeys);
     const apiTokens = new ApiTokens(() => hot.current.apiTokens);
+    const webhooks = new Webhooks({
+      log,
+      settings: () => ({ ...hot.current.webhooks, pendingMaxBytes: hot.current.limits.pendingMaxBytes }),
+      userAgent: `Mediarooms/${version}`,
+    });
     const media = await startMediaEngine({
       log,
       listenIp: config.webrtc.listenIp,
@@ -88,7 +95,8 @@ export class MediaNode {
       address: () => host,
       limits: () => ({ ...hot.current.limits, ...hot.current.roomDefaults }),
       signToken: (claims) => keys.sign(claims),
-      onEvent: (event) => {
+      onEvent: (event, { config }) => {
+        webhooks.publish(event, config.webhookUrl);
         events.publish(event);
         cluster.roomEvent(event);
       },
@@ -200,6 +208,7 @@ export class MediaNode {
         announced,
         media,
         rooms,
+        webhooks,
         drain,
         cluster,
         traffic,

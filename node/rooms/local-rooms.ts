@@ -1,7 +1,7 @@
 // The rooms of this node: RoomService where no other node is asked.
 import { ServiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
-import type { RoomEventListener } from './events.ts';
+import type { RoomEvent } from './events.ts';
 import { newId } from './ids.ts';
 import type { Peer } from './peer.ts';
 import type { MediaEngine } from './ports.ts';
@@ -29,7 +29,8 @@ export type LocalRoomsOptions = {
   address: () => string;
   limits: () => LocalLimits;
   signToken: (claims: { roomId: string; peerId: string }) => Promise<string>;
-  onEvent: RoomEventListener;
+  /** `room` as it is at the event, also at its last. */
+  onEvent: (event: RoomEvent, room: Pick<Room, 'config'>) => void;
 };
 
 export class LocalRooms implements RoomService {
@@ -183,7 +184,7 @@ export class LocalRooms implements RoomService {
       engine: this.#options.engine,
       limits: this.#options.limits,
       onEvent: (event) => {
-        this.#options.onEvent(event);
+        this.#options.onEvent(event, room);
         if (event.type === 'PeerDisconnected' && this.#draining) setImmediate(() => this.#draining && this.#endPeerless());
       },
       onEnded: (reason) => this.#forget(id, externalId, reason),

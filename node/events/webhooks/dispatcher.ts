@@ -1,0 +1,234 @@
+// Who is sent what next: one queue per receiver and room, in order, with back-off; a slow receiver holds up nobody else.
+import { Timer } from '../../timer.ts';
+import type { Delivery } from './delivery.ts';
+import type { PostAnswer } from './poster.ts';
+import { ForbiddenAddressError } from './poster.ts';
+import { retryDelay } from './retry-delay.ts';
+
+/** Requests at the same time to one receiver, and to all. A receiver that fails gets one until it answers again. */
+const perReceiver = 8;
+const overall = 128;
+
+/** `dead`: given up, and why. */
+export type Outcome = { taken: true } | { taken: false; dead: string };
+
+export type DispatcherOptions = {
+  post: (delivery: Delivery) => Promise<PostAnswer>;
+  /** A delivery is over. */
+  settled: (delivery: Delivery, outcome: Outcome) => void;
+  /** One try failed; `delay` in milliseconds until the next. */
+  failed: (delivery: Delivery, why: string, delay: number) => void;
+  /** Milliseconds after which an event is given up. */
+  maxAge: () => number;
+  delay?: (attempts: number) => number;
+  now?: () => number;
+};
+
+type Queue = {
+  receiver: Receiver;
+  roomId: string;
+  entries: Map<number, Delivery>;
+  busy: boolean;
+  timer: Timer | undefined;
+  gone: Set<string>;
+};
+type Receiver = { url: string; queues: Map<string, Queue>; ready: Queue[]; active: number; failing: boolean; pausedUntil: number };
+
+export class Dispatcher {
+  readonly #options: DispatcherOptions;
+  readonly #delay: (attempts: number) => number;
+  readonly #now: () => number;
+  readonly #receivers = new Map<string, Receiver>();
+  /** Those with a queue that could go on, the one that waited longest first. */
+  readonly #waiting = new Set<Receiver>();
+  #active = 0;
+  #closed = false;
+
+  constructor(options: DispatcherOptions) {
+    this.#options = options;
+    this.#delay = options.delay ?? retryDelay;
+    this.#now = options.now ?? Date.now;
+  }
+
+  /** Requests under way. */
+  get active(): number {
+    return this.#active;
+  }
+
+  add(delivery: Delivery): void {
+    if (this.#closed) return;
+    const queue = this.#queueOf(delivery);
+    if (queue.gone.has(delivery.incarnation)) {
+      this.#options.settled(delivery, { taken: false, dead: 'the receiver answered 410' });
+      return;
+    }
+    queue.entries.set(delivery.n, delivery);
+    if (!queue.busy && !queue.timer) this.#makeReady(queue);
+  }
+
+  /** Takes a delivery away. What a request under way makes of it is no longer of interest. */
+  remove(delivery: Delivery): void {
+    const queue = this.#receivers.get(delivery.url)?.queues.get(delivery.roomId);
+    if (!queue?.entries.delete(delivery.n)) return;
+    this.#forgetIfDone(queue);
+  }
+
+  /** The room is over: what 410 said of its events need not be remembered. */
+  roomEnded(roomId: string, incarnation: string): void {
+    for (const receiver of this.#receivers.values()) {
+      const queue = receiver.queues.get(roomId);
+      if (!queue) continue;
+      queue.gone.delete(incarnation);
+      this.#forgetIfDone(queue);
+    }
+  }
+
+  /** Receivers as an operator wants to see them. */
+  receivers(): { url: string; pending: number; rooms: number; failing: boolean }[] {
+    return [...this.#receivers.values()].map(({ url, queues, failing }) => {
+      let pending = 0;
+      for (const { entries } of queues.values()) pending += entries.size;
+      return { url, pending, rooms: queues.size, failing };
+    });
+  }
+
+  /** Tries everything that waits at once: the end is near. */
+  hurry(): void {
+    for (const receiver of this.#receivers.values()) {
+      for (const queue of receiver.queues.values()) {
+        if (!queue.timer) continue;
+        queue.timer.stop();
+        queue.timer = undefined;
+        this.#makeReady(queue);
+      }
+    }
+  }
+
+  /** Nothing is sent from here on. */
+  close(): void {
+    this.#closed = true;
+    for (const receiver of this.#receivers.values()) for (const { timer } of receiver.queues.values()) timer?.stop();
+    this.#receivers.clear();
+    this.#waiting.clear();
+  }
+
+  #queueOf({ url, roomId }: Delivery): Queue {
+    const receiver: Receiver = this.#receivers.get(url) ?? { url, queues: new Map(), ready: [], active: 0, failing: false, pausedUntil: 0 };
+    this.#receivers.set(url, receiver);
+    const queue = receiver.queues.get(roomId) ?? { receiver, roomId, entries: new Map(), busy: false, timer: undefined, gone: new Set() };
+    receiver.queues.set(roomId, queue);
+    return queue;
+  }
+
+  #makeReady(queue: Queue): void {
+    queue.busy = true;
+    queue.receiver.ready.push(queue);
+    this.#waiting.add(queue.receiver);
+    this.#pump();
+  }
+
+  #pump(): void {
+    for (const receiver of this.#waiting) {
+      if (this.#active >= overall) return;
+      const limit = receiver.failing ? 1 : perReceiver;
+      while (receiver.active < limit && this.#active < overall) {
+        const queue = receiver.ready.shift();
+        if (!queue) break;
+        this.#start(queue);
+      }
+      if (receiver.ready.length === 0 || receiver.active >= limit) this.#waiting.delete(receiver);
+    }
+  }
+
+  #start(queue: Queue): void {
+    const { receiver } = queue;
+    const head = queue.entries.values().next().value;
+    if (head === undefined) {
+      queue.busy = false;
+      this.#forgetIfDone(queue);
+      return;
+    }
+    const pause = receiver.pausedUntil - this.#now();
+    if (pause > 0) {
+      this.#sleep(queue, pause);
+      return;
+    }
+    receiver.active += 1;
+    this.#active += 1;
+    void this.#try(queue, head).finally(() => {
+      receiver.active -= 1;
+      this.#active -= 1;
+      if (this.#closed) return;
+      if (receiver.ready.length > 0) this.#waiting.add(receiver);
+      this.#pump();
+    });
+  }
+
+  async #try(queue: Queue, delivery: Delivery): Promise<void> {
+    const { receiver } = queue;
+    let answer: PostAnswer | undefined;
+    let why = '';
+    let forbidden = false;
+    try {
+      answer = await this.#options.post(delivery);
+      why = `the receiver answered ${answer.status}`;
+    } catch (error) {
+      forbidden = error instanceof ForbiddenAddressError;
+      why = error instanceof Error ? error.message || error.name : String(error);
+    }
+    if (this.#closed) return;
+    delivery.attempts += 1;
+    // What was answered fast holds nobody up, even where it was a refusal.
+    receiver.failing = answer === undefined;
+    if (!queue.entries.has(delivery.n)) return this.#next(queue);
+    if (answer && answer.status >= 200 && answer.status < 300) return this.#settle(queue, delivery, { taken: true });
+    if (answer?.status === 410) return this.#stopFor(queue, delivery.incarnation);
+    if (forbidden) return this.#settle(queue, delivery, { taken: false, dead: why });
+    const left = delivery.at + this.#options.maxAge() - this.#now();
+    if (left <= 0) return this.#settle(queue, delivery, { taken: false, dead: `too old; ${why}` });
+    if (answer?.retryAfter !== undefined) receiver.pausedUntil = this.#now() + answer.retryAfter;
+    // The last try comes when the age is reached, however long the back-off is by then.
+    const delay = Math.min(Math.max(this.#delay(delivery.attempts), answer?.retryAfter ?? 0), left);
+    this.#options.failed(delivery, why, delay);
+    this.#sleep(queue, delay);
+  }
+
+  #settle(queue: Queue, delivery: Delivery, outcome: Outcome): void {
+    queue.entries.delete(delivery.n);
+    this.#options.settled(delivery, outcome);
+    this.#next(queue);
+  }
+
+  #stopFor(queue: Queue, incarnation: string): void {
+    queue.gone.add(incarnation);
+    for (const delivery of [...queue.entries.values()]) {
+      if (delivery.incarnation !== incarnation) continue;
+      queue.entries.delete(delivery.n);
+      this.#options.settled(delivery, { taken: false, dead: 'the receiver answered 410' });
+    }
+    this.#next(queue);
+  }
+
+  #sleep(queue: Queue, delay: number): void {
+    queue.busy = false;
+    queue.timer?.stop();
+    queue.timer = new Timer(delay, () => {
+      queue.timer = undefined;
+      this.#makeReady(queue);
+    });
+  }
+
+  #next(queue: Queue): void {
+    queue.busy = false;
+    if (queue.entries.size > 0) this.#makeReady(queue);
+    else this.#forgetIfDone(queue);
+  }
+
+  #forgetIfDone(queue: Queue): void {
+    if (queue.busy || queue.entries.size > 0 || queue.gone.size > 0) return;
+    queue.timer?.stop();
+    queue.timer = undefined;
+    queue.receiver.queues.delete(queue.roomId);
+    if (queue.receiver.queues.size === 0) this.#receivers.delete(queue.receiver.url);
+  }
+}

@@ -1,0 +1,137 @@
+// One request to one receiver: connections kept and bounded, deadline, no redirects, and no address that is forbidden.
+import { type LookupAddress, lookup as systemLookup } from 'node:dns';
+import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { isIP, type LookupFunction } from 'node:net';
+import { isPrivateAddress } from './addresses.ts';
+import { retryAfterOf } from './retry-delay.ts';
+
+/** Bytes of an answer that are read so that its connection can be used again; one with more loses it. */
+const maxAnswer = 64 * 1024;
+/** Connections at the same time to all receivers, and of those kept open without a request per receiver. */
+const maxConnections = 256;
+const maxIdle = 8;
+/** How long an idle connection is kept, in milliseconds: below what servers commonly allow, so that they rarely close it under us. */
+const idleTime = 4_000;
+
+/** The receiver's address is one that webhooks must not go to: no try can succeed. */
+export class ForbiddenAddressError extends Error {
+  constructor(host: string) {
+    super(`${host} is or resolves to a private address, which is forbidden`);
+    this.name = 'ForbiddenAddressError';
+  }
+}
+
+/** `retryAfter` in milliseconds. */
+export type PostAnswer = { status: number; retryAfter: number | undefined };
+
+export type PosterOptions = {
+  allowPrivate: () => boolean;
+  userAgent: string;
+  /** Milliseconds for the whole of a request. */
+  deadline?: number;
+  lookup?: LookupFunction;
+  /** PEM of the authorities that are believed, instead of the system's. */
+  ca?: string | undefined;
+};
+
+export class Poster {
+  readonly #options: PosterOptions;
+  readonly #deadline: number;
+  readonly #lookup: LookupFunction;
+  #agents: { http: HttpAgent; https: HttpsAgent; allowPrivate: boolean };
+
+  constructor(options: PosterOptions) {
+    this.#options = options;
+    this.#deadline = options.deadline ?? 10_000;
+    this.#lookup = options.lookup ?? (systemLookup as LookupFunction);
+    this.#agents = newAgents(options.allowPrivate());
+  }
+
+  /** @throws ForbiddenAddressError, or any error of the connection; `TimeoutError` beyond the deadline. */
+  async post(url: string, headers: Record<string, string>, body: string): Promise<PostAnswer> {
+    const target = new URL(url);
+    const allowPrivate = this.#options.allowPrivate();
+    const host = target.hostname.replace(/^\[|\]$/g, '');
+    if (!allowPrivate && isIP(host) !== 0 && isPrivateAddress(host)) throw new ForbiddenAddressError(host);
+    if (allowPrivate !== this.#agents.allowPrivate) {
+      this.close();
+      this.#agents = newAgents(allowPrivate);
+    }
+    const signal = AbortSignal.timeout(this.#deadline);
+    try {
+      return await this.#once(target, headers, body, signal);
+    } catch (error) {
+      // The receiver closed a kept connection just as it was used: that says nothing of the receiver.
+      if (!(error instanceof StaleConnectionError)) throw error;
+      return await this.#once(target, headers, body, signal);
+    }
+  }
+
+  /** Ends the connections. */
+  close(): void {
+    this.#agents.http.destroy();
+    this.#agents.https.destroy();
+  }
+
+  #once(target: URL, headers: Record<string, string>, body: string, signal: AbortSignal): Promise<PostAnswer> {
+    const { promise, resolve, reject } = Promise.withResolvers<PostAnswer>();
+    const secure = target.protocol === 'https:';
+    const options = {
+      method: 'POST',
+      agent: secure ? this.#agents.https : this.#agents.http,
+      headers: {
+        ...headers,
+        'content-type': 'application/json',
+        'content-length': Buffer.byteLength(body),
+        'user-agent': this.#options.userAgent,
+      },
+      lookup: this.#agents.allowPrivate ? this.#lookup : publicOnly(this.#lookup),
+      signal,
+      ...(this.#options.ca !== undefined && { ca: this.#options.ca }),
+    };
+    const request = secure ? httpsRequest(target, options) : httpRequest(target, options);
+    request.on('error', (error: NodeJS.ErrnoException) => {
+      const stale = request.reusedSocket && (error.code === 'ECONNRESET' || error.code === 'EPIPE');
+      reject(stale ? new StaleConnectionError(error.message) : signal.aborted ? (signal.reason as Error) : error);
+    });
+    request.on('response', (response) => {
+      const answer = { status: response.statusCode ?? 0, retryAfter: retryAfterOf(response.headers['retry-after'], Date.now()) };
+      drain(response, () => resolve(answer));
+    });
+    request.end(body);
+    return promise;
+  }
+}
+
+class StaleConnectionError extends Error {}
+
+function newAgents(allowPrivate: boolean): { http: HttpAgent; https: HttpsAgent; allowPrivate: boolean } {
+  const options = { keepAlive: true, maxTotalSockets: maxConnections, maxFreeSockets: maxIdle, timeout: idleTime };
+  return { http: new HttpAgent(options), https: new HttpsAgent(options), allowPrivate };
+}
+
+/** What the status line said counts, whatever becomes of the rest of the answer. */
+function drain(response: IncomingMessage, done: () => void): void {
+  let read = 0;
+  response.on('data', (chunk: Buffer) => {
+    read += chunk.length;
+    if (read > maxAnswer) response.destroy();
+  });
+  response.on('error', () => {});
+  response.on('close', done);
+}
+
+/** The connection goes to one of the addresses that were looked at, so a name cannot change between the look and the connection. */
+function publicOnly(lookup: LookupFunction): LookupFunction {
+  return (host, options, callback) => {
+    lookup(host, { ...options, all: true }, (error, found) => {
+      if (error) return callback(error, []);
+      const addresses: LookupAddress[] = typeof found === 'string' ? [{ address: found, family: isIP(found) }] : found;
+      const allowed = addresses.filter(({ address }) => !isPrivateAddress(address));
+      const [first] = allowed;
+      if (!first) return callback(new ForbiddenAddressError(host), []);
+      return options.all ? callback(null, allowed) : callback(null, first.address, first.family);
+    });
+  };
+}

@@ -1,0 +1,148 @@
+// Webhooks: events of this node's rooms posted to the rooms' receivers and to those of the whole cluster, at least once, in order.
+import type { Log } from '../../log.ts';
+import type { RoomEvent } from '../../rooms/events.ts';
+import { bytesOf, type Delivery, type NewDelivery } from './delivery.ts';
+import { Dispatcher, type DispatcherOptions, type Outcome } from './dispatcher.ts';
+import { type PostAnswer, Poster, type PosterOptions } from './poster.ts';
+import { signatureOf } from './signature.ts';
+
+/** `maxAge` in milliseconds; the first of `secrets` is the newest. */
+export type WebhookSettings = {
+  urls: readonly string[];
+  secrets: readonly string[];
+  maxAge: number;
+  allowPrivate: boolean;
+  pendingMaxBytes: number;
+};
+
+export type WebhooksOptions = {
+  log: Log;
+  /** In force when it is asked for. */
+  settings: () => WebhookSettings;
+  userAgent: string;
+  poster?: Partial<Pick<PosterOptions, 'deadline' | 'lookup' | 'ca'>>;
+  dispatcher?: Pick<DispatcherOptions, 'delay' | 'now'>;
+};
+
+/** Counters since the node started, and what is the case now; for metrics. */
+export type WebhookCounters = {
+  /** Taken by their receivers. */
+  delivered: number;
+  /** Tries that failed and are repeated. */
+  retries: number;
+  /** Given up. */
+  dead: number;
+  pending: number;
+  pendingBytes: number;
+};
+
+export class Webhooks {
+  readonly #options: WebhooksOptions;
+  readonly #poster: Poster;
+  readonly #dispatcher: Dispatcher;
+  /** Everything that is neither taken nor given up, by `n`: oldest first. */
+  readonly #pending = new Map<number, Delivery>();
+  readonly #counters = { delivered: 0, retries: 0, dead: 0 };
+  #pendingBytes = 0;
+  #last = 0;
+  #idle: PromiseWithResolvers<void> | undefined;
+  #warnedUnsigned = false;
+  #closed = false;
+
+  constructor(options: WebhooksOptions) {
+    this.#options = options;
+    this.#poster = new Poster({
+      allowPrivate: () => options.settings().allowPrivate,
+      userAgent: options.userAgent,
+      ...options.poster,
+    });
+    this.#dispatcher = new Dispatcher({
+      post: (delivery) => this.#post(delivery),
+      settled: (delivery, outcome) => this.#settled(delivery, outcome),
+      failed: ({ url, roomId, eventId, attempts }, why, delay) => {
+        this.#counters.retries += 1;
+        options.log.info({ receiver: nameOf(url), roomId, event: eventId, attempts, why, delay }, 'webhook failed, tried again later');
+      },
+      maxAge: () => options.settings().maxAge,
+      ...options.dispatcher,
+    });
+  }
+
+  /** Takes an event of a room whose own receiver is `roomUrl`. */
+  publish(event: RoomEvent, roomUrl: string | null): void {
+    if (this.#closed) return;
+    const urls = new Set(this.#options.settings().urls);
+    if (roomUrl !== null) urls.add(roomUrl);
+    if (urls.size > 0) {
+      const body = JSON.stringify(event);
+      const { roomId, incarnation, id: eventId } = event;
+      const at = Date.parse(event.time);
+      for (const url of urls) this.#add({ url, roomId, incarnation, eventId, at, body });
+    }
+    if (event.type === 'RoomDeleted' || event.type === 'RoomCrashed') this.#dispatcher.roomEnded(event.roomId, event.incarnation);
+  }
+
+  counters(): WebhookCounters {
+    return { ...this.#counters, pending: this.#pending.size, pendingBytes: this.#pendingBytes };
+  }
+
+  /** Takes no more events, tries to deliver what is left for `deadline` milliseconds, and ends. Idempotent. */
+  async close(deadline: number): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    if (this.#pending.size > 0) {
+      this.#idle = Promise.withResolvers<void>();
+      this.#dispatcher.hurry();
+      const timer = setTimeout(() => this.#idle?.resolve(), deadline);
+      await this.#idle.promise;
+      clearTimeout(timer);
+    }
+    this.#dispatcher.close();
+    this.#poster.close();
+    if (this.#pending.size > 0) this.#options.log.warn({ pending: this.#pending.size }, 'webhooks were not all delivered at the end');
+  }
+
+  #add(fresh: NewDelivery): void {
+    this.#last += 1;
+    const delivery: Delivery = { ...fresh, n: this.#last, attempts: 0 };
+    this.#pending.set(delivery.n, delivery);
+    this.#pendingBytes += bytesOf(delivery);
+    this.#dispatcher.add(delivery);
+    const { pendingMaxBytes } = this.#options.settings();
+    for (const oldest of this.#pending.values()) {
+      if (this.#pendingBytes <= pendingMaxBytes) break;
+      this.#dispatcher.remove(oldest);
+      this.#settled(oldest, { taken: false, dead: 'more deliveries wait than SVC_PENDING_MAX_BYTES allows' });
+    }
+  }
+
+  #post({ url, eventId, body }: Delivery): Promise<PostAnswer> {
+    const { secrets } = this.#options.settings();
+    const timestamp = Math.floor(Date.now() / 1000);
+    const signature = signatureOf(secrets, eventId, timestamp, body);
+    if (signature === undefined && !this.#warnedUnsigned) {
+      this.#warnedUnsigned = true;
+      this.#options.log.warn('webhooks are not signed: SVC_WEBHOOK_SECRET is not set');
+    }
+    const headers = { 'webhook-id': eventId, 'webhook-timestamp': String(timestamp) };
+    return this.#poster.post(url, signature === undefined ? headers : { ...headers, 'webhook-signature': signature }, body);
+  }
+
+  #settled(delivery: Delivery, outcome: Outcome): void {
+    if (!this.#pending.delete(delivery.n)) return;
+    this.#pendingBytes -= bytesOf(delivery);
+    if (outcome.taken) this.#counters.delivered += 1;
+    else this.#giveUp(delivery, outcome.dead);
+    if (this.#pending.size === 0) this.#idle?.resolve();
+  }
+
+  #giveUp({ url, roomId, eventId, attempts }: Delivery, reason: string): void {
+    this.#counters.dead += 1;
+    this.#options.log.error({ receiver: nameOf(url), roomId, event: eventId, attempts, reason }, 'webhook given up');
+  }
+}
+
+/** A receiver as logs and answers may name it: what follows the host often holds a key. */
+export function nameOf(url: string): string {
+  return URL.parse(url)?.origin ?? 'not a URL';
+}

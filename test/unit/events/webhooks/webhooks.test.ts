@@ -1,0 +1,215 @@
+// Webhooks against real receivers: order, repetition, what stops them, and who is held up by whom.
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { Webhook } from 'standardwebhooks';
+import { refuse, startReceiver, take } from '../../../kit/webhook-receiver.ts';
+import { roomEvent, secret, startWebhooks, testSettings } from '../../../kit/webhooks.ts';
+
+const other = `whsec_${Buffer.from('another secret of 24 bytes or more').toString('base64')}`;
+
+describe('deliveries', () => {
+  it('go to the receiver of the room and to those of the cluster, each once, signed as Standard Webhooks verifies', async (t) => {
+    const own = await startReceiver(t);
+    const cluster = await startReceiver(t);
+    const { webhooks } = startWebhooks(t, testSettings({ urls: [cluster.url] }));
+    const event = roomEvent('one', 1);
+    webhooks.publish(event, own.url);
+    await Promise.all([own.until(1), cluster.until(1)]);
+    for (const { received } of [own, cluster]) {
+      const [got] = received;
+      assert.deepEqual(new Webhook(secret).verify(got?.body ?? '', got?.headers ?? {}), event);
+      assert.equal(got?.id, event.id);
+      assert.equal(got?.headers['user-agent'], 'Mediarooms/test');
+      assert.equal(got?.headers['content-type'], 'application/json');
+      assert.equal(received.length, 1);
+    }
+  });
+
+  it('carry two signatures while a secret is changed, and either verifies', async (t) => {
+    const receiver = await startReceiver(t);
+    const { webhooks } = startWebhooks(t, testSettings({ secrets: [secret, other] }));
+    webhooks.publish(roomEvent('one', 1), receiver.url);
+    await receiver.until(1);
+    const [got] = receiver.received;
+    for (const each of [secret, other]) assert.ok(new Webhook(each).verify(got?.body ?? '', got?.headers ?? {}));
+    const stranger = new Webhook(`whsec_${Buffer.alloc(24).toString('base64')}`);
+    assert.throws(() => stranger.verify(got?.body ?? '', got?.headers ?? {}));
+  });
+
+  it('are not signed without a secret, which the log says once', async (t) => {
+    const receiver = await startReceiver(t);
+    const { webhooks, of } = startWebhooks(t, testSettings({ secrets: [] }));
+    for (const seq of [1, 2]) webhooks.publish(roomEvent('one', seq), receiver.url);
+    await receiver.until(2);
+    assert.equal(receiver.received[0]?.headers['webhook-signature'], undefined);
+    assert.equal(of('warn').filter(({ msg }) => msg.includes('not signed')).length, 1);
+  });
+
+  it('use connections again', async (t) => {
+    const receiver = await startReceiver(t);
+    const { webhooks } = startWebhooks(t, testSettings());
+    for (let seq = 1; seq <= 50; seq += 1) webhooks.publish(roomEvent('one', seq), receiver.url);
+    await receiver.until(50);
+    assert.equal(receiver.connections(), 1);
+  });
+
+  it('keep the order of a room whatever the receiver does, and repeat with the same id', async (t) => {
+    const answers = [refuse(500), refuse(302, { location: '/elsewhere' }), refuse(429), take];
+    const receiver = await startReceiver(t, (response, received, count, request) => {
+      if (count % 7 === 0) response.destroy();
+      else if (count % 11 === 0) response.writeHead(503, { 'content-length': '100' }).write('half', () => response.destroy());
+      else answers[count % answers.length]?.(response, received, count, request);
+    });
+    const { webhooks } = startWebhooks(t, testSettings());
+    const taken: string[] = [];
+    for (let seq = 1; seq <= 20; seq += 1) {
+      webhooks.publish(roomEvent('one', seq), receiver.url);
+      webhooks.publish(roomEvent('two', seq), receiver.url);
+    }
+    await receiver.untilTrue(() => webhooks.counters().delivered >= 39);
+    while (webhooks.counters().pending > 0) await new Promise((resolve) => setImmediate(resolve));
+    for (const { id } of receiver.received) if (!taken.includes(id)) taken.push(id);
+    for (const room of ['one', 'two']) {
+      const first = taken.filter((id) => id.startsWith(`${room}-`));
+      assert.deepEqual(
+        first,
+        Array.from({ length: 20 }, (_, index) => `${room}-${index + 1}`),
+      );
+    }
+    assert.ok(
+      receiver.received.every(({ path }) => path === '/hook'),
+      'no redirect was followed',
+    );
+    assert.ok(webhooks.counters().retries > 0);
+    assert.deepEqual(webhooks.counters().dead, 0);
+  });
+
+  it('begin when a receiver that was down is up', async (t) => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const first = await startReceiver(t, (response) => void response.destroy());
+    const { webhooks } = startWebhooks(t, testSettings(), {
+      dispatcher: {
+        delay: (attempts) => {
+          if (attempts === 3) resolve();
+          return 10;
+        },
+      },
+    });
+    for (let seq = 1; seq <= 5; seq += 1) webhooks.publish(roomEvent('one', seq), first.url);
+    await promise;
+    const failed = first.received.length;
+    first.answer(take);
+    await first.until(failed + 5);
+    assert.deepEqual(
+      first.received.slice(-5).map(({ id }) => id),
+      [1, 2, 3, 4, 5].map((seq) => `one-${seq}`),
+    );
+  });
+
+  it('wait as long as Retry-After says', async (t) => {
+    const receiver = await startReceiver(
+      t,
+      (response, _, count) => void response.writeHead(count === 1 ? 503 : 204, { 'retry-after': '1' }).end(),
+    );
+    const { webhooks } = startWebhooks(t, testSettings());
+    webhooks.publish(roomEvent('one', 1), receiver.url);
+    await receiver.until(2);
+    const [first, second] = receiver.received;
+    assert.ok((second?.at ?? 0) - (first?.at ?? 0) >= 990);
+  });
+
+  it('stop for a room whose events the receiver answers with 410, and go on for other rooms', async (t) => {
+    const receiver = await startReceiver(t, (response, { event }) => void response.writeHead(event.roomId === 'gone' ? 410 : 204).end());
+    const { webhooks } = startWebhooks(t, testSettings());
+    for (let seq = 1; seq <= 3; seq += 1) webhooks.publish(roomEvent('gone', seq), receiver.url);
+    await receiver.until(1);
+    while (webhooks.counters().pending > 0) await new Promise((resolve) => setImmediate(resolve));
+    webhooks.publish(roomEvent('gone', 4), receiver.url);
+    webhooks.publish(roomEvent('other', 1), receiver.url);
+    await receiver.until(2);
+    assert.deepEqual(
+      receiver.received.map(({ id }) => id),
+      ['gone-1', 'other-1'],
+    );
+    assert.equal(webhooks.counters().dead, 4);
+  });
+
+  it('are given up at the configured age', async (t) => {
+    const receiver = await startReceiver(t, refuse(500));
+    const { webhooks, of } = startWebhooks(t, testSettings({ maxAge: 60 }), { dispatcher: { delay: () => 1_000_000 } });
+    webhooks.publish(roomEvent('one', 1), receiver.url);
+    await receiver.until(2);
+    while (webhooks.counters().pending > 0) await new Promise((resolve) => setImmediate(resolve));
+    assert.equal(webhooks.counters().dead, 1);
+    assert.match(String(of('error')[0]?.reason), /too old; the receiver answered 500/);
+  });
+
+  it('do not wait for another receiver that hangs, nor for one that hangs in the middle of an answer', async (t) => {
+    const hanging = await startReceiver(t, () => {});
+    const { webhooks } = startWebhooks(t, testSettings({ urls: [hanging.url] }), { poster: { deadline: 60_000 } });
+    const quick = await startReceiver(t);
+    for (let room = 0; room < 200; room += 1) webhooks.publish(roomEvent(`room-${room}`, 1), quick.url);
+    await quick.until(200);
+    assert.equal(hanging.received.length, 8, 'requests at the same time to one receiver are bounded');
+  });
+
+  it('end at the deadline of a request', async (t) => {
+    const receiver = await startReceiver(t, (response, _, count) => {
+      if (count > 1) response.writeHead(204).end();
+    });
+    const { webhooks, of } = startWebhooks(t, testSettings(), { poster: { deadline: 50 } });
+    webhooks.publish(roomEvent('one', 1), receiver.url);
+    await receiver.until(2);
+    assert.match(String(of('info')[0]?.why), /timeout/);
+  });
+
+  it('that wait are bounded: the oldest are given up first', async (t) => {
+    const receiver = await startReceiver(t, refuse(500));
+    const { webhooks } = startWebhooks(t, testSettings({ pendingMaxBytes: 4_000 }), { dispatcher: { delay: () => 1_000_000 } });
+    for (let seq = 1; seq <= 100; seq += 1) webhooks.publish(roomEvent('one', seq), receiver.url);
+    const { pending, pendingBytes, dead } = webhooks.counters();
+    assert.ok(pendingBytes <= 4_000 && pending > 0);
+    assert.equal(pending + dead, 100);
+  });
+});
+
+describe('private addresses, where they are forbidden', () => {
+  for (const host of ['127.0.0.1', '[::1]', '10.1.2.3', '169.254.169.254', '[::ffff:127.0.0.1]', '2130706433']) {
+    it(`are refused: ${host}`, async (t) => {
+      const receiver = await startReceiver(t);
+      const { webhooks, of } = startWebhooks(t, testSettings({ allowPrivate: false }));
+      webhooks.publish(roomEvent('one', 1), `http://${host}:${receiver.port}/`);
+      while (webhooks.counters().pending > 0) await new Promise((resolve) => setImmediate(resolve));
+      assert.match(String(of('error')[0]?.reason), /private address/);
+      assert.equal(receiver.received.length, 0);
+    });
+  }
+
+  it('are refused behind a name', async (t) => {
+    const receiver = await startReceiver(t);
+    const { webhooks, of } = startWebhooks(t, testSettings({ allowPrivate: false }), {
+      poster: { lookup: (_, __, callback) => callback(null, [{ address: '127.0.0.1', family: 4 }]) },
+    });
+    webhooks.publish(roomEvent('one', 1), `http://hooks.example:${receiver.port}/`);
+    while (webhooks.counters().pending > 0) await new Promise((resolve) => setImmediate(resolve));
+    assert.match(String(of('error')[0]?.reason), /hooks\.example is or resolves to a private address/);
+    assert.equal(receiver.received.length, 0);
+  });
+
+  it('are reached through a connection that was made while they were allowed no longer', async (t) => {
+    const receiver = await startReceiver(t);
+    const settings = testSettings();
+    const { webhooks } = startWebhooks(t, settings, {
+      poster: {
+        lookup: (_, { all }, callback) => (all ? callback(null, [{ address: '127.0.0.1', family: 4 }]) : callback(null, '127.0.0.1', 4)),
+      },
+    });
+    webhooks.publish(roomEvent('one', 1), `http://hooks.example:${receiver.port}/`);
+    await receiver.until(1);
+    settings.allowPrivate = false;
+    webhooks.publish(roomEvent('one', 2), `http://hooks.example:${receiver.port}/`);
+    while (webhooks.counters().pending > 0) await new Promise((resolve) => setImmediate(resolve));
+    assert.equal(receiver.received.length, 1);
+    assert.equal(webhooks.counters().dead, 1);
+  });
+});
