@@ -131,7 +131,7 @@ export class MediaNode {
     });
     const serverSockets = new ServerSockets({
       ...sockets,
-      verifyApiToken: (token) => apiTokens.find(token),
+      apiTokens,
       events: traffic.events,
     });
     const drain = new Drain({
@@ -175,7 +175,7 @@ export class MediaNode {
         port: config.port,
         host: () => host,
         tls: config.tls ?? undefined,
-        apiTokens: () => hot.current.apiTokens,
+        apiTokens,
         corsOrigins: () => hot.current.corsOrigins,
         trustProxy: config.trustProxy,
         health: () => healthOf({ config, hot, startedAt, state: drain.state, distribution: distribution?.status }),
@@ -185,7 +185,7 @@ export class MediaNode {
           config.developmentToken ? { development: true, token: hot.current.apiTokens[0]?.token } : { development: false },
         upgrade: (path) => {
           const door = doors.get(path);
-          return door ? (request, socket, head) => door.handleUpgrade(request, socket, head) : undefined;
+          return door ? (...upgrade) => door.handleUpgrade(...upgrade) : undefined;
         },
         documents: { asyncapi: () => asyncApiDocument({ version, address: host }) },
         rateLimit: () => hot.current.limits.rateLimitApi ?? undefined,

@@ -4,7 +4,8 @@ import type { Express, NextFunction, Request } from 'express';
 import express from 'express';
 import { ServiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
-import type { ApiToken } from '../rooms/api-tokens.ts';
+import { RateLimit } from '../rate-limit.ts';
+import type { ApiTokens } from '../rooms/api-tokens.ts';
 import { logRequest, type RequestObservation } from './access-log.ts';
 import { asCallersMistake, securityHeaders } from './answers.ts';
 import { Authenticator } from './auth.ts';
@@ -12,21 +13,21 @@ import { consoleFiles } from './console-files.ts';
 import { allowOrigin, answerOptions } from './cors.ts';
 import { type ForwardedBy, forwardedHeader } from './forwarded.ts';
 import { fail, runRoute, type Traced } from './pipeline.ts';
-import type { RateLimit } from './rate-limit.ts';
 import type { Route, Services } from './route.ts';
 import { routes } from './routes.ts';
 
 export type AppOptions = {
   log: Log;
   services: Services;
-  apiTokens: () => readonly ApiToken[];
+  apiTokens: ApiTokens;
   corsOrigins: () => readonly string[];
   trustProxy: readonly string[];
   forwardedBy?: ForwardedBy | undefined;
   consoleDir: string | undefined;
   /** SVC_HOST of every node. */
   addresses: () => readonly string[];
-  rateLimit: RateLimit;
+  /** Requests per second of one client, and of one token; undefined: no limit. */
+  rateLimit: () => number | undefined;
   /** Whether `path` is that of a websocket. */
   isSocket: (path: string) => boolean;
   /** Whether connections are being given up. */
@@ -49,8 +50,14 @@ export function createApp(options: AppOptions): Express {
   app.set('query parser', false);
   app.set('case sensitive routing', true);
   app.set('trust proxy', [...options.trustProxy]);
-  app.use((request, response, next) => prepare(options, request, response as Traced, next));
-  const pipeline = { log, services: options.services, authenticator: new Authenticator(options.apiTokens) };
+  const clientLimit = new RateLimit(options.rateLimit);
+  app.use((request, response, next) => prepare({ ...options, clientLimit }, request, response as Traced, next));
+  const pipeline = {
+    log,
+    services: options.services,
+    authenticator: new Authenticator(options.apiTokens),
+    tokenLimit: new RateLimit(options.rateLimit),
+  };
   for (const [path, group] of groupByPath(routes)) {
     const handlers = app.route(path.replaceAll(/\{(\w+)\}/g, ':$1'));
     for (const route of group) {
@@ -68,7 +75,7 @@ export function createApp(options: AppOptions): Express {
   return app;
 }
 
-function prepare(options: AppOptions, request: Request, response: Traced, next: NextFunction): void {
+function prepare(options: AppOptions & { clientLimit: RateLimit }, request: Request, response: Traced, next: NextFunction): void {
   const given = request.headers['x-request-id'];
   const requestId = typeof given === 'string' && requestIdPattern.test(given) ? given : randomUUID();
   const forwarded = options.forwardedBy?.(request.headers[forwardedHeader], request.path);
@@ -84,11 +91,13 @@ function prepare(options: AppOptions, request: Request, response: Traced, next: 
   });
   if (request.headers.host === undefined && request.httpVersion === '1.1') {
     fail(response, new ServiceError('bad_request', 'The request has no host header'), options.log);
-  } else if (!unlimited.has(request.path) && !options.rateLimit.take(forwarded?.client ?? request.ip ?? '')) {
-    fail(response, new ServiceError('too_many_requests', 'Too many requests', { retryAfter: 1 }), options.log);
-  } else {
-    next();
+    return;
   }
+  // What another node sends on was counted there.
+  const counted = forwarded === undefined && !unlimited.has(request.path);
+  const refusal = counted ? options.clientLimit.refusal(request.ip ?? '') : undefined;
+  if (refusal) fail(response, refusal, options.log);
+  else next();
 }
 
 function groupByPath(table: readonly Route[]): Map<string, Route[]> {

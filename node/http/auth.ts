@@ -1,26 +1,26 @@
 // Who calls: bearer tokens (RFC 6750).
 import { ServiceError } from '../errors.ts';
-import { type ApiToken, ApiTokens } from '../rooms/api-tokens.ts';
+import type { ApiToken, ApiTokens } from '../rooms/api-tokens.ts';
 
 export type Caller = { name: string; scope: ApiToken['scope'] };
 
 export class Authenticator {
   readonly #tokens: ApiTokens;
 
-  /** The tokens are asked for on every call, so that a rotation needs no restart. */
-  constructor(tokens: () => readonly ApiToken[]) {
-    this.#tokens = new ApiTokens(tokens);
+  constructor(tokens: ApiTokens) {
+    this.#tokens = tokens;
   }
 
   /**
    * Who sent this `authorization` header.
-   * @throws ServiceError `missing_token`, `invalid_token`, and `forbidden` where `scope` is more than the token's.
+   * @param client address of the client
+   * @throws ServiceError `missing_token`, `invalid_token`, `too_many_requests` after too many wrong ones, and `forbidden` where `scope` is
+   * more than the token's.
    */
-  authenticate(header: string | undefined, scope: ApiToken['scope']): Caller {
+  authenticate(header: string | undefined, scope: ApiToken['scope'], client: string): Caller {
     const given = header === undefined ? undefined : /^bearer +(\S+) *$/i.exec(header)?.[1];
     if (given === undefined) throw new ServiceError('missing_token', 'Missing token');
-    const token = this.#tokens.find(given);
-    if (!token) throw new ServiceError('invalid_token', 'Invalid token');
+    const token = this.#tokens.authenticate(given, client);
     if (scope === 'admin' && token.scope !== 'admin') throw new ServiceError('forbidden', 'This token may only read');
     return { name: token.name, scope: token.scope };
   }

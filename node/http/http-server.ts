@@ -5,22 +5,23 @@ import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Log } from '../log.ts';
-import type { ApiToken } from '../rooms/api-tokens.ts';
+import type { ApiTokens } from '../rooms/api-tokens.ts';
 import type { ClusterControl } from '../rooms/cluster-control.ts';
 import type { ContentService } from '../rooms/content.ts';
 import type { RoomService } from '../rooms/room-service.ts';
 import type { RequestObservation } from './access-log.ts';
 import { rawError } from './answers.ts';
 import { createApp } from './app.ts';
+import { clientOf, type TrustsProxy } from './client-address.ts';
 import type { ConsoleSession } from './console-session.ts';
 import { Documents } from './documents.ts';
 import type { ForwardedBy } from './forwarded.ts';
 import type { HealthView } from './health-view.ts';
 import { pathOfHost, withoutPrefix } from './prefix.ts';
-import { RateLimit } from './rate-limit.ts';
 import { readTlsPair, type TlsFiles, watchTlsPair } from './tls-files.ts';
 
-export type UpgradeHandler = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
+/** `client`: IP address, behind trusted proxies that of who asked them. */
+export type UpgradeHandler = (request: IncomingMessage, socket: Duplex, head: Buffer, client: string) => void;
 
 export type HttpOptions = {
   log: Log;
@@ -34,7 +35,7 @@ export type HttpOptions = {
   host: () => string;
   /** Read again when the files change. */
   tls?: TlsFiles | undefined;
-  apiTokens: () => readonly ApiToken[];
+  apiTokens: ApiTokens;
   /** `['*']`: any. */
   corsOrigins: () => readonly string[];
   /** Which node sends a request on for which client; undefined for everybody who is none. `path` as it was signed. */
@@ -51,7 +52,7 @@ export type HttpOptions = {
   /** Who takes websockets at a path (without query and without the path of SVC_HOST). */
   upgrade: (path: string) => UpgradeHandler | undefined;
   documents?: { asyncapi: () => object };
-  /** Requests per second and client; undefined: no limit. */
+  /** Requests per second of one client, and of one token; undefined: no limit. */
   rateLimit?: () => number | undefined;
   /** Told of every request, for metrics. */
   observe?: (observation: RequestObservation) => void;
@@ -92,12 +93,13 @@ export class HttpServer {
       consoleDir: options.consoleDir,
       addresses: () => [options.host(), ...(options.otherAddresses?.() ?? [])],
       services: { ...options, documents: new Documents(prefix, options.documents?.asyncapi) },
-      rateLimit: new RateLimit(options.rateLimit ?? (() => undefined)),
+      rateLimit: options.rateLimit ?? (() => undefined),
       isSocket: (path) => options.upgrade(path) !== undefined,
       closing: () => self?.isClosing ?? false,
       answered: () => self?.answered(),
       observe: options.observe,
     });
+    const trusts = app.get('trust proxy fn') as TrustsProxy;
     const listener: RequestListener = (request, response) => {
       const path = prefix();
       if (request.url === path && path !== '') {
@@ -109,7 +111,9 @@ export class HttpServer {
       app(request, response);
     };
     const server = createListener(options, timeouts, listener);
-    server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => upgrade(options, prefix(), request, socket, head));
+    server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) =>
+      upgrade(options, { prefix: prefix(), client: clientOf(request, trusts) }, request, socket, head),
+    );
     // RFC 9110, section 10.1.1: what we do not know may be ignored; without a listener Node answers in another shape.
     server.on('checkExpectation', listener);
     server.on('clientError', refuseUnreadable);
@@ -179,11 +183,17 @@ function watchTls(server: Server, files: TlsFiles, log: Log, interval: number): 
   );
 }
 
-function upgrade(options: HttpOptions, prefix: string, request: IncomingMessage, socket: Duplex, head: Buffer): void {
+function upgrade(
+  options: HttpOptions,
+  { prefix, client }: { prefix: string; client: string },
+  request: IncomingMessage,
+  socket: Duplex,
+  head: Buffer,
+): void {
   const url = withoutPrefix(request.url ?? '/', prefix);
   const handler = options.upgrade(url.split('?', 1)[0] ?? '/');
   if (handler) {
-    handler(request, socket, head);
+    handler(request, socket, head, client);
     return;
   }
   socket.on('error', () => socket.destroy());

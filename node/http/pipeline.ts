@@ -2,6 +2,7 @@
 import type { Request, Response } from 'express';
 import { ServiceError, toServiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
+import type { RateLimit } from '../rate-limit.ts';
 import { formatValue, issueField, issueSentence } from '../sentences.ts';
 import { sendAnswer, sendError, sendStream } from './answers.ts';
 import type { Authenticator, Caller } from './auth.ts';
@@ -13,12 +14,12 @@ import { type Method, parameterNames, pathParameters, type Route, type RouteRequ
 export type Trace = { requestId: string; start: number; forwarded?: Forwarded | undefined; route?: string; caller?: Caller; code?: string };
 export type Traced = Response<unknown, { trace: Trace }>;
 
-export type PipelineOptions = { log: Log; services: Services; authenticator: Authenticator };
+export type PipelineOptions = { log: Log; services: Services; authenticator: Authenticator; tokenLimit: RateLimit };
 
 /** The express handler of one route. It never rejects. */
 export function runRoute(
   route: Route,
-  { log, services, authenticator }: PipelineOptions,
+  { log, services, authenticator, tokenLimit }: PipelineOptions,
 ): (request: Request, response: Traced) => Promise<void> {
   const names = parameterNames(route.path);
   const scope = scopeOf(route.method);
@@ -28,7 +29,11 @@ export function runRoute(
     try {
       const { forwarded } = trace;
       if (route.forNodes && forwarded) trace.caller = { name: forwarded.node, scope };
-      else if (route.auth === 'token') trace.caller = authenticator.authenticate(request.headers.authorization, scope);
+      else if (route.auth === 'token') {
+        trace.caller = authenticator.authenticate(request.headers.authorization, scope, request.ip ?? '');
+        const refusal = tokenLimit.refusal(trace.caller.name);
+        if (refusal) throw refusal;
+      }
       const params = parseParameters(names, request.params);
       const query = route.query ? parseQuery(route, request.url) : undefined;
       const body = route.body ? parseBody(route.body, await readJson(request)) : await discardBody(request);

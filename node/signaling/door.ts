@@ -49,7 +49,8 @@ export class Door {
     return this.#sockets.size;
   }
 
-  handleUpgrade(request: IncomingMessage, raw: Duplex, head: Buffer): void {
+  /** `address`: the client's, where a proxy stands between. */
+  handleUpgrade(request: IncomingMessage, raw: Duplex, head: Buffer, address?: string): void {
     if (this.#closed) {
       refuseUpgrade(raw, 503, 'unavailable', 'This node is going away');
       return;
@@ -64,7 +65,7 @@ export class Door {
       return;
     }
     const client = this.#options.forwardedFor?.(request);
-    const caller = { address: client ?? request.socket.remoteAddress ?? '', forwarded: client !== undefined };
+    const caller = { address: client ?? address ?? request.socket.remoteAddress ?? '', forwarded: client !== undefined };
     this.#server.handleUpgrade(request, raw, head, (webSocket) => {
       const { limits } = this.#options;
       // Counted before ws joins the parts of a message, so that nobody unknown makes us keep more than the first message may have.

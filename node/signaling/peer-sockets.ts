@@ -71,8 +71,8 @@ export class PeerSockets {
     return this.#door.sockets;
   }
 
-  handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-    this.#door.handleUpgrade(request, socket, head);
+  handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer, client?: string): void {
+    this.#door.handleUpgrade(request, socket, head, client);
   }
 
   /** Tells every peer, also those that come later, until when rooms of this node live; null: that was cancelled. */

@@ -3,9 +3,10 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { ServiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
+import type { ApiTokens } from '../rooms/api-tokens.ts';
 import type { EventFeed, SourcedEvent } from '../rooms/event-feed.ts';
 import { eventTypes } from '../rooms/events.ts';
-import { Door } from './door.ts';
+import { type Caller, Door } from './door.ts';
 import { EventFrame, EventSubscription } from './event-subscription.ts';
 import { type Request, readData, readRequest, refusal } from './frames.ts';
 import { defaultLimits, type Limits } from './limits.ts';
@@ -22,7 +23,7 @@ const maxCatchingUp = 64;
 
 export type ServerSocketsOptions = {
   log: Log;
-  verifyApiToken: (token: string) => { name: string; scope: 'admin' | 'read' } | undefined;
+  apiTokens: ApiTokens;
   events: EventFeed;
   /** Messages a second and socket; none where undefined or null. */
   rateLimit: () => number | null | undefined;
@@ -54,7 +55,7 @@ export class ServerSockets {
       limits: this.#limits,
       checkOrigin: options.checkOrigin,
       address: options.address,
-      authenticate: async (socket, text) => this.#authenticate(socket, text),
+      authenticate: async (socket, text, caller) => this.#authenticate(socket, text, caller),
     });
     this.#unsubscribe = options.events.subscribe((sourced) => this.#publish(sourced));
   }
@@ -63,14 +64,14 @@ export class ServerSockets {
     return this.#door.sockets;
   }
 
-  handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-    this.#door.handleUpgrade(request, socket, head);
+  handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer, client?: string): void {
+    this.#door.handleUpgrade(request, socket, head, client);
   }
 
   /** API tokens changed: sockets of those that are no longer good are closed. */
   tokensChanged(): void {
     for (const client of [...this.#clients]) {
-      if (!this.#options.verifyApiToken(client.token)) this.#close(client, 'unauthenticated');
+      if (!this.#options.apiTokens.find(client.token)) this.#close(client, 'unauthenticated');
     }
   }
 
@@ -81,7 +82,7 @@ export class ServerSockets {
     await this.#door.close();
   }
 
-  #authenticate(socket: TextSocket, text: string): TextSocketListener | undefined {
+  #authenticate(socket: TextSocket, text: string, caller: Caller): TextSocketListener | undefined {
     const frame = readRequest(text, this.#limits.depth);
     if (!frame) {
       socket.close('malformed');
@@ -91,8 +92,7 @@ export class ServerSockets {
     try {
       if (method !== 'authenticate') throw new ServiceError('missing_token', 'Expected the first request to be authenticate');
       const { token } = readData(serverRequestSchemas.authenticate, frame.request.data);
-      const holder = this.#options.verifyApiToken(token);
-      if (!holder) throw new ServiceError('invalid_token', 'Invalid token');
+      const holder = this.#options.apiTokens.authenticate(token, caller.address);
       const client: Client = {
         socket,
         token,
@@ -106,7 +106,7 @@ export class ServerSockets {
     } catch (error) {
       if (error instanceof ServiceError) socket.send(JSON.stringify(refusal(id, error)));
       else this.#options.log.error({ err: error }, 'authentication of a server socket failed');
-      socket.close(error instanceof ServiceError ? 'unauthenticated' : 'internalError');
+      socket.close(closingOf(error));
       return undefined;
     }
   }
@@ -204,6 +204,11 @@ export class ServerSockets {
     client.subscription = undefined;
     this.#clients.delete(client);
   }
+}
+
+function closingOf(error: unknown): 'unauthenticated' | 'tooFast' | 'internalError' {
+  if (!(error instanceof ServiceError)) return 'internalError';
+  return error.code === 'too_many_requests' ? 'tooFast' : 'unauthenticated';
 }
 
 function handle(client: Client, request: Request): ServerAnswerData<Exclude<ServerMethod, 'subscribe'>> {

@@ -7,6 +7,7 @@ import { forwardedHeader } from '../../../node/cluster/proxy/node-tokens.ts';
 import { Traffic } from '../../../node/cluster/traffic.ts';
 import { EventLog } from '../../../node/events/event-log.ts';
 import { silentLog } from '../../../node/log.ts';
+import { ApiTokens } from '../../../node/rooms/api-tokens.ts';
 import { TokenKeys } from '../../../node/rooms/tokens.ts';
 import { PeerSockets, peerSocketPath } from '../../../node/signaling/peer-sockets.ts';
 import { ServerSockets, serverSocketPath } from '../../../node/signaling/server-sockets.ts';
@@ -56,7 +57,7 @@ async function startNode(t: TestContext, name: NodeName, { network, members, own
   });
   const serverSockets = new ServerSockets({
     ...common,
-    verifyApiToken: () => ({ name: 'main', scope: 'admin' }),
+    apiTokens: new ApiTokens(() => [{ name: 'main', token: 'any', scope: 'admin' }]),
     events: traffic.events,
   });
   // Before the server's own end, which waits for every socket.

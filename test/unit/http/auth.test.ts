@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { routes } from '../../../node/http/routes.ts';
-import type { ApiToken } from '../../../node/rooms/api-tokens.ts';
+import { type ApiToken, ApiTokens } from '../../../node/rooms/api-tokens.ts';
 import { apiClient } from '../../kit/api-client.ts';
 import { readToken, startServer, token } from './server.ts';
 
@@ -67,7 +67,7 @@ test('several tokens are good at once, and a rotation holds from the next reques
     { name: 'old', token: 'old', scope: 'admin' },
     { name: 'new', token: 'new', scope: 'admin' },
   ];
-  const { url } = await startServer(context, { apiTokens: () => tokens });
+  const { url } = await startServer(context, { apiTokens: new ApiTokens(() => tokens) });
   const statuses = () => Promise.all(['old', 'new', 'newer'].map(async (each) => (await apiClient(url, each).get('/health')).status));
   assert.deepEqual(await statuses(), [200, 200, 401]);
   tokens = [

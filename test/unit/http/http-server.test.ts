@@ -8,8 +8,9 @@ import { test } from 'node:test';
 import { pino } from 'pino';
 import type { RequestObservation } from '../../../node/http/access-log.ts';
 import { HttpServer } from '../../../node/http/http-server.ts';
+import { ApiTokens } from '../../../node/rooms/api-tokens.ts';
 import { apiClient } from '../../kit/api-client.ts';
-import { parseRaw, sendRaw, startServer, token } from './server.ts';
+import { parseRaw, readToken, sendRaw, startServer, token } from './server.ts';
 
 test('every route answers under the path of SVC_HOST too, and paths that only begin alike do not', async (context) => {
   const { url, api } = await startServer(context, { host: () => 'media.test/eu/1/' });
@@ -107,6 +108,39 @@ test('a client that asks too often is told 429 and when to come back; probes are
   const { headers, body } = await api.get('/room');
   assert.deepEqual([headers.get('retry-after'), body.code], ['1', 'too_many_requests']);
   assert.equal((await api.get('/livez')).status, 200);
+});
+
+test('clients behind a trusted proxy have limits of their own, and one token has its limit whoever uses it', async (context) => {
+  const { url, api } = await startServer(context, { rateLimit: () => 2, trustProxy: ['127.0.0.0/8'] });
+  const ask = async (client: string, authorization?: string) =>
+    (await api.request('GET', '/room', { headers: { 'x-forwarded-for': client, ...(authorization && { authorization }) } })).status;
+  const reader = `Bearer ${readToken}`;
+  assert.deepEqual([await ask('192.0.2.1'), await ask('192.0.2.2'), await ask('192.0.2.3')], [200, 200, 429]);
+  assert.deepEqual([await ask('192.0.2.3', reader), await ask('192.0.2.3', reader)], [200, 429]);
+  assert.equal((await fetch(`${url}/openapi.json`, { headers: { 'x-forwarded-for': '192.0.2.4' } })).status, 200);
+});
+
+test('a 429 says how long it takes until it is none', async (context) => {
+  const { api } = await startServer(context, { rateLimit: () => 0.1 });
+  assert.equal((await api.get('/room')).status, 200);
+  const { status, headers } = await api.get('/room');
+  assert.deepEqual([status, headers.get('retry-after')], [429, '10']);
+});
+
+test('who guesses tokens is refused unheard, others and those who were good before are not', async (context) => {
+  const tokens = [
+    { name: 'main', token, scope: 'admin' as const },
+    { name: 'dashboard', token: readToken, scope: 'read' as const },
+  ];
+  const { url } = await startServer(context, { apiTokens: new ApiTokens(() => tokens, 3), trustProxy: ['127.0.0.0/8'] });
+  const ask = async (given: string, client = '192.0.2.1') =>
+    apiClient(url, given).request('GET', '/room', { headers: { 'x-forwarded-for': client } });
+  assert.equal((await ask(token)).status, 200);
+  for (let guess = 0; guess < 3; guess++) assert.equal((await ask(`not one ${guess}`)).body.code, 'missing_token');
+  for (let guess = 0; guess < 3; guess++) assert.equal((await ask(`guess-${guess}`)).body.code, 'invalid_token');
+  const { status, headers, body } = await ask(readToken);
+  assert.deepEqual([status, headers.get('retry-after'), body.errors], [429, '20', 'Too many requests with a wrong token']);
+  assert.deepEqual([(await ask(token)).status, (await ask(readToken, '192.0.2.2')).status], [200, 200]);
 });
 
 test('the client behind a trusted proxy is told from its header, behind others it is not', async (context) => {

@@ -5,6 +5,7 @@ import type { TestContext } from 'node:test';
 import type { HealthView } from '../../../node/http/health-view.ts';
 import { type HttpOptions, HttpServer } from '../../../node/http/http-server.ts';
 import { silentLog } from '../../../node/log.ts';
+import { ApiTokens } from '../../../node/rooms/api-tokens.ts';
 import { LocalContent } from '../../../node/storage/local-content.ts';
 import { type ApiClient, apiClient } from '../../kit/api-client.ts';
 import { makeRooms, type TestRooms } from '../../kit/rooms.ts';
@@ -34,10 +35,14 @@ export async function startServer(context: TestContext, options: Partial<HttpOpt
     ip: '127.0.0.1',
     port: 0,
     host: () => 'node.test:5002',
-    apiTokens: () => [
-      { name: 'main', token, scope: 'admin' },
-      { name: 'dashboard', token: readToken, scope: 'read' },
-    ],
+    // Tests guess a lot.
+    apiTokens: new ApiTokens(
+      () => [
+        { name: 'main', token, scope: 'admin' },
+        { name: 'dashboard', token: readToken, scope: 'read' },
+      ],
+      10_000,
+    ),
     corsOrigins: () => ['*'],
     trustProxy: [],
     health: () => health,

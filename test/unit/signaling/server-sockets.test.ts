@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { EventLog } from '../../../node/events/event-log.ts';
 import { silentLog } from '../../../node/log.ts';
+import { type ApiToken, ApiTokens } from '../../../node/rooms/api-tokens.ts';
 import type { SourcedEventListener } from '../../../node/rooms/event-feed.ts';
 import { eventTypes, type RoomEvent } from '../../../node/rooms/events.ts';
 import { serverEventSchema } from '../../../node/signaling/server-messages.ts';
@@ -14,13 +15,16 @@ import { PeerSocket } from '../../kit/peer-socket.ts';
 async function start(t: TestContext, options: Partial<ServerSocketsOptions> = {}, capacity = 20) {
   const events = new EventLog(silentLog(), { node: 'n', capacity });
   const listeners = new Set<SourcedEventListener>();
-  const tokens = new Map<string, { name: string; scope: 'admin' | 'read' }>([
-    ['secret', { name: 'main', scope: 'admin' }],
-    ['reader', { name: 'dashboard', scope: 'read' }],
-  ]);
+  let tokens: ApiToken[] = [
+    { token: 'secret', name: 'main', scope: 'admin' },
+    { token: 'reader', name: 'dashboard', scope: 'read' },
+  ];
+  const revoke = (token: string) => {
+    tokens = tokens.filter((each) => each.token !== token);
+  };
   const sockets = new ServerSockets({
     log: silentLog(),
-    verifyApiToken: (token) => tokens.get(token),
+    apiTokens: new ApiTokens(() => tokens),
     events: {
       cursor: () => events.cursor(),
       since: (source, index, limit) => events.since(source, index, limit),
@@ -51,7 +55,7 @@ async function start(t: TestContext, options: Partial<ServerSocketsOptions> = {}
     seq += 1;
     events.publish({ id: `e${seq}`, type, time: new Date().toISOString(), seq, node: 'n', incarnation: 'i', roomId, ...more });
   };
-  return { sockets, tokens, listeners, url, emit, source: events.source };
+  return { sockets, revoke, listeners, url, emit, source: events.source };
 }
 
 const ids = (socket: PeerSocket) => socket.events('roomEvent').map((event) => event.data.id);
@@ -111,6 +115,16 @@ test('a wrong token is answered and closed with 4401', async (t) => {
   assert.deepEqual(await socket.closed, { code: 4401, reason: '' });
 });
 
+test('who guesses tokens is refused unheard and closed with 4429', async (t) => {
+  const server = await start(t, { apiTokens: new ApiTokens(() => [{ token: 'secret', name: 'main', scope: 'admin' }], 2) });
+  for (let guess = 0; guess < 2; guess += 1) {
+    assert.equal((await (await PeerSocket.enter(server.url, `guess ${guess}`)).closed).code, 4401);
+  }
+  const refused = await PeerSocket.enter(server.url, 'secret');
+  assert.equal(refused.welcome.error?.code, 'too_many_requests');
+  assert.deepEqual(await refused.closed, { code: 4429, reason: '' });
+});
+
 test('nothing is told before authentication, and silence is closed with 4408', async (t) => {
   const server = await start(t, { limits: { authenticationTimeout: 50 } });
   const socket = await PeerSocket.open(server.url);
@@ -151,7 +165,7 @@ test('sockets of a token that is no longer good are closed with 4401', async (t)
   const server = await start(t);
   const revoked = await PeerSocket.enter(server.url, 'reader');
   const kept = await PeerSocket.enter(server.url, 'secret');
-  server.tokens.delete('reader');
+  server.revoke('reader');
   server.sockets.tokensChanged();
   assert.deepEqual(await revoked.closed, { code: 4401, reason: '' });
   assert.equal((await kept.request('ping')).ok, true);

@@ -208,7 +208,8 @@ test('a room that no other node has, and a token that is not good, are refused h
   const unknown = await PeerSocket.enter(node.url, await node.keys.sign({ roomId: 'r', peerId: 'p' }));
   assert.deepEqual([unknown.welcome.error?.code, (await unknown.closed).code], ['peer_not_found', 4401]);
   const forged = await PeerSocket.enter(node.url, await new TokenKeys('peer', ['another']).sign({ roomId: 'r', peerId: 'p' }));
-  assert.deepEqual([forged.welcome.error?.code, asked], ['invalid_token', 1]);
+  // Its owner may have another secret, so that one is looked for all the same.
+  assert.deepEqual([forged.welcome.error?.code, asked], ['invalid_token', 2]);
 });
 
 test('the owner sees the address of the client, and believes nobody else about it', async (t) => {
