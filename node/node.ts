@@ -17,7 +17,7 @@ import type { HealthView } from './http/health-view.ts';
 import { HttpServer, type UpgradeHandler } from './http/http-server.ts';
 import { type Log, setLogLevel } from './log.ts';
 import { type Engine, startMediaEngine } from './media/engine.ts';
-import { Metrics } from './metrics/metrics.ts';
+import { Metrics, type RoomCounts } from './metrics/metrics.ts';
 import { MetricsServer } from './metrics/metrics-server.ts';
 import { ApiTokens } from './rooms/api-tokens.ts';
 import { LocalRooms } from './rooms/local-rooms.ts';
@@ -156,7 +156,11 @@ export class MediaNode {
       rooms: () => countRooms(rooms),
       forwardedTracks: () => media.load().forwardedTracks,
       workers: () => media.workers(),
+      clusterNodes: () => distribution?.status.nodesInCluster || 1,
+      mediaTraffic: () => media.traffic(),
+      httpTraffic: () => http?.traffic ?? { received: 0, sent: 0 },
     });
+    events.subscribe(({ event }) => metrics.roomEvent(event));
     const doors = new Map<string, { handleUpgrade: UpgradeHandler }>([
       [peerSocketPath, peerSockets],
       [serverSocketPath, serverSockets],
@@ -238,14 +242,14 @@ export class MediaNode {
   }
 }
 
-function countRooms(rooms: LocalRooms): { rooms: number; peers: number; tracks: { audio: number; video: number } } {
+function countRooms(rooms: LocalRooms): RoomCounts {
   const tracks = { audio: 0, video: 0 };
   let peers = 0;
   for (const room of rooms.all()) {
     peers += room.connectedPeers;
     for (const track of room.tracks()) tracks[track.kind] += 1;
   }
-  return { rooms: rooms.size, peers, tracks };
+  return { rooms: rooms.size, peers, tracks, components: {} };
 }
 
 type HealthFacts = {

@@ -18,6 +18,7 @@ import { Documents } from './documents.ts';
 import type { ForwardedBy } from './forwarded.ts';
 import type { HealthView } from './health-view.ts';
 import { pathOfHost, withoutPrefix } from './prefix.ts';
+import { type SocketBytes, SocketTraffic } from './socket-traffic.ts';
 import { readTlsPair, type TlsFiles, watchTlsPair } from './tls-files.ts';
 
 /** `client`: IP address, behind trusted proxies that of who asked them. */
@@ -73,13 +74,15 @@ export class HttpServer {
   readonly address: string;
   readonly #server: Server;
   readonly #stopWatching: () => void;
+  readonly #traffic: SocketTraffic;
   #closing: Promise<void> | undefined;
 
-  private constructor(server: Server, stopWatching: () => void) {
+  private constructor(server: Server, traffic: SocketTraffic, stopWatching: () => void) {
     const { address, family, port } = server.address() as AddressInfo;
     this.port = port;
     this.address = family === 'IPv6' ? `[${address}]:${port}` : `${address}:${port}`;
     this.#server = server;
+    this.#traffic = traffic;
     this.#stopWatching = stopWatching;
   }
 
@@ -118,12 +121,19 @@ export class HttpServer {
     server.on('checkExpectation', listener);
     server.on('clientError', refuseUnreadable);
     server.timeout = timeouts.stalled;
+    const traffic = new SocketTraffic();
+    traffic.watch(server);
     await listen(server, options.ip, options.port);
     // E.g. no file descriptor left for a new connection: the others live on.
     server.on('error', (error) => options.log.error({ err: error }, 'HTTP server error'));
     const stopWatching = options.tls ? watchTls(server, options.tls, options.log, timeouts.watch) : () => {};
-    self = new HttpServer(server, stopWatching);
+    self = new HttpServer(server, traffic, stopWatching);
     return self;
+  }
+
+  /** Bytes over its connections since the start, websockets included. */
+  get traffic(): SocketBytes {
+    return this.#traffic.read();
   }
 
   get isClosing(): boolean {

@@ -32,9 +32,10 @@ export class PeerTransports {
   async create(direction: Direction, { sctp }: { sctp: boolean }): Promise<WireObject> {
     const request = Symbol(direction);
     this.#newest.set(direction, request);
-    this.#transports.get(direction)?.close();
-    this.#transports.delete(direction);
     const { worker, addresses, maxIncomingBitrate } = this.#options;
+    const before = this.#transports.get(direction);
+    if (before) worker.closeTransport(before);
+    this.#transports.delete(direction);
     const known = addresses();
     const router = await this.#options.router();
     const options = { enableUdp: true, enableTcp: true, preferUdp: true, enableSctp: sctp, initialAvailableOutgoingBitrate };
@@ -48,7 +49,7 @@ export class PeerTransports {
       if (this.#newest.get(direction) !== request)
         throw new ServiceError('conflict', `Another ${direction} transport took the place of this one`);
     } catch (error) {
-      transport.close();
+      worker.closeTransport(transport);
       throw failedFor(error, mediaGone);
     }
     this.#transports.set(direction, transport);
@@ -86,7 +87,7 @@ export class PeerTransports {
 
   close(): void {
     this.#closed = true;
-    for (const transport of this.#transports.values()) transport.close();
+    for (const transport of this.#transports.values()) this.#options.worker.closeTransport(transport);
     this.#transports.clear();
     this.#newest.clear();
   }

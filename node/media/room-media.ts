@@ -63,7 +63,7 @@ export class MediaRoom implements RoomMedia {
     this.#closed = true;
     this.#audio.close();
     // First the router: that ends all that peers have in one message. One that is still being made closes itself.
-    this.#opened?.close();
+    if (this.#opened) this.#options.place.worker.closeRouter(this.#opened);
     for (const peer of [...this.#peers]) peer.close();
     this.#options.place.leave();
     this.#options.onClosed();

@@ -6,6 +6,7 @@ import { ServiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { listenInfos } from './addresses.ts';
 import { DeadlineError, within } from './deadline.ts';
+import type { TrafficMeter } from './traffic-meter.ts';
 
 /** Milliseconds that a worker may take to start, and to end before it is killed. */
 const startDeadline = 10_000;
@@ -13,27 +14,30 @@ const endDeadline = 2000;
 /** Milliseconds that a worker which missed a deadline gets for a sign of life. */
 const signOfLifeDeadline = 10_000;
 
-export type WorkerProcessOptions = { log: Log; workerBin: string | undefined };
+/** `traffic` counts what goes over WebRTC transports. */
+export type WorkerProcessOptions = { log: Log; workerBin: string | undefined; traffic: TrafficMeter };
 
 /** A running worker process. It listens once listen() succeeded. */
 export class WorkerProcess {
   readonly #worker: Worker;
   readonly #log: Log;
+  readonly #traffic: TrafficMeter;
   #server: WebRtcServer | undefined;
   #suspected = false;
   #ended: Promise<void> | undefined;
 
-  private constructor(worker: Worker, log: Log) {
+  private constructor(worker: Worker, { log, traffic }: WorkerProcessOptions) {
     this.#worker = worker;
     this.#log = log;
+    this.#traffic = traffic;
   }
 
   /** @throws Error where the process cannot be started or does not answer within 10 s. */
-  static async start({ log, workerBin }: WorkerProcessOptions): Promise<WorkerProcess> {
-    const { created, abandon } = spawnWorker(workerBin);
+  static async start(options: WorkerProcessOptions): Promise<WorkerProcess> {
+    const { created, abandon } = spawnWorker(options.workerBin);
     try {
       const worker = await within(created, 'start', (late) => late.close(), startDeadline);
-      return new WorkerProcess(worker, log);
+      return new WorkerProcess(worker, options);
     } catch (error) {
       if (error instanceof DeadlineError) abandon();
       throw error;
@@ -69,15 +73,28 @@ export class WorkerProcess {
     return this.call('create router', this.#worker.createRouter({ mediaCodecs }), (late) => late.close());
   }
 
-  createTransport(
+  async createTransport(
     router: Router,
     options: Omit<WebRtcTransportOptions, 'webRtcServer' | 'listenInfos' | 'listenIps'>,
   ): Promise<WebRtcTransport> {
     const webRtcServer = this.#server;
     if (!webRtcServer) throw new ServiceError('unavailable', 'The media worker does not listen');
-    return this.call('create transport', router.createWebRtcTransport({ ...options, webRtcServer } as WebRtcTransportOptions), (late) =>
-      late.close(),
-    );
+    const request = router.createWebRtcTransport({ ...options, webRtcServer } as WebRtcTransportOptions);
+    const transport = await this.call('create transport', request, (late) => late.close());
+    if (!transport.closed) this.#traffic.add(transport, router);
+    return transport;
+  }
+
+  /** Closes a transport of createTransport(), with its traffic counted to the end. Idempotent. */
+  closeTransport(transport: WebRtcTransport): void {
+    this.#traffic.leave(transport);
+    transport.close();
+  }
+
+  /** Closes a router with all its transports, their traffic counted to the end. Idempotent. */
+  closeRouter(router: Router): void {
+    this.#traffic.leaveAll(router);
+    router.close();
   }
 
   /** How many routers the worker itself counts. */

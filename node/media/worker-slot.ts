@@ -1,6 +1,7 @@
 // A place for a worker: keeps one running on its port, knows the rooms on it, and replaces it when it dies.
 import type { Log } from '../log.ts';
 import { BackOff } from './back-off.ts';
+import { type MediaTraffic, TrafficMeter } from './traffic-meter.ts';
 import { WorkerProcess } from './worker-process.ts';
 
 /** Milliseconds between Ctrl-C, which reaches workers as well, and the close() that it leads to. */
@@ -8,7 +9,15 @@ const orderlyGrace = 500;
 
 export type SlotOptions = { index: number; log: Log; listenIp: string; workerBin: string | undefined };
 export type SlotState = 'starting' | 'running' | 'restarting' | 'closed';
-export type SlotView = { pid: number | undefined; port: number | undefined; rooms: number; forwardedTracks: number; state: SlotState };
+/** `restarts`: how often a worker that died was replaced. */
+export type SlotView = {
+  pid: number | undefined;
+  port: number | undefined;
+  rooms: number;
+  forwardedTracks: number;
+  restarts: number;
+  state: SlotState;
+};
 
 /** What a room holds of the worker that it is on. */
 export type Place = {
@@ -25,7 +34,9 @@ export class WorkerSlot {
   readonly #backOff = new BackOff();
   /** Rooms on the worker that runs now, by what to call when it dies. */
   readonly #rooms = new Set<() => void>();
+  readonly #traffic = new TrafficMeter();
   #forwarded = 0;
+  #restarts = 0;
   #state: SlotState = 'starting';
   #worker: WorkerProcess | undefined;
   #port: number | undefined;
@@ -52,7 +63,19 @@ export class WorkerSlot {
   }
 
   view(): SlotView {
-    return { pid: this.#worker?.pid, port: this.#port, rooms: this.rooms, forwardedTracks: this.#forwarded, state: this.#state };
+    return {
+      pid: this.#worker?.pid,
+      port: this.#port,
+      rooms: this.rooms,
+      forwardedTracks: this.#forwarded,
+      restarts: this.#restarts,
+      state: this.#state,
+    };
+  }
+
+  /** What went over its workers. Never rejects, and takes 2 s at most. */
+  traffic(): Promise<MediaTraffic> {
+    return this.#traffic.read();
   }
 
   /** Rooms with media as the worker itself counts them; 0 while none runs. */
@@ -62,7 +85,7 @@ export class WorkerSlot {
 
   /** Starts the process; it takes rooms once it listens. @throws Error */
   async start(): Promise<void> {
-    const worker = await WorkerProcess.start({ log: this.#log, workerBin: this.#options.workerBin });
+    const worker = await WorkerProcess.start({ log: this.#log, workerBin: this.#options.workerBin, traffic: this.#traffic });
     if (this.#state === 'closed') {
       await worker.end();
       return;
@@ -162,6 +185,7 @@ export class WorkerSlot {
       await this.start();
       if (this.#state === 'closed') return;
       await this.listen(port);
+      this.#restarts += 1;
       this.#log.info({ pid: this.#worker?.pid, port }, 'media worker is back');
     } catch (error) {
       const failed = this.#worker;

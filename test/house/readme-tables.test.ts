@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { Metrics } from '../../node/metrics/metrics.ts';
 import { eventTypes } from '../../node/rooms/events.ts';
 import { closeCodes } from '../../node/signaling/close-codes.ts';
+import { emptyMetrics } from '../kit/metrics.ts';
 import { root } from './source-files.ts';
 
 const readme = readFileSync(join(root, 'README.md'), 'utf8');
@@ -35,20 +35,11 @@ test('every way to close a websocket is in the table of closings', () => {
   assert.deepEqual(table('### Closing of websockets'), expected);
 });
 
-test('every metric of ours is in the table of metrics', async () => {
-  const metrics = new Metrics({
-    rooms: () => ({ rooms: 0, peers: 0, tracks: { audio: 0, video: 0 } }),
-    forwardedTracks: () => 0,
-    workers: () => [],
-  });
-  const text = await metrics.text();
-  const names = [...text.matchAll(/^# TYPE (svc_\w+) /gm)].map(([, name]) => name);
-  assert.deepEqual(
-    table('### Metrics')
-      .map(([name]) => name)
-      .sort(),
-    names.sort(),
-  );
+test('every metric of ours is in the table of metrics, with its own help text', async () => {
+  const text = await emptyMetrics().text();
+  const helps = [...text.matchAll(/^# HELP (svc_\w+) (.*)$/gm)].map(([, name, help]) => [name, help?.replaceAll('`', '')]);
+  assert.ok(helps.length > 20);
+  assert.deepEqual(table('### Metrics').sort(), helps.sort());
 });
 
 test('every npm script that the documents name exists', () => {

@@ -1,0 +1,102 @@
+// What is counted per room, from the room's own events: every figure is as exact as these, whenever it is asked for.
+import type { RoomEvent } from '../rooms/events.ts';
+
+/** How long a room that ended is still told of, with zeros, in milliseconds. */
+const removedLifetime = 10 * 60_000;
+/** Of so many rooms that ended; the oldest go first. */
+const maxRemoved = 10_000;
+
+/** Times in milliseconds. `peerTime`: summed over peers, how long they have been connected. */
+export type RoomFigures = {
+  peers: number;
+  peerTime: number;
+  duration: number;
+  connects: number;
+  disconnects: number;
+  crashes: number;
+};
+
+type LivingRoom = {
+  incarnation: string;
+  openedAt: number;
+  peers: number;
+  peerTime: number;
+  /** Until when peerTime counts. */
+  countedAt: number;
+  connects: number;
+  disconnects: number;
+  crashes: number;
+};
+
+const nothing: RoomFigures = { peers: 0, peerTime: 0, duration: 0, connects: 0, disconnects: 0, crashes: 0 };
+
+export class RoomSeries {
+  readonly #now: () => number;
+  readonly #living = new Map<string, LivingRoom>();
+  /** When rooms ended, by id, oldest first. */
+  readonly #removed = new Map<string, number>();
+
+  /** `now`: a clock that never goes back, in milliseconds. */
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now;
+  }
+
+  /** Events of this node's own rooms, each once and in order. */
+  take({ type, roomId, incarnation }: Pick<RoomEvent, 'type' | 'roomId' | 'incarnation'>): void {
+    const now = this.#now();
+    if (type === 'RoomCreated') {
+      this.#removed.delete(roomId);
+      this.#living.set(roomId, {
+        incarnation,
+        openedAt: now,
+        peers: 0,
+        peerTime: 0,
+        countedAt: now,
+        connects: 0,
+        disconnects: 0,
+        crashes: 0,
+      });
+      return;
+    }
+    const room = this.#living.get(roomId);
+    if (room?.incarnation !== incarnation) return;
+    if (type === 'PeerConnected') {
+      count(room, now);
+      room.peers += 1;
+      room.connects += 1;
+    } else if (type === 'PeerDisconnected') {
+      count(room, now);
+      room.peers -= 1;
+      room.disconnects += 1;
+    } else if (type === 'PeerCrashed') room.crashes += 1;
+    else if (type === 'RoomDeleted' || type === 'RoomCrashed') {
+      this.#living.delete(roomId);
+      this.#removed.set(roomId, now);
+      this.#prune(now);
+    }
+  }
+
+  /** Of rooms that live and, all zero, of those that ended less than ten minutes ago. */
+  *read(): Iterable<[roomId: string, figures: RoomFigures]> {
+    const now = this.#now();
+    this.#prune(now);
+    for (const [roomId, room] of this.#living) {
+      count(room, now);
+      const { peers, peerTime, connects, disconnects, crashes } = room;
+      yield [roomId, { peers, peerTime, duration: now - room.openedAt, connects, disconnects, crashes }];
+    }
+    for (const roomId of this.#removed.keys()) yield [roomId, nothing];
+  }
+
+  #prune(now: number): void {
+    for (const [roomId, at] of this.#removed) {
+      if (this.#removed.size <= maxRemoved && now - at < removedLifetime) break;
+      this.#removed.delete(roomId);
+    }
+  }
+}
+
+function count(room: LivingRoom, now: number): void {
+  room.peerTime += room.peers * (now - room.countedAt);
+  room.countedAt = now;
+}

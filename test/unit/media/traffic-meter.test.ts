@@ -1,0 +1,58 @@
+// Totals of traffic: they only grow, and hold what was counted of transports that are over.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type MeteredTransport, TrafficMeter } from '../../../node/media/traffic-meter.ts';
+
+type Fake = MeteredTransport & { bytes: number; answers: 'now' | 'never' | 'fails' };
+
+function transport(bytes: number): Fake {
+  return {
+    bytes,
+    answers: 'now',
+    getStats() {
+      const stats = [{ bytesReceived: this.bytes, bytesSent: this.bytes * 2 }];
+      if (this.answers === 'never') return new Promise(() => {});
+      return this.answers === 'fails' ? Promise.reject(new Error('gone')) : Promise.resolve(stats);
+    },
+  };
+}
+
+test('what a transport counted last stays in the total when it is over', async () => {
+  const meter = new TrafficMeter();
+  const router = {};
+  const [one, two] = [transport(5), transport(10)];
+  meter.add(one, router);
+  meter.add(two, router);
+  assert.deepEqual(await meter.read(), { received: 15, sent: 30 });
+  one.bytes = 7;
+  meter.leave(one);
+  one.bytes = 1000;
+  assert.deepEqual(await meter.read(), { received: 17, sent: 34 });
+  two.bytes = 11;
+  meter.leaveAll(router);
+  meter.leaveAll(router);
+  assert.deepEqual(await meter.read(), { received: 18, sent: 36 });
+  assert.deepEqual(await meter.read(), { received: 18, sent: 36 });
+});
+
+test('a total never goes back: not with a late answer, not with the death of a worker', async () => {
+  const meter = new TrafficMeter();
+  const one = transport(5);
+  meter.add(one, {});
+  await meter.read();
+  one.bytes = 3;
+  assert.deepEqual(await meter.read(), { received: 5, sent: 10 });
+  one.answers = 'fails';
+  assert.deepEqual(await meter.read(), { received: 5, sent: 10 });
+  meter.leave(one);
+  assert.deepEqual(await meter.read(), { received: 5, sent: 10 });
+});
+
+test('a worker that does not answer delays a reading until the deadline, and what others count is told', async () => {
+  const meter = new TrafficMeter(20);
+  const [silent, other] = [transport(1), transport(2)];
+  silent.answers = 'never';
+  meter.add(silent, {});
+  meter.add(other, {});
+  assert.deepEqual(await meter.read(), { received: 2, sent: 4 });
+});
