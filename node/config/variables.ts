@@ -280,7 +280,12 @@ export const hotVariables = {
   MAX_ROOMS: { path: 'limits.maxRooms', form: 'number', default: 'none', meaning: 'Rooms on this node.' },
   MAX_PEERS_PER_ROOM: { path: 'limits.maxPeersPerRoom', form: 'number', default: '500', meaning: 'Peers in a room, whatever it asks for.' },
   MAX_TRACKS_PER_PEER: { path: 'limits.maxTracksPerPeer', form: 'number', default: '32', meaning: 'Tracks that a peer may publish.' },
-  RATE_LIMIT_API: { path: 'limits.rateLimitApi', form: 'number', default: 'none', meaning: 'REST requests per second and client.' },
+  RATE_LIMIT_API: {
+    path: 'limits.rateLimitApi',
+    form: 'number',
+    default: 'none',
+    meaning: 'REST requests per second, of each client and of each token.',
+  },
   RATE_LIMIT_SOCKET: {
     path: 'limits.rateLimitSocket',
     form: 'number',

@@ -2,23 +2,30 @@
 import { z } from 'zod';
 import { metadataSchema, trackViewSchema } from './views.ts';
 
-/** Every kind of event. The order here is that of README's table. */
-export const eventTypes = [
-  'RoomCreated',
-  'RoomDeleted',
-  'RoomCrashed',
-  'PeerAdded',
-  'PeerConnected',
-  'PeerDisconnected',
-  'PeerDeleted',
-  'PeerCrashed',
-  'PeerMetadataUpdated',
-  'TrackAdded',
-  'TrackRemoved',
-  'TrackMetadataUpdated',
-] as const;
-export const eventTypeSchema = z.enum(eventTypes).meta({ id: 'EventType' });
-export type EventType = z.infer<typeof eventTypeSchema>;
+/** Every kind of event and when it happens. README's table has the same order and words, compared by a test. */
+export const eventKinds = {
+  RoomCreated: 'A room was made.',
+  RoomDeleted: 'A room ended (deleted, purged, or its node ended); the last of its events. `reason` says why.',
+  RoomCrashed: 'A room ended by a fault, e.g. its media worker died; the last of its events.',
+  PeerAdded: 'A peer was made.',
+  PeerConnected: 'Its connection was authenticated.',
+  PeerDisconnected:
+    'The connection is over for good: left, lost beyond the resume window, removed, crashed, or its room ended. Once for every disconnect.',
+  PeerDeleted: 'The peer was removed: by REST, by timeout, or with its room.',
+  PeerCrashed: 'The peer was removed because of a fault of its session.',
+  PeerMetadataUpdated: 'The peer has other metadata.',
+  TrackAdded: "A track was published; after its peer's `PeerConnected`.",
+  TrackRemoved: "A track ended; before its peer's `PeerDisconnected`.",
+  TrackMetadataUpdated: 'A track has other metadata.',
+} as const;
+export type EventType = keyof typeof eventKinds;
+export const eventTypes = Object.keys(eventKinds) as EventType[];
+export const eventTypeSchema = z.enum(eventTypes).meta({
+  id: 'EventType',
+  description: Object.entries(eventKinds)
+    .map(([kind, when]) => `${kind}: ${when}`)
+    .join('\n'),
+});
 
 export const roomEventSchema = z
   .object({
