@@ -5,6 +5,7 @@ import { Cluster } from './cluster/cluster.ts';
 import { CpuMeter } from './cluster/cpu-meter.ts';
 import { ErlangLinks } from './cluster/erlang-links.ts';
 import { Traffic } from './cluster/traffic.ts';
+import { Kinds } from './components/kinds.ts';
 import { withBoundPort } from './config/addresses.ts';
 import type { AnnouncedAddresses } from './config/announced.ts';
 import type { HotConfig } from './config/hot.ts';
@@ -92,6 +93,7 @@ export class MediaNode {
       node: name,
       log,
       engine: media,
+      components: new Kinds({ used: () => hot.current.componentsUsed, resources: config.resourcesBasePath }),
       address: () => host,
       limits: () => ({ ...hot.current.limits, ...hot.current.roomDefaults }),
       signToken: (claims) => keys.sign(claims),

@@ -2,9 +2,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
-import type { PeerOptions, PeerPatch, RoomData, RoomOptions, RoomPatch } from '../rooms/room-config.ts';
-import type { CreatedPeer, CreatedRoom, FoundPeer, RoomPage, RoomService } from '../rooms/room-service.ts';
-import type { RoomView } from '../rooms/views.ts';
+import type { ComponentOptions, PeerOptions, PeerPatch, RoomData, RoomOptions, RoomPatch } from '../rooms/room-config.ts';
+import type { CreatedComponent, CreatedPeer, CreatedRoom, FoundPeer, RoomPage, RoomService } from '../rooms/room-service.ts';
+import type { ComponentView, RoomView } from '../rooms/views.ts';
 import { Arbiter } from './arbiter.ts';
 import { Creations, type NameReservation, nameReservationSchema } from './creations.ts';
 import type { Links, NodeName } from './links.ts';
@@ -128,6 +128,18 @@ export class ClusterRooms implements RoomService {
 
   async sendData(roomId: string, data: RoomData): Promise<void> {
     await this.#route('sendData', [roomId, data]);
+  }
+
+  addComponent(roomId: string, options: ComponentOptions): Promise<CreatedComponent> {
+    return this.#route('addComponent', [roomId, options]);
+  }
+
+  getComponent(roomId: string, componentId: string): Promise<ComponentView> {
+    return this.#route('getComponent', [roomId, componentId]);
+  }
+
+  async deleteComponent(roomId: string, componentId: string): Promise<void> {
+    await this.#route('deleteComponent', [roomId, componentId]);
   }
 
   /** The node that owns a room, as far as this one knows. */

@@ -1,7 +1,14 @@
 // Calls of RoomService between nodes: what each takes and gives, checked on both sides, since other nodes are outside too.
 import { z } from 'zod';
-import { peerOptionsSchema, peerPatchSchema, roomDataSchema, roomOptionsSchema, roomPatchSchema } from '../rooms/room-config.ts';
-import { peerViewSchema, roomViewSchema } from '../rooms/views.ts';
+import {
+  componentOptionsSchema,
+  peerOptionsSchema,
+  peerPatchSchema,
+  roomDataSchema,
+  roomOptionsSchema,
+  roomPatchSchema,
+} from '../rooms/room-config.ts';
+import { componentViewSchema, peerViewSchema, roomViewSchema } from '../rooms/views.ts';
 import { nameReservationSchema } from './creations.ts';
 
 const name = z.string().max(128);
@@ -30,6 +37,12 @@ export const roomCalls = {
   removeTrack: { args: z.tuple([name, name]), result: nothing },
   setTrackMuted: { args: z.tuple([name, name, z.boolean()]), result: nothing },
   sendData: { args: z.tuple([name, roomDataSchema]), result: nothing },
+  addComponent: {
+    args: z.tuple([name, componentOptionsSchema]),
+    result: z.object({ created: z.boolean(), component: componentViewSchema }),
+  },
+  getComponent: { args: z.tuple([name, name]), result: componentViewSchema },
+  deleteComponent: { args: z.tuple([name, name]), result: nothing },
 } as const;
 export type RoomCall = keyof typeof roomCalls;
 export type RoomCallArgs<C extends RoomCall> = z.output<(typeof roomCalls)[C]['args']>;

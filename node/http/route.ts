@@ -45,6 +45,7 @@ export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 export const pathParameters = {
   roomId: idSchema.meta({ description: 'Id of the room.' }),
   peerId: idSchema.meta({ description: 'Id of the peer.' }),
+  componentId: idSchema.meta({ description: 'Id of the component.' }),
   trackId: idSchema.meta({ description: 'Id of the track.' }),
   recordingId: recordingIdSchema.meta({ description: 'Id of the recording.' }),
   file: fileNameSchema.meta({ description: 'Name of the file.' }),

@@ -1,9 +1,17 @@
 // The table of all routes: what is not here is not answered and not documented.
 import { clusterRoutes } from './cluster-routes.ts';
+import { componentRoutes } from './component-routes.ts';
 import { contentRoutes } from './content-routes.ts';
 import { nodeRoutes } from './node-routes.ts';
 import { peerRoutes } from './peer-routes.ts';
 import { roomRoutes } from './room-routes.ts';
 import type { Route } from './route.ts';
 
-export const routes: readonly Route[] = [...roomRoutes, ...peerRoutes, ...contentRoutes, ...clusterRoutes, ...nodeRoutes];
+export const routes: readonly Route[] = [
+  ...roomRoutes,
+  ...peerRoutes,
+  ...componentRoutes,
+  ...contentRoutes,
+  ...clusterRoutes,
+  ...nodeRoutes,
+];

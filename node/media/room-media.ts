@@ -1,11 +1,12 @@
 // The media of one room: a router on one worker, made when it is first needed.
 import type { DataProducer, Producer, Router } from 'mediasoup/types';
 import type { Log } from '../log.ts';
-import type { PeerMedia, PeerMediaListener, RoomMedia, RoomMediaOptions, WireObject } from '../rooms/ports.ts';
+import type { PeerMedia, PeerMediaListener, RoomInput, RoomMedia, RoomMediaOptions, WireObject } from '../rooms/ports.ts';
 import { clientCapabilities, roomCodecs } from './codecs.ts';
 import { failedFor, mediaGone } from './media-error.ts';
 import { MediaPeer } from './peer-media.ts';
 import { RoomAudio } from './room-audio.ts';
+import { MediaInput } from './room-input.ts';
 import type { Place } from './worker-slot.ts';
 
 export type MediaRoomOptions = RoomMediaOptions & {
@@ -21,6 +22,7 @@ export class MediaRoom implements RoomMedia {
   readonly #options: MediaRoomOptions;
   readonly #audio: RoomAudio;
   readonly #peers = new Set<MediaPeer>();
+  readonly #inputs = new Set<MediaInput>();
   readonly #tracks = new Map<string, Producer>();
   readonly #dataTracks = new Map<string, DataProducer>();
   #router: Promise<Router> | undefined;
@@ -58,6 +60,18 @@ export class MediaRoom implements RoomMedia {
     return peer;
   }
 
+  openInput(): RoomInput {
+    if (this.#closed) throw mediaGone();
+    const input: MediaInput = new MediaInput({
+      worker: this.#options.place.worker,
+      tracks: this.#tracks,
+      router: () => this.#getRouter(),
+      onClosed: () => this.#inputs.delete(input),
+    });
+    this.#inputs.add(input);
+    return input;
+  }
+
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
@@ -65,6 +79,7 @@ export class MediaRoom implements RoomMedia {
     // First the router: that ends all that peers have in one message. One that is still being made closes itself.
     if (this.#opened) this.#options.place.worker.closeRouter(this.#opened);
     for (const peer of [...this.#peers]) peer.close();
+    for (const input of [...this.#inputs]) input.close();
     this.#options.place.leave();
     this.#options.onClosed();
   }

@@ -17,6 +17,9 @@ export const eventKinds = {
   TrackAdded: "A track was published; after its peer's `PeerConnected`.",
   TrackRemoved: "A track ended; before its peer's `PeerDisconnected`.",
   TrackMetadataUpdated: 'A track has other metadata.',
+  ComponentAdded: 'A component was added; before its `TrackAdded`.',
+  ComponentRemoved: 'A component came to its end (`reason` `finished`), was removed, or ended with its room; after its `TrackRemoved`.',
+  ComponentCrashed: 'A component was removed because of a fault; `reason` says which.',
 } as const;
 export type EventType = keyof typeof eventKinds;
 export const eventTypes = Object.keys(eventKinds) as EventType[];

@@ -4,11 +4,11 @@ import type { Log } from '../log.ts';
 import type { RoomEvent } from './events.ts';
 import { newId } from './ids.ts';
 import type { Peer } from './peer.ts';
-import type { MediaEngine } from './ports.ts';
+import type { ComponentKinds, MediaEngine } from './ports.ts';
 import { Room, type RoomLimits } from './room.ts';
-import type { PeerOptions, PeerPatch, RoomData, RoomOptions, RoomPatch } from './room-config.ts';
-import type { CreatedPeer, CreatedRoom, FoundPeer, RoomPage, RoomService } from './room-service.ts';
-import type { RoomView } from './views.ts';
+import type { ComponentOptions, PeerOptions, PeerPatch, RoomData, RoomOptions, RoomPatch } from './room-config.ts';
+import type { CreatedComponent, CreatedPeer, CreatedRoom, FoundPeer, RoomPage, RoomService } from './room-service.ts';
+import type { ComponentView, RoomView } from './views.ts';
 
 /** How long a request for a room that ended is told so, instead of that it does not exist. */
 const tombstoneLifetime = 10 * 60_000;
@@ -25,6 +25,7 @@ export type LocalRoomsOptions = {
   node: string;
   log: Log;
   engine: MediaEngine;
+  components: ComponentKinds;
   /** SVC_HOST of this node. */
   address: () => string;
   limits: () => LocalLimits;
@@ -139,6 +140,19 @@ export class LocalRooms implements RoomService {
     this.#room(roomId).sendData(data);
   }
 
+  async addComponent(roomId: string, options: ComponentOptions): Promise<CreatedComponent> {
+    const { component, created } = await this.#room(roomId).addComponent(options);
+    return { created, component: component.view() };
+  }
+
+  async getComponent(roomId: string, componentId: string): Promise<ComponentView> {
+    return this.#room(roomId).components.get(componentId).view();
+  }
+
+  async deleteComponent(roomId: string, componentId: string): Promise<void> {
+    await this.#room(roomId).components.get(componentId).remove('removed');
+  }
+
   /**
    * No new rooms from here; rooms without a connected peer end at once, the others with their last peer.
    * Resolves when no room is left, or when it is called back.
@@ -182,6 +196,7 @@ export class LocalRooms implements RoomService {
       node: this.#options.node,
       log: this.#options.log,
       engine: this.#options.engine,
+      components: this.#options.components,
       limits: this.#options.limits,
       onEvent: (event) => {
         this.#options.onEvent(event, room);

@@ -1,6 +1,8 @@
-// What the domain needs of others: media (implemented by node/media) and the connection of a peer (implemented by node/signaling).
+// What the domain needs of others: media (node/media), kinds of components (node/components) and the connection of a peer (node/signaling).
+import type { Log } from '../log.ts';
 import type { PeerEvent } from './peer-events.ts';
-import type { Kind, VideoCodec } from './views.ts';
+import type { ComponentOptions } from './room-config.ts';
+import type { ComponentView, Kind, Metadata, VideoCodec } from './views.ts';
 
 /** Parameters of WebRTC (W3C ORTC shapes as mediasoup-client makes and takes them); the domain hands them on unread. */
 export type WireObject = Record<string, unknown>;
@@ -32,6 +34,8 @@ export interface RoomMedia {
   /** What peers need to load their device. The first call makes the room's router; later ones share it. */
   rtpCapabilities(): Promise<WireObject>;
   openPeer(peerId: string, listener: PeerMediaListener): PeerMedia;
+  /** For what one component publishes. It costs nothing until it is connected. */
+  openInput(): RoomInput;
   /** Ends all media of the room. Idempotent. */
   close(): void;
 }
@@ -81,6 +85,56 @@ export interface PeerMedia {
   }>;
   /** Ends all media of the peer. Idempotent. */
   close(): void;
+}
+
+/** An address that RTP (RFC 3550) is sent to or comes from, with RTCP on the same port (RFC 5761). */
+export type RtpAddress = { ip: string; port: number };
+
+/** Media of one component that comes into a room as plain RTP from this machine. All but unpublish and close fail after close(). */
+export interface RoomInput {
+  /** Takes RTP from this address alone. Resolves with the address to send to. To be called once, before publish. */
+  connect(from: RtpAddress): Promise<RtpAddress>;
+  /** @throws ServiceError `invalid_field` where the room takes no such codec */
+  publish(options: { trackId: string; kind: Kind; rtpParameters: WireObject }): Promise<{ encoding: string; simulcast: boolean }>;
+  unpublish(trackId: string): void;
+  setPaused(trackId: string, paused: boolean): Promise<void>;
+  /** Idempotent. */
+  close(): void;
+}
+
+/** A kind of component at work in one room. It calls its host back until close(), never later. */
+export interface ComponentRunner {
+  /** Resolves when it runs and its tracks are published. @throws ServiceError where it cannot run */
+  start(): Promise<void>;
+  /** Ends it. Idempotent; resolves when nothing of it is left. */
+  close(): Promise<void>;
+}
+
+/** What a component may do in its room. */
+export type ComponentHost = {
+  log: Log;
+  /** Takes RTP from this address; resolves with the address to send to. */
+  connect: (from: RtpAddress) => Promise<RtpAddress>;
+  /** Publishes a track whose RTP comes from the connected address; resolves with its id. */
+  publish: (track: { kind: Kind; rtpParameters: WireObject; metadata: Metadata | null }) => Promise<string>;
+  /** It came to its end by itself: it is removed. */
+  finished: () => void;
+  /** It failed for good: it is removed. `reason` is told in the event. */
+  crashed: (reason: string) => void;
+};
+
+/** A component whose options hold, ready to run. */
+export type PreparedComponent = {
+  type: ComponentView['type'];
+  /** As callers see them: the options it was created with, never a secret. */
+  properties: ComponentView['properties'];
+  open: (host: ComponentHost) => ComponentRunner;
+};
+
+/** The kinds of components of a node. */
+export interface ComponentKinds {
+  /** @throws ServiceError for a kind that this node does not run, for options and for what they name */
+  prepare(options: ComponentOptions, room: { roomId: string; videoCodec: VideoCodec | null }): Promise<PreparedComponent>;
 }
 
 /** Why a connection is closed by the domain. */

@@ -70,7 +70,7 @@ export class Publications {
       media.unpublish(trackId);
       throw error;
     }
-    const track = new Track({ id: trackId, peerId, kind, metadata: request.metadata ?? null, encoding, simulcast, paused });
+    const track = new Track({ id: trackId, origin: { peerId }, kind, metadata: request.metadata ?? null, encoding, simulcast, paused });
     this.#tracks.set(trackId, track);
     this.#options.log.info({ track: trackId, kind, encoding }, 'track added');
     this.#options.emit({ type: 'TrackAdded', peerId, track: track.view() });

@@ -1,6 +1,6 @@
 // What callers may say of a room, a peer and data: options as they come in, checked field by field.
 import { z } from 'zod';
-import { externalIdSchema, idSchema, metadataSchema, permissionsSchema, videoCodecSchema } from './views.ts';
+import { componentTypeSchema, externalIdSchema, idSchema, metadataSchema, permissionsSchema, videoCodecSchema } from './views.ts';
 
 /** Longest time in seconds that a room's timeouts may have: 10 years, so that no timer overflows unnoticed. */
 export const maxTimeout = 315_360_000;
@@ -77,6 +77,17 @@ export const peerPatchSchema = z
   })
   .meta({ id: 'PeerPatch', description: 'New permissions of a peer, in force at once; a permission that is left out stays as it is.' });
 export type PeerPatch = z.infer<typeof peerPatchSchema>;
+
+export const componentOptionsSchema = z
+  .strictObject({
+    type: componentTypeSchema,
+    options: z.record(z.string().max(128), z.json()).optional().meta({
+      description: 'Options of the kind, by name. For `file`: `filePath` below `file_component_sources`, and `framerate` of video.',
+    }),
+    externalId: externalIdSchema.optional(),
+  })
+  .meta({ id: 'ComponentOptions', description: 'Options of a new component.' });
+export type ComponentOptions = z.infer<typeof componentOptionsSchema>;
 
 export const roomDataSchema = z
   .strictObject({

@@ -1,11 +1,12 @@
 // What REST asks of rooms: the same interface for one node and for a cluster. Every failure is a ServiceError.
-import type { PeerOptions, PeerPatch, RoomData, RoomOptions, RoomPatch } from './room-config.ts';
-import type { PeerView, RoomView } from './views.ts';
+import type { ComponentOptions, PeerOptions, PeerPatch, RoomData, RoomOptions, RoomPatch } from './room-config.ts';
+import type { ComponentView, PeerView, RoomView } from './views.ts';
 
 /** `address` is the SVC_HOST of the node that owns the room: `host[:port][/path]`. `created` is false where an `externalId` was repeated. */
 export type CreatedRoom = { created: boolean; room: RoomView; address: string };
 export type FoundPeer = { peer: PeerView; address: string };
 export type CreatedPeer = FoundPeer & { created: boolean; token: string };
+export type CreatedComponent = { created: boolean; component: ComponentView };
 /** `cursor` is there while more follow. `incomplete` names nodes that did not answer. */
 export type RoomPage = { rooms: RoomView[]; cursor?: string; incomplete: string[] };
 
@@ -24,4 +25,7 @@ export interface RoomService {
   removeTrack(roomId: string, trackId: string): Promise<void>;
   setTrackMuted(roomId: string, trackId: string, muted: boolean): Promise<void>;
   sendData(roomId: string, data: RoomData): Promise<void>;
+  addComponent(roomId: string, options: ComponentOptions): Promise<CreatedComponent>;
+  getComponent(roomId: string, componentId: string): Promise<ComponentView>;
+  deleteComponent(roomId: string, componentId: string): Promise<void>;
 }

@@ -1,25 +1,29 @@
-// A room: its configuration, its peers, its events; it lives on one node and ends once.
+// A room: its configuration, its peers and components, its events; it lives on one node and ends once.
 //
 // The cascade of closes, written down once. What ends above ends everything below, in this order:
-//   room ends (deleted, purged, drained)  -> each peer: tracks (TrackRemoved), PeerDisconnected if connected, PeerDeleted,
+//   room ends (deleted, purged, drained)  -> each component: tracks (TrackRemoved), ComponentRemoved; then
+//                                            each peer: tracks (TrackRemoved), PeerDisconnected if connected, PeerDeleted,
 //                                            its connection closes with `Room stopped`; then media; RoomDeleted is last.
-//   room crashes (its media worker died)  -> each peer: TrackRemoved, PeerDisconnected, connection closes with
-//                                            `Internal server error`; then RoomCrashed, which stands for the PeerDeleted of all.
+//   room crashes (its media worker died)  -> each component: TrackRemoved; then each peer: TrackRemoved, PeerDisconnected, connection closes with
+//                                            `Internal server error`; then RoomCrashed, which stands for the PeerDeleted
+//                                            and ComponentRemoved of all.
 //   peer removed (REST, timeout)          -> TrackRemoved, PeerDisconnected if connected, PeerDeleted, `Peer removed`.
 //   peer crashed (a fault in its session) -> TrackRemoved, PeerDisconnected, PeerCrashed, `Internal server error`.
+//   component finished or removed         -> TrackRemoved, ComponentRemoved. crashed -> TrackRemoved, ComponentCrashed.
 //   connection lost for good              -> TrackRemoved, PeerDisconnected; the peer stays and may come back.
 //   track ends                            -> every subscription of it, then TrackRemoved to all.
 // close() and crash() are public, idempotent and final; a child never closes its parent.
 import { ServiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { Timer } from '../timer.ts';
+import { type AddedComponent, Components } from './components.ts';
 import type { RoomEvent, RoomEventDetail, RoomEventListener } from './events.ts';
 import { newId, newIncarnation } from './ids.ts';
 import { Peer, type PeerSetup } from './peer.ts';
 import type { PeerEvent } from './peer-events.ts';
-import { closeReasons, type MediaEngine, type RoomMedia } from './ports.ts';
+import { type ComponentKinds, closeReasons, type MediaEngine, type RoomMedia } from './ports.ts';
 import type { OfferChange } from './publications.ts';
-import type { PeerOptions, RoomData, RoomPatch } from './room-config.ts';
+import type { ComponentOptions, PeerOptions, RoomData, RoomPatch } from './room-config.ts';
 import type { DataTrack, Track } from './track.ts';
 import { type Permissions, permissionsSchema, type RoomConfigView, type RoomView } from './views.ts';
 
@@ -32,11 +36,15 @@ export type RoomSetup = {
   node: string;
   log: Log;
   engine: MediaEngine;
+  components: ComponentKinds;
   limits: () => RoomLimits;
   onEvent: RoomEventListener;
   /** The room is over; called once, before its last event. `reason` as in the event. */
   onEnded: (reason: string) => void;
 };
+
+/** Whoever publishes a track, as moderation sees it. */
+export type TrackPublisher = { removeTrack(trackId: string): void; setMuted(trackId: string, muted: boolean): Promise<void> };
 
 export class Room {
   readonly id: string;
@@ -46,6 +54,7 @@ export class Room {
   readonly #log: Log;
   readonly #media: RoomMedia;
   readonly #peers = new Map<string, Peer>();
+  readonly components: Components;
   #config: RoomConfigView;
   #seq = 0;
   #purge: Timer | undefined;
@@ -62,6 +71,18 @@ export class Room {
       videoCodec: setup.config.videoCodec,
       onCrashed: (reason) => this.crash(reason),
       onActiveSpeaker: (peerId) => this.#broadcast({ event: 'activeSpeaker', data: { peerId } }),
+    });
+    this.components = new Components({
+      roomId: this.id,
+      videoCodec: setup.config.videoCodec,
+      kinds: setup.components,
+      surroundings: {
+        log: this.#log,
+        media: this.#media,
+        emit: (detail) => this.#emit(detail),
+        broadcast: (event) => this.#broadcast(event),
+        offerChanged: (change) => this.#offerChanged(change),
+      },
     });
   }
 
@@ -92,7 +113,7 @@ export class Room {
       incarnation: this.incarnation,
       externalId: this.externalId,
       config: this.#config,
-      components: [],
+      components: [...this.components.all()].map((component) => component.view()),
       peers: [...this.#peers.values()].map((peer) => peer.view()),
     };
   }
@@ -115,8 +136,10 @@ export class Room {
     return peer;
   }
 
-  /** The peer that publishes a track. @throws ServiceError `track_not_found` */
-  publisherOf(trackId: string): Peer {
+  /** The peer or component that publishes a track. @throws ServiceError `track_not_found` */
+  publisherOf(trackId: string): TrackPublisher {
+    const component = this.components.publisherOf(trackId);
+    if (component) return component;
     for (const peer of this.#peers.values()) for (const track of peer.tracks) if (track.id === trackId) return peer;
     throw new ServiceError('track_not_found', `Track ${trackId} does not exist`);
   }
@@ -145,6 +168,10 @@ export class Room {
     return { peer, created: true };
   }
 
+  addComponent(options: ComponentOptions): Promise<AddedComponent> {
+    return this.components.add(options);
+  }
+
   setPermissions(peerId: string, permissions: Partial<Permissions>): Peer {
     const peer = this.peer(peerId);
     peer.setPermissions({ ...peer.view().permissions, ...permissions });
@@ -157,8 +184,9 @@ export class Room {
     this.#broadcast({ event: 'data', data: { from: null, label: data.label, payload: data.payload } }, data.to ? { to: data.to } : {});
   }
 
-  /** What its peers publish. */
+  /** What its peers and components publish. */
   *tracks(): Iterable<Track> {
+    yield* this.components.tracks();
     for (const peer of this.#peers.values()) yield* peer.tracks;
   }
 
@@ -166,6 +194,7 @@ export class Room {
     if (this.#ended) return;
     this.#ended = true;
     this.#purge?.stop();
+    this.components.close('room_deleted');
     for (const peer of [...this.#peers.values()]) peer.remove('room_deleted', closeReasons.roomStopped);
     this.#media.close();
     this.#log.info({ reason }, 'room ended');
@@ -177,6 +206,7 @@ export class Room {
     if (this.#ended) return;
     this.#ended = true;
     this.#purge?.stop();
+    this.components.roomCrashed();
     for (const peer of [...this.#peers.values()]) peer.roomCrashed();
     this.#media.close();
     this.#log.error({ reason }, 'room crashed');
@@ -194,7 +224,7 @@ export class Room {
       offeredTo: (peerId) => this.#offeredTo(peerId),
       present: (peerId) => ({
         peers: [...this.#peers.values()].filter((peer) => peer.connected && peer.id !== peerId).map((peer) => peer.remoteView()),
-        components: [],
+        components: [...this.components.all()].map((component) => component.view()),
       }),
       offerChanged: (change, peerId) => this.#offerChanged(change, peerId),
       presenceChanged: () => this.#schedulePurge(),
@@ -206,10 +236,11 @@ export class Room {
 
   #offeredTo(peerId: string): { tracks: Track[]; dataTracks: DataTrack[] } {
     const others = [...this.#peers.values()].filter((peer) => peer.id !== peerId);
-    return { tracks: others.flatMap((peer) => [...peer.tracks]), dataTracks: others.flatMap((peer) => [...peer.dataTracks]) };
+    const tracks = [...others.flatMap((peer) => [...peer.tracks]), ...this.components.tracks()];
+    return { tracks, dataTracks: others.flatMap((peer) => [...peer.dataTracks]) };
   }
 
-  #offerChanged(change: OfferChange, publisherId: string): void {
+  #offerChanged(change: OfferChange, publisherId?: string): void {
     for (const peer of this.#peers.values()) {
       if (peer.id === publisherId) continue;
       if (change.added) peer.subscriptions?.update();

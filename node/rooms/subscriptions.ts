@@ -10,7 +10,7 @@ export type SubscriptionsOptions = {
   log: Log;
   media: PeerMedia;
   send: (event: PeerEvent) => void;
-  /** Tracks and data that other peers of the room publish now. */
+  /** Tracks and data that the other peers and the components of the room publish now. */
   offered: () => { tracks: Iterable<Track>; dataTracks: Iterable<DataTrack> };
   allowed: () => boolean;
 };
@@ -127,7 +127,7 @@ export class Subscriptions {
     return inFlight(this.#tracks, track.id, async () => {
       const subscription = await this.#options.media.subscribe(track.id, this.#rtpCapabilities ?? {});
       if (!subscription || !this.#tracks.has(track.id)) return;
-      this.#options.send({ event: 'trackSubscribed', data: { peerId: track.peerId, trackId: track.id, ...subscription } });
+      this.#options.send({ event: 'trackSubscribed', data: { ...track.origin, trackId: track.id, ...subscription } });
     });
   }
 

@@ -1,9 +1,12 @@
-// A track that a peer publishes: what others see of it, and who paused it.
+// A track that a peer or a component publishes: what others see of it, and who paused it.
 import type { Kind, Metadata, TrackView } from './views.ts';
+
+/** Who publishes a track. */
+export type TrackOrigin = { peerId: string } | { componentId: string };
 
 export type TrackOptions = {
   id: string;
-  peerId: string;
+  origin: TrackOrigin;
   kind: Kind;
   metadata: Metadata | null;
   encoding: string;
@@ -13,7 +16,7 @@ export type TrackOptions = {
 
 export class Track {
   readonly id: string;
-  readonly peerId: string;
+  readonly origin: TrackOrigin;
   readonly kind: Kind;
   readonly #encoding: string;
   readonly #simulcast: boolean;
@@ -25,7 +28,7 @@ export class Track {
 
   constructor(options: TrackOptions) {
     this.id = options.id;
-    this.peerId = options.peerId;
+    this.origin = options.origin;
     this.kind = options.kind;
     this.metadata = options.metadata;
     this.paused = options.paused;

@@ -19,7 +19,7 @@ export const aptPackages = /** @type {const} */ ({
     'python3',
     'python3-pip',
   ],
-  browser: ['chromium'],
+  browser: ['chromium', 'ffmpeg'],
   cluster: ['erlang-base'],
 });
 

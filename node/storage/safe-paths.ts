@@ -22,6 +22,22 @@ export async function findInside(folder: string, name: string): Promise<string |
   return path;
 }
 
+/**
+ * As findInside, for a path of plain names.
+ * @throws ServiceError `bad_request` for everything else, and for links that leave the folder.
+ */
+export async function findBelow(folder: string, path: string): Promise<string | undefined> {
+  const names = path.split('/');
+  if (!names.every(isPlainName)) throw new ServiceError('bad_request', 'This path leads out of its folder');
+  const base = await realPathOf(folder);
+  if (base === undefined) return undefined;
+  const real = await realPathOf(join(base, ...names));
+  if (real !== undefined && !real.startsWith(base.endsWith(sep) ? base : base + sep)) {
+    throw new ServiceError('bad_request', 'This path leads out of its folder');
+  }
+  return real;
+}
+
 /** As findInside, for what may be no link at all. */
 export async function findItself(folder: string, name: string): Promise<string | undefined> {
   const path = await findInside(folder, name);

@@ -72,7 +72,7 @@ export class PagePeer {
   }
 
   /** Resolves when the picture of the other is of that colour and moves. */
-  async sees(other: PagePeer, colour: Colour): Promise<void> {
+  async sees(other: { id: string }, colour: Colour): Promise<void> {
     await comesToHold(
       this.page,
       async ([peerId, wanted]) => {
@@ -84,7 +84,7 @@ export class PagePeer {
   }
 
   /** Resolves when the loudest frequency of the other is that; 0 is silence. */
-  async hears(other: PagePeer, frequency: number): Promise<void> {
+  async hears(other: { id: string }, frequency: number): Promise<void> {
     await comesToHold(
       this.page,
       async ([peerId, wanted]) => {

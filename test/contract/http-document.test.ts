@@ -108,6 +108,17 @@ test('the document takes and refuses the same bodies as the server', () => {
       { permissions: { subscribe: 1 } },
       { permissions: { publish: ['audio', 'audio', 'audio'] } },
     ],
+    addComponent: [
+      {},
+      { type: 'file' },
+      { type: 'rtsp' },
+      { type: 'hls', options: {} },
+      { type: 'file', options: null },
+      { type: 'file', options: [] },
+      { type: 'file', options: { filePath: 'a.ogg', anything: [1, { b: null }] } },
+      { type: 'file', externalId: '' },
+      { type: 'file', x: 1 },
+    ],
     drainNode: [
       {},
       { deadline: 0 },

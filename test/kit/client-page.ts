@@ -107,7 +107,7 @@ class TestRoom {
       note('dataChannel', { label: channel.label, peerId: channel.peerId });
       channel.on('message', ({ data }) => note('message', typeof data === 'string' ? data : { bytes: (data as ArrayBuffer).byteLength }));
     });
-    this.room.on('trackSubscribed', ({ trackId, kind, peerId }) => this.#show(trackId, kind, peerId));
+    this.room.on('trackSubscribed', ({ trackId, kind, peerId, componentId }) => this.#show(trackId, kind, peerId ?? componentId));
     this.room.on('trackUnsubscribed', ({ trackId }) => {
       note('trackUnsubscribed', trackId);
       this.elements.get(trackId)?.remove();
@@ -116,7 +116,7 @@ class TestRoom {
     });
   }
 
-  /** The id of what arrives of this kind from this peer. */
+  /** The id of what arrives of this kind from this peer or component. */
   trackOf(peerId: string, kind: string): string | undefined {
     return [...this.arrived].find(([, each]) => each.peerId === peerId && each.kind === kind)?.[0];
   }

@@ -6,6 +6,7 @@ import { silentLog } from '../../node/log.ts';
 import type { RoomEvent } from '../../node/rooms/events.ts';
 import { type LocalLimits, LocalRooms } from '../../node/rooms/local-rooms.ts';
 import { TokenKeys } from '../../node/rooms/tokens.ts';
+import { FakeKinds } from './fake-components.ts';
 import { type FakeLinks, FakeNetwork } from './fake-links.ts';
 import { FakeMedia } from './fake-media.ts';
 import { noLimits } from './rooms.ts';
@@ -45,6 +46,7 @@ export function makeNode(network: FakeNetwork, name: NodeName, limits: Partial<L
     node: name,
     log,
     engine: media,
+    components: new FakeKinds(),
     address: () => address,
     limits: () => ({ ...noLimits, ...limits }),
     signToken: (claims) => keys.sign(claims),

@@ -9,6 +9,7 @@ import type {
   PeerMediaListener,
   PublishDataOptions,
   PublishOptions,
+  RoomInput,
   RoomMedia,
   RoomMediaOptions,
   Subscription,
@@ -39,6 +40,7 @@ export class FakeMedia implements MediaEngine {
 
 export class FakeRoomMedia implements RoomMedia {
   readonly peers = new Set<FakePeerMedia>();
+  readonly inputs = new Set<FakeRoomInput>();
   readonly producers = new Map<string, { kind: Kind; paused: boolean }>();
   readonly dataProducers = new Map<string, PublishDataOptions>();
   readonly options: RoomMediaOptions;
@@ -59,13 +61,72 @@ export class FakeRoomMedia implements RoomMedia {
     return peer;
   }
 
+  openInput(): FakeRoomInput {
+    const input: FakeRoomInput = new FakeRoomInput(this, () => this.inputs.delete(input));
+    this.inputs.add(input);
+    return input;
+  }
+
   crash(reason: string): void {
     this.options.onCrashed(reason);
   }
 
   close(): void {
     for (const peer of [...this.peers]) peer.close();
+    for (const input of [...this.inputs]) input.close();
     this.#closed();
+  }
+}
+
+/** What is published through it never carries media. */
+export class FakeRoomInput implements RoomInput {
+  readonly #room: FakeRoomMedia;
+  readonly #published = new Set<string>();
+  readonly #done: () => void;
+  #connected = false;
+  #closed = false;
+
+  constructor(room: FakeRoomMedia, done: () => void) {
+    this.#room = room;
+    this.#done = done;
+  }
+
+  async connect() {
+    this.#alive();
+    if (this.#connected) throw new ServiceError('conflict', 'This input is connected already');
+    this.#connected = true;
+    return { ip: '127.0.0.1', port: 9 };
+  }
+
+  async publish({ trackId, kind }: Parameters<RoomInput['publish']>[0]) {
+    this.#alive();
+    if (!this.#connected) throw new ServiceError('conflict', 'This input is not connected');
+    this.#published.add(trackId);
+    this.#room.producers.set(trackId, { kind, paused: false });
+    return { encoding: kind === 'audio' ? 'opus' : 'h264', simulcast: false };
+  }
+
+  unpublish(trackId: string) {
+    this.#published.delete(trackId);
+    this.#room.producers.delete(trackId);
+    for (const peer of this.#room.peers) peer.subscribed.delete(trackId);
+  }
+
+  async setPaused(trackId: string, paused: boolean) {
+    const producer = this.#room.producers.get(trackId);
+    if (!producer) throw new ServiceError('track_not_found', `Track ${trackId} does not exist`);
+    producer.paused = paused;
+  }
+
+  close() {
+    if (this.#closed) return;
+    this.#closed = true;
+    for (const trackId of [...this.#published]) this.unpublish(trackId);
+    this.#done();
+  }
+
+  #alive(): void {
+    if (this.#closed) throw new ServiceError('unavailable', 'The media of this room has ended');
   }
 }
 

@@ -6,6 +6,7 @@ import type { Peer } from '../../node/rooms/peer.ts';
 import type { PeerEvent } from '../../node/rooms/peer-events.ts';
 import type { CloseReason, PeerConnection } from '../../node/rooms/ports.ts';
 import { TokenKeys } from '../../node/rooms/tokens.ts';
+import { FakeKinds } from './fake-components.ts';
 import { FakeMedia } from './fake-media.ts';
 
 export const noLimits: LocalLimits = {
@@ -19,6 +20,7 @@ export const noLimits: LocalLimits = {
 export type TestRooms = {
   rooms: LocalRooms;
   media: FakeMedia;
+  components: FakeKinds;
   keys: TokenKeys;
   events: RoomEvent[];
   /** Kinds of all events so far, in order, with the peer where there is one: `PeerAdded:alice`. */
@@ -28,17 +30,26 @@ export type TestRooms = {
 export function makeRooms(limits: Partial<LocalLimits> = {}): TestRooms {
   const events: RoomEvent[] = [];
   const media = new FakeMedia();
+  const components = new FakeKinds();
   const keys = new TokenKeys('peer', ['a secret of the test']);
   const rooms = new LocalRooms({
     node: 'svc@test',
     log: silentLog(),
     engine: media,
+    components,
     address: () => 'node.test:5002',
     limits: () => ({ ...noLimits, ...limits }),
     signToken: (claims) => keys.sign(claims),
     onEvent: (event) => events.push(event),
   });
-  return { rooms, media, keys, events, kinds: () => events.map((event) => (event.peerId ? `${event.type}:${event.peerId}` : event.type)) };
+  return {
+    rooms,
+    media,
+    components,
+    keys,
+    events,
+    kinds: () => events.map((event) => (event.peerId ? `${event.type}:${event.peerId}` : event.type)),
+  };
 }
 
 /** A connection that writes down what the domain says over it. */

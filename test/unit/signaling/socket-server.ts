@@ -7,6 +7,7 @@ import type { RoomEvent } from '../../../node/rooms/events.ts';
 import { LocalRooms } from '../../../node/rooms/local-rooms.ts';
 import { TokenKeys } from '../../../node/rooms/tokens.ts';
 import { PeerSockets, type PeerSocketsOptions, peerSocketPath } from '../../../node/signaling/peer-sockets.ts';
+import { FakeKinds } from '../../kit/fake-components.ts';
 import { FakeMedia } from '../../kit/fake-media.ts';
 import { PeerSocket } from '../../kit/peer-socket.ts';
 
@@ -23,6 +24,7 @@ export async function startSocketServer(test: TestContext, options: Partial<Peer
     node: 'test',
     log,
     engine: media,
+    components: new FakeKinds(),
     address: () => 'media.example.com:5002/rooms',
     limits: () => ({
       maxRooms: null,

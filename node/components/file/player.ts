@@ -1,0 +1,76 @@
+// Sends samples as RTP when their time has come, with a sender report each second.
+import { randomInt } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { rtpPacket, senderReport } from './rtp.ts';
+import type { Sample } from './samples.ts';
+
+/** Times in milliseconds. */
+export type Clock = {
+  /** Never goes back. */
+  now: () => number;
+  /** Since 1970. */
+  wallTime: () => number;
+  /** Rejects when the signal is aborted. */
+  sleep: (time: number, signal: AbortSignal) => Promise<void>;
+};
+
+export const systemClock: Clock = {
+  now: () => performance.now(),
+  wallTime: () => Date.now(),
+  sleep: async (time, signal) => void (await sleep(time, undefined, { signal })),
+};
+
+export type PlayOptions = {
+  clock: Clock;
+  clockRate: number;
+  payloadType: number;
+  ssrc: number;
+  /** Marks the last packet of each sample (RFC 6184), not the first of all (RFC 7587). */
+  markLast: boolean;
+  send: (packet: Buffer) => void;
+  signal: AbortSignal;
+};
+
+const reportInterval = 1000;
+/** Being later than this (a process that was held up) moves all that follows instead of sending it in a rush. */
+const maxLateness = 500;
+/** So many packets at once fit the socket's buffer; then the receiver gets a moment. */
+const burst = 32;
+const pause = 1;
+
+/** Resolves when the last sample has been shown in full. Samples are taken one by one: nothing is read further ahead. */
+export async function play(samples: AsyncIterable<Sample>, options: PlayOptions): Promise<void> {
+  const { clock, clockRate, payloadType, ssrc, markLast, send, signal } = options;
+  const firstTimestamp = randomInt(2 ** 32);
+  let sequence = randomInt(2 ** 16);
+  let start: number | undefined;
+  let end = 0;
+  let reportDue = 0;
+  let packets = 0;
+  let octets = 0;
+  const inMilliseconds = (ticks: number) => (ticks * 1000) / clockRate;
+  for await (const sample of samples) {
+    start ??= clock.now();
+    const due = inMilliseconds(sample.timestamp);
+    const early = start + due - clock.now();
+    if (early > 0) await clock.sleep(early, signal);
+    else if (-early > maxLateness) start -= early;
+    signal.throwIfAborted();
+    const timestamp = firstTimestamp + sample.timestamp;
+    for (const [index, payload] of sample.payloads.entries()) {
+      if (index > 0 && index % burst === 0) await clock.sleep(pause, signal);
+      const marker = markLast ? index === sample.payloads.length - 1 : packets === 0;
+      send(rtpPacket({ payloadType, sequence, timestamp, ssrc, marker }, payload));
+      sequence += 1;
+      packets += 1;
+      octets += payload.length;
+    }
+    if (due >= reportDue) {
+      send(senderReport({ ssrc, time: clock.wallTime(), timestamp, packets, octets }));
+      reportDue = due + reportInterval;
+    }
+    end = inMilliseconds(sample.timestamp + sample.duration);
+  }
+  const left = start === undefined ? 0 : start + end - clock.now();
+  if (left > 0) await clock.sleep(left, signal);
+}

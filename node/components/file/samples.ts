@@ -1,0 +1,50 @@
+// What a file holds as samples that have their time: Opus packets of an Ogg file, pictures of an H.264 file.
+import { AccessUnits, AnnexBSplitter, h264Payloads } from './h264.ts';
+import { OggOpusReader, opusSamples } from './ogg.ts';
+
+/** RTP payloads that belong together. `timestamp` and `duration` are in units of the clock rate, from 0. */
+export type Sample = { timestamp: number; duration: number; payloads: Buffer[] };
+
+export const opusClockRate = 48_000;
+export const videoClockRate = 90_000;
+
+export type Chunks = AsyncIterable<Buffer>;
+
+/** @throws MediaFileError */
+export async function* opusOf(chunks: Chunks): AsyncGenerator<Sample> {
+  const reader = new OggOpusReader();
+  let timestamp = 0;
+  for await (const chunk of chunks) {
+    for (const packet of reader.push(chunk)) {
+      const duration = opusSamples(packet);
+      if (duration === 0) continue;
+      yield { timestamp, duration, payloads: [packet] };
+      timestamp += duration;
+    }
+  }
+}
+
+/** @throws MediaFileError */
+export async function* h264Of(chunks: Chunks, framerate: number): AsyncGenerator<Sample> {
+  const splitter = new AnnexBSplitter();
+  const units = new AccessUnits();
+  let count = 0;
+  const at = (picture: number) => Math.round((picture * videoClockRate) / framerate);
+  const sample = (nals: readonly Buffer[]): Sample => {
+    const timestamp = at(count);
+    count += 1;
+    return { timestamp, duration: at(count) - timestamp, payloads: h264Payloads(nals) };
+  };
+  for await (const chunk of chunks) {
+    for (const nal of splitter.push(chunk)) {
+      const unit = units.push(nal);
+      if (unit) yield sample(unit);
+    }
+  }
+  for (const nal of splitter.end()) {
+    const unit = units.push(nal);
+    if (unit) yield sample(unit);
+  }
+  const last = units.end();
+  if (last) yield sample(last);
+}

@@ -1,0 +1,110 @@
+// Media of a component that comes into a room as plain RTP over loopback.
+import type { PlainTransport, Producer, Router } from 'mediasoup/types';
+import { ServiceError } from '../errors.ts';
+import type { RoomInput, RtpAddress, WireObject } from '../rooms/ports.ts';
+import { describeTrack } from './codecs.ts';
+import { failedFor, mediaGone, refusedBy } from './media-error.ts';
+import { checkRtpParameters } from './parameters.ts';
+import type { WorkerProcess } from './worker-process.ts';
+
+export type MediaInputOptions = {
+  worker: WorkerProcess;
+  /** All published tracks of the room. */
+  tracks: Map<string, Producer>;
+  router: () => Promise<Router>;
+  onClosed: () => void;
+};
+
+/** Components run on this machine: their RTP never leaves it. */
+const loopback = '127.0.0.1';
+
+export class MediaInput implements RoomInput {
+  readonly #options: MediaInputOptions;
+  readonly #published = new Map<string, Producer>();
+  #transport: PlainTransport | undefined;
+  #closed = false;
+
+  constructor(options: MediaInputOptions) {
+    this.#options = options;
+  }
+
+  async connect(from: RtpAddress): Promise<RtpAddress> {
+    this.#assertOpen();
+    if (this.#transport) throw new ServiceError('conflict', 'This input is connected already');
+    const { worker } = this.#options;
+    const router = await this.#options.router();
+    this.#assertOpen();
+    const options = { listenInfo: { protocol: 'udp', ip: loopback }, rtcpMux: true, comedia: false } as const;
+    const transport = await worker.call('create transport', router.createPlainTransport(options), close).catch((error: unknown) => {
+      throw failedFor(error, mediaGone);
+    });
+    try {
+      // Without comedia the worker drops what comes from any other address.
+      await worker.call('connect', transport.connect({ ip: from.ip, port: from.port }));
+      this.#assertOpen();
+    } catch (error) {
+      transport.close();
+      throw failedFor(error, mediaGone);
+    }
+    this.#transport = transport;
+    return { ip: loopback, port: transport.tuple.localPort };
+  }
+
+  async publish({ trackId, kind, rtpParameters }: Parameters<RoomInput['publish']>[0]): Promise<{ encoding: string; simulcast: boolean }> {
+    this.#assertOpen();
+    const transport = this.#transport;
+    if (!transport) throw new ServiceError('conflict', 'This input is not connected');
+    const { worker, tracks } = this.#options;
+    const router = await this.#options.router();
+    const extensions = new Set(router.rtpCapabilities.headerExtensions?.map(({ uri }) => uri));
+    const checked = checkRtpParameters(rtpParameters as WireObject, kind, extensions);
+    const call = transport.produce({ id: trackId, kind, rtpParameters: checked });
+    const producer = await worker.call('publish', call, close).catch((error: unknown) => {
+      throw transport.closed ? mediaGone() : refusedBy(error, 'rtpParameters were');
+    });
+    if (this.#closed) {
+      producer.close();
+      throw mediaGone();
+    }
+    tracks.set(trackId, producer);
+    this.#published.set(trackId, producer);
+    producer.observer.once('close', () => {
+      tracks.delete(trackId);
+      this.#published.delete(trackId);
+    });
+    return describeTrack(producer.rtpParameters);
+  }
+
+  unpublish(trackId: string): void {
+    this.#published.get(trackId)?.close();
+  }
+
+  async setPaused(trackId: string, paused: boolean): Promise<void> {
+    this.#assertOpen();
+    const producer = this.#published.get(trackId);
+    if (!producer) throw noTrack(trackId);
+    const call = paused ? producer.pause() : producer.resume();
+    await this.#options.worker.call(paused ? 'pause' : 'resume', call).catch((error: unknown) => {
+      throw failedFor(error, () => noTrack(trackId));
+    });
+  }
+
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#transport?.close();
+    this.#options.onClosed();
+  }
+
+  #assertOpen(): void {
+    if (this.#closed) throw mediaGone();
+  }
+}
+
+function noTrack(trackId: string): ServiceError {
+  return new ServiceError('track_not_found', `Track ${trackId.slice(0, 128)} does not exist`);
+}
+
+function close(late: { close(): void }): void {
+  late.close();
+}

@@ -1,0 +1,149 @@
+// A component of a room: its tracks as everybody sees them, and its runner, which ends once: finished, crashed or removed.
+import { ServiceError } from '../errors.ts';
+import type { Log } from '../log.ts';
+import type { RoomEventDetail } from './events.ts';
+import { newId } from './ids.ts';
+import type { PeerEvent } from './peer-events.ts';
+import type { ComponentHost, ComponentRunner, PreparedComponent, RoomInput, RoomMedia } from './ports.ts';
+import type { OfferChange } from './publications.ts';
+import { Track } from './track.ts';
+import type { ComponentView } from './views.ts';
+
+/** What a component may use of its room: functions, never the room itself. */
+export type ComponentSurroundings = {
+  log: Log;
+  media: RoomMedia;
+  emit: (detail: RoomEventDetail) => void;
+  /** Tells all connected peers of the room. */
+  broadcast: (event: PeerEvent) => void;
+  /** What this component publishes changed: the peers' subscriptions follow. */
+  offerChanged: (change: OfferChange) => void;
+  /** Takes the component out of the room's list. */
+  forget: (componentId: string) => void;
+};
+
+export class Component {
+  readonly id = newId();
+  readonly externalId: string | null;
+  readonly #prepared: PreparedComponent;
+  readonly #room: ComponentSurroundings;
+  readonly #log: Log;
+  readonly #tracks = new Map<string, Track>();
+  readonly #input: RoomInput;
+  readonly #runner: ComponentRunner;
+  #ended = false;
+  #closed: Promise<void> | undefined;
+
+  constructor(prepared: PreparedComponent, externalId: string | null, room: ComponentSurroundings) {
+    this.externalId = externalId;
+    this.#prepared = prepared;
+    this.#room = room;
+    this.#log = room.log.child({ component: this.id, type: prepared.type });
+    this.#input = room.media.openInput();
+    this.#runner = prepared.open({
+      log: this.#log,
+      connect: (from) => this.#input.connect(from),
+      publish: (track) => this.#publish(track),
+      finished: () => void this.remove('finished'),
+      crashed: (reason) => this.crash(reason),
+    });
+  }
+
+  get type(): ComponentView['type'] {
+    return this.#prepared.type;
+  }
+
+  get tracks(): Iterable<Track> {
+    return this.#tracks.values();
+  }
+
+  view(): ComponentView {
+    const { type, properties } = this.#prepared;
+    return { id: this.id, type, externalId: this.externalId, properties, tracks: [...this.#tracks.values()].map((track) => track.view()) };
+  }
+
+  /** Announces it and sets it to work. Where that fails it crashes. @throws ServiceError */
+  async start(): Promise<void> {
+    this.#log.info('component added');
+    this.#room.emit({ type: 'ComponentAdded', componentId: this.id });
+    this.#room.broadcast({ event: 'componentAdded', data: { component: this.view() } });
+    try {
+      await this.#runner.start();
+    } catch (error) {
+      this.crash(error instanceof ServiceError ? error.message : 'It could not be started');
+      throw error;
+    }
+  }
+
+  /** Moderation: ends a track; the component goes on. */
+  removeTrack(trackId: string): void {
+    const track = this.#require(trackId);
+    this.#tracks.delete(trackId);
+    this.#log.info({ track: trackId }, 'track removed');
+    this.#room.emit({ type: 'TrackRemoved', componentId: this.id, track: track.view() });
+    this.#room.offerChanged({ added: false, trackId });
+    this.#room.broadcast({ event: 'trackRemoved', data: { componentId: this.id, trackId } });
+    this.#input.unpublish(trackId);
+  }
+
+  async setMuted(trackId: string, muted: boolean): Promise<void> {
+    const track = this.#require(trackId);
+    if (track.muted === muted) return;
+    track.muted = muted;
+    await this.#input.setPaused(trackId, track.silent);
+    this.#room.broadcast({ event: muted ? 'trackPaused' : 'trackResumed', data: { trackId, by: 'server' } });
+  }
+
+  /** Takes the component out of its room; resolves when nothing of it is left. Idempotent. */
+  remove(reason: string): Promise<void> {
+    return this.#end(() => {
+      this.#log.info({ reason }, 'component removed');
+      this.#room.emit({ type: 'ComponentRemoved', componentId: this.id, reason });
+    });
+  }
+
+  /** Something of it failed for good. Idempotent. */
+  crash(reason: string): void {
+    void this.#end(() => {
+      this.#log.error({ reason }, 'component crashed');
+      this.#room.emit({ type: 'ComponentCrashed', componentId: this.id, reason });
+    });
+  }
+
+  /** The room crashed: RoomCrashed says the rest. */
+  roomCrashed(): void {
+    void this.#end(() => {});
+  }
+
+  async #publish({ kind, rtpParameters, metadata }: Parameters<ComponentHost['publish']>[0]): Promise<string> {
+    const trackId = newId();
+    const { encoding, simulcast } = await this.#input.publish({ trackId, kind, rtpParameters });
+    // The input was closed with the component, and the track with it.
+    if (this.#ended) throw new ServiceError('component_not_found', `Component ${this.id} does not exist`);
+    const track = new Track({ id: trackId, origin: { componentId: this.id }, kind, metadata, encoding, simulcast, paused: false });
+    this.#tracks.set(trackId, track);
+    this.#log.info({ track: trackId, kind, encoding }, 'track added');
+    this.#room.emit({ type: 'TrackAdded', componentId: this.id, track: track.view() });
+    this.#room.broadcast({ event: 'trackAdded', data: { componentId: this.id, track: track.view() } });
+    this.#room.offerChanged({ added: true, trackId });
+    return trackId;
+  }
+
+  #require(trackId: string): Track {
+    const track = this.#tracks.get(trackId);
+    if (!track) throw new ServiceError('track_not_found', `Track ${trackId} does not exist`);
+    return track;
+  }
+
+  #end(announce: () => void): Promise<void> {
+    if (this.#closed) return this.#closed;
+    this.#ended = true;
+    this.#closed = this.#runner.close().catch((error: unknown) => this.#log.warn({ err: error }, 'a component did not end in order'));
+    for (const trackId of [...this.#tracks.keys()]) this.removeTrack(trackId);
+    this.#input.close();
+    this.#room.forget(this.id);
+    announce();
+    this.#room.broadcast({ event: 'componentRemoved', data: { componentId: this.id } });
+    return this.#closed;
+  }
+}

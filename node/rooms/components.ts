@@ -1,0 +1,95 @@
+// The components of one room: made one by one, each found again by its id or by the caller's own key.
+import { ServiceError } from '../errors.ts';
+import { Component, type ComponentSurroundings } from './component.ts';
+import type { ComponentKinds } from './ports.ts';
+import type { ComponentOptions } from './room-config.ts';
+import type { Track } from './track.ts';
+import type { VideoCodec } from './views.ts';
+
+/** Most components that a room has at once. */
+const maxComponents = 100;
+
+export type ComponentsOptions = {
+  roomId: string;
+  videoCodec: VideoCodec | null;
+  kinds: ComponentKinds;
+  surroundings: Omit<ComponentSurroundings, 'forget'>;
+};
+export type AddedComponent = { component: Component; created: boolean };
+
+export class Components {
+  readonly #options: ComponentsOptions;
+  readonly #components = new Map<string, Component>();
+  /** Being made, by the caller's own key: whoever repeats it waits for the first. */
+  readonly #byExternalId = new Map<string, Promise<Component>>();
+  #pending = 0;
+  #closed = false;
+
+  constructor(options: ComponentsOptions) {
+    this.#options = options;
+  }
+
+  all(): Iterable<Component> {
+    return this.#components.values();
+  }
+
+  *tracks(): Iterable<Track> {
+    for (const component of this.#components.values()) yield* component.tracks;
+  }
+
+  /** @throws ServiceError `component_not_found` */
+  get(componentId: string): Component {
+    const component = this.#components.get(componentId);
+    if (!component) throw new ServiceError('component_not_found', `Component ${componentId} does not exist`);
+    return component;
+  }
+
+  publisherOf(trackId: string): Component | undefined {
+    for (const component of this.#components.values()) for (const track of component.tracks) if (track.id === trackId) return component;
+    return undefined;
+  }
+
+  /** A component with the `externalId` of another is that one. @throws ServiceError as of ComponentKinds.prepare, `room_full`, `room_ended` */
+  async add(options: ComponentOptions): Promise<AddedComponent> {
+    const { externalId } = options;
+    if (externalId === undefined) return { component: await this.#make(options), created: true };
+    const known = [...this.#components.values()].find((component) => component.externalId === externalId);
+    if (known) return { component: known, created: false };
+    const running = this.#byExternalId.get(externalId);
+    if (running) return { component: await running, created: false };
+    const made = this.#make(options).finally(() => this.#byExternalId.delete(externalId));
+    this.#byExternalId.set(externalId, made);
+    return { component: await made, created: true };
+  }
+
+  close(reason: string): void {
+    this.#closed = true;
+    for (const component of [...this.#components.values()]) void component.remove(reason);
+  }
+
+  roomCrashed(): void {
+    this.#closed = true;
+    for (const component of [...this.#components.values()]) component.roomCrashed();
+  }
+
+  async #make(options: ComponentOptions): Promise<Component> {
+    const { roomId, videoCodec, kinds, surroundings } = this.#options;
+    if (this.#components.size + this.#pending >= maxComponents) {
+      throw new ServiceError('room_full', `Reached components limit in room ${roomId}`);
+    }
+    this.#pending += 1;
+    try {
+      const prepared = await kinds.prepare(options, { roomId, videoCodec });
+      if (this.#closed) throw new ServiceError('room_ended', `Room ${roomId} has ended`);
+      const component = new Component(prepared, options.externalId ?? null, {
+        ...surroundings,
+        forget: (componentId) => this.#components.delete(componentId),
+      });
+      this.#components.set(component.id, component);
+      await component.start();
+      return component;
+    } finally {
+      this.#pending -= 1;
+    }
+  }
+}

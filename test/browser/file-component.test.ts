@@ -1,0 +1,53 @@
+// A file component: the picture and the tone of files of known content arrive in Chromium, and it goes when they end.
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { apiClient } from '../kit/api-client.ts';
+import { makeTone, makeVideo } from '../kit/media-files.ts';
+import { makeResources } from '../kit/resources-folder.ts';
+import { enter, setStage } from './client-kit.ts';
+
+const seconds = 3;
+
+test('a page sees the picture and hears the tone of two files, which are gone when they end', async (t) => {
+  const resources = await makeResources(t);
+  const sources = join(resources, 'file_component_sources');
+  await Promise.all([makeVideo(join(sources, 'green.h264'), '0x1EC81E', seconds), makeTone(join(sources, 'tones/tone.ogg'), 660, seconds)]);
+  const stage = await setStage(t, { SVC_COMPONENTS_USED: 'file', SVC_RESOURCES_BASE_PATH: resources });
+  const { node, roomId } = stage;
+  const api = apiClient(node.url, node.token);
+  const viewer = await enter(stage, 'viewer');
+
+  const add = async (filePath: string) => {
+    const at = performance.now();
+    const answer = await api.post(`/room/${roomId}/component`, { type: 'file', options: { filePath } });
+    assert.equal(answer.status, 201, JSON.stringify(answer.body));
+    return { at, component: answer.body.data };
+  };
+  const gone = async (id: string) => {
+    while ((await api.get(`/room/${roomId}/component/${id}`)).status === 200) await new Promise((resolve) => setTimeout(resolve, 20));
+    return performance.now();
+  };
+
+  const [video, tone] = await Promise.all([add('green.h264'), add('tones/tone.ogg')]);
+  assert.deepEqual(video.component.properties, { filePath: 'green.h264', framerate: 30 });
+  assert.deepEqual(tone.component.properties, { filePath: 'tones/tone.ogg', framerate: null });
+  assert.deepEqual(
+    [...video.component.tracks, ...tone.component.tracks].map(({ type, encoding }) => [type, encoding]),
+    [
+      ['video', 'h264'],
+      ['audio', 'opus'],
+    ],
+  );
+  const [endOfVideo, endOfTone] = await Promise.all([
+    gone(video.component.id),
+    gone(tone.component.id),
+    viewer.sees(video.component, [30, 200, 30]),
+    viewer.hears(tone.component, 660),
+  ]);
+  for (const length of [endOfVideo - video.at, endOfTone - tone.at]) {
+    assert.ok(length > seconds * 1000 - 100 && length < seconds * 1000 + 1000, `it lasted ${length} ms`);
+  }
+  await viewer.waitForNote('trackUnsubscribed');
+  assert.deepEqual((await api.get(`/room/${roomId}`)).body.data.components, []);
+});
