@@ -5,6 +5,7 @@ import { type ApiClient, apiClient } from '../kit/api-client.ts';
 import { PeerSocket } from '../kit/peer-socket.ts';
 import { addFiles, makeResources } from '../kit/resources-folder.ts';
 import { apiToken, type StartedNode, startNode } from '../kit/start-node.ts';
+import { opusParameters } from '../media/kit.ts';
 
 type Pair = { owner: StartedNode; wrong: StartedNode; api: ApiClient; resources: string };
 
@@ -75,6 +76,26 @@ test('REST, a peer websocket, the notification socket and files go through the w
     ['PeerAdded', 'PeerConnected', 'PeerDisconnected', 'PeerDeleted', 'RoomDeleted'],
   );
   assert.equal((await api.get('/room/r')).status, 404);
+});
+
+test('while one node forwards a track, new rooms go to the other', async (t) => {
+  const { owner, wrong, api } = await startPair(t);
+  const join = async (): Promise<{ socket: PeerSocket; send: string }> => {
+    const { body } = await api.post('/room/r/peer', { type: 'webrtc' });
+    const socket = await PeerSocket.enter(owner.peerSocketUrl, body.data.token);
+    t.after(() => socket.cut());
+    const send = await socket.request('createTransport', { direction: 'send' });
+    await socket.request('createTransport', { direction: 'recv' });
+    await socket.request('join', { rtpCapabilities: socket.welcome.data?.rtpCapabilities });
+    return { socket, send: String(send.data?.id) };
+  };
+  const [publisher, receiver] = [await join(), await join()];
+  await publisher.socket.request('publish', { transportId: publisher.send, kind: 'audio', rtpParameters: opusParameters('0') });
+  await receiver.socket.waitFor('trackSubscribed');
+  for (let index = 0; index < 6; index += 1) {
+    const asked = apiClient(index % 2 === 0 ? owner.url : wrong.url, apiToken);
+    assert.equal((await asked.post('/room')).body.data.svc_address, `127.0.0.1:${wrong.port}`);
+  }
 });
 
 test('draining at another node, and what its peers hear of it', async (t) => {
