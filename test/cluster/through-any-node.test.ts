@@ -1,31 +1,17 @@
 // Everything that a user asks works at a node that does not own the room: two nodes over a real distribution.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { type ApiClient, apiClient } from '../kit/api-client.ts';
+import { type NodePair, startNodePair } from '../kit/node-pair.ts';
 import { PeerSocket } from '../kit/peer-socket.ts';
 import { addFiles, makeResources } from '../kit/resources-folder.ts';
-import { apiToken, type StartedNode, startNode } from '../kit/start-node.ts';
+import { apiToken } from '../kit/start-node.ts';
 import { opusParameters } from '../media/kit.ts';
 
-type Pair = { owner: StartedNode; wrong: StartedNode; api: ApiClient; resources: string };
-
-async function startPair(t: TestContext): Promise<Pair> {
-  const host = 'localhost';
-  const dist = (name: string) => ({
-    SVC_DIST_ENABLED: 'true',
-    SVC_DIST_NODE_NAME: `${name}${process.pid}@${host}`,
-    SVC_DIST_NODES: `owner${process.pid}@${host}`,
-  });
+async function startPair(t: TestContext): Promise<NodePair & { resources: string }> {
   const resources = await makeResources(t);
-  const owner = await startNode(t, { ...dist('owner'), SVC_RESOURCES_BASE_PATH: resources });
-  const wrong = await startNode(t, dist('wrong'));
-  const api = apiClient(wrong.url, apiToken);
-  for (const end = Date.now() + 15_000; (await api.get('/health')).body.data.distribution.nodesInCluster < 2; ) {
-    assert.ok(Date.now() < end, 'the two nodes did not find each other');
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-  await owner.node.parts.rooms.createRoom({ roomId: 'r' });
-  return { owner, wrong, api, resources };
+  const pair = await startNodePair(t, { owner: { SVC_RESOURCES_BASE_PATH: resources } });
+  await pair.owner.node.parts.rooms.createRoom({ roomId: 'r' });
+  return { ...pair, resources };
 }
 
 test('REST, a peer websocket, the notification socket and files go through the wrong node', async (t) => {

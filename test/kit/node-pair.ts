@@ -1,0 +1,32 @@
+// Two whole nodes in this process that know each other over a real distribution.
+import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
+import type { Environment } from '../../node/env.ts';
+import type { Log } from '../../node/log.ts';
+import { type ApiClient, apiClient } from './api-client.ts';
+import { type StartedNode, startNode } from './start-node.ts';
+
+/** `api` asks `wrong`, which tests let own no room. */
+export type NodePair = { owner: StartedNode; wrong: StartedNode; api: ApiClient };
+export type NodePairOptions = { owner?: Environment; both?: Environment; log?: Log };
+
+let pairs = 0;
+
+export async function startNodePair(t: TestContext, { owner: more, both, log }: NodePairOptions = {}): Promise<NodePair> {
+  pairs += 1;
+  const suffix = `${process.pid}-${pairs}@localhost`;
+  const dist = (name: string) => ({
+    SVC_DIST_ENABLED: 'true',
+    SVC_DIST_NODE_NAME: `${name}${suffix}`,
+    SVC_DIST_NODES: `owner${suffix}`,
+    ...both,
+  });
+  const owner = await startNode(t, { ...dist('owner'), ...more }, log);
+  const wrong = await startNode(t, dist('wrong'), log);
+  const api = apiClient(wrong.url, wrong.token);
+  for (const end = Date.now() + 15_000; (await api.get('/health')).body.data.distribution.nodesInCluster < 2; ) {
+    assert.ok(Date.now() < end, 'the two nodes did not find each other');
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  return { owner, wrong, api };
+}

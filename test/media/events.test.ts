@@ -1,0 +1,184 @@
+// Every kind of event that rooms, peers and tracks cause: made by real ones, seen by sockets of both nodes and by a webhook, in order.
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import { eventTypes, type RoomEvent } from '../../node/rooms/events.ts';
+import { type NodePair, startNodePair } from '../kit/node-pair.ts';
+import { PeerSocket } from '../kit/peer-socket.ts';
+import { startReceiver } from '../kit/webhook-receiver.ts';
+import { opusParameters } from './kit.ts';
+
+type Told = { label: string; event: RoomEvent };
+type Witness = { told: (roomId: string) => Told[]; until: (roomId: string, kind: string) => Promise<void> };
+
+const labelOf = (event: RoomEvent) => [event.type, event.peerId, event.reason].filter((part) => part !== undefined).join(' ');
+const toldOf = (events: readonly RoomEvent[], roomId: string) =>
+  events.filter((event) => event.roomId === roomId).map((event) => ({ label: labelOf(event), event }));
+
+async function socketWitness(t: TestContext, url: string, token: string): Promise<Witness> {
+  const socket = await PeerSocket.enter(url, token);
+  t.after(() => socket.cut());
+  await socket.request('subscribe', { events: 'all' });
+  return {
+    told: (roomId) =>
+      toldOf(
+        socket.events('roomEvent').map(({ data }) => data as RoomEvent),
+        roomId,
+      ),
+    until: async (roomId, kind) => void (await socket.waitFor('roomEvent', (event) => event.roomId === roomId && event.type === kind)),
+  };
+}
+
+async function webhookWitness(t: TestContext): Promise<Witness & { url: string }> {
+  const receiver = await startReceiver(t);
+  return {
+    url: receiver.url,
+    told: (roomId) =>
+      toldOf(
+        receiver.received.map(({ event }) => event),
+        roomId,
+      ),
+    until: (roomId, kind) => receiver.untilTrue((all) => all.some(({ event }) => event.roomId === roomId && event.type === kind)),
+  };
+}
+
+async function enter(t: TestContext, { owner, api }: NodePair, roomId: string, peerId: string): Promise<PeerSocket> {
+  const { status, body } = await api.post(`/room/${roomId}/peer`, { type: 'webrtc', peerId });
+  assert.equal(status, 201);
+  const socket = await PeerSocket.enter(owner.peerSocketUrl, body.data.token);
+  t.after(() => socket.cut());
+  assert.equal(socket.welcome.ok, true);
+  return socket;
+}
+
+async function publish(peer: PeerSocket): Promise<string> {
+  const transport = await peer.request('createTransport', { direction: 'send' });
+  const { data } = await peer.request('publish', { transportId: transport.data?.id, kind: 'audio', rtpParameters: opusParameters('0') });
+  return String(data?.trackId);
+}
+
+/** Peers that leave, are removed, crash, and whose room ends. */
+async function liveOut(t: TestContext, pair: NodePair, webhookUrl: string): Promise<void> {
+  const { owner, api } = pair;
+  await owner.node.parts.rooms.createRoom({ roomId: 'lived', webhookUrl });
+  const leaves = await enter(t, pair, 'lived', 'leaves');
+  await leaves.request('setPeerMetadata', { metadata: { name: 'Ada' } });
+  const trackId = await publish(leaves);
+  await leaves.request('setTrackMetadata', { trackId, metadata: { source: 'microphone' } });
+  await leaves.request('leave');
+  await leaves.closed;
+  const removed = await enter(t, pair, 'lived', 'removed');
+  await publish(removed);
+  assert.equal((await api.delete('/room/lived/peer/removed')).status, 204);
+  await removed.closed;
+  const crashes = await enter(t, pair, 'lived', 'crashes');
+  const peer = owner.node.parts.rooms.findPeer('lived', 'crashes');
+  assert.ok(peer);
+  t.mock.method(peer, 'stats', async () => {
+    throw new Error('a fault that nobody foresaw');
+  });
+  crashes.post('getStats');
+  assert.equal((await crashes.closed).code, 1011);
+  const stays = await enter(t, pair, 'lived', 'stays');
+  await publish(stays);
+  assert.equal((await api.delete('/room/lived')).status, 204);
+}
+
+async function dieWithWorker(t: TestContext, pair: NodePair, webhookUrl: string): Promise<void> {
+  const { owner } = pair;
+  await owner.node.parts.rooms.createRoom({ roomId: 'died', webhookUrl });
+  const victim = await enter(t, pair, 'died', 'victim');
+  await publish(victim);
+  await enter(t, pair, 'died', 'silent');
+  const pid = owner.node.parts.media.workers()[0]?.pid;
+  assert.ok(pid);
+  process.kill(pid, 'SIGKILL');
+  assert.equal((await victim.closed).code, 1011);
+}
+
+const expected: Record<string, readonly string[]> = {
+  lived: [
+    'RoomCreated',
+    'PeerAdded leaves',
+    'PeerConnected leaves',
+    'PeerMetadataUpdated leaves',
+    'TrackAdded leaves',
+    'TrackMetadataUpdated leaves',
+    'TrackRemoved leaves',
+    'PeerDisconnected leaves',
+    'PeerAdded removed',
+    'PeerConnected removed',
+    'TrackAdded removed',
+    'TrackRemoved removed',
+    'PeerDisconnected removed',
+    'PeerDeleted removed removed',
+    'PeerAdded crashes',
+    'PeerConnected crashes',
+    'PeerDisconnected crashes',
+    'PeerCrashed crashes a request failed unexpectedly',
+    'PeerAdded stays',
+    'PeerConnected stays',
+    'TrackAdded stays',
+    'PeerDeleted leaves room_deleted',
+    'TrackRemoved stays',
+    'PeerDisconnected stays',
+    'PeerDeleted stays room_deleted',
+    'RoomDeleted deleted',
+  ],
+  died: [
+    'RoomCreated',
+    'PeerAdded victim',
+    'PeerConnected victim',
+    'TrackAdded victim',
+    'PeerAdded silent',
+    'PeerConnected silent',
+    'TrackRemoved victim',
+    'PeerDisconnected victim',
+    'PeerDisconnected silent',
+    'RoomCrashed media worker died',
+  ],
+};
+
+test('every kind reaches sockets of both nodes and a webhook, in order, without holes, and as its schema says', async (t) => {
+  const pair = await startNodePair(t, { both: { SVC_WEBHOOK_ALLOW_PRIVATE: 'true' } });
+  const near = await socketWitness(t, pair.owner.serverSocketUrl, pair.owner.token);
+  const far = await socketWitness(t, pair.wrong.serverSocketUrl, pair.wrong.token);
+  const webhook = await webhookWitness(t);
+  await liveOut(t, pair, webhook.url);
+  await dieWithWorker(t, pair, webhook.url);
+  const ajv = new Ajv2020({ strict: true, allErrors: true });
+  addFormats.default(ajv);
+  const schema = (await (await fetch(`${pair.wrong.url}/schemas/events.json`)).json()) as object;
+  const validate = ajv.compile(schema);
+  for (const [roomId, last] of [
+    ['lived', 'RoomDeleted'],
+    ['died', 'RoomCrashed'],
+  ] as const) {
+    for (const witness of [near, far, webhook]) {
+      await witness.until(roomId, last);
+      const told = witness.told(roomId);
+      assert.deepEqual(
+        told.map(({ label }) => label),
+        expected[roomId],
+      );
+      assert.deepEqual(
+        told.map(({ event }) => event.seq),
+        told.map((_, index) => index + 1),
+      );
+      for (const { event } of told) assert.ok(validate(event), `${ajv.errorsText(validate.errors)}: ${JSON.stringify(event)}`);
+      assert.deepEqual(
+        told.map(({ event }) => event),
+        near.told(roomId).map(({ event }) => event),
+      );
+    }
+  }
+});
+
+test('no kind of rooms, peers and tracks is left out above', () => {
+  const made = new Set(Object.values(expected).flatMap((labels) => labels.map((label) => label.split(' ')[0])));
+  assert.deepEqual(
+    eventTypes.filter((kind) => !made.has(kind) && !kind.startsWith('Component')),
+    [],
+  );
+});
