@@ -1,6 +1,7 @@
 // Everything that a user asks works at a node that does not own the room: two nodes over a real distribution.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { apiClient } from '../kit/api-client.ts';
 import { type NodePair, startNodePair } from '../kit/node-pair.ts';
 import { PeerSocket } from '../kit/peer-socket.ts';
 import { addFiles, makeResources } from '../kit/resources-folder.ts';
