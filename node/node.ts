@@ -13,6 +13,7 @@ import type { Config } from './config.ts';
 import { Distribution, distributionName } from './distribution.ts';
 import { Drain } from './drain.ts';
 import { EventLog } from './events/event-log.ts';
+import { WebhookStore } from './events/webhooks/store.ts';
 import { Webhooks } from './events/webhooks/webhooks.ts';
 import type { HealthView } from './http/health-view.ts';
 import { HttpServer, type UpgradeHandler } from './http/http-server.ts';
@@ -78,6 +79,7 @@ export class MediaNode {
     const apiTokens = new ApiTokens(() => hot.current.apiTokens);
     const webhooks = new Webhooks({
       log,
+      store: await WebhookStore.open({ log, base: join(config.resourcesBasePath, 'webhooks'), name }),
       settings: () => ({ ...hot.current.webhooks, pendingMaxBytes: hot.current.limits.pendingMaxBytes }),
       userAgent: `Mediarooms/${version}`,
     });
@@ -228,6 +230,7 @@ export class MediaNode {
     } catch (error) {
       await distribution?.close();
       await http?.close(0);
+      await webhooks.close(0);
       await media.close();
       throw error;
     }

@@ -1,9 +1,13 @@
 // Webhooks of a whole node: what real rooms cause, as a receiver gets it.
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { Webhook } from 'standardwebhooks';
-import { startNode } from '../kit/start-node.ts';
-import { startReceiver } from '../kit/webhook-receiver.ts';
+import { startNodeProcess } from '../kit/node-process.ts';
+import { apiToken, startNode } from '../kit/start-node.ts';
+import { refuse, startReceiver, take } from '../kit/webhook-receiver.ts';
 import { secret } from '../kit/webhooks.ts';
 
 test('a receiver of a room and one of the cluster get every event of the room in order, the last one too, signed', async (t) => {
@@ -37,4 +41,32 @@ test('a receiver of a room and one of the cluster get every event of the room in
     );
     for (const { body, headers } of received) assert.ok(new Webhook(secret).verify(body, headers));
   }
+});
+
+test('a node that is killed with -9 before its receiver takes anything delivers everything when it runs again', async (t) => {
+  const resources = mkdtempSync(join(tmpdir(), 'mediarooms-webhooks-'));
+  t.after(() => rmSync(resources, { recursive: true, force: true }));
+  const receiver = await startReceiver(t, refuse(500));
+  const env = { SVC_WEBHOOK_URLS: receiver.url, SVC_WEBHOOK_SECRET: secret, SVC_RESOURCES_BASE_PATH: resources };
+  const first = await startNodeProcess(t, env);
+  for (const roomId of ['one', 'two']) {
+    const answer = await fetch(`${first.url}/room`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${apiToken}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ roomId }),
+    });
+    assert.equal(answer.status, 201);
+  }
+  first.kill('SIGKILL');
+  await first.ended;
+  receiver.answer(take);
+  const refused = receiver.received.length;
+  await startNodeProcess(t, env);
+  await receiver.until(refused + 2);
+  const delivered = receiver.received.slice(refused);
+  assert.deepEqual(delivered.map(({ event }) => [event.roomId, event.type]).sort(), [
+    ['one', 'RoomCreated'],
+    ['two', 'RoomCreated'],
+  ]);
+  for (const { body, headers } of delivered) assert.ok(new Webhook(secret).verify(body, headers));
 });

@@ -1,10 +1,12 @@
 // Webhooks: events of this node's rooms posted to the rooms' receivers and to those of the whole cluster, at least once, in order.
 import type { Log } from '../../log.ts';
 import type { RoomEvent } from '../../rooms/events.ts';
+import type { DeadLetter, DeadLetterFilter } from './dead-letters.ts';
 import { bytesOf, type Delivery, type NewDelivery } from './delivery.ts';
 import { Dispatcher, type DispatcherOptions, type Outcome } from './dispatcher.ts';
 import { type PostAnswer, Poster, type PosterOptions } from './poster.ts';
 import { signatureOf } from './signature.ts';
+import type { WebhookStore } from './store.ts';
 
 /** `maxAge` in milliseconds; the first of `secrets` is the newest. */
 export type WebhookSettings = {
@@ -20,6 +22,8 @@ export type WebhooksOptions = {
   /** In force when it is asked for. */
   settings: () => WebhookSettings;
   userAgent: string;
+  /** Without it everything is in memory only. Closed with the webhooks. */
+  store?: WebhookStore | undefined;
   poster?: Partial<Pick<PosterOptions, 'deadline' | 'lookup' | 'ca'>>;
   dispatcher?: Pick<DispatcherOptions, 'delay' | 'now'>;
 };
@@ -34,6 +38,9 @@ export type WebhookCounters = {
   dead: number;
   pending: number;
   pendingBytes: number;
+  /** Writes to the spool that failed, and its bytes on disk. */
+  spoolErrors: number;
+  spoolBytes: number;
 };
 
 export class Webhooks {
@@ -66,6 +73,7 @@ export class Webhooks {
       maxAge: () => options.settings().maxAge,
       ...options.dispatcher,
     });
+    this.#recover();
   }
 
   /** Takes an event of a room whose own receiver is `roomUrl`. */
@@ -83,7 +91,14 @@ export class Webhooks {
   }
 
   counters(): WebhookCounters {
-    return { ...this.#counters, pending: this.#pending.size, pendingBytes: this.#pendingBytes };
+    const { store } = this.#options;
+    return {
+      ...this.#counters,
+      pending: this.#pending.size,
+      pendingBytes: this.#pendingBytes,
+      spoolErrors: store?.spool.errors ?? 0,
+      spoolBytes: store?.spool.bytes ?? 0,
+    };
   }
 
   /** Takes no more events, tries to deliver what is left for `deadline` milliseconds, and ends. Idempotent. */
@@ -99,12 +114,46 @@ export class Webhooks {
     }
     this.#dispatcher.close();
     this.#poster.close();
-    if (this.#pending.size > 0) this.#options.log.warn({ pending: this.#pending.size }, 'webhooks were not all delivered at the end');
+    const { log, store } = this.#options;
+    if (this.#pending.size > 0)
+      log.warn({ pending: this.#pending.size, spooled: store !== undefined }, 'webhooks were not all delivered at the end');
+    await store?.close();
+  }
+
+  /** Dead letters of this node, the newest first. */
+  deadLetters(filter: DeadLetterFilter, limit: number): DeadLetter[] {
+    return this.#options.store?.dead.look(filter, limit) ?? [];
+  }
+
+  /** Delivers dead letters once more, as if they had happened now. @returns how many. */
+  replay(filter: DeadLetterFilter): number {
+    const send = ({ url, roomId, incarnation, eventId, body }: DeadLetter) =>
+      this.#add({ url, roomId, incarnation, eventId, at: Date.now(), body });
+    return this.#options.store?.dead.replay(filter, send) ?? 0;
+  }
+
+  /** Receivers for whom something waits on this node. */
+  receivers(): ReturnType<Dispatcher['receivers']> {
+    return this.#dispatcher.receivers();
+  }
+
+  #recover(): void {
+    const { log, store } = this.#options;
+    if (!store) return;
+    const { pending, last } = store.recovered;
+    this.#last = last;
+    for (const delivery of pending) this.#enqueue(delivery);
+    if (pending.length > 0) log.info({ pending: pending.length, folder: store.folder }, 'webhooks of the last run are delivered');
   }
 
   #add(fresh: NewDelivery): void {
     this.#last += 1;
     const delivery: Delivery = { ...fresh, n: this.#last, attempts: 0 };
+    this.#options.store?.spool.add(delivery);
+    this.#enqueue(delivery);
+  }
+
+  #enqueue(delivery: Delivery): void {
     this.#pending.set(delivery.n, delivery);
     this.#pendingBytes += bytesOf(delivery);
     this.#dispatcher.add(delivery);
@@ -133,11 +182,14 @@ export class Webhooks {
     this.#pendingBytes -= bytesOf(delivery);
     if (outcome.taken) this.#counters.delivered += 1;
     else this.#giveUp(delivery, outcome.dead);
+    this.#options.store?.spool.done(delivery.n);
     if (this.#pending.size === 0) this.#idle?.resolve();
   }
 
-  #giveUp({ url, roomId, eventId, attempts }: Delivery, reason: string): void {
+  #giveUp(delivery: Delivery, reason: string): void {
+    const { url, roomId, eventId, attempts } = delivery;
     this.#counters.dead += 1;
+    this.#options.store?.dead.add(delivery, reason);
     this.#options.log.error({ receiver: nameOf(url), roomId, event: eventId, attempts, reason }, 'webhook given up');
   }
 }

@@ -1,0 +1,103 @@
+// Deliveries that were given up, as lines of JSON in a file that an operator can read, look through and have sent again.
+import { appendFileSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import type { Log } from '../../log.ts';
+import type { Delivery } from './delivery.ts';
+
+const letterSchema = z.object({
+  givenUpAt: z.string(),
+  reason: z.string(),
+  url: z.string(),
+  roomId: z.string(),
+  incarnation: z.string(),
+  eventId: z.string(),
+  attempts: z.number(),
+  body: z.string(),
+});
+export type DeadLetter = z.infer<typeof letterSchema>;
+/** Those that match everything that is given. */
+export type DeadLetterFilter = { roomId?: string | undefined; eventIds?: readonly string[] | undefined };
+
+export type DeadLettersOptions = { log: Log; maxBytes?: number };
+
+/** At most two files of `maxBytes`: where the newer one is full, the older one goes. */
+export class DeadLetters {
+  readonly #log: Log;
+  readonly #maxBytes: number;
+  readonly #path: string;
+  readonly #older: string;
+  #bytes: number;
+  /** Letters that could not be written since the start. */
+  lost = 0;
+
+  constructor(folder: string, options: DeadLettersOptions) {
+    mkdirSync(folder, { recursive: true });
+    this.#log = options.log;
+    this.#maxBytes = options.maxBytes ?? 16 * 1024 * 1024;
+    this.#path = join(folder, 'dead-letters.jsonl');
+    this.#older = join(folder, 'dead-letters.1.jsonl');
+    this.#bytes = statSync(this.#path, { throwIfNoEntry: false })?.size ?? 0;
+  }
+
+  add({ url, roomId, incarnation, eventId, attempts, body }: Delivery, reason: string): void {
+    const letter: DeadLetter = { givenUpAt: new Date().toISOString(), reason, url, roomId, incarnation, eventId, attempts, body };
+    const line = `${JSON.stringify(letter)}\n`;
+    try {
+      if (this.#bytes > 0 && this.#bytes + line.length > this.#maxBytes) {
+        renameSync(this.#path, this.#older);
+        this.#bytes = 0;
+      }
+      appendFileSync(this.#path, line, { mode: 0o600 });
+      this.#bytes += Buffer.byteLength(line);
+    } catch (error) {
+      this.lost += 1;
+      this.#log.error({ err: error, event: eventId }, 'a webhook that was given up could not be written to the dead letters');
+    }
+  }
+
+  /** The newest `limit`, newest first. */
+  look(filter: DeadLetterFilter, limit: number): DeadLetter[] {
+    return this.#read()
+      .filter((letter) => matches(letter, filter))
+      .reverse()
+      .slice(0, limit);
+  }
+
+  /** Hands the letters to `send`, oldest first, and takes them out of the files. @returns how many. */
+  replay(filter: DeadLetterFilter, send: (letter: DeadLetter) => void): number {
+    const all = this.#read();
+    const chosen = all.filter((letter) => matches(letter, filter));
+    for (const letter of chosen) send(letter);
+    const kept = all.filter((letter) => !matches(letter, filter));
+    const text = kept.map((letter) => `${JSON.stringify(letter)}\n`).join('');
+    const fresh = `${this.#path}.new`;
+    writeFileSync(fresh, text, { mode: 0o600 });
+    renameSync(fresh, this.#path);
+    writeFileSync(this.#older, '', { mode: 0o600 });
+    this.#bytes = Buffer.byteLength(text);
+    return chosen.length;
+  }
+
+  #read(): DeadLetter[] {
+    return [this.#older, this.#path].flatMap((path) => {
+      if (!statSync(path, { throwIfNoEntry: false })) return [];
+      return readFileSync(path, 'utf8')
+        .split('\n')
+        .flatMap((line) => parse(line) ?? []);
+    });
+  }
+}
+
+/** Lines that are no letter, such as one that was cut by a full disk, are passed over. */
+function parse(line: string): DeadLetter | undefined {
+  try {
+    return letterSchema.parse(JSON.parse(line));
+  } catch {
+    return undefined;
+  }
+}
+
+function matches(letter: DeadLetter, { roomId, eventIds }: DeadLetterFilter): boolean {
+  return (roomId === undefined || letter.roomId === roomId) && (eventIds === undefined || eventIds.includes(letter.eventId));
+}

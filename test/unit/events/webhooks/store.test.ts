@@ -1,0 +1,151 @@
+// Webhooks with their store: a process that is killed, dead letters and their replay, and folders of several nodes.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { DeadLetters } from '../../../../node/events/webhooks/dead-letters.ts';
+import { SpoolFolder } from '../../../../node/events/webhooks/spool-folder.ts';
+import { WebhookStore } from '../../../../node/events/webhooks/store.ts';
+import { silentLog } from '../../../../node/log.ts';
+import { recordedLog } from '../../../kit/recorded-log.ts';
+import { refuse, startReceiver, take } from '../../../kit/webhook-receiver.ts';
+import { roomEvent, startWebhooks, testSettings } from '../../../kit/webhooks.ts';
+
+const spoolingProcess = join(import.meta.dirname, '../../../kit/spooling-process.ts');
+
+function folderOf(t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'mediarooms-store-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+async function openStore(base: string): Promise<WebhookStore> {
+  const store = await WebhookStore.open({ log: silentLog(), base, name: 'node@host' });
+  assert.ok(store);
+  return store;
+}
+
+const nothingPending = async (webhooks: { counters: () => { pending: number } }) => {
+  while (webhooks.counters().pending > 0) await new Promise((resolve) => setImmediate(resolve));
+};
+
+describe('a process that is killed with -9', () => {
+  for (const state of ['refuses everything', 'takes everything'] as const) {
+    it(`loses nothing while the receiver ${state}: the next run delivers the rest in order, what comes twice has the same id`, async (t) => {
+      const base = folderOf(t);
+      const receiver = await startReceiver(t, state === 'takes everything' ? take : refuse(500));
+      const child = spawn(process.execPath, [spoolingProcess, base, receiver.url], { stdio: ['ignore', 'pipe', 'inherit'] });
+      let said = '';
+      child.stdout.on('data', (chunk: Buffer) => {
+        said += chunk.toString();
+        if (said.split('\n').length > 100) child.kill('SIGKILL');
+      });
+      await once(child, 'close');
+      const published = Number(said.trim().split('\n').at(-1));
+      assert.ok(published >= 100);
+      receiver.answer(take);
+      const { webhooks } = startWebhooks(t, testSettings(), { store: await openStore(base) });
+      await nothingPending(webhooks);
+      const bodies = new Map<string, string>();
+      for (const { id, body } of receiver.received) {
+        assert.equal(bodies.get(id) ?? body, body, 'the same id with the same body');
+        bodies.set(id, body);
+      }
+      // The killed process may have spooled one more than it could say.
+      const expected = Array.from({ length: bodies.size }, (_, index) => `one-${index + 1}`);
+      assert.deepEqual([...bodies.keys()], expected);
+      assert.ok(bodies.size >= published);
+    });
+  }
+});
+
+describe('dead letters', () => {
+  it('are kept in a file, shown newest first, and delivered once more on demand', async (t) => {
+    const base = folderOf(t);
+    const receiver = await startReceiver(t, refuse(410));
+    const { webhooks } = startWebhooks(t, testSettings(), { store: await openStore(base) });
+    for (const seq of [1, 2]) webhooks.publish(roomEvent('one', seq), receiver.url);
+    webhooks.publish(roomEvent('two', 1), receiver.url);
+    await nothingPending(webhooks);
+    assert.deepEqual(
+      webhooks.deadLetters({ roomId: 'one' }, 10).map(({ eventId, reason }) => [eventId, reason]),
+      [
+        ['one-2', 'the receiver answered 410'],
+        ['one-1', 'the receiver answered 410'],
+      ],
+    );
+    assert.equal(webhooks.deadLetters({}, 1).length, 1);
+    await webhooks.close(0);
+    receiver.answer(take);
+    receiver.received.length = 0;
+    const again = startWebhooks(t, testSettings(), { store: await openStore(base) }).webhooks;
+    assert.equal(again.replay({ roomId: 'one' }), 2);
+    await nothingPending(again);
+    assert.deepEqual(
+      receiver.received.map(({ id }) => id),
+      ['one-1', 'one-2'],
+    );
+    assert.deepEqual(
+      again.deadLetters({}, 10).map(({ eventId }) => eventId),
+      ['two-1'],
+    );
+  });
+
+  it('are bounded: the oldest go', (t) => {
+    const folder = folderOf(t);
+    const letters = new DeadLetters(folder, { log: silentLog(), maxBytes: 3_000 });
+    for (let n = 1; n <= 100; n += 1)
+      letters.add(
+        { n, url: 'http://hooks.example/', roomId: 'one', incarnation: 'i', eventId: `e${n}`, at: 0, body: '{}', attempts: 1 },
+        'a reason',
+      );
+    const bytes = readdirSync(folder).reduce((sum, name) => sum + statSync(join(folder, name)).size, 0);
+    assert.ok(bytes <= 6_000);
+    assert.equal(letters.look({}, 1)[0]?.eventId, 'e100');
+  });
+});
+
+describe('the end of a node', () => {
+  it('tries what waits once more, keeps what is refused, and the next run delivers it', async (t) => {
+    const base = folderOf(t);
+    const receiver = await startReceiver(t, refuse(500));
+    const first = startWebhooks(t, testSettings(), { store: await openStore(base), dispatcher: { delay: () => 1_000_000 } });
+    for (const seq of [1, 2]) first.webhooks.publish(roomEvent('one', seq), receiver.url);
+    while (first.webhooks.counters().retries === 0) await new Promise((resolve) => setImmediate(resolve));
+    const end = first.webhooks.close(200);
+    await receiver.until(2);
+    await end;
+    assert.match(String(first.of('warn').at(-1)?.msg), /not all delivered/);
+    receiver.answer(take);
+    const second = startWebhooks(t, testSettings(), { store: await openStore(base) });
+    await nothingPending(second.webhooks);
+    assert.deepEqual(
+      receiver.received.slice(-2).map(({ id }) => id),
+      ['one-1', 'one-2'],
+    );
+  });
+});
+
+describe('the folder of a spool', () => {
+  it('belongs to one running node: a second one of the same name gets its own', async (t) => {
+    const base = folderOf(t);
+    const first = await SpoolFolder.take(base, 'node@[::1]/x');
+    const second = await SpoolFolder.take(base, 'node@[::1]/x');
+    assert.deepEqual([first.path, second.path], [join(base, 'node@___1__x'), join(base, 'node@___1__x-2')]);
+    await first.close();
+    const third = await SpoolFolder.take(base, 'node@[::1]/x');
+    assert.equal(third.path, first.path);
+    await Promise.all([second.close(), third.close()]);
+  });
+
+  it('that cannot be used is logged, and webhooks go on in memory', async (t) => {
+    const file = join(folderOf(t), 'file');
+    writeFileSync(file, '');
+    const { log, of } = recordedLog();
+    assert.equal(await WebhookStore.open({ log, base: file, name: 'node@host' }), undefined);
+    assert.match(String(of('error')[0]?.msg), /delivered from memory only/);
+  });
+});
