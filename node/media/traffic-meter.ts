@@ -1,7 +1,10 @@
 // Bytes that clients sent and got over transports: read from the worker when asked for, and once more right before a transport ends.
 import { within } from './deadline.ts';
 
-/** Bytes since the start, with the headers of RTP, RTCP, DTLS and STUN and without those of UDP, TCP and IP; never less than before. */
+/**
+ * Bytes since the start, as payload of UDP and TCP: RTP, RTCP and DTLS with their headers; of STUN, which the worker does not count as
+ * received, the answers. Never less than before.
+ */
 export type MediaTraffic = { received: number; sent: number };
 
 /** What is asked of a transport. */

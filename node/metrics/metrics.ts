@@ -129,6 +129,11 @@ export class Metrics {
   }
 
   #addRooms(): void {
+    this.#counter({
+      name: 'svc_rooms_crashed_total',
+      help: 'Rooms of this node that were lost with their media worker.',
+      read: () => this.#rooms.crashed,
+    });
     const perRoom = (name: string, help: string, value: (figures: RoomFigures) => number): Sampled => ({
       name,
       help: `${help}, by \`room_id\`.`,
@@ -160,12 +165,12 @@ export class Metrics {
     const since = 'since the node started';
     this.#gauge({
       name: 'svc_traffic_ingress_webrtc_total_bytes',
-      help: `Bytes received from peers over WebRTC ${since}, from the first byte of a UDP or TCP payload on; only grows.`,
+      help: `Bytes received from peers over WebRTC ${since}, as payload of UDP and TCP, without requests of ICE; only grows.`,
       read: ({ media }) => media.received,
     });
     this.#gauge({
       name: 'svc_traffic_egress_webrtc_total_bytes',
-      help: `Bytes sent to peers over WebRTC ${since}, from the first byte of a UDP or TCP payload on; only grows.`,
+      help: `Bytes sent to peers over WebRTC ${since}, as payload of UDP and TCP; only grows.`,
       read: ({ media }) => media.sent,
     });
     this.#gauge({

@@ -35,10 +35,16 @@ export class RoomSeries {
   readonly #living = new Map<string, LivingRoom>();
   /** When rooms ended, by id, oldest first. */
   readonly #removed = new Map<string, number>();
+  #crashed = 0;
 
   /** `now`: a clock that never goes back, in milliseconds. */
   constructor(now: () => number = () => performance.now()) {
     this.#now = now;
+  }
+
+  /** How many rooms have crashed. */
+  get crashed(): number {
+    return this.#crashed;
   }
 
   /** Events of this node's own rooms, each once and in order. */
@@ -70,6 +76,7 @@ export class RoomSeries {
       room.disconnects += 1;
     } else if (type === 'PeerCrashed') room.crashes += 1;
     else if (type === 'RoomDeleted' || type === 'RoomCrashed') {
+      if (type === 'RoomCrashed') this.#crashed += 1;
       this.#living.delete(roomId);
       this.#removed.set(roomId, now);
       this.#prune(now);

@@ -21,7 +21,15 @@ export const layers = [
   { name: 'house', worker: false, builds: false, packages: [], concurrency: 2, testTimeout: 30_000, fileTimeout: 60_000 },
   { name: 'unit', worker: false, builds: false, packages: [], concurrency: 2, testTimeout: 30_000, fileTimeout: 120_000 },
   { name: 'contract', worker: true, builds: false, packages: [], concurrency: 1, testTimeout: 60_000, fileTimeout: 300_000 },
-  { name: 'media', worker: true, builds: false, packages: [], concurrency: 1, testTimeout: 90_000, fileTimeout: 600_000 },
+  {
+    name: 'media',
+    worker: true,
+    builds: false,
+    packages: aptPackages.metrics,
+    concurrency: 1,
+    testTimeout: 90_000,
+    fileTimeout: 600_000,
+  },
   {
     name: 'cluster',
     worker: true,

@@ -21,6 +21,7 @@ export const aptPackages = /** @type {const} */ ({
   ],
   browser: ['chromium', 'ffmpeg'],
   cluster: ['erlang-base'],
+  metrics: ['prometheus'],
 });
 
 const statusFormat = `\${Package} \${db:Status-Status}\n`;
@@ -105,7 +106,17 @@ export async function ensurePackages(wanted, purpose) {
  * @param {string[]} args
  */
 function aptGet(prefix, args) {
-  const whole = [...prefix, 'env', 'DEBIAN_FRONTEND=noninteractive', 'apt-get', '-o', 'DPkg::Lock::Timeout=120', ...args];
+  // Tests start what they need themselves: no service is started along with its package (systemctl(1)).
+  const whole = [
+    ...prefix,
+    'env',
+    'DEBIAN_FRONTEND=noninteractive',
+    'SYSTEMD_OFFLINE=1',
+    'apt-get',
+    '-o',
+    'DPkg::Lock::Timeout=120',
+    ...args,
+  ];
   return run(/** @type {string} */ (whole[0]), whole.slice(1), { terminal: true, deadline: 900_000 });
 }
 

@@ -1,0 +1,110 @@
+// The dashboard and the alerts in monitoring/ speak of metrics that exist, with labels that these have.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { emptyMetrics } from '../kit/metrics.ts';
+import { root } from './source-files.ts';
+
+const file = (name: string) => readFileSync(join(root, 'monitoring', name), 'utf8');
+
+const dashboard = z
+  .object({
+    uid: z.string(),
+    title: z.string(),
+    schemaVersion: z.number(),
+    templating: z.object({ list: z.array(z.object({ name: z.string(), definition: z.string().optional() })) }),
+    panels: z.array(
+      z.object({
+        id: z.number(),
+        title: z.string(),
+        description: z.string(),
+        gridPos: z.object({ x: z.number(), y: z.number(), w: z.number(), h: z.number() }),
+        targets: z.array(z.object({ refId: z.string(), expr: z.string(), legendFormat: z.string() })),
+      }),
+    ),
+  })
+  .parse(JSON.parse(file('grafana-dashboard.json')));
+
+const rules = z
+  .object({
+    groups: z.array(
+      z.strictObject({
+        name: z.string(),
+        rules: z.array(
+          z.strictObject({
+            alert: z.string(),
+            expr: z.string(),
+            for: z.string().optional(),
+            labels: z.strictObject({ severity: z.enum(['warning', 'critical']) }),
+            annotations: z.strictObject({ summary: z.string(), description: z.string() }),
+          }),
+        ),
+      }),
+    ),
+  })
+  .parse(parse(file('alert-rules.yaml')))
+  .groups.flatMap((group) => group.rules);
+
+const expressions = [
+  ...dashboard.panels.flatMap(({ targets }) => targets.map(({ expr }) => expr)),
+  ...dashboard.templating.list.flatMap(({ definition }) => definition ?? []),
+  ...rules.map(({ expr }) => expr),
+];
+
+/** Every name of a series that a node gives; `up` is Prometheus's own. */
+async function seriesNames(): Promise<Set<string>> {
+  const text = await emptyMetrics().text();
+  const names = [...text.matchAll(/^# TYPE (\w+) (\w+)$/gm)].flatMap(([, name = '', type]) =>
+    type === 'histogram' ? [`${name}_bucket`, `${name}_sum`, `${name}_count`] : [name],
+  );
+  return new Set([...names, 'up']);
+}
+
+function metricsIn(expression: string): string[] {
+  return expression.match(/\b(?:svc|nodejs|process)_\w+|\bup\b/g) ?? [];
+}
+
+test('every metric of the dashboard and of the alerts exists', async () => {
+  const names = await seriesNames();
+  const unknown = expressions.flatMap(metricsIn).filter((name) => !names.has(name));
+  assert.deepEqual(unknown, []);
+  assert.deepEqual(
+    expressions.filter((expression) => metricsIn(expression).length === 0),
+    [],
+  );
+});
+
+test('every metric of ours has its place on the dashboard or in an alert', async () => {
+  const shown = new Set(expressions.flatMap(metricsIn).map((name) => name.replace(/_(bucket|sum|count)$/, '')));
+  const text = await emptyMetrics().text();
+  const ours = [...text.matchAll(/^# TYPE (svc_\w+) /gm)].map(([, name = '']) => name);
+  const elsewhere = ['svc_room_duration_seconds', 'svc_room_peer_time_total_seconds', 'svc_worker_rooms', 'svc_worker_forwarded_tracks'];
+  assert.deepEqual(
+    ours.filter((name) => !shown.has(name) && !elsewhere.includes(name)),
+    [],
+  );
+});
+
+test('a metric is summed by labels that there are', () => {
+  const labels = new Set(['job', 'instance', 'le', 'kind', 'type', 'worker', 'route', 'method', 'status', 'room_id', '']);
+  const used = expressions.flatMap((expression) =>
+    [...expression.matchAll(/\bby \(([^)]*)\)/g)].flatMap(([, by = '']) => by.split(/,\s*/)),
+  );
+  assert.deepEqual(
+    used.filter((label) => !labels.has(label)),
+    [],
+  );
+});
+
+test('every panel has a place of its own, and every alert a name of its own', () => {
+  const cells = dashboard.panels.flatMap(({ gridPos: { x, y, w, h } }) =>
+    Array.from({ length: w * h }, (_, index) => `${x + (index % w)},${y + Math.floor(index / w)}`),
+  );
+  assert.equal(new Set(cells).size, cells.length);
+  assert.ok(dashboard.panels.every(({ gridPos }) => gridPos.x + gridPos.w <= 24));
+  for (const names of [dashboard.panels.map(({ title }) => title), dashboard.panels.map(({ id }) => id), rules.map(({ alert }) => alert)])
+    assert.equal(new Set<string | number>(names).size, names.length);
+});

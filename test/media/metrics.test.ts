@@ -1,0 +1,152 @@
+// Metrics of a living node: true at the moment of the scrape, traffic to the byte, and as Prometheus wants them.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { text as textOf } from 'node:stream/consumers';
+import { type TestContext, test } from 'node:test';
+import { type ApiClient, apiClient } from '../kit/api-client.ts';
+import { scrape } from '../kit/metrics.ts';
+import { PeerSocket } from '../kit/peer-socket.ts';
+import { type StartedNode, startNode } from '../kit/start-node.ts';
+import { sendBytes } from '../kit/stun.ts';
+import { opusParameters, until } from './kit.ts';
+
+async function start(t: TestContext, env: Record<string, string> = {}): Promise<{ node: StartedNode; api: ApiClient }> {
+  const node = await startNode(t, env);
+  return { node, api: apiClient(node.url, node.token) };
+}
+
+async function enter(t: TestContext, node: StartedNode, api: ApiClient, roomId: string): Promise<PeerSocket> {
+  const { body } = await api.post(`/room/${roomId}/peer`, { type: 'webrtc' });
+  const socket = await PeerSocket.enter(node.peerSocketUrl, body.data.token);
+  t.after(() => socket.webSocket.terminate());
+  assert.equal(socket.welcome.ok, true);
+  return socket;
+}
+
+/** Figures of one room, in the order of the names. */
+async function room(node: StartedNode, roomId: string): Promise<(number | undefined)[]> {
+  const samples = await scrape(node.metricsUrl);
+  const names = ['peers', 'peer_connects_total', 'peer_disconnects_total', 'peer_crashes_total'];
+  return names.map((name) => samples.get(`svc_room_${name}{room_id="${roomId}"}`));
+}
+
+test('figures of a room follow its peers at once and are zero when it is gone', async (t) => {
+  const { node, api } = await start(t);
+  assert.equal((await scrape(node.metricsUrl)).get('svc_cluster_nodes'), 1);
+  await api.post('/room', { roomId: 'r' });
+  assert.deepEqual(await room(node, 'r'), [0, 0, 0, 0]);
+  const alice = await enter(t, node, api, 'r');
+  await enter(t, node, api, 'r');
+  assert.deepEqual(await room(node, 'r'), [2, 2, 0, 0]);
+  const from = performance.now();
+  const before = await scrape(node.metricsUrl);
+  await alice.request('leave');
+  await alice.closed;
+  assert.deepEqual(await room(node, 'r'), [1, 2, 1, 0]);
+  const after = await scrape(node.metricsUrl);
+  const grown = (name: string) => (after.get(`${name}{room_id="r"}`) ?? 0) - (before.get(`${name}{room_id="r"}`) ?? 0);
+  const atMost = (performance.now() - from) / 1000;
+  assert.ok(grown('svc_room_duration_seconds') > 0 && grown('svc_room_duration_seconds') <= atMost);
+  assert.ok(grown('svc_room_peer_time_total_seconds') > grown('svc_room_duration_seconds'));
+  assert.ok(grown('svc_room_peer_time_total_seconds') <= 2 * atMost);
+  await api.delete('/room/r');
+  assert.deepEqual(await room(node, 'r'), [0, 0, 0, 0]);
+  const samples = await scrape(node.metricsUrl);
+  for (const name of ['svc_room_duration_seconds', 'svc_room_peer_time_total_seconds'])
+    assert.equal(samples.get(`${name}{room_id="r"}`), 0);
+});
+
+test('traffic over HTTP and websockets is what the other end counts, while connections live and after', async (t) => {
+  const { node } = await start(t);
+  const traffic = async () => {
+    const samples = await scrape(node.metricsUrl);
+    return [samples.get('svc_traffic_ingress_http_total_bytes'), samples.get('svc_traffic_egress_http_total_bytes')];
+  };
+  assert.deepEqual(await traffic(), [0, 0]);
+  const client = connect(node.port, '127.0.0.1');
+  client.end(`GET /health HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${node.token}\r\nconnection: close\r\n\r\n`);
+  assert.match(await textOf(client), /^HTTP\/1\.1 200 /);
+  const [sent, received] = [client.bytesWritten, client.bytesRead];
+  assert.deepEqual(await traffic(), [sent, received]);
+  const sockets: Socket[] = [];
+  const createConnection = () => {
+    const socket = connect(node.port, '127.0.0.1');
+    sockets.push(socket);
+    return socket;
+  };
+  const peer = await PeerSocket.open(node.peerSocketUrl, { createConnection });
+  await peer.request('authenticate', { token: 'x'.repeat(1000) });
+  await peer.closed;
+  const [socket] = sockets;
+  assert.ok(socket && socket.bytesWritten > 1000);
+  if (!socket.destroyed) await once(socket, 'close');
+  assert.deepEqual(await traffic(), [sent + socket.bytesWritten, received + socket.bytesRead]);
+});
+
+test('traffic over WebRTC is counted to the last byte, also of peers and rooms that are gone', async (t) => {
+  const { node, api } = await start(t);
+  const traffic = async () => {
+    const samples = await scrape(node.metricsUrl);
+    return [samples.get('svc_traffic_ingress_webrtc_total_bytes'), samples.get('svc_traffic_egress_webrtc_total_bytes')];
+  };
+  assert.deepEqual(await traffic(), [0, 0]);
+  await api.post('/room', { roomId: 'r' });
+  const expected = [0, 0];
+  const send = async (transport: unknown) => {
+    expected[1] = (expected[1] ?? 0) + (await sendBytes(transport, 1000));
+    expected[0] = (expected[0] ?? 0) + 1000;
+  };
+  const alice = await enter(t, node, api, 'r');
+  const first = (await alice.request('createTransport', { direction: 'send' })).data;
+  await send(first);
+  assert.deepEqual(await traffic(), expected);
+  await send(first);
+  const second = (await alice.request('createTransport', { direction: 'send' })).data;
+  assert.deepEqual(await traffic(), expected, 'a transport that was replaced');
+  await send(second);
+  await alice.request('leave');
+  await alice.closed;
+  assert.deepEqual(await traffic(), expected, 'a peer that left');
+  const bob = await enter(t, node, api, 'r');
+  await send((await bob.request('createTransport', { direction: 'recv' })).data);
+  await api.delete('/room/r');
+  assert.deepEqual(await traffic(), expected, 'a room that ended');
+  assert.equal(expected[0], 4000);
+});
+
+test('the death of a media worker is counted, and traffic does not go back', async (t) => {
+  const { node, api } = await start(t);
+  await api.post('/room', { roomId: 'r' });
+  const alice = await enter(t, node, api, 'r');
+  await sendBytes((await alice.request('createTransport', { direction: 'send' })).data, 500);
+  const before = await scrape(node.metricsUrl);
+  assert.equal(before.get('svc_traffic_ingress_webrtc_total_bytes'), 500);
+  assert.equal(before.get('svc_workers'), 1);
+  assert.equal(before.get('svc_worker_rooms{worker="0"}'), 1);
+  assert.ok((before.get('svc_worker_resident_memory_bytes{worker="0"}') ?? 0) > 1_000_000);
+  process.kill(node.node.parts.media.workers()[0]?.pid ?? 0, 'SIGKILL');
+  await alice.closed;
+  await until('the worker', () => node.node.parts.media.workers()[0]?.state === 'running', 15_000);
+  const after = await scrape(node.metricsUrl);
+  assert.equal(after.get('svc_traffic_ingress_webrtc_total_bytes'), 500);
+  assert.equal(after.get('svc_worker_restarts_total{worker="0"}'), 1);
+  assert.equal(after.get('svc_rooms_crashed_total'), 1);
+  assert.equal(after.get('svc_room_peers{room_id="r"}'), 0);
+});
+
+test("Prometheus's own check of metrics has nothing to say against a scrape of a living node", async (t) => {
+  const { node, api } = await start(t);
+  await api.post('/room', { roomId: 'r' });
+  const alice = await enter(t, node, api, 'r');
+  const send = await alice.request('createTransport', { direction: 'send' });
+  await alice.request('join', { rtpCapabilities: {} });
+  await alice.request('publish', { transportId: send.data?.id, kind: 'audio', rtpParameters: opusParameters('0') });
+  const text = await (await fetch(node.metricsUrl)).text();
+  assert.match(text, /^svc_room_peers\{room_id="r"\} 1$/m);
+  const promtool = spawn('promtool', ['check', 'metrics'], { stdio: 'pipe', timeout: 20_000 });
+  promtool.stdin.end(text);
+  const [said, [code]] = await Promise.all([textOf(promtool.stderr), once(promtool, 'close')]);
+  assert.deepEqual({ code, said }, { code: 0, said: '' });
+});
