@@ -1,0 +1,91 @@
+// Quotas of rooms, peers and tracks: exact, however many ask at once and at whatever node.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type ApiAnswer, apiClient } from '../kit/api-client.ts';
+import { startNodePair } from '../kit/node-pair.ts';
+import { PeerSocket } from '../kit/peer-socket.ts';
+import { startNode } from '../kit/start-node.ts';
+import { opusParameters } from './kit.ts';
+
+/** How many answers had which status and code. */
+function tally(answers: readonly ApiAnswer[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const { status, body } of answers) {
+    const name = status < 300 ? `${status}` : `${status} ${body.code}`;
+    counts[name] = (counts[name] ?? 0) + 1;
+  }
+  return counts;
+}
+
+const fifty = <T>(ask: (index: number) => Promise<T>) => Promise.all(Array.from({ length: 50 }, (_, index) => ask(index)));
+
+test('one node: fifty requests for rooms at once make exactly SVC_MAX_ROOMS, and a room that ends makes place', async (t) => {
+  const { url, token, node } = await startNode(t, { SVC_MAX_ROOMS: '10' });
+  const api = apiClient(url, token);
+  const answers = await fifty(() => api.post('/room', {}));
+  assert.deepEqual(tally(answers), { 201: 10, '503 no_node_accepts_rooms': 40 });
+  assert.equal(answers.find(({ status }) => status === 503)?.headers.get('retry-after'), '5');
+  assert.equal(node.parts.rooms.size, 10);
+  const made = answers.find(({ status }) => status === 201);
+  assert.equal((await api.delete(`/room/${made?.body.data.room.id}`)).status, 204);
+  assert.deepEqual(tally([await api.post('/room', {}), await api.post('/room', {})]), { 201: 1, '503 no_node_accepts_rooms': 1 });
+});
+
+test('two nodes: each takes as many rooms as its own limit says, wherever they are asked for', async (t) => {
+  const { owner, wrong } = await startNodePair(t, { both: { SVC_MAX_ROOMS: '10' } });
+  const apis = [owner, wrong].map(({ url, token }) => apiClient(url, token));
+  assert.deepEqual(tally(await fifty((index) => apis[index % 2]?.post('/room', {}) as Promise<ApiAnswer>)), {
+    201: 20,
+    '503 no_node_accepts_rooms': 30,
+  });
+  assert.deepEqual([owner.node.parts.rooms.size, wrong.node.parts.rooms.size], [10, 10]);
+});
+
+test('fifty peers that are made at once at two nodes: exactly maxPeers are, and they all connect', async (t) => {
+  const { owner, wrong } = await startNodePair(t);
+  const apis = [owner, wrong].map(({ url, token }) => apiClient(url, token));
+  await owner.node.parts.rooms.createRoom({ roomId: 'r', maxPeers: 10 });
+  const answers = await fifty((index) => apis[index % 2]?.post('/room/r/peer', { type: 'webrtc' }) as Promise<ApiAnswer>);
+  assert.deepEqual(tally(answers), { 201: 10, '503 room_full': 40 });
+  const tokens = answers.filter(({ status }) => status === 201).map(({ body }) => body.data.token);
+  const sockets = await Promise.all(tokens.map((token) => PeerSocket.enter(owner.peerSocketUrl, token)));
+  t.after(() => Promise.all(sockets.map((socket) => socket.cut())));
+  assert.equal(owner.node.parts.rooms.find('r')?.connectedPeers, 10);
+  // The same externalId is the same peer, also where there is no place left for another.
+  const known = answers.find(({ status }) => status === 201)?.body.data.peer.id;
+  assert.equal((await apis[1]?.delete(`/room/r/peer/${known}`))?.status, 204);
+  const again = await fifty((index) => apis[index % 2]?.post('/room/r/peer', { type: 'webrtc', externalId: 'one' }) as Promise<ApiAnswer>);
+  assert.deepEqual(tally(again), { 200: 49, 201: 1 });
+});
+
+test('fifty tracks that are published at once: exactly SVC_MAX_TRACKS_PER_PEER are', async (t) => {
+  const { url, token, node, peerSocketUrl } = await startNode(t, { SVC_MAX_TRACKS_PER_PEER: '5', SVC_RATE_LIMIT_SOCKET: 'none' });
+  const api = apiClient(url, token);
+  await api.post('/room', { roomId: 'r' });
+  const { body } = await api.post('/room/r/peer', { type: 'webrtc', peerId: 'p' });
+  const socket = await PeerSocket.enter(peerSocketUrl, body.data.token);
+  t.after(() => socket.cut());
+  const transport = await socket.request('createTransport', { direction: 'send' });
+  const peer = node.parts.rooms.findPeer('r', 'p');
+  assert.ok(peer);
+  // Side by side, which a socket alone cannot: its requests wait for each other.
+  const results = await Promise.allSettled(
+    Array.from({ length: 50 }, (_, index) =>
+      peer.publish({
+        transportId: String(transport.data?.id),
+        kind: 'audio',
+        rtpParameters: opusParameters(String(index)),
+        paused: false,
+      }),
+    ),
+  );
+  assert.equal(results.filter(({ status }) => status === 'fulfilled').length, 5);
+  assert.ok(results.every((result) => result.status === 'fulfilled' || result.reason.code === 'tracks_full'));
+  const next = { transportId: transport.data?.id, kind: 'audio', rtpParameters: opusParameters('50') };
+  const pipelined = await Promise.all([1, 2, 3].map(() => socket.answer(socket.post('publish', next))));
+  assert.deepEqual(
+    pipelined.map(({ error }) => error?.code),
+    ['tracks_full', 'tracks_full', 'tracks_full'],
+  );
+  assert.equal((await api.get('/room/r')).body.data.peers[0].tracks.length, 5);
+});
