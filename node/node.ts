@@ -13,6 +13,7 @@ import type { Config } from './config.ts';
 import { Distribution, distributionName } from './distribution.ts';
 import { Drain } from './drain.ts';
 import { EventLog } from './events/event-log.ts';
+import { webhookControl } from './events/webhooks/control.ts';
 import { WebhookStore } from './events/webhooks/store.ts';
 import { Webhooks } from './events/webhooks/webhooks.ts';
 import type { HealthView } from './http/health-view.ts';
@@ -176,6 +177,7 @@ export class MediaNode {
         log,
         rooms: cluster.rooms,
         cluster: cluster.control,
+        webhooks: webhookControl(webhooks),
         content: traffic.content,
         forwardedBy: traffic.forwardedBy,
         otherAddresses: () => [...cluster.membership.members.values()].map(({ address }) => address),
@@ -249,12 +251,14 @@ export class MediaNode {
 
 function countRooms(rooms: LocalRooms): RoomCounts {
   const tracks = { audio: 0, video: 0 };
+  const components: Record<string, number> = { hls: 0, recording: 0, sip: 0, file: 0 };
   let peers = 0;
   for (const room of rooms.all()) {
     peers += room.connectedPeers;
+    for (const { type } of room.components.all()) components[type] = (components[type] ?? 0) + 1;
     for (const track of room.tracks()) tracks[track.kind] += 1;
   }
-  return { rooms: rooms.size, peers, tracks, components: {} };
+  return { rooms: rooms.size, peers, tracks, components };
 }
 
 type HealthFacts = {

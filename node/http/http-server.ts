@@ -9,6 +9,7 @@ import type { ApiTokens } from '../rooms/api-tokens.ts';
 import type { ClusterControl } from '../rooms/cluster-control.ts';
 import type { ContentService } from '../rooms/content.ts';
 import type { RoomService } from '../rooms/room-service.ts';
+import type { WebhookControl } from '../rooms/webhook-control.ts';
 import type { RequestObservation } from './access-log.ts';
 import { rawError } from './answers.ts';
 import { createApp } from './app.ts';
@@ -29,6 +30,7 @@ export type HttpOptions = {
   rooms: RoomService;
   content: ContentService;
   cluster: ClusterControl;
+  webhooks: WebhookControl;
   ip: string;
   /** 0: any free one. */
   port: number;

@@ -6,6 +6,7 @@ import type { ClusterControl } from '../rooms/cluster-control.ts';
 import { type ContentRequest, type ContentService, fileNameSchema, recordingIdSchema } from '../rooms/content.ts';
 import type { RoomService } from '../rooms/room-service.ts';
 import { idSchema } from '../rooms/views.ts';
+import type { WebhookControl } from '../rooms/webhook-control.ts';
 import type { ConsoleSession } from './console-session.ts';
 import type { HealthView } from './health-view.ts';
 
@@ -13,6 +14,7 @@ import type { HealthView } from './health-view.ts';
 export type Services = {
   rooms: RoomService;
   cluster: ClusterControl;
+  webhooks: WebhookControl;
   /** HLS and recordings. */
   content: ContentService;
   /** The address that clients are given: `host[:port][/path]`. */

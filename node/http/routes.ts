@@ -6,6 +6,7 @@ import { nodeRoutes } from './node-routes.ts';
 import { peerRoutes } from './peer-routes.ts';
 import { roomRoutes } from './room-routes.ts';
 import type { Route } from './route.ts';
+import { webhookRoutes } from './webhook-routes.ts';
 
 export const routes: readonly Route[] = [
   ...roomRoutes,
@@ -13,5 +14,6 @@ export const routes: readonly Route[] = [
   ...componentRoutes,
   ...contentRoutes,
   ...clusterRoutes,
+  ...webhookRoutes,
   ...nodeRoutes,
 ];

@@ -130,6 +130,7 @@ test('the document takes and refuses the same bodies as the server', () => {
       { x: 1 },
       [],
     ],
+    replayDeadLetters: [{}, { roomId: 'one' }, { roomId: '/' }, { eventIds: ['a'] }, { eventIds: [] }, { x: 1 }, null],
     sendData: [
       {},
       { label: 'l', payload: null },

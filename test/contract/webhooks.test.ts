@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { Webhook } from 'standardwebhooks';
+import { apiClient } from '../kit/api-client.ts';
 import { startNodeProcess } from '../kit/node-process.ts';
 import { apiToken, startNode } from '../kit/start-node.ts';
 import { refuse, startReceiver, take } from '../kit/webhook-receiver.ts';
@@ -69,4 +70,28 @@ test('a node that is killed with -9 before its receiver takes anything delivers 
     ['two', 'RoomCreated'],
   ]);
   for (const { body, headers } of delivered) assert.ok(new Webhook(secret).verify(body, headers));
+});
+
+test('what was given up can be looked at and sent again over REST', async (t) => {
+  const receiver = await startReceiver(t, refuse(410));
+  const { url, token } = await startNode(t, { SVC_WEBHOOK_ALLOW_PRIVATE: 'true', SVC_WEBHOOK_SECRET: secret });
+  const api = apiClient(url, token);
+  const dead = async () => (await api.get('/webhooks/dead')).body.data as { receiver: string; reason: string; event: { type: string } }[];
+  assert.equal((await api.post('/room', { roomId: 'one', webhookUrl: receiver.url })).status, 201);
+  await receiver.until(1);
+  while ((await dead()).length === 0);
+  const [letter] = await dead();
+  assert.deepEqual([letter?.reason, letter?.event.type], ['the receiver answered 410', 'RoomCreated']);
+  assert.equal(letter?.receiver, new URL(receiver.url).origin);
+  receiver.answer(take);
+  assert.deepEqual((await api.post('/webhooks/dead/replay', { roomId: 'other' })).body, { data: { replayed: 0 } });
+  assert.deepEqual((await api.post('/webhooks/dead/replay')).body, { data: { replayed: 1 } });
+  assert.equal((await api.delete('/room/one')).status, 204);
+  await receiver.until(3);
+  assert.deepEqual(
+    receiver.received.slice(1).map(({ event }) => event.type),
+    ['RoomCreated', 'RoomDeleted'],
+  );
+  assert.equal((await api.get('/webhooks')).status, 200);
+  assert.deepEqual(await dead(), []);
 });

@@ -28,6 +28,8 @@ export class DeadLetters {
   readonly #path: string;
   readonly #older: string;
   #bytes: number;
+  /** What is given up while letters are sent again: the files are rewritten then. */
+  #late: DeadLetter[] | undefined;
   /** Letters that could not be written since the start. */
   lost = 0;
 
@@ -42,6 +44,11 @@ export class DeadLetters {
 
   add({ url, roomId, incarnation, eventId, attempts, body }: Delivery, reason: string): void {
     const letter: DeadLetter = { givenUpAt: new Date().toISOString(), reason, url, roomId, incarnation, eventId, attempts, body };
+    if (this.#late) this.#late.push(letter);
+    else this.#write(letter);
+  }
+
+  #write(letter: DeadLetter): void {
     const line = `${JSON.stringify(letter)}\n`;
     try {
       if (this.#bytes > 0 && this.#bytes + line.length > this.#maxBytes) {
@@ -52,7 +59,7 @@ export class DeadLetters {
       this.#bytes += Buffer.byteLength(line);
     } catch (error) {
       this.lost += 1;
-      this.#log.error({ err: error, event: eventId }, 'a webhook that was given up could not be written to the dead letters');
+      this.#log.error({ err: error, event: letter.eventId }, 'a webhook that was given up could not be written to the dead letters');
     }
   }
 
@@ -68,15 +75,25 @@ export class DeadLetters {
   replay(filter: DeadLetterFilter, send: (letter: DeadLetter) => void): number {
     const all = this.#read();
     const chosen = all.filter((letter) => matches(letter, filter));
-    for (const letter of chosen) send(letter);
-    const kept = all.filter((letter) => !matches(letter, filter));
+    this.#late = [];
+    try {
+      for (const letter of chosen) send(letter);
+      this.#replace(all.filter((letter) => !matches(letter, filter)));
+    } finally {
+      const late = this.#late;
+      this.#late = undefined;
+      for (const letter of late) this.#write(letter);
+    }
+    return chosen.length;
+  }
+
+  #replace(kept: readonly DeadLetter[]): void {
     const text = kept.map((letter) => `${JSON.stringify(letter)}\n`).join('');
     const fresh = `${this.#path}.new`;
     writeFileSync(fresh, text, { mode: 0o600 });
     renameSync(fresh, this.#path);
     writeFileSync(this.#older, '', { mode: 0o600 });
     this.#bytes = Buffer.byteLength(text);
-    return chosen.length;
   }
 
   #read(): DeadLetter[] {

@@ -73,8 +73,8 @@ export class Dispatcher {
     this.#forgetIfDone(queue);
   }
 
-  /** The room is over: what 410 said of its events need not be remembered. */
-  roomEnded(roomId: string, incarnation: string): void {
+  /** What receivers answered with 410 for a room is forgotten: the room is over, or its events are sent again on demand. */
+  forget410(roomId: string, incarnation: string): void {
     for (const receiver of this.#receivers.values()) {
       const queue = receiver.queues.get(roomId);
       if (!queue) continue;

@@ -87,7 +87,7 @@ export class Webhooks {
       const at = Date.parse(event.time);
       for (const url of urls) this.#add({ url, roomId, incarnation, eventId, at, body });
     }
-    if (event.type === 'RoomDeleted' || event.type === 'RoomCrashed') this.#dispatcher.roomEnded(event.roomId, event.incarnation);
+    if (event.type === 'RoomDeleted' || event.type === 'RoomCrashed') this.#dispatcher.forget410(event.roomId, event.incarnation);
   }
 
   counters(): WebhookCounters {
@@ -127,8 +127,10 @@ export class Webhooks {
 
   /** Delivers dead letters once more, as if they had happened now. @returns how many. */
   replay(filter: DeadLetterFilter): number {
-    const send = ({ url, roomId, incarnation, eventId, body }: DeadLetter) =>
+    const send = ({ url, roomId, incarnation, eventId, body }: DeadLetter) => {
+      this.#dispatcher.forget410(roomId, incarnation);
       this.#add({ url, roomId, incarnation, eventId, at: Date.now(), body });
+    };
     return this.#options.store?.dead.replay(filter, send) ?? 0;
   }
 

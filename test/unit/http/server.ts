@@ -6,6 +6,7 @@ import type { HealthView } from '../../../node/http/health-view.ts';
 import { type HttpOptions, HttpServer } from '../../../node/http/http-server.ts';
 import { silentLog } from '../../../node/log.ts';
 import { ApiTokens } from '../../../node/rooms/api-tokens.ts';
+import type { WebhookControl } from '../../../node/rooms/webhook-control.ts';
 import { LocalContent } from '../../../node/storage/local-content.ts';
 import { type ApiClient, apiClient } from '../../kit/api-client.ts';
 import { makeRooms, type TestRooms } from '../../kit/rooms.ts';
@@ -23,6 +24,12 @@ export const health: HealthView = {
   config: { files: [{ name: 'settings.yaml', sha256: '0'.repeat(64) }], shadowed: [], error: null },
 };
 
+const noWebhooks: WebhookControl = {
+  status: () => ({ delivered: 0, retries: 0, dead: 0, pending: 0, pendingBytes: 0, spoolErrors: 0, spoolBytes: 0, receivers: [] }),
+  deadLetters: () => [],
+  replay: () => 0,
+};
+
 export type TestServer = TestRooms & { server: HttpServer; url: string; api: ApiClient };
 
 export async function startServer(context: TestContext, options: Partial<HttpOptions> = {}): Promise<TestServer> {
@@ -32,6 +39,7 @@ export async function startServer(context: TestContext, options: Partial<HttpOpt
     rooms: rooms.rooms,
     content: new LocalContent('/nonexistent'),
     cluster: { nodes: async () => [], drain: async () => {}, cancelDrain: async () => {} },
+    webhooks: noWebhooks,
     ip: '127.0.0.1',
     port: 0,
     host: () => 'node.test:5002',

@@ -1,0 +1,22 @@
+// WebhookControl on the webhooks of this node.
+import { roomEventSchema } from '../../rooms/events.ts';
+import type { DeadLetterView, WebhookControl } from '../../rooms/webhook-control.ts';
+import type { DeadLetter } from './dead-letters.ts';
+import { nameOf, type Webhooks } from './webhooks.ts';
+
+export function webhookControl(webhooks: Webhooks): WebhookControl {
+  return {
+    status: () => ({
+      ...webhooks.counters(),
+      receivers: webhooks.receivers().map(({ url, ...rest }) => ({ receiver: nameOf(url), ...rest })),
+    }),
+    deadLetters: (filter, limit) => webhooks.deadLetters(filter, limit).flatMap((letter) => viewOf(letter) ?? []),
+    replay: (filter) => webhooks.replay(filter),
+  };
+}
+
+/** @returns undefined for an event that only another version knows. */
+function viewOf({ url, givenUpAt, reason, attempts, body }: DeadLetter): DeadLetterView | undefined {
+  const event = roomEventSchema.safeParse(JSON.parse(body));
+  return event.success ? { receiver: nameOf(url), givenUpAt, reason, attempts, event: event.data } : undefined;
+}

@@ -1,0 +1,58 @@
+// Webhooks as an operator sees them: who is behind, and what was given up.
+import { z } from 'zod';
+import { roomEventSchema } from './events.ts';
+import { idSchema } from './views.ts';
+
+export const webhookReceiverSchema = z
+  .object({
+    receiver: z.string().meta({ description: 'Scheme, host and port; what follows them may hold a key and is not shown.' }),
+    pending: z.number().int().meta({ description: 'Deliveries that wait.' }),
+    rooms: z.number().int().meta({ description: 'Rooms whose events wait.' }),
+    failing: z.boolean().meta({ description: 'Whether the last try got no answer at all.' }),
+  })
+  .meta({ id: 'WebhookReceiver' });
+export type WebhookReceiverView = z.infer<typeof webhookReceiverSchema>;
+
+export const webhookStatusSchema = z
+  .object({
+    delivered: z.number().int(),
+    retries: z.number().int().meta({ description: 'Tries that failed and were or will be repeated.' }),
+    dead: z.number().int().meta({ description: 'Deliveries that were given up.' }),
+    pending: z.number().int(),
+    pendingBytes: z.number().int(),
+    spoolErrors: z.number().int().meta({ description: 'Writes to the spool that failed.' }),
+    spoolBytes: z.number().int().meta({ description: 'Bytes of the spool on disk.' }),
+    receivers: z.array(webhookReceiverSchema),
+  })
+  .meta({ id: 'WebhookStatus', description: 'Webhooks of the node that answers; counts are since its start.' });
+export type WebhookStatus = z.infer<typeof webhookStatusSchema>;
+
+export const deadLetterSchema = z
+  .object({
+    receiver: z.string(),
+    givenUpAt: z.iso.datetime(),
+    reason: z.string(),
+    attempts: z.number().int(),
+    event: roomEventSchema,
+  })
+  .meta({ id: 'DeadLetter', description: 'A delivery that was given up.' });
+export type DeadLetterView = z.infer<typeof deadLetterSchema>;
+
+export const replaySchema = z
+  .strictObject({
+    roomId: idSchema.optional(),
+    eventIds: z.array(z.string().min(1).max(256)).min(1).max(1000).optional(),
+  })
+  .meta({
+    id: 'WebhookReplay',
+    description: 'Which dead letters are sent again: those that match everything given; without anything, all.',
+  });
+export type WebhookReplay = z.infer<typeof replaySchema>;
+
+export interface WebhookControl {
+  status(): WebhookStatus;
+  /** The newest `limit`, newest first. */
+  deadLetters(filter: WebhookReplay, limit: number): DeadLetterView[];
+  /** @returns how many are sent again. */
+  replay(filter: WebhookReplay): number;
+}
