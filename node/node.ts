@@ -164,6 +164,7 @@ export class MediaNode {
       clusterNodes: () => distribution?.status.nodesInCluster || 1,
       mediaTraffic: () => media.traffic(),
       httpTraffic: () => http?.traffic ?? { received: 0, sent: 0 },
+      webhooks: () => webhooks.counters(),
     });
     events.subscribe(({ event }) => metrics.roomEvent(event));
     const doors = new Map<string, { handleUpgrade: UpgradeHandler }>([

@@ -15,6 +15,17 @@ export type WorkerFigures = { pid: number | undefined; rooms: number; forwardedT
 /** Bytes since the start; never less than before. */
 export type ByteCounts = { received: number; sent: number };
 
+/** Since the start, but for `pending` and `spoolBytes`, which are as they are now. Bytes are those of bodies. */
+export type WebhookFigures = {
+  delivered: number;
+  retries: number;
+  dead: number;
+  pending: number;
+  pendingBytes: number;
+  spoolErrors: number;
+  spoolBytes: number;
+};
+
 /** What is counted, asked for at each scrape. */
 export type MetricsSource = {
   rooms: () => RoomCounts;
@@ -26,6 +37,7 @@ export type MetricsSource = {
   /** Bounded in time by whoever counts; never rejects. */
   mediaTraffic: () => Promise<ByteCounts>;
   httpTraffic: () => ByteCounts;
+  webhooks: () => WebhookFigures;
 };
 
 /** A request that was answered. */
@@ -38,6 +50,7 @@ type Moment = {
   workers: readonly (WorkerFigures & { usage: ProcessUsage | undefined })[];
   media: ByteCounts;
   http: ByteCounts;
+  webhooks: WebhookFigures;
 };
 /** One value, or one per label. */
 type Samples = number | readonly (readonly [labels: Record<string, string>, value: number])[];
@@ -62,6 +75,7 @@ export class Metrics {
     this.#addRooms();
     this.#addTraffic();
     this.#addWorkers();
+    this.#addWebhooks();
     this.#requests = new Histogram({
       name: 'svc_http_request_duration_seconds',
       help: 'Duration of HTTP requests in seconds, from the first byte in to the last byte out, by `route`, `method` and `status`.',
@@ -96,6 +110,7 @@ export class Metrics {
       workers: source.workers().map((worker) => ({ ...worker, usage: usages.get(worker.pid) })),
       media,
       http: source.httpTraffic(),
+      webhooks: source.webhooks(),
     };
     return this.#registry.metrics();
   }
@@ -212,6 +227,21 @@ export class Metrics {
     });
     this.#counter(usage('svc_worker_cpu_seconds_total', 'CPU time of the media worker that runs, in seconds', ({ cpu }) => cpu));
     this.#gauge(usage('svc_worker_resident_memory_bytes', 'Resident memory of the media worker, in bytes', ({ memory }) => memory));
+  }
+
+  #addWebhooks(): void {
+    const one = (name: string, help: string, value: (figures: WebhookFigures) => number): Sampled => ({
+      name: `svc_webhook_${name}`,
+      help,
+      read: ({ webhooks }) => value(webhooks),
+    });
+    this.#counter(one('delivered_total', 'Webhooks that were taken by their receivers.', ({ delivered }) => delivered));
+    this.#counter(one('retries_total', 'Tries to deliver webhooks that failed and are repeated.', ({ retries }) => retries));
+    this.#counter(one('dead_letters_total', 'Webhooks that were given up.', ({ dead }) => dead));
+    this.#gauge(one('pending', 'Webhooks that are neither taken nor given up.', ({ pending }) => pending));
+    this.#gauge(one('pending_bytes', 'Bytes of webhooks that are neither taken nor given up.', ({ pendingBytes }) => pendingBytes));
+    this.#counter(one('spool_errors_total', 'Writes to the spool of webhooks that failed.', ({ spoolErrors }) => spoolErrors));
+    this.#gauge(one('spool_bytes', 'Bytes of the spool of webhooks on disk.', ({ spoolBytes }) => spoolBytes));
   }
 
   #gauge({ name, help, labels = [], read }: Sampled): void {

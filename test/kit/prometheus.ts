@@ -1,0 +1,82 @@
+// A real Prometheus that scrapes what a test gives it every second, with files of its own and ended with the test.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { TestContext } from 'node:test';
+import { stringify } from 'yaml';
+import { z } from 'zod';
+
+export type Sample = { labels: Record<string, string>; value: number };
+
+const startDeadline = 20_000;
+/** `msg="Listening on" address=127.0.0.1:39035`, whichever format this release logs in. */
+const listening = /Listening on.*?address"?[=:]"?([\d.]+:\d+)/;
+
+const resultSchema = z.object({
+  data: z.object({ result: z.array(z.object({ metric: z.record(z.string(), z.string()), value: z.tuple([z.number(), z.string()]) })) }),
+});
+
+export class Prometheus {
+  readonly #url: string;
+
+  private constructor(url: string) {
+    this.#url = url;
+  }
+
+  /** `targets`: `host:port` of nodes' metrics. `rules`: files of rules. */
+  static async start(t: TestContext, targets: readonly string[], rules: readonly string[] = []): Promise<Prometheus> {
+    const folder = mkdtempSync(join(tmpdir(), 'mediarooms-prometheus-'));
+    const config = {
+      global: { scrape_interval: '1s', scrape_timeout: '1s', evaluation_interval: '1s' },
+      rule_files: rules,
+      scrape_configs: [{ job_name: 'mediarooms', static_configs: [{ targets }] }],
+    };
+    writeFileSync(join(folder, 'prometheus.yml'), stringify(config));
+    const child = spawn(
+      'prometheus',
+      [`--config.file=${folder}/prometheus.yml`, `--storage.tsdb.path=${folder}/data`, '--web.listen-address=127.0.0.1:0'],
+      { stdio: ['ignore', 'pipe', 'pipe'] },
+    );
+    const ended = once(child, 'close');
+    t.after(async () => {
+      child.kill('SIGKILL');
+      await ended;
+      rmSync(folder, { recursive: true, force: true });
+    });
+    return new Prometheus(`http://${await addressOf(child)}`);
+  }
+
+  /** What an expression says now. */
+  async query(expression: string): Promise<Sample[]> {
+    const { data } = resultSchema.parse(await this.#get(`/api/v1/query?query=${encodeURIComponent(expression)}`));
+    return data.result.map(({ metric, value: [, value] }) => ({ labels: metric, value: Number(value) }));
+  }
+
+  async #get(path: string): Promise<unknown> {
+    const response = await fetch(this.#url + path, { signal: AbortSignal.timeout(5000) });
+    if (!response.ok && response.status !== 503) throw new Error(`Prometheus answered ${response.status}: ${await response.text()}`);
+    // Until its data is open it answers 503: there is nothing yet.
+    return response.ok ? response.json() : { data: { result: [] } };
+  }
+}
+
+/** Where it listens, as it says itself. */
+async function addressOf(child: ChildProcess): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  let said = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    if (!stream) continue;
+    createInterface({ input: stream }).on('line', (line) => {
+      said = `${said}${line}\n`.slice(-10_000);
+      const address = listening.exec(line)?.[1];
+      if (address) resolve(address);
+    });
+  }
+  child.once('error', reject);
+  child.once('exit', (code) => reject(new Error(`Prometheus ended with code ${code}:\n${said}`)));
+  const timer = setTimeout(() => reject(new Error(`Prometheus did not start:\n${said}`)), startDeadline);
+  return promise.finally(() => clearTimeout(timer));
+}

@@ -1,0 +1,113 @@
+// A real Prometheus scrapes a node while rooms come and go: its queries, the dashboard's and the alerts give the right answers.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { z } from 'zod';
+import { type ApiClient, apiClient } from '../kit/api-client.ts';
+import { PeerSocket } from '../kit/peer-socket.ts';
+import { Prometheus } from '../kit/prometheus.ts';
+import { type StartedNode, startNode } from '../kit/start-node.ts';
+
+const monitoring = join(import.meta.dirname, '../../monitoring');
+const dashboardSchema = z.object({ panels: z.array(z.object({ title: z.string(), targets: z.array(z.object({ expr: z.string() })) })) });
+
+async function enter(t: TestContext, node: StartedNode, api: ApiClient, roomId: string): Promise<PeerSocket> {
+  const { body } = await api.post(`/room/${roomId}/peer`, { type: 'webrtc' });
+  const socket = await PeerSocket.enter(node.peerSocketUrl, body.data.token);
+  t.after(() => socket.webSocket.terminate());
+  return socket;
+}
+
+/** Resolves when the expression has this one value. */
+async function sees(prometheus: Prometheus, expression: string, expected: number): Promise<void> {
+  let last: number | undefined;
+  for (const end = Date.now() + 15_000; Date.now() < end; await pause()) {
+    last = await single(prometheus, expression);
+    if (last === expected) return;
+  }
+  assert.equal(last, expected, expression);
+}
+
+async function single(prometheus: Prometheus, expression: string): Promise<number | undefined> {
+  const samples = await prometheus.query(expression);
+  assert.ok(samples.length <= 1, expression);
+  return samples[0]?.value;
+}
+
+/** Prometheus tells nobody when it has scraped: it is asked again and again. */
+function pause(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 200));
+}
+
+test('Prometheus gives the right numbers while rooms come and go, and its alerts tell of a worker and a node that are lost', async (t) => {
+  const node = await startNode(t);
+  const api = apiClient(node.url, node.token);
+  const { host } = new URL(node.metricsUrl);
+  const prometheus = await Prometheus.start(t, [host], [join(monitoring, 'alert-rules.yaml')]);
+  await sees(prometheus, 'svc_rooms{job="mediarooms"}', 0);
+
+  await api.post('/room', { roomId: 'a' });
+  await api.post('/room', { roomId: 'b' });
+  const alice = await enter(t, node, api, 'a');
+  await enter(t, node, api, 'a');
+  await enter(t, node, api, 'b');
+  await sees(prometheus, 'svc_peers', 3);
+  const three = {
+    svc_rooms: 2,
+    'svc_room_peers{room_id="a"}': 2,
+    'svc_room_peers{room_id="b"}': 1,
+    'sum(svc_room_peer_connects_total)': 3,
+  };
+  for (const [expression, value] of Object.entries(three)) assert.equal(await single(prometheus, expression), value, expression);
+
+  await alice.request('leave');
+  await sees(prometheus, 'svc_room_peer_disconnects_total{room_id="a"}', 1);
+  await api.delete('/room/a');
+  await sees(prometheus, 'svc_rooms', 1);
+  const one = {
+    svc_peers: 1,
+    'svc_room_peers{room_id="a"}': 0,
+    'sum(svc_room_peers)': 1,
+    'max_over_time(svc_peers[1m])': 3,
+    'svc_http_request_duration_seconds_count{route="/room",method="POST",status="201"}': 2,
+    svc_workers: 1,
+    'max(svc_room_peer_time_total_seconds) == bool max(svc_room_peer_time_total_seconds{room_id="b"})': 1,
+    'increase(svc_traffic_ingress_http_total_bytes[1m]) > bool 1000': 1,
+  };
+  for (const [expression, value] of Object.entries(one)) assert.equal(await single(prometheus, expression), value, expression);
+
+  process.kill(node.node.parts.media.workers()[0]?.pid ?? 0, 'SIGKILL');
+  await sees(prometheus, 'svc_worker_restarts_total', 1);
+  await sees(prometheus, 'svc_rooms', 0);
+  await sees(prometheus, 'count(ALERTS{alertname=~"MediaroomsWorkerRestarted|MediaroomsRoomsCrash", alertstate="firing"})', 2);
+  await node.close();
+  await sees(prometheus, 'up', 0);
+  await sees(prometheus, 'count(ALERTS{alertname="MediaroomsNodeDown", alertstate="pending"})', 1);
+});
+
+test('Prometheus understands every query of the dashboard and answers with what the node has', async (t) => {
+  const node = await startNode(t);
+  const api = apiClient(node.url, node.token);
+  const { host } = new URL(node.metricsUrl);
+  await api.post('/room', { roomId: 'r' });
+  const prometheus = await Prometheus.start(t, [host]);
+  await sees(prometheus, 'count_over_time(svc_rooms[1m]) >= bool 3', 1);
+  const { panels } = dashboardSchema.parse(JSON.parse(readFileSync(join(monitoring, 'grafana-dashboard.json'), 'utf8')));
+  const empty: string[] = [];
+  for (const { title, targets } of panels) {
+    const answers = await Promise.all(
+      targets.map(({ expr }) =>
+        prometheus.query(
+          expr
+            .replaceAll('$job', 'mediarooms')
+            .replaceAll('$instance', '.+')
+            .replaceAll(/\$__(rate_interval|range)/g, '1m'),
+        ),
+      ),
+    );
+    if (answers.every((samples) => samples.length === 0)) empty.push(title);
+  }
+  // Nothing failed, so that there is no rate of failures.
+  assert.deepEqual(empty, ['HTTP errors']);
+});
