@@ -1,6 +1,7 @@
 // The log: pino, structured or pretty; handed to whoever logs, never imported as a singleton.
 import { type Logger, pino } from 'pino';
 import pretty from 'pino-pretty';
+import { currentRequestId } from './request-id.ts';
 
 export type Log = Logger;
 
@@ -8,9 +9,15 @@ export type Log = Logger;
 const pinoLevels = { error: 'error', warning: 'warn', info: 'info', debug: 'debug' } as const;
 export type LogLevel = keyof typeof pinoLevels;
 
+/** What every line says beside its own: on behalf of which request. */
+export function requestOfLine(): { requestId?: string } {
+  const requestId = currentRequestId();
+  return requestId === undefined ? {} : { requestId };
+}
+
 /** Makes the root log. `structured`: JSON lines; else readable lines. Levels can be changed while it runs with `setLogLevel`. */
 export function createLog(options: { level: LogLevel; structured: boolean }): Log {
-  const base = { level: pinoLevels[options.level], base: null };
+  const base = { level: pinoLevels[options.level], base: null, mixin: requestOfLine };
   if (options.structured)
     return pino(
       { ...base, timestamp: () => `,"time":"${new Date().toISOString()}"`, formatters: { level: (label) => ({ level: label }) } },

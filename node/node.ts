@@ -22,6 +22,7 @@ import { type Log, setLogLevel } from './log.ts';
 import { type Engine, startMediaEngine } from './media/engine.ts';
 import { Metrics, type RoomCounts } from './metrics/metrics.ts';
 import { MetricsServer } from './metrics/metrics-server.ts';
+import { outsideOfRequests } from './request-id.ts';
 import { ApiTokens } from './rooms/api-tokens.ts';
 import { LocalRooms } from './rooms/local-rooms.ts';
 import { TokenKeys } from './rooms/tokens.ts';
@@ -101,9 +102,12 @@ export class MediaNode {
       limits: () => ({ ...hot.current.limits, ...hot.current.roomDefaults }),
       signToken: (claims) => keys.sign(claims),
       onEvent: (event, { config }) => {
-        webhooks.publish(event, config.webhookUrl);
-        events.publish(event);
-        cluster.roomEvent(event);
+        // Who hears of it goes on after the request that caused it.
+        outsideOfRequests(() => {
+          webhooks.publish(event, config.webhookUrl);
+          events.publish(event);
+          cluster.roomEvent(event);
+        });
       },
     });
     const traffic: Traffic = new Traffic({

@@ -1,4 +1,6 @@
 // One timer for any length of time: setTimeout alone fires at once beyond 2^31-1 ms (24.8 days).
+import { outsideOfRequests } from './request-id.ts';
+
 const longest = 2 ** 31 - 1;
 
 /** Calls back once after a time; stop() is idempotent. It never keeps the process alive by itself. */
@@ -16,6 +18,7 @@ export class Timer {
 
   #arm(delay: number, fire: () => void): void {
     const step = Math.min(delay, longest);
-    this.#timeout = setTimeout(() => (delay > step ? this.#arm(delay - step, fire) : fire()), step).unref();
+    // What happens at its end is not the doing of the request that began it.
+    this.#timeout = outsideOfRequests(() => setTimeout(() => (delay > step ? this.#arm(delay - step, fire) : fire()), step).unref());
   }
 }

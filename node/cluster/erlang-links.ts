@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { type ErrorCode, errorCatalogue, ServiceError, toServiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
+import { currentRequestId, isRequestId, withRequestId } from '../request-id.ts';
 import { CallError } from './erlang/calls.ts';
 import type { ErlangNode } from './erlang/erlang-node.ts';
 import { Atom, isAtom, itemsOf, type Term, tuple } from './erlang/terms.ts';
@@ -69,7 +70,7 @@ export class ErlangLinks implements Links {
   async #ask(node: NodeName, method: string, data: unknown, deadline: number): Promise<Term> {
     if (!this.#node) throw new ServiceError('node_unreachable', `Node ${node} cannot be reached`, { retryAfter: 1 });
     try {
-      return await this.#node.call(node, service, request(method, data), deadline);
+      return await this.#node.call(node, service, request(method, data, currentRequestId()), deadline);
     } catch (error) {
       if (!(error instanceof CallError)) throw error;
       throw new ServiceError('node_unreachable', `Node ${node} cannot be reached`, { retryAfter: 1, cause: error });
@@ -78,10 +79,10 @@ export class ErlangLinks implements Links {
 
   async #answer(term: Term, from: NodeName): Promise<Term> {
     try {
-      const { method, data } = parseRequest(term);
+      const { method, data, requestId } = parseRequest(term);
       this.#meet(from);
       if (method === greeting) return tuple(ok, 'null');
-      const result = await this.#handlers?.call(from, method, data);
+      const result = await withRequestId(requestId, () => this.#handlers?.call(from, method, data));
       return tuple(ok, JSON.stringify(result ?? null));
     } catch (error) {
       if (!(error instanceof ServiceError)) this.#log.error({ node: from, err: error }, 'a call of another node failed');
@@ -124,15 +125,17 @@ export class ErlangLinks implements Links {
   }
 }
 
-function request(method: string, data: unknown): Term {
-  return tuple(method, JSON.stringify(data));
+/** `{Method, Json}`, and the id of the request on whose behalf, where it is any. */
+function request(method: string, data: unknown, requestId?: string): Term {
+  return requestId === undefined ? tuple(method, JSON.stringify(data)) : tuple(method, JSON.stringify(data), requestId);
 }
 
-/** @throws ServiceError `bad_request` for what is not `{Method, Json}` */
-function parseRequest(term: Term): { method: string; data: unknown } {
-  const [method, json] = itemsOf(term);
+/** @throws ServiceError `bad_request` for what is not `{Method, Json}` or `{Method, Json, RequestId}` */
+function parseRequest(term: Term): { method: string; data: unknown; requestId: string | undefined } {
+  const [method, json, given] = itemsOf(term);
   if (!Buffer.isBuffer(method)) throw new ServiceError('bad_request', 'Expected {Method, Json} with binaries');
-  return { method: method.toString('utf8'), data: parse(json) };
+  const requestId = Buffer.isBuffer(given) ? given.toString('latin1') : undefined;
+  return { method: method.toString('utf8'), data: parse(json), requestId: isRequestId(requestId) ? requestId : undefined };
 }
 
 function parse(json: Term | undefined): unknown {

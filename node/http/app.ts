@@ -5,6 +5,7 @@ import express from 'express';
 import { ServiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { RateLimit } from '../rate-limit.ts';
+import { isRequestId } from '../request-id.ts';
 import type { ApiTokens } from '../rooms/api-tokens.ts';
 import { logRequest, type RequestObservation } from './access-log.ts';
 import { asCallersMistake, securityHeaders } from './answers.ts';
@@ -38,7 +39,6 @@ export type AppOptions = {
 };
 
 const headerEntries = Object.entries(securityHeaders);
-const requestIdPattern = /^[\w-]{1,128}$/;
 /** Probes come from the machine itself and must not starve. */
 const unlimited = new Set(['/livez', '/readyz']);
 
@@ -77,7 +77,7 @@ export function createApp(options: AppOptions): Express {
 
 function prepare(options: AppOptions & { clientLimit: RateLimit }, request: Request, response: Traced, next: NextFunction): void {
   const given = request.headers['x-request-id'];
-  const requestId = typeof given === 'string' && requestIdPattern.test(given) ? given : randomUUID();
+  const requestId = isRequestId(given) ? given : randomUUID();
   const forwarded = options.forwardedBy?.(request.headers[forwardedHeader], request.path);
   const trace = { requestId, start: performance.now(), forwarded };
   response.locals.trace = trace;

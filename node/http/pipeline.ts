@@ -3,6 +3,7 @@ import type { Request, Response } from 'express';
 import { ServiceError, toServiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { RateLimit } from '../rate-limit.ts';
+import { withRequestId } from '../request-id.ts';
 import { formatValue, issueField, issueSentence } from '../sentences.ts';
 import { sendAnswer, sendError, sendStream } from './answers.ts';
 import type { Authenticator, Caller } from './auth.ts';
@@ -38,15 +39,17 @@ export function runRoute(
       const query = route.query ? parseQuery(route, request.url) : undefined;
       const body = route.body ? parseBody(route.body, await readJson(request)) : await discardBody(request);
       const fetchSite = request.headers['sec-fetch-site'];
-      const answer = await route.handle(
-        {
-          params,
-          query,
-          body,
-          fetchSite: typeof fetchSite === 'string' ? fetchSite : undefined,
-          transfer: () => transferOf(request, response),
-        },
-        services,
+      const answer = await withRequestId(trace.requestId, () =>
+        route.handle(
+          {
+            params,
+            query,
+            body,
+            fetchSite: typeof fetchSite === 'string' ? fetchSite : undefined,
+            transfer: () => transferOf(request, response),
+          },
+          services,
+        ),
       );
       if (answer.stream) await sendStream(response, answer, answer.stream);
       else sendAnswer(response, answer);

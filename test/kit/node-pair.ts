@@ -8,11 +8,11 @@ import { type StartedNode, startNode } from './start-node.ts';
 
 /** `api` asks `wrong`, which tests let own no room. */
 export type NodePair = { owner: StartedNode; wrong: StartedNode; api: ApiClient };
-export type NodePairOptions = { owner?: Environment; both?: Environment; log?: Log };
+export type NodePairOptions = { owner?: Environment; both?: Environment; logs?: { owner: Log; wrong: Log } };
 
 let pairs = 0;
 
-export async function startNodePair(t: TestContext, { owner: more, both, log }: NodePairOptions = {}): Promise<NodePair> {
+export async function startNodePair(t: TestContext, { owner: more, both, logs }: NodePairOptions = {}): Promise<NodePair> {
   pairs += 1;
   const suffix = `${process.pid}-${pairs}@localhost`;
   const dist = (name: string) => ({
@@ -21,8 +21,8 @@ export async function startNodePair(t: TestContext, { owner: more, both, log }: 
     SVC_DIST_NODES: `owner${suffix}`,
     ...both,
   });
-  const owner = await startNode(t, { ...dist('owner'), ...more }, log);
-  const wrong = await startNode(t, dist('wrong'), log);
+  const owner = await startNode(t, { ...dist('owner'), ...more }, logs?.owner);
+  const wrong = await startNode(t, dist('wrong'), logs?.wrong);
   const api = apiClient(wrong.url, wrong.token);
   for (const end = Date.now() + 15_000; (await api.get('/health')).body.data.distribution.nodesInCluster < 2; ) {
     assert.ok(Date.now() < end, 'the two nodes did not find each other');

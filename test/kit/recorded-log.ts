@@ -1,13 +1,13 @@
 // A log that tests read.
 import { pino } from 'pino';
-import type { Log } from '../../node/log.ts';
+import { type Log, requestOfLine } from '../../node/log.ts';
 
 export type Line = { level: 'debug' | 'info' | 'warn' | 'error'; msg: string; [field: string]: unknown };
 
 export function recordedLog(): { log: Log; lines: Line[]; of: (...levels: Line['level'][]) => Line[] } {
   const lines: Line[] = [];
   const log = pino(
-    { level: 'debug', base: null, timestamp: false, formatters: { level: (level) => ({ level }) } },
+    { level: 'debug', base: null, mixin: requestOfLine, timestamp: false, formatters: { level: (level) => ({ level }) } },
     { write: (line) => void lines.push(JSON.parse(line) as Line) },
   );
   return { log, lines, of: (...levels) => lines.filter(({ level }) => levels.includes(level)) };

@@ -3,6 +3,7 @@ import { Agent, type IncomingMessage, type RequestOptions, request as startReque
 import { request as startTlsRequest, Agent as TlsAgent } from 'node:https';
 import { ServiceError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
+import { currentRequestId } from '../../request-id.ts';
 import type { ContentAnswer } from '../../rooms/content.ts';
 import type { NodeName } from '../links.ts';
 import { nodeTls } from './node-tls.ts';
@@ -107,6 +108,7 @@ export class NodeHttp {
     const agent = this.#agentOf(target);
     const url = URL.parse(`${target.tls ? 'https' : 'http'}://${target.internalAddress}`);
     if (!url) return Promise.reject(new Error(`cannot use the address ${target.internalAddress}`));
+    const requestId = currentRequestId();
     const options: RequestOptions = {
       method,
       // As it was signed: URL would change it.
@@ -114,7 +116,11 @@ export class NodeHttp {
       hostname: url.hostname.replace(/^\[|\]$/g, ''),
       port: url.port || (target.tls ? 443 : 80),
       agent,
-      headers: { ...headers, [forwardedHeader]: this.#options.tokens.sign({ client, path }) },
+      headers: {
+        ...headers,
+        ...(requestId !== undefined && { 'x-request-id': requestId }),
+        [forwardedHeader]: this.#options.tokens.sign({ client, path }),
+      },
       timeout: stalledTimeout,
       signal,
     };

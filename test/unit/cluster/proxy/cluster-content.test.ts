@@ -319,9 +319,9 @@ test('only headers that belong to the file are passed on', async (t) => {
   await response?.text();
   const given = ['content-type', 'set-cookie', 'x-other', 'cache-control'].map((name) => response?.headers.get(name));
   assert.deepEqual(given, ['video/mp4', null, null, 'no-store']);
-  const { host: _, connection: __, [forwardedHeader]: signed, ...sent } = requests[0]?.headers ?? {};
+  const { host: _, connection: __, 'x-request-id': id, [forwardedHeader]: signed, ...sent } = requests[0]?.headers ?? {};
   assert.deepEqual(sent, {});
-  assert.equal(typeof signed, 'string');
+  assert.deepEqual([typeof signed, typeof id], ['string', 'string']);
 });
 
 test('a large file goes through whole, also to a client that reads slowly', async (t) => {

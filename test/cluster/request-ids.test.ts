@@ -1,0 +1,51 @@
+// One id for one request, in the log of every node that works on it, and in no line of what only began with it.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { startNodePair } from '../kit/node-pair.ts';
+import { recordedLog } from '../kit/recorded-log.ts';
+import { addFiles, makeResources } from '../kit/resources-folder.ts';
+import { until } from '../media/kit.ts';
+
+test('the owner’s lines say the id that the other node was asked with, its rooms later lines do not', async (t) => {
+  const [here, there] = [recordedLog(), recordedLog()];
+  const resources = await makeResources(t);
+  const pair = await startNodePair(t, { logs: { owner: there.log, wrong: here.log }, owner: { SVC_RESOURCES_BASE_PATH: resources } });
+  const drained = await pair.api.post(`/cluster/nodes/${pair.wrong.node.name}/drain`, { deadline: 600 });
+  assert.equal(drained.status, 202);
+  const ask = (method: string, path: string, id: string, json?: object) =>
+    pair.api.request(method, path, { headers: { 'x-request-id': id }, ...(json && { json }) });
+  const lineOf = (lines: typeof there.lines, msg: string) => lines.find((line) => line.msg === msg);
+
+  const made = await ask('POST', '/room', 'made-it', { roomId: 'r', peerlessPurgeTimeout: 3600 });
+  assert.deepEqual([made.status, made.headers.get('x-request-id')], [201, 'made-it']);
+  assert.equal(pair.owner.node.parts.rooms.size, 1);
+  assert.deepEqual([lineOf(there.lines, 'room created')?.requestId, lineOf(there.lines, 'room created')?.room], ['made-it', 'r']);
+  assert.equal(lineOf(here.lines, 'room placed')?.requestId, 'made-it');
+
+  await addFiles(resources, { 'hls/r/index.m3u8': '#EXTM3U\n' });
+  assert.equal((await ask('GET', '/hls/r/index.m3u8', 'watched')).status, 200);
+  const ofWatching = ({ requestId, msg }: { requestId?: unknown; msg: string }) => requestId === 'watched' && msg === 'request answered';
+  await until('both access logs', () => here.lines.some(ofWatching) && there.lines.some(ofWatching));
+
+  assert.equal((await ask('PATCH', '/room/r', 'shortened', { peerlessPurgeTimeout: 1 })).status, 200);
+  await until('the purge', () => lineOf(there.lines, 'room ended') !== undefined);
+  assert.equal(lineOf(there.lines, 'room ended')?.requestId, undefined);
+
+  assert.equal((await ask('POST', '/room', 'again', { roomId: 's' })).status, 201);
+  assert.equal((await ask('DELETE', '/room/s', 'ended-it')).status, 204);
+  assert.deepEqual(
+    there.lines.filter(({ msg }) => msg === 'room ended').map(({ room, requestId }) => [room, requestId]),
+    [
+      ['r', undefined],
+      ['s', 'ended-it'],
+    ],
+  );
+});
+
+test('an id that is none is replaced, and every answer has one', async (t) => {
+  const { api } = await startNodePair(t);
+  for (const given of ['', 'a b', 'x'.repeat(129), '<script>']) {
+    const id = (await api.request('GET', '/room', { headers: { 'x-request-id': given } })).headers.get('x-request-id');
+    assert.match(String(id), /^[0-9a-f-]{36}$/);
+  }
+});
