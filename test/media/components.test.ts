@@ -1,0 +1,129 @@
+// Components of real rooms over two nodes: asked for at the wrong one, their events on its socket and a webhook, refusals over REST.
+import assert from 'node:assert/strict';
+import { symlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { eventTypes, type RoomEvent } from '../../node/rooms/events.ts';
+import { type NodePair, startNodePair } from '../kit/node-pair.ts';
+import { oggFile, opusPacket, opusTags } from '../kit/ogg-file.ts';
+import { PeerSocket } from '../kit/peer-socket.ts';
+import { addFiles, makeResources } from '../kit/resources-folder.ts';
+import { startReceiver } from '../kit/webhook-receiver.ts';
+
+const sources = 'file_component_sources';
+const packets = (count: number) => Array.from({ length: count }, (_, index) => opusPacket(50, index));
+
+async function stage(t: TestContext): Promise<NodePair & { resources: string }> {
+  const resources = await makeResources(t, {
+    [`${sources}/short.ogg`]: oggFile(packets(5)),
+    [`${sources}/long.ogg`]: oggFile(packets(3000)),
+    // So sound at first that it is taken; later it has a packet that no RTP packet holds.
+    [`${sources}/broken.ogg`]: oggFile([opusPacket(60_000, 1)], Buffer.concat([opusTags, Buffer.alloc(200_000)])),
+    'outside.ogg': oggFile(packets(5)),
+  });
+  const pair = await startNodePair(t, { both: { SVC_COMPONENTS_USED: 'file hls' }, owner: { SVC_RESOURCES_BASE_PATH: resources } });
+  return { ...pair, resources };
+}
+
+const expected = [
+  'RoomCreated',
+  'ComponentAdded',
+  'TrackAdded',
+  'TrackRemoved',
+  'ComponentRemoved finished',
+  'ComponentAdded',
+  'TrackAdded',
+  'TrackRemoved',
+  'ComponentCrashed It holds an Opus packet of more than 1400 bytes, which does not fit an RTP packet',
+  'ComponentAdded',
+  'TrackAdded',
+  'TrackRemoved',
+  'ComponentRemoved removed',
+  'ComponentAdded',
+  'TrackAdded',
+  'TrackRemoved',
+  'ComponentRemoved room_deleted',
+  'RoomDeleted deleted',
+];
+
+test('every kind of event of components is told at the wrong node and to a webhook, in order', async (t) => {
+  const { owner, wrong, api } = await stage(t);
+  const receiver = await startReceiver(t);
+  const socket = await PeerSocket.enter(wrong.serverSocketUrl, wrong.token);
+  t.after(() => socket.cut());
+  await socket.request('subscribe', { events: 'all' });
+  await owner.node.parts.rooms.createRoom({ roomId: 'r', webhookUrl: receiver.url });
+
+  const add = async (filePath: string, externalId: string) => {
+    const { status, body } = await api.post('/room/r/component', { type: 'file', options: { filePath }, externalId });
+    assert.equal(status, 201, JSON.stringify(body));
+    return body.data;
+  };
+  const told = (kind: string, id: string) => socket.waitFor('roomEvent', (event) => event.type === kind && event.componentId === id);
+
+  const short = await add('short.ogg', 'short');
+  assert.deepEqual([short.type, short.properties, short.tracks.length], ['file', { filePath: 'short.ogg', framerate: null }, 1]);
+  await told('ComponentRemoved', short.id);
+  assert.equal((await api.get(`/room/r/component/${short.id}`)).body.code, 'component_not_found');
+  await told('ComponentCrashed', (await add('broken.ogg', 'broken')).id);
+
+  const long = await add('long.ogg', 'long');
+  assert.deepEqual((await api.get(`/room/r/component/${long.id}`)).body.data, long);
+  assert.deepEqual((await api.get('/room/r')).body.data.components, [long]);
+  const again = await api.post('/room/r/component', { type: 'file', options: { filePath: 'long.ogg' }, externalId: 'long' });
+  assert.deepEqual([again.status, again.body.data.id], [200, long.id]);
+  assert.match(await (await fetch(owner.metricsUrl)).text(), /^svc_components\{type="file"\} 1$/m);
+  assert.equal((await api.delete(`/room/r/component/${long.id}`)).status, 204);
+  assert.equal((await api.delete(`/room/r/component/${long.id}`)).status, 404);
+  assert.match(await (await fetch(owner.metricsUrl)).text(), /^svc_components\{type="file"\} 0$/m);
+  await add('long.ogg', 'last');
+  assert.equal((await api.delete('/room/r')).status, 204);
+
+  await socket.waitFor('roomEvent', ({ type }) => type === 'RoomDeleted');
+  await receiver.untilTrue((all) => all.some(({ event }) => event.type === 'RoomDeleted'));
+  const label = ({ type, reason }: RoomEvent) => (reason === undefined ? type : `${type} ${reason}`);
+  const heard = socket.events('roomEvent').map(({ data }) => data as RoomEvent);
+  assert.deepEqual(heard.map(label), expected);
+  assert.deepEqual(
+    heard.map(({ seq }) => seq),
+    expected.map((_, index) => index + 1),
+  );
+  assert.deepEqual(
+    receiver.received.map(({ event }) => event),
+    heard,
+  );
+  const kinds = eventTypes.filter((kind) => kind.startsWith('Component'));
+  assert.deepEqual(
+    kinds.filter((kind) => !expected.some((each) => each.split(' ')[0] === kind)),
+    [],
+  );
+});
+
+test('what must not be is refused over REST in the stated order, each with its sentence', async (t) => {
+  const { owner, api, resources } = await stage(t);
+  await owner.node.parts.rooms.createRoom({ roomId: 'r' });
+  await addFiles(resources, { [`${sources}/notes.txt`]: 'x' });
+  await symlink('../outside.ogg', join(resources, sources, 'link.ogg'));
+  const invalid = 'Invalid file path: it has to stay inside file_component_sources';
+  const file = (filePath: unknown) => ({ type: 'file', options: { filePath } });
+  for (const [room, body, status, sentence] of [
+    ['none', undefined, 400, 'Expected a JSON body'],
+    ['none', {}, 400, 'Required field type is missing'],
+    ['none', { type: 'rtsp' }, 400, 'Invalid component type: expected one of hls, recording, sip, file, got: "rtsp"'],
+    ['none', { type: 'file', options: null }, 400, 'Expected options to be an object, got: null'],
+    ['none', file('a.ogg'), 404, 'Room none does not exist'],
+    ['r', { type: 'recording' }, 400, 'Components of type recording are disabled on this node'],
+    ['r', { type: 'hls' }, 400, 'This version has no components of type hls yet'],
+    ['r', { type: 'file' }, 400, 'Required field filePath is missing'],
+    ['r', file('notes.txt'), 400, 'Unsupported file type: only .ogg and .h264, got: "notes.txt"'],
+    ['r', file('none.ogg'), 404, 'File not found'],
+    ['r', file('../outside.ogg'), 400, invalid],
+    ['r', file(join(resources, sources, 'long.ogg')), 400, invalid],
+    ['r', file('link.ogg'), 400, invalid],
+    ['r', file('long.ogg\0.ogg'), 400, invalid],
+  ] as const) {
+    const answer = await api.post(`/room/${room}/component`, body);
+    assert.deepEqual([answer.status, answer.body.errors], [status, sentence], JSON.stringify(body));
+  }
+  assert.deepEqual((await api.get('/room/r')).body.data.components, []);
+});

@@ -1,0 +1,162 @@
+// Components of a room: their events, what peers are told and receive, and every way they end.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { ServiceError } from '../../../node/errors.ts';
+import { connectPeer, joinPeer, makeRooms, settled } from '../../kit/rooms.ts';
+
+const code = (expected: string) => (error: unknown) => error instanceof ServiceError && error.code === expected;
+
+/** A room with a peer that listens, and the events since then with whom they are of. */
+async function stage() {
+  const made = makeRooms();
+  await made.rooms.createRoom({ roomId: 'r' });
+  const bob = await joinPeer(made.rooms, 'r', 'bob');
+  const before = made.events.length;
+  const add = async (externalId?: string) => {
+    const { component } = await made.rooms.addComponent('r', {
+      type: 'file',
+      options: { filePath: 'a.ogg' },
+      ...(externalId && { externalId }),
+    });
+    await settled();
+    return component;
+  };
+  const told = () => made.events.slice(before).map(({ type, reason }) => (reason === undefined ? type : `${type} ${reason}`));
+  return { ...made, bob, add, told };
+}
+
+describe('a component', () => {
+  test('is added before its tracks, shown in its room, and peers are told and receive it', async () => {
+    const { rooms, bob, add, events, told } = await stage();
+    const component = await add();
+    assert.deepEqual(told(), ['ComponentAdded', 'TrackAdded']);
+    assert.ok(events.slice(-2).every((event) => event.componentId === component.id && event.peerId === undefined));
+    assert.deepEqual(component.properties, { filePath: 'a.ogg' });
+    const [track] = component.tracks;
+    assert.deepEqual([track?.type, track?.encoding, track?.metadata], ['audio', 'opus', { source: 'fake' }]);
+    assert.deepEqual((await rooms.getRoom('r')).components, [component]);
+    assert.deepEqual(await rooms.getComponent('r', component.id), component);
+    assert.deepEqual(bob.connection.of('componentAdded'), [{ component: { ...component, tracks: [] } }]);
+    assert.deepEqual(bob.connection.of('trackAdded'), [{ componentId: component.id, track }]);
+    const [subscribed] = bob.connection.of('trackSubscribed');
+    assert.deepEqual([subscribed?.componentId, subscribed?.peerId, subscribed?.trackId], [component.id, undefined, track?.id]);
+  });
+
+  test('is in the welcome of a peer that comes later, which receives its tracks', async () => {
+    const { rooms, add } = await stage();
+    const component = await add();
+    await rooms.addPeer('r', { type: 'webrtc', peerId: 'carol' });
+    const carol = await connectPeer(rooms, 'r', 'carol');
+    assert.deepEqual((await carol.peer.welcome()).components, [component]);
+    assert.deepEqual(new Set(carol.connection.of('trackSubscribed').map(({ componentId }) => componentId)), new Set([component.id]));
+  });
+
+  for (const [way, end, expected] of [
+    ['finishes', async ({ components }) => components.last.host.finished(), 'ComponentRemoved finished'],
+    ['is removed', async ({ rooms }, id) => rooms.deleteComponent('r', id), 'ComponentRemoved removed'],
+    ['crashes', async ({ components }) => components.last.host.crashed('it broke'), 'ComponentCrashed it broke'],
+  ] satisfies [string, (made: Awaited<ReturnType<typeof stage>>, id: string) => Promise<void>, string][]) {
+    test(`that ${way} takes its tracks along, once`, async () => {
+      const made = await stage();
+      const { rooms, bob, add, told, components, media } = made;
+      const component = await add();
+      await end(made, component.id);
+      components.last.host.finished();
+      components.last.host.crashed('again');
+      assert.deepEqual(told(), ['ComponentAdded', 'TrackAdded', 'TrackRemoved', expected]);
+      assert.deepEqual(bob.connection.names().slice(-3), ['trackUnsubscribed', 'trackRemoved', 'componentRemoved']);
+      assert.deepEqual(bob.connection.of('trackRemoved'), [{ componentId: component.id, trackId: component.tracks[0]?.id }]);
+      assert.equal(components.last.closed, true);
+      assert.deepEqual([media.room('r').inputs.size, media.room('r').producers.size], [0, 0]);
+      await assert.rejects(rooms.getComponent('r', component.id), code('component_not_found'));
+      await assert.rejects(rooms.deleteComponent('r', component.id), code('component_not_found'));
+      assert.deepEqual((await rooms.getRoom('r')).components, []);
+    });
+  }
+
+  test('ends with its room before the peers do', async () => {
+    const { rooms, add, told, components } = await stage();
+    await add();
+    await rooms.deleteRoom('r');
+    assert.deepEqual(told().slice(2), [
+      'TrackRemoved',
+      'ComponentRemoved room_deleted',
+      'PeerDisconnected',
+      'PeerDeleted room_deleted',
+      'RoomDeleted deleted',
+    ]);
+    assert.equal(components.last.closed, true);
+  });
+
+  test('ends with a room that crashes, for which RoomCrashed stands', async () => {
+    const { add, told, components, media } = await stage();
+    await add();
+    media.room('r').crash('media worker died');
+    assert.deepEqual(told().slice(2), ['TrackRemoved', 'PeerDisconnected', 'RoomCrashed media worker died']);
+    assert.equal(components.last.closed, true);
+  });
+
+  test('that cannot start crashes, and the caller hears why', async () => {
+    const { rooms, told, components, media } = await stage();
+    components.failStart = new ServiceError('unavailable', 'There is no media');
+    await assert.rejects(rooms.addComponent('r', { type: 'file' }), { message: 'There is no media' });
+    assert.deepEqual(told(), ['ComponentAdded', 'ComponentCrashed There is no media']);
+    assert.deepEqual([(await rooms.getRoom('r')).components, media.room('r').inputs.size], [[], 0]);
+  });
+
+  test('that is still being prepared when its room ends never comes to be', async () => {
+    const { rooms, told, components } = await stage();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    components.gate = promise;
+    const added = rooms.addComponent('r', { type: 'file' });
+    await rooms.deleteRoom('r');
+    resolve();
+    await assert.rejects(added, code('room_ended'));
+    assert.deepEqual(components.runners, []);
+    assert.ok(!told().includes('ComponentAdded'));
+  });
+
+  test('with the externalId of another is that one, at the same time too', async () => {
+    const { rooms, add, components } = await stage();
+    const first = await add('key');
+    assert.equal(first.externalId, 'key');
+    const again = await rooms.addComponent('r', { type: 'file', externalId: 'key' });
+    assert.deepEqual([again.created, again.component.id], [false, first.id]);
+    const both = await Promise.all([1, 2, 3].map(() => rooms.addComponent('r', { type: 'file', externalId: 'other' })));
+    assert.deepEqual(
+      both.map(({ created }) => created),
+      [true, false, false],
+    );
+    assert.equal(new Set(both.map(({ component }) => component.id)).size, 1);
+    assert.equal(components.runners.length, 2);
+  });
+
+  test('can be moderated: its track is muted, unmuted and removed', async () => {
+    const { rooms, bob, add, media, told } = await stage();
+    const { id, tracks } = await add();
+    const trackId = tracks[0]?.id ?? '';
+    await rooms.setTrackMuted('r', trackId, true);
+    assert.equal(media.room('r').producers.get(trackId)?.paused, true);
+    assert.deepEqual(bob.connection.of('trackPaused'), [{ trackId, by: 'server' }]);
+    await rooms.setTrackMuted('r', trackId, false);
+    assert.equal(media.room('r').producers.get(trackId)?.paused, false);
+    await rooms.removeTrack('r', trackId);
+    assert.deepEqual(told().slice(2), ['TrackRemoved']);
+    assert.deepEqual((await rooms.getComponent('r', id)).tracks, []);
+  });
+
+  test('is refused beyond a hundred in one room, those on their way included', async () => {
+    const { rooms } = await stage();
+    const added = await Promise.allSettled(Array.from({ length: 105 }, () => rooms.addComponent('r', { type: 'file' })));
+    const refused = added.filter((each) => each.status === 'rejected');
+    assert.equal(refused.length, 5);
+    for (const { reason } of refused) assert.ok(code('room_full')(reason));
+  });
+});
+
+test('a room that does not exist or has ended has no components', async () => {
+  const { rooms } = await stage();
+  await assert.rejects(rooms.addComponent('none', { type: 'file' }), code('room_not_found'));
+  await rooms.deleteRoom('r');
+  await assert.rejects(rooms.addComponent('r', { type: 'file' }), code('room_ended'));
+});
