@@ -17,8 +17,8 @@ export class MetricsServer {
     const server = createServer(
       { requestTimeout: 10_000, headersTimeout: 5_000, connectionsCheckingInterval: 5_000 },
       (request, response) => {
-        const { pathname } = new URL(request.url ?? '/', 'http://metrics');
-        if (pathname !== '/metrics') return plain(response, 404, 'Metrics are at /metrics\n');
+        // Whatever else is asked for may be no address at all.
+        if (request.url?.split('?', 1)[0] !== '/metrics') return plain(response, 404, 'Metrics are at /metrics\n');
         if (request.method !== 'GET' && request.method !== 'HEAD') return plain(response, 405, 'Only GET is allowed here\n');
         metrics.text().then(
           (text) => response.writeHead(200, { 'content-type': metrics.contentType }).end(request.method === 'HEAD' ? undefined : text),

@@ -3,8 +3,8 @@ import type { RoomEvent } from '../rooms/events.ts';
 
 /** How long a room that ended is still told of, with zeros, in milliseconds. */
 const removedLifetime = 10 * 60_000;
-/** Of so many rooms that ended; the oldest go first. */
-const maxRemoved = 10_000;
+/** Of so many rooms that ended, the oldest go first: six series each make every scrape longer. */
+const maxRemoved = 2_000;
 
 /** Times in milliseconds. `peerTime`: summed over peers, how long they have been connected. */
 export type RoomFigures = {
