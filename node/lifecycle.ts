@@ -17,8 +17,8 @@ const closeDeadline = 15_000;
  *  3. Rooms that are left end: peers get `Room stopped`.
  *  4. Websockets close.
  *  5. HTTP finishes what is in flight and closes.
- *  6. The node leaves the cluster.
- *  7. Webhooks that wait are tried once more, for a short time; the rest stays in the spool.
+ *  6. Webhooks that wait are tried once more, for a short time; the rest goes to another node, or stays in the spool.
+ *  7. The node leaves the cluster.
  *  8. Media workers end.
  *  9. Metrics, watchers of files.
  */
@@ -41,8 +41,12 @@ export class Shutdown {
     parts.rooms.close('shutdown');
     await Promise.all([parts.traffic.close(), parts.peerSockets.close(), parts.serverSockets.close()]);
     await parts.http.close(httpDeadline);
+    const { cluster } = parts;
+    await parts.webhooks.close(
+      webhookDeadline,
+      cluster.links.nodes().length > 0 ? (batch) => parts.traffic.handOverWebhooks(batch) : undefined,
+    );
     await parts.distribution.close();
-    await parts.webhooks.close(webhookDeadline);
     await parts.media.close();
     await Promise.all([parts.metrics.close(), parts.announced.close(), parts.hot.close()]);
     parts.log.info('node ended');

@@ -120,6 +120,8 @@ export class MediaNode {
       ownerOf: (roomId) => cluster.rooms.ownerOf(roomId),
       locate: (roomId) => cluster.rooms.locate(roomId),
       member: (node) => cluster.membership.members.get(node),
+      takeWebhooks: (data) => webhooks.take(data),
+      onRoomLost: (event, webhookUrl) => webhooks.publish(event, webhookUrl),
       ownCertificate: () => ownCertificate(config),
     });
     const sockets = {

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { ServiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { EventCursor, EventFeed, EventPage, SourcedEvent, SourcedEventListener } from '../rooms/event-feed.ts';
-import { roomEventSchema } from '../rooms/events.ts';
+import { type RoomEvent, roomEventSchema } from '../rooms/events.ts';
 import { Timer } from '../timer.ts';
 import type { DirectoryEntry } from './directory.ts';
 import type { Links, NodeName } from './links.ts';
@@ -100,13 +100,14 @@ export class ClusterEvents implements EventFeed {
    * Rooms were lost with their node: each node tells its own listeners, so that each hears it once. The event has no seq and no place
    * of its own among the events of the node that is gone; its id is the same wherever it is told.
    */
-  roomsLost(node: NodeName, entries: readonly Pick<DirectoryEntry, 'id' | 'incarnation'>[]): void {
+  roomsLost(node: NodeName, entries: readonly Pick<DirectoryEntry, 'id' | 'incarnation'>[]): RoomEvent[] {
     const known = this.#sources.get(node);
     const time = new Date().toISOString();
-    for (const { id: roomId, incarnation } of entries) {
+    return entries.map(({ id: roomId, incarnation }) => {
       const event = { id: `${incarnation}-lost`, type: 'RoomCrashed', time, node, incarnation, roomId, reason: 'node_lost' } as const;
       this.#publish({ source: known?.id ?? `${node}#`, index: known?.last ?? 0, event });
-    }
+      return event;
+    });
   }
 
   /** Answers another node. @returns undefined where the call is none of ours. */

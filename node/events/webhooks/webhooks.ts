@@ -1,9 +1,11 @@
 // Webhooks: events of this node's rooms posted to the rooms' receivers and to those of the whole cluster, at least once, in order.
+import { ServiceError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { RoomEvent } from '../../rooms/events.ts';
 import type { DeadLetter, DeadLetterFilter } from './dead-letters.ts';
 import { bytesOf, type Delivery, type NewDelivery } from './delivery.ts';
 import { Dispatcher, type DispatcherOptions, type Outcome } from './dispatcher.ts';
+import { batchesOf, readBatch } from './handover.ts';
 import { type PostAnswer, Poster, type PosterOptions } from './poster.ts';
 import { signatureOf } from './signature.ts';
 import type { WebhookStore } from './store.ts';
@@ -101,8 +103,19 @@ export class Webhooks {
     };
   }
 
-  /** Takes no more events, tries to deliver what is left for `deadline` milliseconds, and ends. Idempotent. */
-  async close(deadline: number): Promise<void> {
+  /** Deliveries that another node hands over. Spooled when this returns. @throws Error where they cannot be read or this node ends too. */
+  take(data: unknown): number {
+    if (this.#closed) throw new ServiceError('unavailable', 'This node ends');
+    const batch = readBatch(data);
+    for (const delivery of batch) this.#add(delivery);
+    return batch.length;
+  }
+
+  /**
+   * Takes no more events, tries to deliver what is left for `deadline` milliseconds, hands the rest to `handOver` (which may throw) and
+   * ends. What nobody took stays in the spool. Idempotent.
+   */
+  async close(deadline: number, handOver?: (batch: unknown) => Promise<void>): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
     if (this.#pending.size > 0) {
@@ -115,6 +128,7 @@ export class Webhooks {
     this.#dispatcher.close();
     this.#poster.close();
     const { log, store } = this.#options;
+    if (handOver) await this.#handOver(handOver);
     if (this.#pending.size > 0)
       log.warn({ pending: this.#pending.size, spooled: store !== undefined }, 'webhooks were not all delivered at the end');
     await store?.close();
@@ -137,6 +151,19 @@ export class Webhooks {
   /** Receivers for whom something waits on this node. */
   receivers(): ReturnType<Dispatcher['receivers']> {
     return this.#dispatcher.receivers();
+  }
+
+  async #handOver(handOver: (batch: unknown) => Promise<void>): Promise<void> {
+    const before = this.#pending.size;
+    try {
+      for (const { deliveries, message } of batchesOf([...this.#pending.values()])) {
+        await handOver(message);
+        for (const delivery of deliveries) this.#forget(delivery);
+      }
+    } catch (error) {
+      this.#options.log.warn({ err: error }, 'webhooks could not be handed over');
+    }
+    if (this.#pending.size < before) this.#options.log.info({ count: before - this.#pending.size }, 'webhooks handed over to another node');
   }
 
   #recover(): void {
@@ -180,12 +207,17 @@ export class Webhooks {
   }
 
   #settled(delivery: Delivery, outcome: Outcome): void {
-    if (!this.#pending.delete(delivery.n)) return;
-    this.#pendingBytes -= bytesOf(delivery);
+    if (!this.#pending.has(delivery.n)) return;
     if (outcome.taken) this.#counters.delivered += 1;
     else this.#giveUp(delivery, outcome.dead);
-    this.#options.store?.spool.done(delivery.n);
+    this.#forget(delivery);
     if (this.#pending.size === 0) this.#idle?.resolve();
+  }
+
+  #forget(delivery: Delivery): void {
+    if (!this.#pending.delete(delivery.n)) return;
+    this.#pendingBytes -= bytesOf(delivery);
+    this.#options.store?.spool.done(delivery.n);
   }
 
   #giveUp(delivery: Delivery, reason: string): void {

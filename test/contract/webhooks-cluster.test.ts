@@ -1,0 +1,49 @@
+// Webhooks where nodes end: what a node leaves is delivered by another one, and rooms that are lost are told.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { apiClient } from '../kit/api-client.ts';
+import { startNodePair } from '../kit/node-pair.ts';
+import { startNodeProcess } from '../kit/node-process.ts';
+import { apiToken, startNode } from '../kit/start-node.ts';
+import { refuse, startReceiver, take } from '../kit/webhook-receiver.ts';
+
+const webhooks = { SVC_WEBHOOK_ALLOW_PRIVATE: 'true' };
+
+test('a node that ends hands its undelivered events to a connected one, which delivers them in order', async (t) => {
+  const receiver = await startReceiver(t, refuse(500));
+  const { owner, wrong } = await startNodePair(t, { both: { ...webhooks, SVC_MAX_ROOMS: '0' }, owner: { SVC_MAX_ROOMS: '10' } });
+  const answer = await apiClient(owner.url, owner.token).post('/room', { roomId: 'one', webhookUrl: receiver.url });
+  assert.equal(answer.status, 201);
+  await receiver.until(1);
+  await owner.close();
+  assert.equal(owner.node.parts.webhooks.counters().pending, 0, 'nothing is left at the node that ended');
+  assert.equal(wrong.node.parts.webhooks.counters().pending, 2);
+  receiver.answer(take);
+  const refused = receiver.received.length;
+  await receiver.until(refused + 2);
+  assert.deepEqual(
+    receiver.received.slice(refused).map(({ event }) => [event.type, event.seq]),
+    [
+      ['RoomCreated', 1],
+      ['RoomDeleted', 2],
+    ],
+  );
+  assert.equal(receiver.received.at(-2)?.id, receiver.received[0]?.id, 'the same event has the same id from every node');
+});
+
+test('receivers of rooms that were lost with their node are told by another one', async (t) => {
+  const receiver = await startReceiver(t);
+  const dist = { SVC_DIST_ENABLED: 'true', SVC_DIST_NODES: `lost-${process.pid}@localhost`, ...webhooks };
+  const lost = await startNodeProcess(t, { ...dist, SVC_DIST_NODE_NAME: `lost-${process.pid}@localhost` });
+  const left = await startNode(t, { ...dist, SVC_DIST_NODE_NAME: `left-${process.pid}@localhost`, SVC_MAX_ROOMS: '0' });
+  const api = apiClient(left.url, apiToken);
+  while ((await api.get('/health')).body.data.distribution.nodesInCluster < 2) await new Promise((resolve) => setTimeout(resolve, 50));
+  assert.equal((await apiClient(lost.url, apiToken).post('/room', { roomId: 'one', webhookUrl: receiver.url })).status, 201);
+  await receiver.until(1);
+  while ((await api.get('/room/one')).status !== 200) await new Promise((resolve) => setTimeout(resolve, 20));
+  lost.kill('SIGKILL');
+  await receiver.until(2);
+  const [created, crashed] = receiver.received;
+  assert.deepEqual([created?.event.type, crashed?.event.type, crashed?.event.reason], ['RoomCreated', 'RoomCrashed', 'node_lost']);
+  assert.equal(crashed?.id, `${created?.event.incarnation}-lost`);
+});
