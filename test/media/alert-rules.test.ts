@@ -1,0 +1,118 @@
+// Every alert fires when its case happens and is silent otherwise, as Prometheus's own tests of rules see it.
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { promisify } from 'node:util';
+import { parse, stringify } from 'yaml';
+import { z } from 'zod';
+
+const rulesFile = join(import.meta.dirname, '../../monitoring/alert-rules.yaml');
+const rulesSchema = z.object({ groups: z.array(z.object({ rules: z.array(z.object({ alert: z.string() })) })) });
+
+/** Series of an hour, a sample per minute, in the notation of promtool: `start+step x times`. */
+type Series = Record<string, string>;
+/** `fires`: names of the alerts, in order. */
+type Case = { series: Series; fires: string[] };
+
+const bucket = (le: string, status = '200') => `svc_http_request_duration_seconds_bucket{le="${le}",status="${status}"}`;
+const count = (status: string) => `svc_http_request_duration_seconds_count{status="${status}"}`;
+
+/** Of a node at work: nothing fires. */
+const calm: Series = {
+  'up{}': '1x60',
+  'process_start_time_seconds{}': '1000x60',
+  'nodejs_eventloop_lag_p99_seconds{}': '0.01x60',
+  'svc_cluster_nodes{}': '2x60',
+  'svc_worker_restarts_total{worker="0"}': '1x60',
+  'svc_workers{}': '2x60',
+  'svc_worker_cpu_seconds_total{worker="0"}': '0+30x60',
+  'svc_rooms_crashed_total{}': '3x60',
+  'svc_room_peer_crashes_total{room_id="r"}': '0x60',
+  [count('200')]: '0+1000x60',
+  [count('500')]: '0+10x60',
+  [bucket('1')]: '0+1000x60',
+  [bucket('5')]: '0+1000x60',
+  [bucket('+Inf')]: '0+1000x60',
+  'svc_webhook_dead_letters_total{}': '5x60',
+  'svc_webhook_pending{}': '10x60',
+  'svc_webhook_delivered_total{}': '0+100x60',
+  'svc_webhook_spool_errors_total{}': '0x60',
+};
+
+const cases: Record<string, Case> = {
+  'nothing happens': { series: {}, fires: [] },
+  'a node does not answer': { series: { 'up{}': '1x55 0x5' }, fires: ['MediaroomsNodeDown'] },
+  'a node is started again and again': {
+    series: { 'process_start_time_seconds{}': '1000x50 2000x3 3000x7' },
+    fires: ['MediaroomsNodeRestarted'],
+  },
+  'a node is started again once': { series: { 'process_start_time_seconds{}': '1000x50 2000x10' }, fires: [] },
+  'the event loop lags': { series: { 'nodejs_eventloop_lag_p99_seconds{}': '0.3x60' }, fires: ['MediaroomsNodeSlow'] },
+  'a node of the cluster is lost': { series: { 'svc_cluster_nodes{}': '2x50 1x10' }, fires: ['MediaroomsClusterSmaller'] },
+  'nodes see different clusters': {
+    series: { 'svc_cluster_nodes{}': '1x60', 'svc_cluster_nodes{instance="other"}': '2x60' },
+    fires: ['MediaroomsClusterSplit'],
+  },
+  'a media worker dies with its rooms': {
+    series: { 'svc_worker_restarts_total{worker="0"}': '1x55 2x5', 'svc_rooms_crashed_total{}': '3x55 7x5' },
+    fires: ['MediaroomsWorkerRestarted', 'MediaroomsRoomsCrash'],
+  },
+  'no media worker runs': { series: { 'svc_workers{}': '2x55 0x5' }, fires: ['MediaroomsNoWorker'] },
+  'a media worker has too much to do': {
+    series: { 'svc_worker_cpu_seconds_total{worker="0"}': '0+57x60' },
+    fires: ['MediaroomsWorkerBusy'],
+  },
+  'peers crash': { series: { 'svc_room_peer_crashes_total{room_id="r"}': '0x55 1x5' }, fires: ['MediaroomsPeersCrash'] },
+  'requests fail': { series: { [count('500')]: '0+200x60' }, fires: ['MediaroomsHttpErrors'] },
+  'requests are slow': { series: { [bucket('1')]: '0+500x60' }, fires: ['MediaroomsHttpSlow'] },
+  'webhooks are given up': { series: { 'svc_webhook_dead_letters_total{}': '5x55 6x5' }, fires: ['MediaroomsWebhooksLost'] },
+  'webhooks are not taken': { series: { 'svc_webhook_delivered_total{}': '100x60' }, fires: ['MediaroomsWebhooksLate'] },
+  'the disk under the spool is full': { series: { 'svc_webhook_spool_errors_total{}': '0x57 1+1x3' }, fires: ['MediaroomsSpoolFails'] },
+};
+
+/** Labels that Prometheus adds to whatever it scrapes. */
+function scraped(series: string): string {
+  const [name, labels = ''] = series.replace('}', '').split('{');
+  const added = ['job="mediarooms"', ...(labels.includes('instance=') ? [] : ['instance="node"'])];
+  return `${name}{${[labels, ...added].filter((label) => label !== '').join(',')}}`;
+}
+
+/** Which alerts fire after an hour. */
+function ruleTest({ series, fires }: Case): object {
+  const input = Object.entries({ ...calm, ...series });
+  return {
+    interval: '1m',
+    input_series: input.map(([name, values]) => ({ series: scraped(name), values })),
+    promql_expr_test: [
+      {
+        expr: 'count by (alertname) (ALERTS{alertstate="firing"}) > bool 0',
+        eval_time: '1h',
+        exp_samples: fires.map((alertname) => ({ labels: `{alertname="${alertname}"}`, value: 1 })),
+      },
+    ],
+  };
+}
+
+for (const [what, each] of Object.entries(cases))
+  test(`when ${what}, ${each.fires.length === 0 ? 'no alert fires' : `${each.fires.join(' and ')} fires and nothing else`}`, async (t) => {
+    const folder = await mkdtemp(join(tmpdir(), 'mediarooms-rules-'));
+    t.after(() => rm(folder, { recursive: true }));
+    const file = join(folder, 'test.yml');
+    await writeFile(file, stringify({ rule_files: [rulesFile], evaluation_interval: '1m', tests: [ruleTest(each)] }));
+    await promisify(execFile)('promtool', ['test', 'rules', file], { timeout: 20_000 }).catch((error: { stdout: string; stderr: string }) =>
+      assert.fail(`${error.stdout}${error.stderr}`),
+    );
+  });
+
+test('every alert has a case in which it fires', async () => {
+  const { groups } = rulesSchema.parse(parse(await readFile(rulesFile, 'utf8')));
+  const alerts = groups.flatMap(({ rules }) => rules.map(({ alert }) => alert));
+  const seen = new Set(Object.values(cases).flatMap(({ fires }) => fires));
+  assert.deepEqual(
+    alerts.filter((alert) => !seen.has(alert)),
+    [],
+  );
+});
