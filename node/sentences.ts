@@ -2,6 +2,8 @@
 import type { z } from 'zod';
 
 const longestValue = 100;
+/** Fields whose values are shown to nobody: sentences come into the logs of whoever asked. */
+const secretFields = /token|secret|credential|password/i;
 
 /** A value as it is shown in a sentence: JSON, cut to 100 characters. */
 export function formatValue(value: unknown): string {
@@ -27,8 +29,9 @@ export function issueSentence(error: z.ZodError, input: unknown, whole: string):
   }
   const value = valueAt(input, issue.path);
   if (value === undefined) return `Required field ${name} is missing`;
-  if (issue.message.startsWith('may ')) return `${name} ${issue.message}, got: ${formatValue(value)}`;
-  return `Expected ${name} ${expectation(issue)}, got: ${formatValue(value)}`;
+  const got = issue.path.some((step) => secretFields.test(String(step))) ? 'a value that is not shown here' : formatValue(value);
+  if (issue.message.startsWith('may ')) return `${name} ${issue.message}, got: ${got}`;
+  return `Expected ${name} ${expectation(issue)}, got: ${got}`;
 }
 
 /** The field at fault, where it is one of the outermost. */

@@ -42,3 +42,11 @@ for (const [change, expected] of [
 test('an input that is no object is told as such', () => {
   assert.equal(sentence(5), 'Expected data to be an object, got: 5');
 });
+
+test('what fields of secrets hold is not shown, wherever they are', () => {
+  const schema = z.object({ token: z.string().optional(), s3: z.object({ secretAccessKey: z.string().max(3) }).optional() });
+  for (const input of [{ token: ['hush'] }, { s3: { secretAccessKey: 'hush' } }]) {
+    const { error } = schema.safeParse(input);
+    assert.match(error ? issueSentence(error, input, 'data') : '', /got: a value that is not shown here$/);
+  }
+});

@@ -1,0 +1,226 @@
+// No secret in anything that nodes say: two processes at the level of debug, asked well and badly; their whole output and every refusal searched.
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import type { Environment } from '../../node/env.ts';
+import { type ApiAnswer, apiClient } from '../kit/api-client.ts';
+import { type NodeProcess, runNodeToEnd, startNodeProcess } from '../kit/node-process.ts';
+import { PeerSocket } from '../kit/peer-socket.ts';
+import { refuse, startReceiver } from '../kit/webhook-receiver.ts';
+import { until } from '../media/kit.ts';
+
+/** Words that stand nowhere by accident. */
+const word = (name: string) => `${name}-${randomBytes(12).toString('hex')}`;
+
+const secrets: Record<string, string> = {
+  'an API token': word('api'),
+  'an older API token': word('older'),
+  'a token of a file': word('file'),
+  'a secret key': word('key'),
+  'an older secret key': word('oldkey'),
+  'the cookie': word('cookie'),
+  'the id of an S3 key': word('s3id'),
+  'an S3 key': word('s3key'),
+  'the secret of webhooks': `whsec_${randomBytes(32).toString('base64')}`,
+  'the user of a webhook URL': word('user'),
+  'the query of a webhook URL': word('query'),
+  'the query of the webhook URL of a room': word('roomquery'),
+  'a TURN credential': word('turn'),
+};
+const secret = (name: string): string => {
+  const value = secrets[name];
+  assert.ok(value);
+  return value;
+};
+
+/** Names of the secrets that a text holds, plain or as base64, base64url, hex or part of a URL. */
+function foundIn(text: string): string[] {
+  return Object.entries(secrets).flatMap(([name, value]) => {
+    const bytes = Buffer.from(value);
+    const forms = [
+      value,
+      value.replace(/^whsec_/, ''),
+      encodeURIComponent(value),
+      ...(['base64', 'base64url', 'hex'] as const).map((form) => bytes.toString(form)),
+    ];
+    return forms.some((form) => text.includes(form)) ? [name] : [];
+  });
+}
+
+function environment(webhooks: string): Environment {
+  const [user, query] = [secret('the user of a webhook URL'), secret('the query of a webhook URL')];
+  return {
+    SVC_LOG_LEVEL: 'debug',
+    SVC_SERVER_API_TOKEN: `${secret('an API token')} ${secret('an older API token')}`,
+    SVC_SECRET_KEY_BASE: `${secret('a secret key')} ${secret('an older secret key')}`,
+    SVC_DIST_ENABLED: 'true',
+    SVC_DIST_COOKIE: secret('the cookie'),
+    SVC_S3_BUCKET: 'bucket',
+    SVC_S3_ACCESS_KEY_ID: secret('the id of an S3 key'),
+    SVC_S3_SECRET_ACCESS_KEY: secret('an S3 key'),
+    SVC_WEBHOOK_URLS: `${webhooks.replace('://', `://${user}:${user}@`)}?key=${query} http://127.0.0.1:1/?key=${query}`,
+    SVC_WEBHOOK_SECRET: secret('the secret of webhooks'),
+    SVC_ICE_SERVERS: JSON.stringify([{ urls: 'turn:turn.test', username: 'u', credential: secret('a TURN credential') }]),
+  };
+}
+
+async function startPair(t: TestContext): Promise<{ nodes: NodeProcess[]; file: string; webhookUrl: string }> {
+  const folder = await mkdtemp(join(tmpdir(), 'mediarooms-secrets-'));
+  t.after(() => rm(folder, { recursive: true, force: true }));
+  const file = join(folder, 'settings.yaml');
+  await writeFile(file, `iceServers: [{ urls: "turn:turn.test", username: u, credential: ${secret('a TURN credential')} }]\n`);
+  const receiver = await startReceiver(t, refuse(500));
+  const names = ['one', 'two'].map((name) => `${name}${process.pid}@localhost`);
+  const start = (name: string | undefined) =>
+    startNodeProcess(t, {
+      ...environment(receiver.url),
+      SVC_DIST_NODE_NAME: name,
+      SVC_DIST_NODES: names[0],
+      SVC_CONFIG_FILES: file,
+    });
+  // One after the other: the second finds the first one's EPMD.
+  const first = await start(names[0]);
+  const nodes = [first, await start(names[1])];
+  return { nodes, file, webhookUrl: `${receiver.url}?key=${secret('the query of the webhook URL of a room')}` };
+}
+
+/** Everything that is refused, over REST. */
+async function askBadly(node: NodeProcess): Promise<string[]> {
+  const token = secret('an API token');
+  const api = apiClient(node.url, token);
+  const as = (authorization: string) => api.request('GET', '/room', { headers: { authorization } });
+  const answers: ApiAnswer[] = [
+    await as(`Basic ${token}`),
+    await as(`Bearer ${token} ${token}`),
+    await as(`Bearer ${token}x`),
+    await as(''),
+    await api.get(`/nothing?token=${token}`),
+    await api.get('/room/none'),
+    await api.request('POST', '/room', { text: '{"roomId": ', headers: { 'content-type': 'application/json' } }),
+    await api.post('/room', { webhookUrl: 7 }),
+    await api.post('/room', { maxPeers: 'many' }),
+    await api.request('POST', '/room', { json: {}, headers: { cookie: `token=${token}`, 'x-request-id': 'x y' } }),
+    await apiClient(node.url).get(`/console/session?token=${token}`),
+  ];
+  return answers.filter(({ status }) => status >= 400).map(({ body }) => JSON.stringify(body));
+}
+
+/** Everything that is refused, over websockets; with the token that was made for the peer. */
+async function knockBadly(node: NodeProcess, peerToken: string): Promise<string[]> {
+  const base = node.url.replace('http', 'ws');
+  const token = secret('an API token');
+  const texts: string[] = [];
+  for (const [path, frame] of [
+    ['peer', { id: 1, method: 'authenticate', data: { token: [peerToken] } }],
+    ['peer', { id: 1, method: 'authenticate', data: { token: `${peerToken}x` } }],
+    ['peer', { id: 1, method: 'authenticate', data: { token: peerToken, resume: 7 } }],
+    ['peer', { id: 1, method: 'join', data: { token: peerToken } }],
+    ['peer', `{"id":1,"method":"authenticate","data":{"token":"${peerToken}"`],
+    ['server', { id: 1, method: 'authenticate', data: { token: [token] } }],
+    ['server', { id: 1, method: 'authenticate', data: { token: `${token}x` } }],
+    ['server', { id: 1, method: 'subscribe', data: { token } }],
+  ] as const) {
+    const socket = await PeerSocket.open(`${base}/socket/${path}/websocket?token=${token}`);
+    socket.send(frame);
+    const { reason } = await socket.closed;
+    texts.push(reason, ...socket.frames.map((each) => JSON.stringify(each)));
+  }
+  return texts;
+}
+
+test('two nodes at the level of debug say no secret, whatever goes well or wrong', { timeout: 60_000 }, async (t) => {
+  const { nodes, file, webhookUrl } = await startPair(t);
+  const [one, two] = nodes;
+  assert.ok(one && two);
+  const token = secret('an API token');
+  const api = apiClient(two.url, token);
+  await until('the cluster', () => nodes.every(({ output }) => output().includes('connected')));
+  const refusals: string[] = [];
+
+  for (const roomId of ['a', 'b', 'c', 'd']) assert.equal((await api.post('/room', { roomId, webhookUrl })).status, 201);
+  for (const roomId of ['a', 'b', 'c', 'd']) {
+    const { body } = await api.post(`/room/${roomId}/peer`, { type: 'webrtc', peerId: 'p' });
+    const renewed = (await api.post(`/room/${roomId}/peer/p/token`)).body.data.token;
+    secrets[`the token of ${roomId}`] = body.data.token;
+    secrets[`the new token of ${roomId}`] = renewed;
+    // At both nodes: one of them forwards the socket.
+    for (const [node, given] of [
+      [one, body.data.token],
+      [two, renewed],
+    ] as const) {
+      const socket = await PeerSocket.enter(`${node.url.replace('http', 'ws')}/socket/peer/websocket`, given, { takeover: true });
+      assert.equal(socket.welcome.ok, true);
+      const sessionId = String(socket.welcome.data?.sessionId);
+      secrets[`a session of ${roomId} at ${node.port}`] = sessionId;
+      await socket.request('createTransport', { direction: 'send' });
+      refusals.push(JSON.stringify((await socket.request('publish', { transportId: 'none', kind: 'audio', rtpParameters: {} })).error));
+      await socket.cut();
+      const resumed = await PeerSocket.enter(`${node.url.replace('http', 'ws')}/socket/peer/websocket`, given, {
+        resume: sessionId,
+        received: 1,
+      });
+      resumed.send('no JSON');
+      await resumed.closed;
+    }
+    refusals.push(...(await knockBadly(two, renewed)));
+  }
+  for (const node of nodes) refusals.push(...(await askBadly(node)));
+  await fetch(`${two.url}/hls/a/index.m3u8?token=${token}`, { headers: { authorization: `Bearer ${token}` } });
+
+  // Files that are wrong in every way: their text is shown nowhere.
+  for (const [text, sign] of [
+    [`apiTokens: [{ name: x, token: ${secret('a token of a file')}, scope: everything }]\n`, 'scope'],
+    [`secretKeys: { key: ${secret('a token of a file')} }\n`, 'secretKeys'],
+    [`webhooks: { secret: ${secret('a token of a file')} }\n`, 'secret'],
+    [`apiTokens: [${secret('a token of a file')}: }\n`, 'YAML'],
+  ] as const) {
+    await writeFile(file, text);
+    const deadline = Date.now() + 10_000;
+    for (let error = ''; !error.includes(sign); error = String((await api.get('/health')).body.data.config.error)) {
+      assert.ok(Date.now() < deadline, `no mistake told for ${text}: ${error}`);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    for (const node of nodes) refusals.push(JSON.stringify((await apiClient(node.url, token).get('/health')).body));
+  }
+
+  await until('webhooks that fail', () => nodes.some(({ output }) => output().includes('webhook failed')));
+  for (const node of nodes) node.kill('SIGTERM');
+  await Promise.all(nodes.map(({ ended }) => ended));
+  for (const node of nodes) {
+    assert.match(node.output(), /"level":"debug"/);
+    assert.deepEqual(foundIn(node.output()), []);
+  }
+  assert.ok(refusals.length > 60, `${refusals.length}`);
+  for (const text of refusals) assert.deepEqual(foundIn(text), [], text);
+});
+
+for (const [name, env] of [
+  ['SVC_WEBHOOK_SECRET', { SVC_WEBHOOK_SECRET: secret('an S3 key') }],
+  ['SVC_WEBHOOK_URLS', { SVC_WEBHOOK_URLS: `ftp://${secret('the user of a webhook URL')}@host` }],
+  ['SVC_ICE_SERVERS', { SVC_ICE_SERVERS: `[{"urls":"turn:x","credential":"${secret('a TURN credential')}"}]` }],
+  ['SVC_DIST_COOKIE', { SVC_DIST_COOKIE: `${secret('the cookie')} ${secret('the cookie')}` }],
+  ['SVC_S3_BUCKET', { SVC_S3_SECRET_ACCESS_KEY: secret('an S3 key') }],
+] as const) {
+  test(`a node that refuses to start because of ${name} does not show its value`, async () => {
+    const { code, output } = await runNodeToEnd({ SVC_LOG_LEVEL: 'debug', ...env });
+    assert.equal(code, 1);
+    assert.ok(output.includes(name), output);
+    assert.deepEqual(foundIn(output), []);
+  });
+}
+
+test('the search finds a secret in every form that it is looked for in', () => {
+  const value = secret('the secret of webhooks');
+  for (const text of [
+    `x${value}y`,
+    value.slice(6),
+    Buffer.from(value).toString('base64'),
+    Buffer.from(value).toString('hex'),
+    encodeURIComponent(value),
+  ]) {
+    assert.deepEqual(foundIn(text), ['the secret of webhooks']);
+  }
+});
