@@ -5,6 +5,8 @@ const startCode = Buffer.from([0, 0, 1]);
 /** Bytes of the largest NAL unit and access unit that are taken. */
 const maxNal = 4 * 1024 * 1024;
 const maxAccessUnit = 8 * 1024 * 1024;
+/** NAL units that one picture may have. */
+const maxUnits = 4096;
 const types = { idr: 5, sps: 7, pps: 8 } as const;
 /** NAL units that say nothing to a receiver: delimiters, ends and filler. */
 const silent = new Set([9, 10, 11, 12]);
@@ -82,6 +84,7 @@ export class AccessUnits {
 
   #add(nal: Buffer): void {
     this.#size += nal.length;
+    if (this.#units.length >= maxUnits) throw new MediaFileError(`It holds a picture of more than ${maxUnits} NAL units`);
     if (this.#size > maxAccessUnit) throw new MediaFileError(`It holds a picture of more than ${maxAccessUnit} bytes`);
     this.#units.push(nal);
   }

@@ -8,6 +8,9 @@ const firstFlag = 2;
 const lastFlag = 4;
 /** Bytes of the largest Opus packet that we send: it has to fit one RTP packet (RFC 7587, section 4.2). */
 export const maxOpusPacket = 1400;
+/** Damaged pages and bytes between pages that are passed over before a file is given up: looking for pages costs time. */
+const maxDamaged = 100;
+const maxGarbage = 1024 * 1024;
 /** Bytes of the header packet that may be kept; more is no OpusHead. */
 const maxHead = 1024;
 
@@ -26,13 +29,15 @@ export class OggOpusReader {
   /** A packet is open: its next part is to come with the next page. */
   #open = false;
   #nextPage = 0;
+  #damaged = 0;
+  #garbage = 0;
 
   /** Whether an Opus stream was found. */
   get found(): boolean {
     return this.#serial !== undefined;
   }
 
-  /** @throws MediaFileError where a packet does not fit an RTP packet */
+  /** @throws MediaFileError where a packet does not fit an RTP packet, or too much is damaged */
   push(chunk: Buffer): Buffer[] {
     this.#rest = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
     const packets: Buffer[] = [];
@@ -40,10 +45,10 @@ export class OggOpusReader {
       const start = this.#rest.indexOf(capture);
       if (start < 0) {
         // The pattern may have begun.
-        this.#rest = this.#rest.subarray(Math.max(0, this.#rest.length - 3));
+        this.#passOver(Math.max(0, this.#rest.length - 3));
         return packets;
       }
-      this.#rest = this.#rest.subarray(start);
+      this.#passOver(start);
       const size = pageSize(this.#rest);
       if (size === undefined || size > this.#rest.length) return packets;
       const page = this.#rest.subarray(0, size);
@@ -51,7 +56,19 @@ export class OggOpusReader {
       // What only looked like a page may hold the beginning of one.
       this.#rest = this.#rest.subarray(sound ? size : capture.length);
       if (sound) this.#readPage(page, packets);
+      else this.#countDamaged();
     }
+  }
+
+  #passOver(bytes: number): void {
+    this.#rest = this.#rest.subarray(bytes);
+    this.#garbage += bytes;
+    if (this.#garbage > maxGarbage) throw tooDamaged();
+  }
+
+  #countDamaged(): void {
+    this.#damaged += 1;
+    if (this.#damaged > maxDamaged) throw tooDamaged();
   }
 
   #readPage(page: Buffer, packets: Buffer[]): void {
@@ -115,6 +132,10 @@ export class OggOpusReader {
     this.#size = 0;
     this.#open = false;
   }
+}
+
+function tooDamaged(): MediaFileError {
+  return new MediaFileError('It is damaged in too many places');
 }
 
 /** Bytes of the page that begins here; undefined while too little of it is known. */

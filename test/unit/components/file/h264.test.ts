@@ -44,6 +44,18 @@ test('a NAL unit without an end ends the reading with a sentence', () => {
   }, MediaFileError);
 });
 
+test('a picture of too many or too large NAL units ends the reading with a sentence', () => {
+  const many = new AccessUnits();
+  assert.throws(() => {
+    for (let count = 0; count < 5000; count += 1) many.push(nal(1, 2, 0x40));
+  }, MediaFileError);
+  const large = new AccessUnits();
+  const slice = Buffer.alloc(3_000_000, 1);
+  assert.throws(() => {
+    for (let count = 0; count < 3; count += 1) large.push(slice);
+  }, MediaFileError);
+});
+
 test('slices of one picture stay together, delimiters go, and what stands before a picture goes with it', () => {
   const first = nal(5);
   const second = nal(5, 10, 0x40);

@@ -79,6 +79,20 @@ test('a packet too large for RTP ends the reading with a sentence', () => {
   assert.throws(() => read(oggFile([opusPacket(maxOpusPacket + 1, 1)])), MediaFileError);
 });
 
+test('a file that is damaged all over is given up, before looking for pages in it takes long', () => {
+  const pageLike = Buffer.alloc(282, 255);
+  pageLike.write('OggS');
+  pageLike.fill(0, 4, 26);
+  const start = performance.now();
+  assert.throws(() => read(Buffer.concat([...oggPages(), Buffer.alloc(2_000_000, pageLike)]), 65_536), {
+    message: 'It is damaged in too many places',
+  });
+  assert.throws(() => read(Buffer.concat([...oggPages(), Buffer.alloc(2_000_000, 7)]), 65_536), {
+    message: 'It is damaged in too many places',
+  });
+  assert.ok(performance.now() - start < 5000);
+});
+
 test('what is not Opus gives nothing', () => {
   const vorbis = oggPage({ serial: 1, number: 0, flags: 2, packets: [Buffer.from('\x01vorbis')] });
   const reader = new OggOpusReader();

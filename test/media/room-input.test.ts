@@ -1,0 +1,138 @@
+// Media of components: plain RTP that comes into a room of the real engine over loopback, and of the fake that stands for it elsewhere.
+import assert from 'node:assert/strict';
+import { createSocket, type Socket } from 'node:dgram';
+import { once } from 'node:events';
+import { describe, type TestContext, test } from 'node:test';
+import { rtpPacket } from '../../node/components/file/rtp.ts';
+import { ServiceError } from '../../node/errors.ts';
+import type { MediaEngine, RoomMedia, WireObject } from '../../node/rooms/ports.ts';
+import { apiClient } from '../kit/api-client.ts';
+import { FakeMedia } from '../kit/fake-media.ts';
+import { oggFile, opusPacket } from '../kit/ogg-file.ts';
+import { activeResources } from '../kit/resources.ts';
+import { makeResources } from '../kit/resources-folder.ts';
+import { startNode } from '../kit/start-node.ts';
+import { engineFor, openPeer, openRoom, until } from './kit.ts';
+
+const code =
+  (...expected: string[]) =>
+  (error: unknown) =>
+    error instanceof ServiceError && expected.includes(error.code);
+
+const ssrc = 77;
+const opus: WireObject = {
+  codecs: [{ mimeType: 'audio/opus', payloadType: 108, clockRate: 48_000, channels: 2, parameters: {}, rtcpFeedback: [] }],
+  encodings: [{ ssrc }],
+  headerExtensions: [],
+  rtcp: { cname: 'test' },
+};
+
+async function udp(t: TestContext): Promise<Socket> {
+  const socket = createSocket('udp4');
+  t.after(() => socket.close());
+  socket.bind(0, '127.0.0.1');
+  await once(socket, 'listening');
+  return socket;
+}
+
+const engines: readonly (readonly [name: string, open: (t: TestContext) => Promise<MediaEngine>])[] = [
+  ['FakeMedia', async () => new FakeMedia()],
+  ['Engine on mediasoup', (t) => engineFor(t)],
+];
+
+for (const [name, open] of engines) {
+  describe(name, () => {
+    const stage = async (t: TestContext): Promise<{ room: RoomMedia; from: { ip: string; port: number } }> => {
+      const engine = await open(t);
+      const room = engine.openRoom({ roomId: 'r', videoCodec: null, onCrashed: () => {}, onActiveSpeaker: () => {} });
+      return { room, from: { ip: '127.0.0.1', port: (await udp(t)).address().port } };
+    };
+
+    test('an input is connected once, then published over', async (t) => {
+      const { room, from } = await stage(t);
+      const input = room.openInput();
+      await assert.rejects(input.publish({ trackId: 'a', kind: 'audio', rtpParameters: opus }), code('conflict'));
+      const { ip, port } = await input.connect(from);
+      assert.deepEqual([ip, port > 0], ['127.0.0.1', true]);
+      await assert.rejects(input.connect(from), code('conflict'));
+      assert.deepEqual(await input.publish({ trackId: 'a', kind: 'audio', rtpParameters: opus }), { encoding: 'opus', simulcast: false });
+      await input.setPaused('a', true);
+      await input.setPaused('a', false);
+      input.unpublish('a');
+      input.unpublish('a');
+      await assert.rejects(input.setPaused('a', true), code('track_not_found'));
+    });
+
+    test('nothing goes after close, which may come twice, and with the room', async (t) => {
+      const { room, from } = await stage(t);
+      const input = room.openInput();
+      await input.connect(from);
+      input.close();
+      input.close();
+      await assert.rejects(input.publish({ trackId: 'a', kind: 'audio', rtpParameters: opus }), code('unavailable'));
+      const other = room.openInput();
+      room.close();
+      await assert.rejects(other.connect(from), code('unavailable'));
+    });
+  });
+}
+
+test('RTP counts from the connected address alone', async (t) => {
+  const room = openRoom(await engineFor(t));
+  const [own, stranger] = [await udp(t), await udp(t)];
+  const input = room.openInput();
+  const to = await input.connect({ ip: '127.0.0.1', port: own.address().port });
+  await input.publish({ trackId: 'a', kind: 'audio', rtpParameters: opus });
+  const peer = await openPeer(room, 'peer');
+  const subscription = await peer.media.subscribe('a', await room.rtpCapabilities());
+  assert.equal(subscription?.kind, 'audio');
+  await peer.media.resumeSubscription('a');
+  const counted = async () => {
+    const { subscribed } = await peer.media.stats();
+    return subscribed.a?.find(({ type }) => type === 'inbound-rtp')?.packetCount ?? 0;
+  };
+  const send = (socket: Socket, sequence: number) =>
+    socket.send(
+      rtpPacket({ payloadType: 108, sequence, timestamp: sequence * 960, ssrc, marker: false }, opusPacket(50, 1)),
+      to.port,
+      to.ip,
+    );
+  for (let sequence = 1; sequence <= 20; sequence += 1) send(stranger, sequence);
+  for (let sequence = 100; sequence < 110; sequence += 1) send(own, sequence);
+  const deadline = Date.now() + 5000;
+  while (Number(await counted()) < 10) {
+    assert.ok(Date.now() < deadline, 'what the connected address sent was not counted');
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  assert.equal(await counted(), 10);
+});
+
+test('a codec that the room does not take is refused', async (t) => {
+  const room = openRoom(await engineFor(t), { videoCodec: 'vp8' });
+  const input = room.openInput();
+  await input.connect({ ip: '127.0.0.1', port: (await udp(t)).address().port });
+  const codec = { mimeType: 'video/H264', payloadType: 96, clockRate: 90_000, parameters: { 'packetization-mode': 1 }, rtcpFeedback: [] };
+  const rtpParameters = { ...opus, codecs: [codec] };
+  await assert.rejects(input.publish({ trackId: 'v', kind: 'video', rtpParameters }), code('invalid_field'));
+});
+
+test('fifty components that come and go leave no socket and no file open', async (t) => {
+  const packets = Array.from({ length: 500 }, (_, index) => opusPacket(50, index));
+  const resources = await makeResources(t, { 'file_component_sources/a.ogg': oggFile(packets) });
+  const { url, token, node } = await startNode(t, { SVC_COMPONENTS_USED: 'file', SVC_RESOURCES_BASE_PATH: resources });
+  const api = apiClient(url, token);
+  await api.post('/room', { roomId: 'r' });
+  const round = async () => {
+    const { body } = await api.post('/room/r/component', { type: 'file', options: { filePath: 'a.ogg' } });
+    assert.equal((await api.delete(`/room/r/component/${body.data.id}`)).status, 204);
+  };
+  await round();
+  const held = () => {
+    const { UDPWRAP = 0, UDPWrap = 0, FSReqPromise = 0 } = activeResources();
+    return UDPWRAP + UDPWrap + FSReqPromise;
+  };
+  const before = held();
+  for (let count = 0; count < 50; count += 1) await round();
+  await until('no more is held than before', () => held() <= before);
+  assert.deepEqual([...(node.parts.rooms.find('r')?.components.all() ?? [])], []);
+});
