@@ -17,7 +17,9 @@ export function emptyMetrics(source: Partial<MetricsSource> = {}): Metrics {
 
 /** The samples of a scrape: `name{labels}` as it is written, with its value. */
 export function samplesOf(text: string): Map<string, number> {
-  return new Map([...text.matchAll(/^([a-z]\w*(?:\{[^}]*\})?) (\S+)$/gm)].map(([, sample, value]) => [sample ?? '', Number(value)]));
+  return new Map(
+    [...text.matchAll(/^([a-z]\w*(?:\{(?:[^"}]|"[^"]*")*\})?) (\S+)$/gm)].map(([, sample, value]) => [sample ?? '', Number(value)]),
+  );
 }
 
 export async function scrape(url: string): Promise<Map<string, number>> {

@@ -7,6 +7,7 @@ import { text as textOf } from 'node:stream/consumers';
 import { type TestContext, test } from 'node:test';
 import { type ApiClient, apiClient } from '../kit/api-client.ts';
 import { scrape } from '../kit/metrics.ts';
+import { startNodePair } from '../kit/node-pair.ts';
 import { PeerSocket } from '../kit/peer-socket.ts';
 import { type StartedNode, startNode } from '../kit/start-node.ts';
 import { sendBytes } from '../kit/stun.ts';
@@ -149,4 +150,33 @@ test("Prometheus's own check of metrics has nothing to say against a scrape of a
   promtool.stdin.end(text);
   const [said, [code]] = await Promise.all([textOf(promtool.stderr), once(promtool, 'close')]);
   assert.deepEqual({ code, said }, { code: 0, said: '' });
+});
+
+test('whatever is asked for over HTTP, the number of series stays bounded', async (t) => {
+  const { node, api } = await start(t);
+  await api.post('/room', { roomId: 'r' });
+  const requests = (samples: Map<string, number>) =>
+    [...samples.keys()].filter((name) => /^svc_http_request_duration_seconds_count/.test(name));
+  const ask = (path: string) => fetch(`${node.url}${path}`, { headers: { authorization: `Bearer ${node.token}` } });
+  for (let i = 0; i < 50; i += 1) await Promise.all([ask(`/unknown-${i}?${i}`), ask(`/room/room-${i}`), ask(`/room/r/peer/${i}`)]);
+  const samples = await scrape(node.metricsUrl);
+  assert.deepEqual(requests(samples).sort(), [
+    'svc_http_request_duration_seconds_count{route="/room",method="POST",status="201"}',
+    'svc_http_request_duration_seconds_count{route="/room/{roomId}",method="GET",status="404"}',
+    'svc_http_request_duration_seconds_count{route="/room/{roomId}/peer/{peerId}",method="GET",status="404"}',
+    'svc_http_request_duration_seconds_count{route="none",method="GET",status="404"}',
+  ]);
+  const labels = new Set([...samples.keys()].filter((name) => name.startsWith('svc_')).flatMap((name) => name.match(/\w+(?==")/g) ?? []));
+  assert.deepEqual([...labels].sort(), ['kind', 'le', 'method', 'room_id', 'route', 'status', 'type', 'worker']);
+});
+
+test('nodes of a cluster count each other, and a room has its series where it lives', async (t) => {
+  const { owner, wrong } = await startNodePair(t);
+  await owner.node.parts.rooms.createRoom({ roomId: 'r' });
+  const [here, there] = await Promise.all([scrape(owner.metricsUrl), scrape(wrong.metricsUrl)]);
+  assert.deepEqual([here.get('svc_cluster_nodes'), there.get('svc_cluster_nodes')], [2, 2]);
+  assert.deepEqual([here.get('svc_room_peers{room_id="r"}'), there.get('svc_room_peers{room_id="r"}')], [0, undefined]);
+  await wrong.close();
+  await until('the loss of the node', () => owner.node.parts.distribution.status.nodesInCluster === 1);
+  assert.equal((await scrape(owner.metricsUrl)).get('svc_cluster_nodes'), 1);
 });
