@@ -1,4 +1,5 @@
 // How often each of many clients may do something: a token bucket per client, bounded in number.
+import { isIPv6 } from 'node:net';
 import { ServiceError } from './errors.ts';
 
 /** Clients that are remembered at once; the one that was quiet longest goes first. */
@@ -53,4 +54,16 @@ export class RateLimit {
     if (this.#buckets.size > maxClients) this.#buckets.delete(this.#buckets.keys().next().value ?? '');
     return filled >= 1 ? 0 : (1 - filled) / rate;
   }
+}
+
+/** Who counts as one client: an IPv4 address, or the /64 of an IPv6 address, which is the least that one customer has (RFC 6177). */
+export function networkOf(address: string): string {
+  // With a dot: an IPv4 address in IPv6 form, as sockets that listen on both give it.
+  if (!isIPv6(address) || address.includes('.')) return address;
+  const [left = '', right] = (address.split('%')[0] ?? '').split('::');
+  const groups = (text: string | undefined) => text?.split(':').filter(Boolean) ?? [];
+  const [head, tail] = [groups(left), groups(right)];
+  const all = [...head, ...Array<string>(8 - head.length - tail.length).fill('0'), ...tail];
+  const network = all.slice(0, 4).map((group) => Number.parseInt(group, 16).toString(16));
+  return `${network.join(':')}::/64`;
 }

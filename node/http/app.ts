@@ -4,7 +4,7 @@ import type { Express, NextFunction, Request } from 'express';
 import express from 'express';
 import { ServiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
-import { RateLimit } from '../rate-limit.ts';
+import { networkOf, RateLimit } from '../rate-limit.ts';
 import { isRequestId } from '../request-id.ts';
 import type { ApiTokens } from '../rooms/api-tokens.ts';
 import { logRequest, type RequestObservation } from './access-log.ts';
@@ -95,7 +95,7 @@ function prepare(options: AppOptions & { clientLimit: RateLimit }, request: Requ
   }
   // What another node sends on was counted there.
   const counted = forwarded === undefined && !unlimited.has(request.path);
-  const refusal = counted ? options.clientLimit.refusal(request.ip ?? '') : undefined;
+  const refusal = counted ? options.clientLimit.refusal(networkOf(request.ip ?? '')) : undefined;
   if (refusal) fail(response, refusal, options.log);
   else next();
 }

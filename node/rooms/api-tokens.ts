@@ -1,7 +1,7 @@
 // Tokens of the REST API: which of several a given one is, in constant time, and how often a client may guess.
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { ServiceError } from '../errors.ts';
-import { RateLimit } from '../rate-limit.ts';
+import { networkOf, RateLimit } from '../rate-limit.ts';
 
 /** Who may call the REST API. `read` may only look. */
 export type ApiToken = { name: string; token: string; scope: 'admin' | 'read' };
@@ -27,10 +27,11 @@ export class ApiTokens {
 
   /**
    * As find(), for a client that may guess only so often.
-   * @param client its address
+   * @param address its IP address
    * @throws ServiceError `invalid_token`, `too_many_requests`
    */
-  authenticate(given: string, client: string): ApiToken {
+  authenticate(given: string, address: string): ApiToken {
+    const client = networkOf(address);
     const wait = this.#failures.wait(client);
     const token = this.find(given);
     const key = token && `${client} ${token.name}`;

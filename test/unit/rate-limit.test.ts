@@ -1,7 +1,7 @@
 // The token bucket of each client.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { RateLimit } from '../../node/rate-limit.ts';
+import { networkOf, RateLimit } from '../../node/rate-limit.ts';
 
 test('a client may save up one second and is refilled at the rate', () => {
   let now = 0;
@@ -50,3 +50,17 @@ test('only so many clients are remembered: the one that was quiet longest is for
   assert.equal(limit.take('first'), 0);
   assert.equal(limit.take('client 9999'), 1);
 });
+
+for (const [address, client] of [
+  ['192.0.2.1', '192.0.2.1'],
+  ['::ffff:192.0.2.1', '::ffff:192.0.2.1'],
+  ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+  ['2001:db8:1:2::9', '2001:db8:1:2::/64'],
+  ['2001:db8::1', '2001:db8:0:0::/64'],
+  ['2001:0db8:0000:0000:1::', '2001:db8:0:0::/64'],
+  ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+  ['::1', '0:0:0:0::/64'],
+  ['nobody', 'nobody'],
+] as const) {
+  test(`${address} counts as ${client}`, () => assert.equal(networkOf(address), client));
+}
