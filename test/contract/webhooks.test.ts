@@ -1,9 +1,11 @@
 // Webhooks of a whole node: what real rooms cause, as a receiver gets it.
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { promisify } from 'node:util';
 import { Webhook } from 'standardwebhooks';
 import { apiClient } from '../kit/api-client.ts';
 import { startNodeProcess } from '../kit/node-process.ts';
@@ -94,4 +96,26 @@ test('what was given up can be looked at and sent again over REST', async (t) =>
   );
   assert.equal((await api.get('/webhooks')).status, 200);
   assert.deepEqual(await dead(), []);
+});
+
+test('npm run webhooks shows what was given up and sends it again', async (t) => {
+  const receiver = await startReceiver(t, refuse(410));
+  const { url, token } = await startNode(t, { SVC_WEBHOOK_ALLOW_PRIVATE: 'true' });
+  const run = async (...args: string[]) => {
+    const env = { ...process.env, SVC_URL: url, SVC_SERVER_API_TOKEN: token };
+    const { stdout } = await promisify(execFile)('npm', ['run', '--silent', 'webhooks', '--', ...args], { env });
+    return JSON.parse(stdout);
+  };
+  await apiClient(url, token).post('/room', { roomId: 'one', webhookUrl: receiver.url });
+  await receiver.until(1);
+  while ((await run()).dead === 0);
+  assert.deepEqual(
+    (await run('dead', 'one')).map(({ event }: { event: { type: string } }) => event.type),
+    ['RoomCreated'],
+  );
+  receiver.answer(take);
+  assert.deepEqual(await run('replay', 'other'), { replayed: 0 });
+  assert.deepEqual(await run('replay'), { replayed: 1 });
+  await receiver.until(2);
+  assert.deepEqual(await run('dead'), []);
 });

@@ -8,5 +8,5 @@ export type Delivery = NewDelivery & { n: number; attempts: number };
 
 /** What a delivery counts towards bounds: its texts and what an entry costs beside them. */
 export function bytesOf({ url, roomId, body }: NewDelivery): number {
-  return body.length + url.length + roomId.length + 200;
+  return body.length + url.length + roomId.length + 400;
 }

@@ -1,6 +1,6 @@
 // Webhooks with their store: a process that is killed, dead letters and their replay, and folders of several nodes.
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -126,6 +126,39 @@ describe('the end of a node', () => {
       receiver.received.slice(-2).map(({ id }) => id),
       ['one-1', 'one-2'],
     );
+  });
+});
+
+describe('a full disk', () => {
+  it('under the spool is said and counted, and everything is delivered from memory, in order', async (t) => {
+    if (process.getuid?.() !== 0) return t.skip('mounting a tmpfs needs root');
+    const base = folderOf(t);
+    try {
+      execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', base], { stdio: 'pipe' });
+    } catch (error) {
+      return t.skip(`a tmpfs cannot be mounted here: ${String(error)}`);
+    }
+    try {
+      const { log, of } = recordedLog();
+      const receiver = await startReceiver(t, refuse(500));
+      const store = await WebhookStore.open({ log, base, name: 'node@host' });
+      const { webhooks } = startWebhooks(t, testSettings(), { store });
+      writeFileSync(join(base, 'filler'), Buffer.alloc(48 * 1024));
+      for (let seq = 1; seq <= 200; seq += 1) webhooks.publish(roomEvent('one', seq), receiver.url);
+      assert.equal(of('error').filter(({ msg }) => msg.includes('from memory only')).length, 1);
+      assert.ok(webhooks.counters().spoolErrors > 0);
+      receiver.answer(take);
+      await nothingPending(webhooks);
+      const delivered = [...new Set(receiver.received.map(({ id }) => id))];
+      assert.deepEqual(
+        delivered,
+        Array.from({ length: 200 }, (_, index) => `one-${index + 1}`),
+      );
+      assert.equal(webhooks.counters().dead, 0);
+      await webhooks.close(0);
+    } finally {
+      execFileSync('umount', ['-l', base]);
+    }
   });
 });
 
