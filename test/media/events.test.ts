@@ -10,9 +10,11 @@ import { startReceiver } from '../kit/webhook-receiver.ts';
 import { opusParameters } from './kit.ts';
 
 type Told = { label: string; event: RoomEvent };
-type Witness = { told: (roomId: string) => Told[]; until: (roomId: string, kind: string) => Promise<void> };
+type Witness = { told: (roomId: string) => Told[]; until: (roomId: string, kind: string, peerId?: string) => Promise<void> };
 
 const labelOf = (event: RoomEvent) => [event.type, event.peerId, event.reason].filter((part) => part !== undefined).join(' ');
+const isThat = (event: Partial<RoomEvent>, roomId: string, kind: string, peerId?: string) =>
+  event.roomId === roomId && event.type === kind && (peerId === undefined || event.peerId === peerId);
 const toldOf = (events: readonly RoomEvent[], roomId: string) =>
   events.filter((event) => event.roomId === roomId).map((event) => ({ label: labelOf(event), event }));
 
@@ -26,7 +28,7 @@ async function socketWitness(t: TestContext, url: string, token: string): Promis
         socket.events('roomEvent').map(({ data }) => data as RoomEvent),
         roomId,
       ),
-    until: async (roomId, kind) => void (await socket.waitFor('roomEvent', (event) => event.roomId === roomId && event.type === kind)),
+    until: async (roomId, kind, peerId) => void (await socket.waitFor('roomEvent', (event) => isThat(event, roomId, kind, peerId))),
   };
 }
 
@@ -39,7 +41,7 @@ async function webhookWitness(t: TestContext): Promise<Witness & { url: string }
         receiver.received.map(({ event }) => event),
         roomId,
       ),
-    until: (roomId, kind) => receiver.untilTrue((all) => all.some(({ event }) => event.roomId === roomId && event.type === kind)),
+    until: (roomId, kind, peerId) => receiver.untilTrue((all) => all.some(({ event }) => isThat(event, roomId, kind, peerId))),
   };
 }
 
@@ -58,8 +60,8 @@ async function publish(peer: PeerSocket): Promise<string> {
   return String(data?.trackId);
 }
 
-/** Peers that leave, are removed, crash, and whose room ends. */
-async function liveOut(t: TestContext, pair: NodePair, webhookUrl: string): Promise<void> {
+/** Peers that leave, are lost, are removed, crash, and whose room ends. */
+async function liveOut(t: TestContext, pair: NodePair, webhookUrl: string, witness: Witness): Promise<void> {
   const { owner, api } = pair;
   await owner.node.parts.rooms.createRoom({ roomId: 'lived', webhookUrl });
   const leaves = await enter(t, pair, 'lived', 'leaves');
@@ -68,6 +70,10 @@ async function liveOut(t: TestContext, pair: NodePair, webhookUrl: string): Prom
   await leaves.request('setTrackMetadata', { trackId, metadata: { source: 'microphone' } });
   await leaves.request('leave');
   await leaves.closed;
+  const lost = await enter(t, pair, 'lived', 'lost');
+  await publish(lost);
+  await lost.cut();
+  await witness.until('lived', 'PeerDisconnected', 'lost');
   const removed = await enter(t, pair, 'lived', 'removed');
   await publish(removed);
   assert.equal((await api.delete('/room/lived/peer/removed')).status, 204);
@@ -107,6 +113,11 @@ const expected: Record<string, readonly string[]> = {
     'TrackMetadataUpdated leaves',
     'TrackRemoved leaves',
     'PeerDisconnected leaves',
+    'PeerAdded lost',
+    'PeerConnected lost',
+    'TrackAdded lost',
+    'TrackRemoved lost',
+    'PeerDisconnected lost',
     'PeerAdded removed',
     'PeerConnected removed',
     'TrackAdded removed',
@@ -121,6 +132,7 @@ const expected: Record<string, readonly string[]> = {
     'PeerConnected stays',
     'TrackAdded stays',
     'PeerDeleted leaves room_deleted',
+    'PeerDeleted lost room_deleted',
     'TrackRemoved stays',
     'PeerDisconnected stays',
     'PeerDeleted stays room_deleted',
@@ -141,11 +153,11 @@ const expected: Record<string, readonly string[]> = {
 };
 
 test('every kind reaches sockets of both nodes and a webhook, in order, without holes, and as its schema says', async (t) => {
-  const pair = await startNodePair(t, { both: { SVC_WEBHOOK_ALLOW_PRIVATE: 'true' } });
+  const pair = await startNodePair(t, { both: { SVC_PEER_RESUME_WINDOW: '0' } });
   const near = await socketWitness(t, pair.owner.serverSocketUrl, pair.owner.token);
   const far = await socketWitness(t, pair.wrong.serverSocketUrl, pair.wrong.token);
   const webhook = await webhookWitness(t);
-  await liveOut(t, pair, webhook.url);
+  await liveOut(t, pair, webhook.url, far);
   await dieWithWorker(t, pair, webhook.url);
   const ajv = new Ajv2020({ strict: true, allErrors: true });
   addFormats.default(ajv);
