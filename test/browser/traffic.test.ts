@@ -1,0 +1,45 @@
+// The traffic that a node counts is that which browsers count.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { scrape } from '../kit/metrics.ts';
+import { css, enter, type PagePeer, red, setStage } from './client-kit.ts';
+
+/** Bytes over the transports of a peer, as its browser counts them. */
+function bytesOf({ page }: PagePeer): Promise<{ sent: number; received: number }> {
+  return page.evaluate(async () => {
+    const stats = await kit.rooms.main?.room.getStats();
+    const transports = [stats?.send, stats?.recv]
+      .flatMap((report) => [...(report?.values() ?? [])])
+      .filter(({ type }) => type === 'transport') as RTCTransportStats[];
+    const sum = (key: 'bytesSent' | 'bytesReceived') => transports.reduce((total, transport) => total + (transport[key] ?? 0), 0);
+    return { sent: sum('bytesSent'), received: sum('bytesReceived') };
+  });
+}
+
+test('bytes that browsers send and receive are the traffic of the node, also once they have left', async (t) => {
+  const stage = await setStage(t);
+  const [sender, viewer] = await Promise.all([enter(stage, 'sender'), enter(stage, 'viewer')]);
+  await sender.publish({ colour: css(red), tone: 440 });
+  await viewer.sees(sender, red);
+  await viewer.hears(sender, 440);
+  const both = async () => {
+    const [one, other] = await Promise.all([bytesOf(sender), bytesOf(viewer)]);
+    return { sent: one.sent + other.sent, received: one.received + other.received };
+  };
+  const traffic = async () => {
+    const samples = await scrape(stage.node.metricsUrl);
+    const of = (direction: string) => samples.get(`svc_traffic_${direction}_webrtc_total_bytes`) ?? 0;
+    return { ingress: of('ingress'), egress: of('egress') };
+  };
+  // Until there is so much that handshakes, which the two count differently, do not matter.
+  for (const end = Date.now() + 20_000; (await both()).received < 300_000; ) assert.ok(Date.now() < end, 'there is too little traffic');
+  const before = await both();
+  const counted = await traffic();
+  const after = await both();
+  const figures = JSON.stringify({ before, counted, after });
+  assert.ok(counted.ingress > before.sent * 0.97 && counted.ingress < after.sent * 1.03, figures);
+  assert.ok(counted.egress > before.received * 0.97 && counted.egress < after.received * 1.03, figures);
+  for (const { page } of [sender, viewer]) await page.close();
+  const later = await traffic();
+  assert.ok(later.ingress >= counted.ingress && later.egress >= counted.egress, JSON.stringify({ counted, later }));
+});
