@@ -5,7 +5,7 @@ import type { PostAnswer } from './poster.ts';
 import { ForbiddenAddressError } from './poster.ts';
 import { retryDelay } from './retry-delay.ts';
 
-/** Requests at the same time to one receiver, and to all. A receiver that fails gets one until it answers again. */
+/** Requests at the same time to one receiver, and to all. A receiver gets one until it answers, so that those that hang leave room for others. */
 const perReceiver = 8;
 const overall = 128;
 
@@ -32,7 +32,15 @@ type Queue = {
   timer: Timer | undefined;
   gone: Set<string>;
 };
-type Receiver = { url: string; queues: Map<string, Queue>; ready: Queue[]; active: number; failing: boolean; pausedUntil: number };
+type Receiver = {
+  url: string;
+  queues: Map<string, Queue>;
+  ready: Queue[];
+  active: number;
+  answers: boolean;
+  failing: boolean;
+  pausedUntil: number;
+};
 
 export class Dispatcher {
   readonly #options: DispatcherOptions;
@@ -113,7 +121,15 @@ export class Dispatcher {
   }
 
   #queueOf({ url, roomId }: Delivery): Queue {
-    const receiver: Receiver = this.#receivers.get(url) ?? { url, queues: new Map(), ready: [], active: 0, failing: false, pausedUntil: 0 };
+    const receiver: Receiver = this.#receivers.get(url) ?? {
+      url,
+      queues: new Map(),
+      ready: [],
+      active: 0,
+      answers: false,
+      failing: false,
+      pausedUntil: 0,
+    };
     this.#receivers.set(url, receiver);
     const queue = receiver.queues.get(roomId) ?? { receiver, roomId, entries: new Map(), busy: false, timer: undefined, gone: new Set() };
     receiver.queues.set(roomId, queue);
@@ -130,7 +146,7 @@ export class Dispatcher {
   #pump(): void {
     for (const receiver of this.#waiting) {
       if (this.#active >= overall) return;
-      const limit = receiver.failing ? 1 : perReceiver;
+      const limit = receiver.answers ? perReceiver : 1;
       while (receiver.active < limit && this.#active < overall) {
         const queue = receiver.ready.shift();
         if (!queue) break;
@@ -179,7 +195,8 @@ export class Dispatcher {
     if (this.#closed) return;
     delivery.attempts += 1;
     // What was answered fast holds nobody up, even where it was a refusal.
-    receiver.failing = answer === undefined;
+    receiver.answers = answer !== undefined;
+    receiver.failing = !receiver.answers;
     if (!queue.entries.has(delivery.n)) return this.#next(queue);
     if (answer && answer.status >= 200 && answer.status < 300) return this.#settle(queue, delivery, { taken: true });
     if (answer?.status === 410) return this.#stopFor(queue, delivery.incarnation);
