@@ -4,8 +4,11 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { apiClient } from '../kit/api-client.ts';
 import { makeTone, makeVideo } from '../kit/media-files.ts';
+import { oggFile, opusPacket } from '../kit/ogg-file.ts';
 import { makeResources } from '../kit/resources-folder.ts';
+import { startNode } from '../kit/start-node.ts';
 import { enter, setStage } from './client-kit.ts';
+import { byId, launch, logIn, openConsole, seeText } from './console-kit.ts';
 
 const seconds = 3;
 
@@ -50,4 +53,23 @@ test('a page sees the picture and hears the tone of two files, which are gone wh
   }
   await viewer.waitForNote('trackUnsubscribed');
   assert.deepEqual((await api.get(`/room/${roomId}`)).body.data.components, []);
+});
+
+test('the console counts the components of a room as they come and go', async (t) => {
+  const packets = Array.from({ length: 3000 }, (_, index) => opusPacket(50, index));
+  const resources = await makeResources(t, { 'file_component_sources/a.ogg': oggFile(packets) });
+  const node = await startNode(t, { SVC_COMPONENTS_USED: 'file', SVC_RESOURCES_BASE_PATH: resources });
+  const api = apiClient(node.url, node.token);
+  const add = async (): Promise<string> =>
+    (await api.post('/room/r/component', { type: 'file', options: { filePath: 'a.ogg' } })).body.data.id;
+  await api.post('/room', { roomId: 'r' });
+  const first = await add();
+  const { page, complaints } = await openConsole(await launch(t), node.url);
+  await logIn(page, node.token);
+  await seeText(page, 'component-count', '1 component');
+  const second = await add();
+  await seeText(page, 'component-count', '2 components');
+  for (const id of [first, second]) await api.delete(`/room/r/component/${id}`);
+  await page.waitForSelector(byId('component-count'), { state: 'detached' });
+  assert.deepEqual(complaints, []);
 });

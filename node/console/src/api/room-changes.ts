@@ -1,5 +1,5 @@
 // What an event changes in the list of rooms: a plain function, so that events can be folded over a list fetched meanwhile.
-import type { Peer, Room, RoomEvent } from './shapes.ts';
+import type { Component, Peer, Room, RoomEvent } from './shapes.ts';
 
 export function applyRoomEvent(rooms: readonly Room[], event: RoomEvent): readonly Room[] {
   const index = rooms.findIndex((room) => room.id === event.roomId && room.incarnation === event.incarnation);
@@ -7,7 +7,15 @@ export function applyRoomEvent(rooms: readonly Room[], event: RoomEvent): readon
   if (event.type === 'RoomDeleted' || event.type === 'RoomCrashed') return rooms.toSpliced(index, 1);
   const room = rooms[index] as Room;
   const peers = applyToPeers(room.peers, event);
-  return peers === room.peers ? rooms : rooms.with(index, { ...room, peers });
+  const components = applyToComponents(room.components, event);
+  return peers === room.peers && components === room.components ? rooms : rooms.with(index, { ...room, peers, components });
+}
+
+function applyToComponents(components: Component[], { type, componentId }: RoomEvent): Component[] {
+  if (componentId === undefined) return components;
+  const others = components.filter(({ id }) => id !== componentId);
+  if (type === 'ComponentAdded') return [...others, { id: componentId }];
+  return type === 'ComponentRemoved' || type === 'ComponentCrashed' ? others : components;
 }
 
 function applyToPeers(peers: Peer[], event: RoomEvent): Peer[] {

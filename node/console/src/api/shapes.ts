@@ -1,16 +1,25 @@
 // What the console reads of the answers of REST and of room events; see /docs of the node for the whole shapes.
 export type Track = { id: string; type: 'audio' | 'video' };
 export type Peer = { id: string; status: 'connected' | 'disconnected'; metadata: unknown; tracks: Track[] };
+export type Component = { id: string };
 export type RoomConfig = {
   maxPeers: number | null;
   videoCodec: string | null;
   peerlessPurgeTimeout: number | null;
   peerDisconnectedTimeout: number | null;
 };
-export type Room = { id: string; incarnation: string; config: RoomConfig; peers: Peer[] };
+export type Room = { id: string; incarnation: string; config: RoomConfig; peers: Peer[]; components: Component[] };
 export type RoomOptions = Partial<RoomConfig> & { roomId?: string };
 export type RoomList = { rooms: Room[]; incomplete: string[] };
-export type RoomEvent = { type: string; roomId: string; incarnation: string; peerId?: string; metadata?: unknown; track?: Track };
+export type RoomEvent = {
+  type: string;
+  roomId: string;
+  incarnation: string;
+  peerId?: string;
+  componentId?: string;
+  metadata?: unknown;
+  track?: Track;
+};
 export type PeerAccess = { peerId: string; token: string; url: string };
 
 /** The name that a peer's metadata carries, by the console's own convention. */

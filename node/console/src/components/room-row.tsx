@@ -26,6 +26,11 @@ export function RoomRow({ room, onInvite, onRemove }: { room: Room; onInvite: ()
             <span className="names">{names.slice(0, 4).join(', ') + (names.length > 4 ? ` and ${names.length - 4} more` : '')}</span>
           )}
           {absent > 0 && <span>{absent} expected</span>}
+          {room.components.length > 0 && (
+            <span data-testid="component-count">
+              {room.components.length} {room.components.length === 1 ? 'component' : 'components'}
+            </span>
+          )}
           {room.config.videoCodec && <span>{room.config.videoCodec.toUpperCase()}</span>}
         </p>
       </div>
