@@ -1,5 +1,6 @@
 // `npm run bench [name...]`: runs the benchmarks named, or all; prints ratios and decides nothing.
 import { benchCluster } from './cluster.bench.ts';
+import { benchEvents } from './events.bench.ts';
 import { benchForward } from './forward.bench.ts';
 import { benchJoin } from './join.bench.ts';
 import { benchMemory } from './memory.bench.ts';
@@ -11,6 +12,7 @@ const benches: Record<string, () => Promise<void>> = {
   join: benchJoin,
   forward: benchForward,
   cluster: benchCluster,
+  events: benchEvents,
 };
 
 const names = process.argv.slice(2);

@@ -1,0 +1,113 @@
+// Events: through one node to one webhook receiver and to 100 sockets, memory of what waits, and how fast a spool is read again.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { WebhookStore } from '../../node/events/webhooks/store.ts';
+import { type WebhookSettings, Webhooks } from '../../node/events/webhooks/webhooks.ts';
+import { silentLog } from '../../node/log.ts';
+import type { RoomEvent } from '../../node/rooms/events.ts';
+import { PeerSocket } from '../kit/peer-socket.ts';
+import { liveHeap } from '../kit/resources.ts';
+import { startNode } from '../kit/start-node.ts';
+import { startReceiver } from '../kit/webhook-receiver.ts';
+import { printRows, type Row } from './report.ts';
+
+const log = silentLog();
+const delivered = 20_000;
+const waiting = 100_000;
+const sockets = 100;
+const roomsMade = 1_000;
+
+export async function benchEvents(): Promise<void> {
+  printRows('Events', [...(await benchWebhooks()), ...(await benchSpool()), ...(await benchSockets())]);
+}
+
+async function benchWebhooks(): Promise<Row[]> {
+  return withEndings(async (t, base) => {
+    const receiver = await startReceiver(t);
+    const store = await WebhookStore.open({ log, base, name: 'svc@bench' });
+    const webhooks = new Webhooks({ log, store, settings: () => settings([receiver.url]), userAgent: 'bench' });
+    const start = performance.now();
+    // A hundred rooms, since deliveries of one room wait for each other.
+    for (let index = 0; index < delivered; index += 1) webhooks.publish(eventOf(index, 100), null);
+    await receiver.until(delivered);
+    const perSecond = delivered / ((performance.now() - start) / 1000);
+    await webhooks.close(1_000);
+    return [{ what: 'to one webhook receiver, spooled and signed', value: perSecond, unit: '/s' }];
+  });
+}
+
+async function benchSpool(): Promise<Row[]> {
+  return withEndings(async (_, base) => {
+    // Nobody listens at port 9 of loopback, so everything waits.
+    const open = () => WebhookStore.open({ log, base, name: 'svc@bench' });
+    const down = () => settings(['http://127.0.0.1:9/']);
+    const first = new Webhooks({ log, store: await open(), settings: down, userAgent: 'bench' });
+    const before = await liveHeap();
+    for (let index = 0; index < waiting; index += 1) first.publish(eventOf(index, 1_000), null);
+    const perEvent = ((await liveHeap()) - before) / waiting;
+    await first.close(0);
+    const start = performance.now();
+    const second = new Webhooks({ log, store: await open(), settings: down, userAgent: 'bench' });
+    const recovery = performance.now() - start;
+    const { pending } = second.counters();
+    await second.close(0);
+    return [
+      { what: 'memory per event that waits', value: perEvent, unit: 'bytes' },
+      { what: `recovery of a spool with ${pending} events`, value: recovery / 1000, unit: 's' },
+    ];
+  });
+}
+
+async function benchSockets(): Promise<Row[]> {
+  return withEndings(async (t) => {
+    const node = await startNode(t);
+    const clients = await Promise.all(Array.from({ length: sockets }, () => PeerSocket.enter(node.serverSocketUrl, node.token)));
+    t.after(() => clients.map((client) => client.cut()));
+    await Promise.all(clients.map((client) => client.request('subscribe', { events: 'all' })));
+    const { rooms } = node.node.parts;
+    const start = performance.now();
+    for (let index = 0; index < roomsMade; index += 1) {
+      await rooms.createRoom({ roomId: `r${index}` });
+      await rooms.deleteRoom(`r${index}`);
+    }
+    const last = ({ type, roomId }: Record<string, unknown>) => type === 'RoomDeleted' && roomId === `r${roomsMade - 1}`;
+    await Promise.all(clients.map((client) => client.waitFor('roomEvent', last)));
+    const events = roomsMade * 2;
+    return [{ what: `to ${sockets} sockets, events`, value: events / ((performance.now() - start) / 1000), unit: '/s' }];
+  });
+}
+
+/** Kits of tests end what they start with a test; here with the measurement. */
+async function withEndings(measure: (t: TestContext, folder: string) => Promise<Row[]>): Promise<Row[]> {
+  const endings: (() => unknown)[] = [];
+  const folder = await mkdtemp(join(tmpdir(), 'mediarooms-bench-'));
+  try {
+    return await measure({ after: (ending: () => unknown) => endings.unshift(ending) } as unknown as TestContext, folder);
+  } finally {
+    for (const end of endings) await end();
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+function settings(urls: readonly string[]): WebhookSettings {
+  const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
+  return { urls, secrets: [secret], maxAge: 3_600_000, allowPrivate: true, pendingMaxBytes: 1024 * 1024 * 1024 };
+}
+
+function eventOf(index: number, rooms: number): RoomEvent {
+  const room = index % rooms;
+  const seq = Math.floor(index / rooms) + 1;
+  const incarnation = `01M7YQGSKY057WVHKY4QBGY${String(room).padStart(4, '0')}`;
+  return {
+    id: `${incarnation}-${seq}`,
+    type: 'PeerConnected',
+    time: new Date().toISOString(),
+    seq,
+    node: 'svc@bench',
+    incarnation,
+    roomId: `r${room}`,
+    peerId: 'peer',
+  };
+}
