@@ -99,6 +99,23 @@ test('every kind of event of components is told at the wrong node and to a webho
   );
 });
 
+test('a worker that dies takes its component along: its track first, then RoomCrashed, which stands for it', async (t) => {
+  const { owner, wrong, api } = await stage(t);
+  const socket = await PeerSocket.enter(wrong.serverSocketUrl, wrong.token);
+  t.after(() => socket.cut());
+  await socket.request('subscribe', { events: 'all' });
+  await owner.node.parts.rooms.createRoom({ roomId: 'r' });
+  assert.equal((await api.post('/room/r/component', { type: 'file', options: { filePath: 'long.ogg' } })).status, 201);
+  const pid = owner.node.parts.media.workers()[0]?.pid;
+  assert.ok(pid);
+  process.kill(pid, 'SIGKILL');
+  await socket.waitFor('roomEvent', ({ type }) => type === 'RoomCrashed');
+  assert.deepEqual(
+    socket.events('roomEvent').map(({ data }) => data.type),
+    ['RoomCreated', 'ComponentAdded', 'TrackAdded', 'TrackRemoved', 'RoomCrashed'],
+  );
+});
+
 test('what must not be is refused over REST in the stated order, each with its sentence', async (t) => {
   const { owner, api, resources } = await stage(t);
   await owner.node.parts.rooms.createRoom({ roomId: 'r' });
