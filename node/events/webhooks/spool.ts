@@ -59,6 +59,7 @@ export class Spool {
   #retryTimer: Timer | undefined;
   #syncing: Promise<void> = Promise.resolve();
   #failing = false;
+  #closed = false;
   /** Writes that failed since the start. */
   errors = 0;
 
@@ -105,6 +106,7 @@ export class Spool {
 
   /** Writes and syncs what is left. */
   async close(): Promise<void> {
+    this.#closed = true;
     this.#syncTimer?.stop();
     this.#retryTimer?.stop();
     while (this.#missed.size > 0 && this.#appendMissed());
@@ -273,6 +275,7 @@ export class Spool {
   }
 
   #retryLater(): void {
+    if (this.#closed) return;
     this.#retryTimer ??= new Timer(this.#retryDelay, () => {
       this.#retryTimer = undefined;
       this.#writeDone();
