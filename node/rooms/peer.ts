@@ -182,8 +182,11 @@ export class Peer {
     const session = this.#live();
     if (direction === 'send') session.publications.clear();
     const transport = await session.media.createTransport(direction, options);
-    // The answer must be on the wire before what the transport brings.
-    if (direction === 'recv') setImmediate(() => session === this.#session && session.subscriptions.transportCreated());
+    if (direction === 'recv') {
+      session.subscriptions.transportCreated();
+      // The answer must be on the wire before what the transport brings.
+      setImmediate(() => session === this.#session && session.subscriptions.update());
+    }
     return transport;
   }
 

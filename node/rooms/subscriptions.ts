@@ -36,11 +36,10 @@ export class Subscriptions {
     this.update();
   }
 
-  /** A new receive transport: what came over an older one is gone. */
+  /** A new receive transport: what came over an older one is gone. update() brings it anew. */
   transportCreated(): void {
     this.#tracks.clear();
     this.#dataTracks.clear();
-    this.update();
   }
 
   setMode(mode: 'auto' | 'manual'): void {

@@ -80,6 +80,24 @@ describe('subscriptions', () => {
     await assert.rejects(async () => alice.peer.unpublish(trackId), code('track_not_found'));
   });
 
+  test('start once where joining comes right behind the transport', async () => {
+    const { rooms, alice } = await pair();
+    const trackId = await publish(alice, 'audio');
+    await rooms.addPeer('r', { type: 'webrtc', peerId: 'carol' });
+    const carol = rooms.findPeer('r', 'carol');
+    assert.ok(carol);
+    const connection = new TestConnection();
+    carol.connect(connection);
+    const created = carol.createTransport('recv', { sctp: true });
+    await created;
+    await carol.join({ rtpCapabilities: {} });
+    await settled();
+    assert.deepEqual(
+      connection.of('trackSubscribed').map((data) => data.trackId),
+      [trackId],
+    );
+  });
+
   test('double requests for one track share one subscription', async () => {
     const { alice, bob } = await pair();
     await bob.peer.setSubscription('manual');
