@@ -99,13 +99,13 @@ describe('the end of a node', () => {
     assert.ok(await allGone(children));
   });
 
-  test('an uncaught error ends it with code 1 and a log line', async () => {
-    const { code, output } = await runNodeToEnd({
-      NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent("setTimeout(() => { throw new Error('an error of the test'); }, 2000);")}`,
-    });
-    assert.equal(code, 1);
-    assert.match(output, /"msg":"ending because of an error that nobody caught"/);
-    assert.match(output, /an error of the test/);
+  test('an uncaught error ends it with code 1 and a log line', async (t) => {
+    const script = "process.on('SIGUSR2', () => { throw new Error('an error of the test'); });";
+    const node = await startNodeProcess(t, { NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(script)}` });
+    node.kill('SIGUSR2');
+    assert.equal((await node.ended).code, 1);
+    assert.match(node.output(), /"msg":"ending because of an error that nobody caught"/);
+    assert.match(node.output(), /an error of the test/);
   });
 
   test('a wrong configuration names all mistakes at once', async () => {
