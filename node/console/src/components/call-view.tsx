@@ -4,7 +4,8 @@ import type { Call } from '../call/call.ts';
 import type { CallState, RemotePerson, RemoteTrack } from '../call/call-state.ts';
 import type { LocalMedia } from '../call/local-media.ts';
 import { useStore } from '../hooks/store.ts';
-import { Brand, CameraIcon, CameraOffIcon, LeaveIcon, MicIcon, MicOffIcon, ScreenIcon } from './icons.tsx';
+import { DeviceToggles } from './device-toggles.tsx';
+import { Brand, LeaveIcon, ScreenIcon } from './icons.tsx';
 import { showTrack } from './lobby.tsx';
 import { RemoteSound } from './remote-sound.tsx';
 import { Tile } from './tile.tsx';
@@ -65,22 +66,7 @@ export function CallView({ call, media, roomId, name, actions, onLeave }: CallVi
         {state.endsAt && <p className="note">The server goes away: this room ends at {state.endsAt.toLocaleTimeString()} at the latest.</p>}
       </div>
       <footer className="toolbar" role="toolbar" aria-label="Call">
-        <Toggle
-          on={local.microphoneOn}
-          label="Microphone"
-          testId="toggle-mic"
-          onIcon={<MicIcon />}
-          offIcon={<MicOffIcon />}
-          onToggle={() => media.toggleMicrophone()}
-        />
-        <Toggle
-          on={camera !== undefined}
-          label="Camera"
-          testId="toggle-camera"
-          onIcon={<CameraIcon />}
-          offIcon={<CameraOffIcon />}
-          onToggle={() => media.toggleCamera()}
-        />
+        <DeviceToggles media={media} />
         {media.canShareScreen && (
           <Toggle
             on={screen !== undefined}

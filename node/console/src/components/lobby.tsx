@@ -2,9 +2,8 @@
 import { type FormEvent, useCallback, useEffect, useState } from 'react';
 import type { DeviceKind, LocalMedia } from '../call/local-media.ts';
 import { useStore } from '../hooks/store.ts';
-import { CameraIcon, CameraOffIcon, MicIcon, MicOffIcon } from './icons.tsx';
+import { DeviceToggles } from './device-toggles.tsx';
 import { Tile } from './tile.tsx';
-import { Toggle } from './toggle.tsx';
 
 export type LobbyProps = {
   roomId: string;
@@ -46,22 +45,7 @@ export function Lobby({ roomId, guest, media, initialName, busy, problem, onJoin
           />
         </ul>
         <div className="lobby-toggles">
-          <Toggle
-            on={state.microphoneOn}
-            label="Microphone"
-            testId="toggle-mic"
-            onIcon={<MicIcon />}
-            offIcon={<MicOffIcon />}
-            onToggle={() => media.toggleMicrophone()}
-          />
-          <Toggle
-            on={camera !== undefined}
-            label="Camera"
-            testId="toggle-camera"
-            onIcon={<CameraIcon />}
-            offIcon={<CameraOffIcon />}
-            onToggle={() => media.toggleCamera()}
-          />
+          <DeviceToggles media={media} />
         </div>
       </div>
       <div className="card lobby-form">
