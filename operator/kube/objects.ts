@@ -1,0 +1,80 @@
+// Kubernetes objects as the API gives them (raw JSON), and the kinds that the operator works with.
+
+/** What every object's metadata may say; times are RFC 3339 texts. */
+export type ObjectMeta = {
+  name: string;
+  namespace?: string;
+  uid?: string;
+  resourceVersion?: string;
+  generation?: number;
+  creationTimestamp?: string;
+  deletionTimestamp?: string;
+  labels?: Record<string, string>;
+  annotations?: Record<string, string>;
+  finalizers?: string[];
+  ownerReferences?: OwnerReference[];
+};
+
+export type OwnerReference = {
+  apiVersion: string;
+  kind: string;
+  name: string;
+  uid: string;
+  controller?: boolean;
+  blockOwnerDeletion?: boolean;
+};
+
+export type KubeObject = { apiVersion: string; kind: string; metadata: ObjectMeta };
+
+/** An object that came from the API server: what it always has. */
+export type Stored<T extends KubeObject = KubeObject> = T & {
+  metadata: ObjectMeta & { uid: string; resourceVersion: string };
+};
+
+/** Where a kind lives in the API. */
+export type Resource = { apiVersion: string; kind: string; plural: string; namespaced: boolean };
+
+function namespaced(apiVersion: string, kind: string, plural: string): Resource {
+  return { apiVersion, kind, plural, namespaced: true };
+}
+
+export const resources = {
+  rooms: namespaced('mediarooms.dev/v1alpha1', 'Room', 'rooms'),
+  mediaClusters: namespaced('mediarooms.dev/v1alpha1', 'MediaCluster', 'mediaclusters'),
+  pods: namespaced('v1', 'Pod', 'pods'),
+  services: namespaced('v1', 'Service', 'services'),
+  configMaps: namespaced('v1', 'ConfigMap', 'configmaps'),
+  secrets: namespaced('v1', 'Secret', 'secrets'),
+  serviceAccounts: namespaced('v1', 'ServiceAccount', 'serviceaccounts'),
+  persistentVolumeClaims: namespaced('v1', 'PersistentVolumeClaim', 'persistentvolumeclaims'),
+  events: namespaced('events.k8s.io/v1', 'Event', 'events'),
+  leases: namespaced('coordination.k8s.io/v1', 'Lease', 'leases'),
+  podDisruptionBudgets: namespaced('policy/v1', 'PodDisruptionBudget', 'poddisruptionbudgets'),
+  networkPolicies: namespaced('networking.k8s.io/v1', 'NetworkPolicy', 'networkpolicies'),
+  ingresses: namespaced('networking.k8s.io/v1', 'Ingress', 'ingresses'),
+  serviceMonitors: namespaced('monitoring.coreos.com/v1', 'ServiceMonitor', 'servicemonitors'),
+  nodes: { apiVersion: 'v1', kind: 'Node', plural: 'nodes', namespaced: false },
+  namespaces: { apiVersion: 'v1', kind: 'Namespace', plural: 'namespaces', namespaced: false },
+  customResourceDefinitions: {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    plural: 'customresourcedefinitions',
+    namespaced: false,
+  },
+} as const satisfies Record<string, Resource>;
+
+/** `namespace/name`, or the name of what has no namespace: the key of stores and queues. */
+export function keyOf(object: KubeObject): string {
+  return object.metadata.namespace === undefined ? object.metadata.name : `${object.metadata.namespace}/${object.metadata.name}`;
+}
+
+/** The reference by which `owner` controls what it is put into; the garbage collector follows it. */
+export function controllerOf(owner: Stored): OwnerReference {
+  const { apiVersion, kind } = owner;
+  return { apiVersion, kind, name: owner.metadata.name, uid: owner.metadata.uid, controller: true, blockOwnerDeletion: true };
+}
+
+/** Whether the object is controlled by the one with that uid. */
+export function isControlledBy(object: KubeObject, uid: string): boolean {
+  return object.metadata.ownerReferences?.some((reference) => reference.controller === true && reference.uid === uid) ?? false;
+}
