@@ -1,0 +1,59 @@
+// What goes wrong with a call to the API server, as one kind of error.
+
+/** Reasons that the API server did not say itself: its status is 0. */
+export type OwnReason =
+  /** No connection, or it broke before the answer was whole. */
+  | 'Unreachable'
+  /** The call's deadline passed. */
+  | 'Timeout'
+  /** A watch that said nothing for too long. */
+  | 'Stalled'
+  /** The caller's signal ended the call. */
+  | 'Aborted'
+  /** A write was asked for by one that does not lead any more. */
+  | 'NotLeader'
+  /** The credentials could not be had. */
+  | 'NoCredentials'
+  /** What was answered is not what the API promises, or too long. */
+  | 'BadAnswer';
+
+/** A call that failed. The message is the API server's own sentence; it never has a token or content of a Secret. */
+export class KubeError extends Error {
+  override readonly name = 'KubeError';
+  /** The HTTP status, or 0 where the API server gave none. */
+  readonly status: number;
+  /** `reason` of the Status that was answered ('NotFound', 'Conflict', 'AlreadyExists', 'Forbidden'...), or one of ours. */
+  readonly reason: OwnReason | (string & {});
+  /** How long the API server asked to wait, in milliseconds. */
+  readonly retryAfterMs: number | undefined;
+
+  constructor(options: { status: number; reason: string; message: string; retryAfterMs?: number | undefined; cause?: unknown }) {
+    super(options.message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.status = options.status;
+    this.reason = options.reason;
+    this.retryAfterMs = options.retryAfterMs;
+  }
+}
+
+/** Whether somebody else changed the object first: read it again and decide again. */
+export function isConflict(error: unknown): boolean {
+  return error instanceof KubeError && error.status === 409 && error.reason === 'Conflict';
+}
+
+export function isAlreadyExists(error: unknown): boolean {
+  return error instanceof KubeError && error.status === 409 && error.reason === 'AlreadyExists';
+}
+
+export function isNotFound(error: unknown): boolean {
+  return error instanceof KubeError && error.status === 404;
+}
+
+export function isForbidden(error: unknown): boolean {
+  return error instanceof KubeError && error.status === 403;
+}
+
+/** Whether the API server could not be asked at all, or not now: nothing is known of what the call was about. */
+export function isUnavailable(error: unknown): boolean {
+  if (!(error instanceof KubeError)) return false;
+  return error.reason === 'Unreachable' || error.reason === 'Timeout' || error.status === 429 || error.status >= 500;
+}
