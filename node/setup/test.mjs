@@ -12,6 +12,7 @@ import { deadlineVariable } from './file-deadline.mjs';
 import { chooseLayers, sum, summary, testFiles } from './layers.mjs';
 import { ensurePackages } from './packages.mjs';
 import { childEnvironment, pinnedNode, root } from './paths.mjs';
+import { secretsVariable } from './secret-search.mjs';
 import { fail, runInForeground, SetupError } from './steps.mjs';
 import { ensureWorker, findWorker } from './worker.mjs';
 
@@ -72,17 +73,17 @@ async function runLayer(layer, files) {
   const folder = mkdtempSync(join(tmpdir(), 'mediarooms-test-'));
   const started = performance.now();
   try {
-    const counted = join(folder, 'counts.json');
+    const [outcome, secrets] = [join(folder, 'outcome.json'), join(folder, 'secrets')];
     const args = ['--import', ours('file-deadline.mjs'), '--test', `--test-concurrency=${concurrency}`, `--test-timeout=${testTimeout}`];
     const reporters = [
       ...['--test-reporter=spec', '--test-reporter-destination=stdout'],
-      ...[`--test-reporter=${ours('count-reporter.mjs')}`, `--test-reporter-destination=${counted}`],
+      ...[`--test-reporter=${ours('outcome-reporter.mjs')}`, `--test-reporter-destination=${outcome}`],
     ];
     const names = files.map((file) => relative(root, file));
-    const env = { ...childEnvironment(findWorker()), [deadlineVariable]: String(fileTimeout) };
+    const env = { ...childEnvironment(findWorker()), [deadlineVariable]: String(fileTimeout), [secretsVariable]: secrets };
     const { code, signalled } = await runInForeground(pinnedNode, [...args, ...reporters, ...names], env, root);
     if (signalled) throw new SetupError('The tests were interrupted.');
-    return { name, ...readCounts(counted, code), milliseconds: performance.now() - started };
+    return { name, ...readOutcome(outcome, code), milliseconds: performance.now() - started };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -97,15 +98,19 @@ function ours(file) {
 }
 
 /**
+ * A secret that was printed counts as a failed test.
  * @param {string} file
  * @param {number} code what the run of the layer exited with
  */
-function readCounts(file, code) {
+function readOutcome(file, code) {
   try {
-    const counts = JSON.parse(readFileSync(file, 'utf8'));
-    const failed = counts.failed + counts.cancelled;
+    /** @type {import('./outcome-reporter.mjs').Outcome} */
+    const { counts, secrets } = JSON.parse(readFileSync(file, 'utf8'));
+    for (const sentence of secrets) console.error(`[secrets] ${sentence}`);
+    const { passed = 0, cancelled = 0, skipped = 0, todo = 0 } = counts;
+    const failed = (counts.failed ?? 0) + cancelled;
     // A run may fail without a failed test, e.g. when it is ended from outside.
-    return { passed: counts.passed, failed: failed === 0 && code !== 0 ? 1 : failed, skipped: counts.skipped + counts.todo };
+    return { passed, failed: (failed === 0 && code !== 0 ? 1 : failed) + secrets.length, skipped: skipped + todo };
   } catch {
     return { passed: 0, failed: 1, skipped: 0, note: `ended with code ${code} and no counts` };
   }

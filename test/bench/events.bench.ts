@@ -62,7 +62,7 @@ async function benchSpool(): Promise<Row[]> {
 
 async function benchSockets(): Promise<Row[]> {
   return withEndings(async (t) => {
-    const node = await startNode(t);
+    const node = await startNode(t, {}, log);
     const clients = await Promise.all(Array.from({ length: sockets }, () => PeerSocket.enter(node.serverSocketUrl, node.token)));
     t.after(() => clients.map((client) => client.cut()));
     await Promise.all(clients.map((client) => client.request('subscribe', { events: 'all' })));

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { Environment } from '../../node/env.ts';
+import { SecretSearch } from '../../node/setup/secret-search.mjs';
 import { type ApiAnswer, apiClient } from '../kit/api-client.ts';
 import { type NodeProcess, runNodeToEnd, startNodeProcess } from '../kit/node-process.ts';
 import { PeerSocket } from '../kit/peer-socket.ts';
@@ -36,18 +37,11 @@ const secret = (name: string): string => {
   return value;
 };
 
-/** Names of the secrets that a text holds, plain or as base64, base64url, hex or part of a URL. */
+/** Sentences about the secrets that a text holds, those that were made meanwhile included. */
 function foundIn(text: string): string[] {
-  return Object.entries(secrets).flatMap(([name, value]) => {
-    const bytes = Buffer.from(value);
-    const forms = [
-      value,
-      value.replace(/^whsec_/, ''),
-      encodeURIComponent(value),
-      ...(['base64', 'base64url', 'hex'] as const).map((form) => bytes.toString(form)),
-    ];
-    return forms.some((form) => text.includes(form)) ? [name] : [];
-  });
+  const search = new SecretSearch(Object.entries(secrets).map(([kind, value]) => ({ kind, value })));
+  search.look(text);
+  return search.found();
 }
 
 function environment(webhooks: string): Environment {
@@ -74,16 +68,17 @@ async function startPair(t: TestContext): Promise<{ nodes: NodeProcess[]; file: 
   await writeFile(file, `iceServers: [{ urls: "turn:turn.test", username: u, credential: ${secret('a TURN credential')} }]\n`);
   const receiver = await startReceiver(t, refuse(500));
   const names = ['one', 'two'].map((name) => `${name}${process.pid}@localhost`);
-  const start = (name: string | undefined) =>
+  const start = (name: string | undefined, structured: boolean) =>
     startNodeProcess(t, {
       ...environment(receiver.url),
+      SVC_STRUCTURED_LOGGING: String(structured),
       SVC_DIST_NODE_NAME: name,
       SVC_DIST_NODES: names[0],
       SVC_CONFIG_FILES: file,
     });
   // One after the other: the second finds the first one's EPMD.
-  const first = await start(names[0]);
-  const nodes = [first, await start(names[1])];
+  const first = await start(names[0], true);
+  const nodes = [first, await start(names[1], false)];
   return { nodes, file, webhookUrl: `${receiver.url}?key=${secret('the query of the webhook URL of a room')}` };
 }
 
@@ -190,7 +185,7 @@ test('two nodes at the level of debug say no secret, whatever goes well or wrong
   for (const node of nodes) node.kill('SIGTERM');
   await Promise.all(nodes.map(({ ended }) => ended));
   for (const node of nodes) {
-    assert.match(node.output(), /"level":"debug"/);
+    assert.match(node.output(), /"level":"debug"|DEBUG/);
     assert.deepEqual(foundIn(node.output()), []);
   }
   assert.ok(refusals.length > 60, `${refusals.length}`);
@@ -211,16 +206,3 @@ for (const [name, env] of [
     assert.deepEqual(foundIn(output), []);
   });
 }
-
-test('the search finds a secret in every form that it is looked for in', () => {
-  const value = secret('the secret of webhooks');
-  for (const text of [
-    `x${value}y`,
-    value.slice(6),
-    Buffer.from(value).toString('base64'),
-    Buffer.from(value).toString('hex'),
-    encodeURIComponent(value),
-  ]) {
-    assert.deepEqual(foundIn(text), ['the secret of webhooks']);
-  }
-});

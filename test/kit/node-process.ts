@@ -9,12 +9,13 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { TestContext } from 'node:test';
 import type { Environment } from '../../node/env.ts';
+import { assertNothingFound, startSearch } from './secret-search.ts';
 import { testEnvironment } from './start-node.ts';
 
 const main = join(import.meta.dirname, '../../node/main.ts');
 const startDeadline = 20_000;
 const startedUrl = /"url":"([^"]+)"/;
-const forTests: Environment = { ...testEnvironment, SVC_STRUCTURED_LOGGING: 'true' };
+const forTests: Environment = { ...testEnvironment, SVC_STRUCTURED_LOGGING: 'true', SVC_LOG_LEVEL: 'debug' };
 
 export type NodeProcess = {
   pid: number;
@@ -37,17 +38,19 @@ export type NodeProcessOptions = {
   bare?: boolean;
 };
 
-/** Resolves when the node says that it has started. Killed with the test if it still runs. */
+/** Resolves when the node says that it has started. Killed with the test if it still runs; no secret may stand in what it said. */
 export async function startNodeProcess(t: TestContext, env: Environment = {}, options: NodeProcessOptions = {}): Promise<NodeProcess> {
   const resources = mkdtempSync(join(tmpdir(), 'mediarooms-test-'));
-  const child = options.bare
-    ? spawnNode(env, options.wrap, resources)
-    : spawnNode({ ...forTests, SVC_RESOURCES_BASE_PATH: resources, ...env }, options.wrap);
+  const whole = options.bare ? env : { ...forTests, SVC_RESOURCES_BASE_PATH: resources, ...env };
+  const child = spawnNode(whole, options.wrap, options.bare ? resources : undefined);
   const ended = waitForEnd(child);
+  const search = startSearch(whole);
   t.after(async () => {
     child.kill('SIGKILL');
     await ended;
     rmSync(resources, { recursive: true, force: true });
+    search.look(text);
+    assertNothingFound(search);
   });
   let text = '';
   const started = Promise.withResolvers<string>();
@@ -79,13 +82,17 @@ export async function runNodeToEnd(
   env: Environment,
   { wrap }: Pick<NodeProcessOptions, 'wrap'> = {},
 ): Promise<{ code: number | null; output: string }> {
-  const child = spawnNode({ ...forTests, ...env }, wrap);
+  const whole = { ...forTests, ...env };
+  const search = startSearch(whole);
+  const child = spawnNode(whole, wrap);
   let output = '';
   child.stdout?.on('data', (chunk: Buffer) => (output += chunk.toString()));
   child.stderr?.on('data', (chunk: Buffer) => (output += chunk.toString()));
   const timer = setTimeout(() => child.kill('SIGKILL'), startDeadline);
   const { code } = await waitForEnd(child);
   clearTimeout(timer);
+  search.look(output);
+  assertNothingFound(search);
   return { code, output };
 }
 

@@ -1,15 +1,18 @@
 // A whole node in this process, on free ports, ended with the test.
 import './worker-bin.ts';
+import { randomBytes } from 'node:crypto';
 import type { TestContext } from 'node:test';
 import { AnnouncedAddresses } from '../../node/config/announced.ts';
 import { localSystem } from '../../node/config/system.ts';
 import type { Environment } from '../../node/env.ts';
 import { Shutdown } from '../../node/lifecycle.ts';
-import { type Log, silentLog } from '../../node/log.ts';
+import type { Log } from '../../node/log.ts';
 import { MediaNode } from '../../node/node.ts';
 import { testConfig } from './config.ts';
+import { assertNothingFound, searchedLog, startSearch } from './secret-search.ts';
 
-export const apiToken = 'the-api-token-of-a-test';
+/** Stands nowhere by accident: all output is searched for it. */
+export const apiToken = `api-token-${randomBytes(16).toString('hex')}`;
 
 export type StartedNode = {
   node: MediaNode;
@@ -30,21 +33,25 @@ export const testEnvironment: Environment = {
   SVC_PORT: '0',
   SVC_METRICS_PORT: '0',
   SVC_SERVER_API_TOKEN: apiToken,
-  SVC_SECRET_KEY_BASE: 'the-secret-key-base-of-a-test',
+  SVC_SECRET_KEY_BASE: `secret-key-${randomBytes(24).toString('hex')}`,
   SVC_WEBRTC_WORKERS: '1',
 };
 
-export async function startNode(t: TestContext, env: Environment = {}, log: Log = silentLog()): Promise<StartedNode> {
-  const { config, hot, cleanUp } = await testConfig({ ...testEnvironment, ...env });
+/** Without a log of the test's own, what the node logs is searched for its secrets, and the test fails if it holds one. */
+export async function startNode(t: TestContext, env: Environment = {}, ownLog?: Log): Promise<StartedNode> {
+  const whole = { ...testEnvironment, ...env };
+  const { config, hot, cleanUp } = await testConfig(whole);
   const announced = new AnnouncedAddresses(config.webrtc, localSystem().resolve);
   await announced.watch();
   hot.watch();
-  const node = await MediaNode.start({ config, hot, announced, log });
+  const search = startSearch(whole);
+  const node = await MediaNode.start({ config, hot, announced, log: ownLog ?? searchedLog(search) });
   const shutdown = new Shutdown(node);
   const close = () => shutdown.run(0);
   t.after(async () => {
     await close();
     await cleanUp();
+    assertNothingFound(search);
   });
   const socket = node.url.replace(/^http/, 'ws');
   return {
