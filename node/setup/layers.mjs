@@ -3,6 +3,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { controlPlanePrograms } from './kubernetes.mjs';
 import { aptPackages } from './packages.mjs';
 
 /**
@@ -11,6 +12,7 @@ import { aptPackages } from './packages.mjs';
  * @property {boolean} worker needs the mediasoup worker
  * @property {boolean} builds needs the built client library and console
  * @property {readonly string[]} packages of the distribution
+ * @property {readonly import('./kubernetes-versions.mjs').KubernetesProgram[]} [programs] of Kubernetes
  * @property {number} concurrency test files at once
  * @property {number} testTimeout of one test, in milliseconds
  * @property {number} fileTimeout of one file, in milliseconds
@@ -39,7 +41,16 @@ export const layers = [
     testTimeout: 120_000,
     fileTimeout: 600_000,
   },
-  { name: 'kubernetes', worker: true, builds: false, packages: [], concurrency: 1, testTimeout: 300_000, fileTimeout: 1_200_000 },
+  {
+    name: 'kubernetes',
+    worker: true,
+    builds: false,
+    packages: [],
+    programs: controlPlanePrograms,
+    concurrency: 1,
+    testTimeout: 300_000,
+    fileTimeout: 1_200_000,
+  },
   {
     name: 'browser',
     worker: true,

@@ -9,6 +9,7 @@ import { ensureBuilds } from './builds.mjs';
 import { checkNames, runCheck } from './check.mjs';
 import { ensureDependencies } from './dependencies.mjs';
 import { deadlineVariable } from './file-deadline.mjs';
+import { ensureKubernetes } from './kubernetes.mjs';
 import { chooseLayers, sum, summary, testFiles } from './layers.mjs';
 import { ensurePackages } from './packages.mjs';
 import { childEnvironment, pinnedNode, root } from './paths.mjs';
@@ -47,6 +48,8 @@ async function setUp() {
   if (needed.some((layer) => layer.worker)) await ensureWorker();
   await ensurePackages([...new Set(needed.flatMap((layer) => layer.packages))], 'the tests');
   if (needed.some((layer) => layer.builds)) await ensureBuilds();
+  const programs = [...new Set(needed.flatMap((layer) => layer.programs ?? []))];
+  if (programs.length > 0) await ensureKubernetes(programs);
 }
 
 /** @returns {Promise<Row[]>} lint and types, each counted as one check */

@@ -1,0 +1,169 @@
+// Finds the programs of Kubernetes that tests run, or gets them: envtest's folders, PATH, our cache, a download, a build from Go modules.
+
+import { accessSync, constants, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+
+import { buildKubernetes } from './kubernetes-build.mjs';
+import { downloadsFor, kubernetesVersion } from './kubernetes-versions.mjs';
+import { withLock } from './lock.mjs';
+import { cacheDirectory, pinnedNode } from './paths.mjs';
+import { run, SetupError, step } from './steps.mjs';
+
+/** @typedef {import('./kubernetes-versions.mjs').KubernetesProgram} KubernetesProgram */
+
+/** An API server, and the controllers that it needs to feel like a cluster. */
+export const controlPlanePrograms = /** @type {const} */ (['etcd', 'kube-apiserver', 'kube-controller-manager', 'kubectl']);
+
+/** What a whole cluster needs besides, with what is installed into it. */
+export const clusterPrograms = /** @type {const} */ ([
+  ...controlPlanePrograms,
+  'kubelet',
+  'kube-proxy',
+  'kube-scheduler',
+  'coredns',
+  'helm',
+  'traefik',
+]);
+
+const downloadDeadline = 600_000;
+
+/**
+ * Where programs are looked for, best first.
+ * @param {NodeJS.ProcessEnv} env
+ * @param {{ platform: string, arch: string, list?: (folder: string) => string[] }} machine
+ * @returns {string[]} folders; the last one is our cache, where what is missing is put
+ */
+export function programFolders(env, { platform, arch, list = namesIn }) {
+  const data = env.XDG_DATA_HOME?.startsWith('/') ? env.XDG_DATA_HOME : join(env.HOME || homedir(), '.local', 'share');
+  const store = join(data, 'kubebuilder-envtest', 'k8s');
+  const stored = list(store)
+    .filter((name) => name.endsWith(`-${platform}-${goArchitecture(arch)}`))
+    .sort((one, other) => other.localeCompare(one, 'en', { numeric: true }))
+    .map((name) => join(store, name));
+  const onPath = (env.PATH ?? '').split(delimiter).filter((folder) => folder.startsWith('/'));
+  const given = env.KUBEBUILDER_ASSETS ? [env.KUBEBUILDER_ASSETS] : [];
+  return [...given, ...onPath, '/usr/local/kubebuilder/bin', ...stored, programCache(env, { platform, arch })];
+}
+
+/**
+ * @param {NodeJS.ProcessEnv} env
+ * @param {{ platform: string, arch: string }} machine
+ * @returns {string} e.g. `~/.cache/mediarooms/kubernetes/1.36.3-linux-x64`
+ */
+function programCache(env, { platform, arch }) {
+  return join(cacheDirectory(env), 'kubernetes', `${kubernetesVersion}-${platform}-${arch}`);
+}
+
+/**
+ * @param {string} arch as Node.js names it
+ * @returns {string} as Go names it
+ */
+export function goArchitecture(arch) {
+  return arch === 'x64' ? 'amd64' : arch;
+}
+
+/**
+ * Chooses among the programs that are there: all from one folder where one has them all, else each from the first that has it.
+ * @param {readonly KubernetesProgram[]} wanted
+ * @param {readonly string[]} folders best first
+ * @param {(path: string) => boolean} exists
+ * @returns {{ found: Partial<Record<KubernetesProgram, string>>, missing: KubernetesProgram[] }} found: paths
+ */
+export function choosePrograms(wanted, folders, exists) {
+  const whole = folders.find((folder) => wanted.every((name) => exists(join(folder, name))));
+  const searched = whole === undefined ? folders : [whole];
+  /** @type {Partial<Record<KubernetesProgram, string>>} */
+  const found = {};
+  for (const name of wanted) {
+    // An etcd that is not beside its API server is a distribution's own, which may be too old (Debian 12 has 3.4).
+    const folder = searched.find((each) => exists(join(each, name)) && (name !== 'etcd' || exists(join(each, 'kube-apiserver'))));
+    if (folder !== undefined) found[name] = join(folder, name);
+  }
+  return { found, missing: wanted.filter((name) => found[name] === undefined) };
+}
+
+/**
+ * The programs that are there, without getting any.
+ * @param {readonly KubernetesProgram[]} wanted
+ * @param {NodeJS.ProcessEnv} [env]
+ */
+export function findKubernetes(wanted, env = process.env) {
+  return choosePrograms(wanted, programFolders(env, process), isProgram);
+}
+
+/**
+ * Finds the programs, or gets those that are missing into the cache.
+ * @param {readonly KubernetesProgram[]} [wanted]
+ * @returns {Promise<Record<string, string>>} name -> path
+ * @throws {SetupError}
+ */
+export async function ensureKubernetes(wanted = controlPlanePrograms) {
+  const before = findKubernetes(wanted);
+  if (before.missing.length === 0) return complete(before);
+  const folder = programCache(process.env, process);
+  await withLock(
+    join(cacheDirectory(), 'locks', `kubernetes-${kubernetesVersion}-${process.arch}`),
+    async () => {
+      mkdirSync(folder, { recursive: true });
+      // We hold the lock, so these are of a set-up that was killed.
+      for (const name of namesIn(folder).filter((each) => each.startsWith('.')))
+        rmSync(join(folder, name), { recursive: true, force: true });
+      await download(findKubernetes(wanted).missing, folder);
+      await buildKubernetes(findKubernetes(wanted).missing, folder);
+    },
+    // Another set-up may be building all of it, which takes its time.
+    { deadline: 3_600_000 },
+  );
+  return complete(findKubernetes(wanted));
+}
+
+/** @param {ReturnType<typeof choosePrograms>} programs */
+function complete({ found, missing }) {
+  if (missing.length > 0)
+    throw new SetupError(`${missing.join(', ')} could not be got.`, 'set KUBEBUILDER_ASSETS to a folder that has them');
+  return /** @type {Record<string, string>} */ (found);
+}
+
+/**
+ * Tries the projects' own downloads. What cannot be had so is built.
+ * @param {readonly KubernetesProgram[]} missing
+ * @param {string} folder
+ */
+async function download(missing, folder) {
+  const wanted = downloadsFor(missing, { platform: process.platform, arch: goArchitecture(process.arch) }, process.env);
+  if (wanted.length === 0) return;
+  await step('looking for prebuilt programs of Kubernetes', async () => {
+    const script = join(dirname(new URL(import.meta.url).pathname), 'kubernetes-download.mjs');
+    for (const { url, gives } of wanted) {
+      // On the pinned Node.js, which honours HTTPS_PROXY when asked to.
+      const { code, output } = await run(pinnedNode, [script, url, folder, ...gives], {
+        env: { ...process.env, NODE_USE_ENV_PROXY: '1' },
+        deadline: downloadDeadline,
+      });
+      if (code === 0) continue;
+      console.error(`[setup] none from ${new URL(url).host}: ${output.trim().split('\n').at(-1) || 'it did not come in time'}`);
+    }
+  });
+}
+
+/**
+ * @param {string} path
+ * @returns {boolean}
+ */
+function isProgram(path) {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * @param {string} folder
+ * @returns {string[]}
+ */
+function namesIn(folder) {
+  return existsSync(folder) ? readdirSync(folder) : [];
+}

@@ -1,0 +1,72 @@
+// A program that a test starts: its output goes to a file, and it ends with the test's process however that ends.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
+
+/** Kills what it starts when the thread that started it is gone (prctl(2), PR_SET_PDEATHSIG); the process id stays that of the program. */
+const withParent = existsSync('/usr/bin/setpriv') ? ['/usr/bin/setpriv', '--pdeathsig', 'KILL', '--'] : [];
+
+export type ChildOptions = {
+  /** File that its output is added to. */
+  log: string;
+  env?: NodeJS.ProcessEnv;
+  cwd?: string;
+  /** What the command begins with, e.g. to run it in a network namespace; must replace itself by the command. */
+  wrap?: readonly string[];
+};
+
+export type ChildEnd = { code: number | null; signal: NodeJS.Signals | null };
+
+export class Child {
+  readonly ended: Promise<ChildEnd>;
+  readonly log: string;
+  readonly #process: ChildProcess;
+  #end: ChildEnd | undefined;
+
+  constructor(command: readonly string[], { log, env, cwd, wrap = [] }: ChildOptions) {
+    const [program = '', ...args] = [...wrap, ...withParent, ...command];
+    const output = openSync(log, 'a');
+    this.log = log;
+    this.#process = spawn(program, args, { stdio: ['ignore', output, output], env, cwd });
+    closeSync(output);
+    this.ended = this.#waitForEnd();
+  }
+
+  get pid(): number {
+    return this.#process.pid ?? 0;
+  }
+
+  /** undefined while it runs. */
+  get end(): ChildEnd | undefined {
+    return this.#end;
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#process.kill(signal);
+  }
+
+  /** Asks it to end, and kills it when it has not in time. */
+  async stop(signal: NodeJS.Signals = 'SIGKILL', patience = 5_000): Promise<ChildEnd> {
+    this.signal(signal);
+    const timer = setTimeout(() => this.signal('SIGKILL'), patience);
+    const end = await this.ended;
+    clearTimeout(timer);
+    return end;
+  }
+
+  /** The end of what it printed. */
+  tail(bytes = 3_000): string {
+    return existsSync(this.log) ? readFileSync(this.log, 'utf8').slice(-bytes) : '';
+  }
+
+  async #waitForEnd(): Promise<ChildEnd> {
+    try {
+      const [code, signal] = (await once(this.#process, 'exit')) as [number | null, NodeJS.Signals | null];
+      this.#end = { code, signal };
+    } catch {
+      // It could not be started.
+      this.#end = { code: 127, signal: null };
+    }
+    return this.#end;
+  }
+}

@@ -1,0 +1,75 @@
+// Requests of the kit to the API server and to etcd: JSON over a kept connection, and watches. The operator has a client of its own, which is tested.
+import { once } from 'node:events';
+import { request as requestHttp } from 'node:http';
+import { Agent, request as requestHttps } from 'node:https';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
+
+export type HttpAnswer = { status: number; body: unknown };
+export type CallOptions = {
+  method?: string;
+  body?: unknown;
+  contentType?: string;
+  signal?: AbortSignal;
+};
+
+const deadline = 20_000;
+
+/** One server and who asks it. */
+export class JsonClient {
+  readonly #server: URL;
+  readonly #token: string | undefined;
+  // The server is this test's own, on loopback; its certificate is not there yet while it starts.
+  readonly #agent = new Agent({ keepAlive: true, rejectUnauthorized: false });
+
+  constructor(server: string, token?: string) {
+    this.#server = new URL(server);
+    this.#token = token;
+  }
+
+  /** @throws where there is no answer; a refusal is an answer */
+  async call(path: string, options: CallOptions = {}): Promise<HttpAnswer> {
+    const stream = await this.#open(path, { ...options, signal: options.signal ?? AbortSignal.timeout(deadline) });
+    let text = '';
+    for await (const chunk of stream.setEncoding('utf8')) text += chunk;
+    return { status: stream.statusCode ?? 0, body: parsed(text) };
+  }
+
+  /** Calls with each object of a stream of JSON lines until it ends, and returns the status of the answer. */
+  async lines(path: string, signal: AbortSignal, onLine: (value: unknown) => void): Promise<number> {
+    const stream = await this.#open(path, { signal });
+    const status = stream.statusCode ?? 0;
+    for await (const line of createInterface({ input: stream })) if (status === 200) onLine(JSON.parse(line));
+    return status;
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+
+  async #open(path: string, { method = 'GET', body, contentType = 'application/json', signal }: CallOptions) {
+    const url = new URL(path, this.#server);
+    const secure = url.protocol === 'https:';
+    const payload = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
+    const headers = {
+      accept: 'application/json',
+      ...(this.#token === undefined ? {} : { authorization: `Bearer ${this.#token}` }),
+      ...(payload === undefined ? {} : { 'content-type': contentType, 'content-length': payload.length }),
+    };
+    const request = secure
+      ? requestHttps(url, { method, headers, signal, agent: this.#agent })
+      : requestHttp(url, { method, headers, signal });
+    const answered = once(request, 'response') as Promise<[Readable & { statusCode?: number }]>;
+    request.end(payload);
+    const [response] = await answered;
+    return response;
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}

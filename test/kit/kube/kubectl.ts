@@ -1,0 +1,35 @@
+// kubectl as a user runs it.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+
+export type KubectlResult = { code: number; stdout: string; stderr: string };
+export type KubectlOptions = {
+  /** What it reads from standard input (`-f -`). */
+  input?: string;
+  /** Path of another kubeconfig, e.g. of another user. */
+  kubeconfig?: string;
+  /** Milliseconds until it is killed; 60 s. */
+  timeoutMs?: number;
+};
+export type Kubectl = (args: readonly string[], options?: KubectlOptions) => Promise<KubectlResult>;
+
+/**
+ * @param program path of kubectl
+ * @param kubeconfig of who asks, unless a call says otherwise
+ * @param cache folder of what it knows of the API server
+ */
+export function kubectlOf(program: string, kubeconfig: string, cache: string): Kubectl {
+  return async (args, options = {}) => {
+    const env = { PATH: '/usr/bin:/bin', HOME: cache, KUBECONFIG: options.kubeconfig ?? kubeconfig, KUBECACHEDIR: cache };
+    const child = spawn(program, args, { env, stdio: 'pipe', timeout: options.timeoutMs ?? 60_000, killSignal: 'SIGKILL' });
+    let stdout = '';
+    let stderr = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+    // It may end before it has read everything.
+    child.stdin.on('error', () => {});
+    child.stdin.end(options.input ?? '');
+    const [code] = (await once(child, 'close')) as [number | null];
+    return { code: code ?? 1, stdout, stderr };
+  };
+}
