@@ -1,0 +1,175 @@
+// The operator's configuration: environment and command line, read once, complained about in sentences, all at once.
+import { readFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { parseArgs } from 'node:util';
+import manifest from '../package.json' with { type: 'json' };
+import { type LogLevel, logLevels } from './log.ts';
+
+export const { version } = manifest;
+
+/** What a wrong configuration says: one sentence per mistake. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+  readonly mistakes: readonly string[];
+
+  constructor(mistakes: readonly string[]) {
+    super(mistakes.join('\n'));
+    this.mistakes = mistakes;
+  }
+}
+
+export type OperatorConfig = {
+  /** Where the operator itself lives; its Lease is there. */
+  namespace: string;
+  /** Namespaces that are watched; none = all, which is only had by saying `*`. */
+  namespaces: readonly string[];
+  leaderElection: boolean;
+  /** Who this process is in the Lease and in events. */
+  identity: string;
+  /** Image of media nodes whose MediaCluster names none. */
+  nodeImage: string;
+  applyDefinitions: boolean;
+  /** Reconciles at a time. */
+  roomWorkers: number;
+  clusterWorkers: number;
+  /** Deadline of a call to the API server in milliseconds. */
+  apiTimeout: number;
+  ip: string;
+  port: number;
+  logLevel: LogLevel;
+  structuredLogging: boolean;
+  /** Path; without it the Pod's service account. */
+  kubeconfig: string | undefined;
+  /** Only tell what would be done. */
+  once: boolean;
+};
+
+/** name, default and meaning; README's table is compared with it. */
+export const variables = {
+  OPERATOR_NAMESPACE: ["that of the Pod's service account, else `default`", 'Namespace of the operator, and of its Lease.'],
+  OPERATOR_WATCH_NAMESPACES: ['OPERATOR_NAMESPACE', 'Namespaces whose resources it looks after, separated by spaces; `*` = all.'],
+  OPERATOR_LEADER_ELECTION: ['true', 'Of several operators only the one with the Lease works.'],
+  OPERATOR_IDENTITY: ['host name and process id', 'Name of the process in the Lease and in events.'],
+  OPERATOR_NODE_IMAGE: [`ghcr.io/mediarooms/node:${version}`, 'Image of media nodes whose MediaCluster names none.'],
+  OPERATOR_APPLY_DEFINITIONS: ['true', 'Replace installed CustomResourceDefinitions that are older, at the start.'],
+  OPERATOR_ROOM_WORKERS: ['16', 'Rooms reconciled at a time.'],
+  OPERATOR_CLUSTER_WORKERS: ['2', 'MediaClusters reconciled at a time.'],
+  OPERATOR_API_TIMEOUT: ['10000', 'Milliseconds that a call to the API server may take.'],
+  OPERATOR_IP: ['0.0.0.0', 'Address of /metrics, /healthz and /readyz.'],
+  OPERATOR_PORT: ['8081', 'Port of the same; 0 takes any free port.'],
+  OPERATOR_LOG_LEVEL: ['info', '`error`, `warning`, `info` or `debug`.'],
+  OPERATOR_STRUCTURED_LOGGING: ['true', 'JSON lines instead of readable ones.'],
+  KUBECONFIG: ["none: the Pod's service account", 'Path of a kubeconfig; `--kubeconfig` wins.'],
+} as const satisfies Record<string, readonly [standard: string, meaning: string]>;
+type Variable = keyof typeof variables;
+
+export const usage = `Usage: operator [--once] [--kubeconfig FILE]
+
+  --once             tell what would be done, as a diff, do nothing, and end
+  --kubeconfig FILE  the cluster to work on; else KUBECONFIG, else the Pod's service account
+
+${Object.entries(variables)
+  .map(([name, [standard, meaning]]) => `  ${name} (${standard})\n      ${meaning}`)
+  .join('\n')}
+`;
+
+const serviceAccountNamespace = '/var/run/secrets/kubernetes.io/serviceaccount/namespace';
+const namespacePattern = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
+
+/** @throws ConfigError */
+export function readConfig(environment: NodeJS.ProcessEnv = process.env, args: readonly string[] = process.argv.slice(2)): OperatorConfig {
+  const reader = new Reader(environment);
+  const options = parse(args, reader.mistakes);
+  const namespace = reader.matching('OPERATOR_NAMESPACE', podNamespace() ?? 'default', namespacePattern, 'the name of a namespace');
+  const config: OperatorConfig = {
+    namespace,
+    namespaces: reader.namespaces('OPERATOR_WATCH_NAMESPACES', namespace),
+    leaderElection: reader.flag('OPERATOR_LEADER_ELECTION', true),
+    identity: reader.matching('OPERATOR_IDENTITY', `${hostname()}_${process.pid}`, /^[\w.-]{1,128}$/, 'a name of 1 to 128 characters'),
+    nodeImage: reader.matching('OPERATOR_NODE_IMAGE', variables.OPERATOR_NODE_IMAGE[0], /^[^\s]{1,1024}$/, 'an image'),
+    applyDefinitions: reader.flag('OPERATOR_APPLY_DEFINITIONS', true),
+    roomWorkers: reader.integer('OPERATOR_ROOM_WORKERS', 16, 1, 256),
+    clusterWorkers: reader.integer('OPERATOR_CLUSTER_WORKERS', 2, 1, 64),
+    apiTimeout: reader.integer('OPERATOR_API_TIMEOUT', 10_000, 100, 300_000),
+    ip: reader.matching('OPERATOR_IP', '0.0.0.0', /^[0-9a-fA-F.:]{2,45}$/, 'an IP address'),
+    port: reader.integer('OPERATOR_PORT', 8081, 0, 65_535),
+    logLevel: reader.logLevel('OPERATOR_LOG_LEVEL'),
+    structuredLogging: reader.flag('OPERATOR_STRUCTURED_LOGGING', true),
+    kubeconfig: options.kubeconfig ?? reader.text('KUBECONFIG'),
+    once: options.once ?? false,
+  };
+  if (reader.mistakes.length > 0) throw new ConfigError(reader.mistakes);
+  return config;
+}
+
+function parse(args: readonly string[], mistakes: string[]): { once?: boolean; kubeconfig?: string } {
+  try {
+    return parseArgs({ args: [...args], options: { once: { type: 'boolean' }, kubeconfig: { type: 'string' } } }).values;
+  } catch (error) {
+    mistakes.push(`Wrong command line: ${error instanceof Error ? error.message : String(error)}`);
+    return {};
+  }
+}
+
+function podNamespace(): string | undefined {
+  try {
+    return readFileSync(serviceAccountNamespace, 'utf8').trim() || undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+class Reader {
+  readonly mistakes: string[] = [];
+  readonly #environment: NodeJS.ProcessEnv;
+
+  constructor(environment: NodeJS.ProcessEnv) {
+    this.#environment = environment;
+  }
+
+  /** An empty value counts as unset. */
+  text(name: Variable): string | undefined {
+    return this.#environment[name] || undefined;
+  }
+
+  matching(name: Variable, standard: string, pattern: RegExp, expected: string): string {
+    const text = this.text(name) ?? standard;
+    if (!pattern.test(text)) this.#wrong(name, expected, text);
+    return text;
+  }
+
+  flag(name: Variable, standard: boolean): boolean {
+    const text = this.text(name) ?? String(standard);
+    if (text !== 'true' && text !== 'false') this.#wrong(name, 'true or false', text);
+    return text === 'true';
+  }
+
+  integer(name: Variable, standard: number, minimum: number, maximum: number): number {
+    const text = this.text(name) ?? String(standard);
+    const number = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
+    if (!(number >= minimum && number <= maximum)) this.#wrong(name, `an integer from ${minimum} to ${maximum}`, text);
+    return number;
+  }
+
+  logLevel(name: Variable): LogLevel {
+    const text = this.text(name) ?? 'info';
+    if (Object.hasOwn(logLevels, text)) return text as LogLevel;
+    this.#wrong(name, Object.keys(logLevels).join(', '), text);
+    return 'info';
+  }
+
+  /** Nothing set is the own namespace: only `*` means all, so that a variable lost on the way does not widen what is watched. */
+  namespaces(name: Variable, own: string): readonly string[] {
+    const words = (this.text(name) ?? own).split(/\s+/).filter((word) => word !== '');
+    if (words.includes('*')) {
+      if (words.length > 1) this.#wrong(name, '`*` alone, or names of namespaces', words.join(' '));
+      return [];
+    }
+    for (const word of words) if (!namespacePattern.test(word)) this.#wrong(name, 'names of namespaces', word);
+    return words.length > 0 ? [...new Set(words)] : [own];
+  }
+
+  #wrong(name: Variable, expected: string, got: string): void {
+    this.mistakes.push(`Expected ${name} to be ${expected}, got: ${got.slice(0, 100)}`);
+  }
+}

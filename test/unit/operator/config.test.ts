@@ -1,0 +1,49 @@
+// What the operator takes from its environment and command line.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ConfigError, readConfig } from '../../../operator/config.ts';
+
+function mistakesOf(environment: NodeJS.ProcessEnv, args: string[] = []): readonly string[] {
+  try {
+    readConfig(environment, args);
+  } catch (error) {
+    assert.ok(error instanceof ConfigError);
+    return error.mistakes;
+  }
+  return [];
+}
+
+test('with nothing set it watches its own namespace only, leads by a Lease, and says what it is', () => {
+  const config = readConfig({ OPERATOR_NAMESPACE: 'media' }, []);
+  assert.deepEqual(config.namespaces, ['media']);
+  assert.equal(config.leaderElection, true);
+  assert.equal(config.once, false);
+  assert.match(config.identity, /_\d+$/);
+});
+
+test('an empty list of namespaces never widens what is watched: only a star does', () => {
+  assert.deepEqual(readConfig({ OPERATOR_NAMESPACE: 'a', OPERATOR_WATCH_NAMESPACES: ' ' }, []).namespaces, ['a']);
+  assert.deepEqual(readConfig({ OPERATOR_WATCH_NAMESPACES: 'a b a' }, []).namespaces, ['a', 'b']);
+  assert.deepEqual(readConfig({ OPERATOR_WATCH_NAMESPACES: '*' }, []).namespaces, []);
+});
+
+test('all mistakes are told at once, each with what was expected and what was got', () => {
+  const environment = {
+    OPERATOR_PORT: '70000',
+    OPERATOR_LEADER_ELECTION: 'yes',
+    OPERATOR_LOG_LEVEL: 'loud',
+    OPERATOR_WATCH_NAMESPACES: '* a',
+  };
+  assert.deepEqual(mistakesOf(environment), [
+    'Expected OPERATOR_WATCH_NAMESPACES to be `*` alone, or names of namespaces, got: * a',
+    'Expected OPERATOR_LEADER_ELECTION to be true or false, got: yes',
+    'Expected OPERATOR_PORT to be an integer from 0 to 65535, got: 70000',
+    'Expected OPERATOR_LOG_LEVEL to be error, warning, info, debug, got: loud',
+  ]);
+});
+
+test('the command line takes --once and --kubeconfig, which wins over the environment, and nothing else', () => {
+  const config = readConfig({ KUBECONFIG: '/a' }, ['--once', '--kubeconfig', '/b']);
+  assert.deepEqual([config.once, config.kubeconfig], [true, '/b']);
+  assert.match(mistakesOf({}, ['--twice'])[0] ?? '', /^Wrong command line: Unknown option '--twice'/);
+});
