@@ -195,11 +195,15 @@ export class MediaNode {
         apiTokens,
         corsOrigins: () => hot.current.corsOrigins,
         trustProxy: config.trustProxy,
-        health: () => healthOf({ config, hot, startedAt, state: drain.state, distribution: distribution?.status }),
+        health: () =>
+          healthOf({ config, hot, startedAt, state: drain.state, distribution: distribution?.status, load: loadOf(rooms, media) }),
         ready: () => announced.ready,
         consoleDir: existsSync(consoleDir) ? consoleDir : undefined,
-        consoleSession: () =>
-          config.developmentToken ? { development: true, token: hot.current.apiTokens[0]?.token } : { development: false },
+        consoleSession: () => ({
+          development: config.developmentToken,
+          ...(config.developmentToken && { token: hot.current.apiTokens[0]?.token }),
+          components: [...hot.current.componentsUsed],
+        }),
         upgrade: (path) => {
           const door = doors.get(path);
           return door ? (...upgrade) => door.handleUpgrade(...upgrade) : undefined;
@@ -268,15 +272,22 @@ function countRooms(rooms: LocalRooms): RoomCounts {
   return { rooms: rooms.size, peers, tracks, components };
 }
 
+function loadOf(rooms: LocalRooms, media: { load(): { forwardedTracks: number } }): HealthView['load'] {
+  let connectedPeers = 0;
+  for (const room of rooms.all()) connectedPeers += room.connectedPeers;
+  return { rooms: rooms.size, connectedPeers, forwardedTracks: media.load().forwardedTracks };
+}
+
 type HealthFacts = {
   config: Config;
   hot: HotConfig;
   startedAt: number;
   state: HealthView['state'];
   distribution: HealthView['distribution'] | undefined;
+  load: HealthView['load'];
 };
 
-function healthOf({ config, hot, startedAt, state, distribution }: HealthFacts): HealthView {
+function healthOf({ config, hot, startedAt, state, distribution, load }: HealthFacts): HealthView {
   return {
     status: 'UP',
     uptime: Math.floor((Date.now() - startedAt) / 1000),
@@ -284,6 +295,7 @@ function healthOf({ config, hot, startedAt, state, distribution }: HealthFacts):
     gitCommit: config.gitCommit,
     distribution: distribution ?? { enabled: config.dist.enabled, nodeStatus: 'DOWN', nodesInCluster: 0 },
     state,
+    load,
     config: { files: [...hot.files()], shadowed: [...hot.shadowed], error: hot.error },
   };
 }

@@ -17,6 +17,13 @@ export const healthViewSchema = z
         .meta({ description: 'Nodes of the cluster with this one; 0 while distribution is off.' }),
     }),
     state: z.enum(['accepting', 'draining', 'terminating']).meta({ description: 'Whether the node takes new rooms.' }),
+    load: z
+      .object({
+        rooms: z.number().int().nonnegative(),
+        connectedPeers: z.number().int().nonnegative(),
+        forwardedTracks: z.number().int().nonnegative(),
+      })
+      .meta({ description: 'What lives on this node alone: whoever may end it wants to know.' }),
     config: z.object({
       files: z
         .array(z.object({ name: z.string(), sha256: z.string() }))

@@ -11,6 +11,7 @@ test('a room with a peer lives and ends over REST, and the node serves the docum
   assert.equal((await api.get('/readyz')).status, 200);
   const health = (await api.get('/health')).body.data;
   assert.deepEqual([health.status, health.state, health.distribution.enabled], ['UP', 'accepting', false]);
+  assert.deepEqual(health.load, { rooms: 0, connectedPeers: 0, forwardedTracks: 0 });
   const served = (await api.get('/openapi.json')).body;
   assert.deepEqual(Object.keys(served.paths), Object.keys(testedDocument.paths));
   assert.equal((await api.get('/asyncapi.json')).status, 200);

@@ -21,6 +21,7 @@ export const health: HealthView = {
   gitCommit: 'abcdef0',
   distribution: { enabled: false, nodeStatus: 'DOWN', nodesInCluster: 0 },
   state: 'accepting',
+  load: { rooms: 1, connectedPeers: 2, forwardedTracks: 4 },
   config: { files: [{ name: 'settings.yaml', sha256: '0'.repeat(64) }], shadowed: [], error: null },
 };
 
@@ -55,7 +56,7 @@ export async function startServer(context: TestContext, options: Partial<HttpOpt
     trustProxy: [],
     health: () => health,
     ready: () => true,
-    consoleSession: () => ({ development: false }),
+    consoleSession: () => ({ development: false, components: [] }),
     upgrade: () => undefined,
     ...options,
   });
