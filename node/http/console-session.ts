@@ -1,7 +1,14 @@
-// What the console asks first: whether it runs in development mode, where it is told the token.
+// What the console asks first: whether it runs in development mode, where it is told the token, and what it may offer.
 import { z } from 'zod';
+import { componentTypeSchema } from '../rooms/views.ts';
 
 export const consoleSessionSchema = z
-  .object({ development: z.boolean(), token: z.string().optional().meta({ description: 'The API token, in development mode only.' }) })
+  .object({
+    development: z.boolean(),
+    token: z.string().optional().meta({ description: 'The API token, in development mode only.' }),
+    components: z
+      .array(componentTypeSchema)
+      .meta({ description: 'Kinds of components that rooms of this node may have (SVC_COMPONENTS_USED).' }),
+  })
   .meta({ id: 'ConsoleSession' });
 export type ConsoleSession = z.infer<typeof consoleSessionSchema>;

@@ -59,8 +59,8 @@ export const nodeRoutes: readonly Route[] = [
       if (fetchSite !== undefined && fetchSite !== 'same-origin' && fetchSite !== 'none') {
         throw new ServiceError('forbidden', 'Only the console itself may ask this');
       }
-      const { development, token } = consoleSession();
-      return { status: 200, json: development && token !== undefined ? { development, token } : { development } };
+      const { development, token, components } = consoleSession();
+      return { status: 200, json: { development, ...(development && token !== undefined && { token }), components } };
     },
   }),
   route({

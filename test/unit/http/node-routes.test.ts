@@ -72,7 +72,7 @@ test('/schemas/events.json is the JSON Schema of the events that rooms tell', as
 });
 
 test('the console is told the token in development mode only, and no other site is', async (context) => {
-  const session = { development: true, token: 'development' };
+  const session = { development: true, token: 'development', components: ['file' as const] };
   const { api } = await startServer(context, { consoleSession: () => session });
   assert.deepEqual((await api.get('/console/session')).body, session);
   for (const [site, status] of [
@@ -84,5 +84,5 @@ test('the console is told the token in development mode only, and no other site 
     assert.equal((await api.request('GET', '/console/session', { headers: { 'sec-fetch-site': site } })).status, status, site);
   }
   session.development = false;
-  assert.deepEqual((await api.get('/console/session')).body, { development: false });
+  assert.deepEqual((await api.get('/console/session')).body, { development: false, components: [] });
 });
