@@ -1,0 +1,31 @@
+// Metadata of what the operator makes for a MediaCluster.
+import { controllerOf, type Stored } from '../kube/objects.ts';
+import type { MediaCluster } from '../objects.ts';
+import type { OwnedMeta } from './manifests.ts';
+import { commonLabels, label } from './names.ts';
+
+export type StoredCluster = Stored<MediaCluster>;
+
+type More = { labels?: Record<string, string>; annotations?: Record<string, string> | undefined; index?: number };
+
+/** Metadata of an object of the cluster: owned by it, with its labels, which win over `more`. */
+export function ownedMeta(cluster: StoredCluster, name: string, more: More = {}): OwnedMeta {
+  const annotations = more.annotations ?? {};
+  return {
+    name,
+    namespace: namespaceOf(cluster),
+    labels: {
+      ...more.labels,
+      ...commonLabels(cluster.metadata.name),
+      ...(more.index === undefined ? {} : { [label.index]: String(more.index) }),
+    },
+    ...(Object.keys(annotations).length > 0 ? { annotations } : {}),
+    ownerReferences: [controllerOf(cluster)],
+  };
+}
+
+export function namespaceOf(cluster: StoredCluster): string {
+  const { namespace } = cluster.metadata;
+  if (namespace === undefined) throw new Error('a MediaCluster without a namespace');
+  return namespace;
+}

@@ -1,0 +1,73 @@
+// Which ports a pod takes: consecutive free blocks, and what a refused node port teaches.
+import type { MediaClusterSpec } from '../../crds/types.ts';
+import type { ClusterFacts, PortRange } from './facts.ts';
+
+const nodePortRange: PortRange = { from: 30_000, to: 32_767 };
+const firstMediaPort = 50_000;
+
+export type Exposure = NonNullable<MediaClusterSpec['media']>['exposure'];
+
+export function exposureOf(spec: MediaClusterSpec): Exposure {
+  return spec.media?.exposure ?? 'nodePort';
+}
+
+/** Ports of a pod: one for each worker, and behind these one of TURN. */
+export function blockSize(spec: MediaClusterSpec): number {
+  return spec.workersPerNode + (spec.turn?.enabled === true ? 1 : 0);
+}
+
+/** Port of TURN in the block; undefined where TURN is off. */
+export function turnPort(spec: MediaClusterSpec, basePort: number): number | undefined {
+  return spec.turn?.enabled === true ? basePort + spec.workersPerNode : undefined;
+}
+
+/** All ports of the block that begins at `basePort`. */
+export function portsOf(spec: MediaClusterSpec, basePort: number): number[] {
+  return Array.from({ length: blockSize(spec) }, (_, offset) => basePort + offset);
+}
+
+/** The range that blocks of a cluster are taken from. */
+export function mediaRange(spec: MediaClusterSpec, facts: Pick<ClusterFacts, 'nodePortRange'>): PortRange {
+  const exposure = exposureOf(spec);
+  if (exposure === 'nodePort') return spec.media?.ports ?? facts.nodePortRange ?? nodePortRange;
+  const { from, to } = spec.media?.ports ?? { from: firstMediaPort, to: undefined };
+  // Pods with addresses of their own all use the same ports; where they share that of a host, each index has its own.
+  const blocks = exposure === 'hostPort' || exposure === 'hostNetwork' ? spec.maxReplicas + 1 : 1;
+  return { from, to: to ?? Math.min(65_535, from + blocks * blockSize(spec) - 1) };
+}
+
+/**
+ * First port of the lowest block of `size` consecutive ports in the range of which none is used; undefined where there is none.
+ * Ports that were refused as allocated count as used.
+ */
+export function takeBlock(range: PortRange, size: number, used: ReadonlySet<number>): number | undefined {
+  let base = range.from;
+  for (let port = range.from; port <= range.to; port += 1) {
+    if (used.has(port)) base = port + 1;
+    else if (port - base + 1 === size) return base;
+  }
+  return undefined;
+}
+
+/**
+ * First port of the pod of an index, where it needs no allocation (every exposure but nodePort). Undefined where the range has no block for
+ * that index.
+ */
+export function fixedBlock(spec: MediaClusterSpec, index: number): number | undefined {
+  const { from, to } = mediaRange(spec, {});
+  const exposure = exposureOf(spec);
+  const base = exposure === 'hostPort' || exposure === 'hostNetwork' ? from + index * blockSize(spec) : from;
+  return base + blockSize(spec) - 1 <= to ? base : undefined;
+}
+
+/** Node ports that an API server refused since somebody has them: the ports of its sentence (`provided port is already allocated`). */
+export function allocatedPorts(message: string): number[] {
+  const found = message.matchAll(/nodePort: Invalid value: "?(\d{1,5})"?: provided port is already allocated/g);
+  return [...new Set([...found].map((match) => Number(match[1])))];
+}
+
+/** The range of node ports of an API server that refused one outside of it; undefined where the message says nothing of it. */
+export function portRangeOf(message: string): PortRange | undefined {
+  const match = /The range of valid ports is (\d{1,5})-(\d{1,5})/i.exec(message);
+  return match ? { from: Number(match[1]), to: Number(match[2]) } : undefined;
+}
