@@ -84,5 +84,5 @@ test('the console is told the token in development mode only, and no other site 
     assert.equal((await api.request('GET', '/console/session', { headers: { 'sec-fetch-site': site } })).status, status, site);
   }
   session.development = false;
-  assert.deepEqual((await api.get('/console/session')).body, { development: false, components: [] });
+  assert.deepEqual((await api.get('/console/session')).body, { development: false, components: ['file'] });
 });
