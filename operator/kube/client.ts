@@ -1,38 +1,43 @@
-// Calls to the API server: raw JSON both ways, each with a deadline.
+// Calls to the API server: raw JSON both ways, each with a deadline, repeated where that does no harm.
 import type { Log } from '../log.ts';
+import { type Call, isAllowed, readObject, readPage, servesKind, titleOf, type WatchEvent } from './answers.ts';
+import { Deadline, pause } from './deadline.ts';
+import { Endpoint } from './endpoint.ts';
+import { Gate } from './gate.ts';
+import { isUnreachable, KubeError } from './kube-error.ts';
 import type { KubeObject, Resource, Stored } from './objects.ts';
 import type { CallObservation } from './observer.ts';
+import { collectionPath, groupOf, objectPath, rootOf } from './paths.ts';
+import { retryDelay } from './retry.ts';
+import { type Request, Transport } from './transport.ts';
+import { readWatch } from './watch.ts';
 
 export type ConnectOptions = {
   /** Path of a kubeconfig; without it the Pod's service account is used. */
   kubeconfig?: string | undefined;
   log: Log;
   userAgent: string;
-  /** Deadline of each call, its repetitions included. */
+  /** Deadline of each call, its repetitions included; of each page of a list. */
   timeoutMs: number;
   fieldManager: string;
   observe?: (call: CallObservation) => void;
+  random?: () => number;
 };
 
 /** Which object; `namespace` stays out for kinds that have none. */
 export type ObjectRef = { namespace?: string | undefined; name: string };
 export type ListOptions = { namespace?: string | undefined; labelSelector?: string | undefined; fieldSelector?: string | undefined };
 export type ApplyOptions = { subresource?: 'status'; dryRun?: boolean; fieldManager?: string };
-export type DeleteOptions = { uid?: string; gracePeriodSeconds?: number };
-/** What to send is free of the type of what is stored: a patch says a part only. */
+export type DeleteOptions = { uid?: string; resourceVersion?: string; gracePeriodSeconds?: number };
+/** What to send is free of the type of what is stored: it says the fields that are ours. */
 export type Applied = KubeObject & { [field: string]: unknown };
 export type MergePatch = { metadata?: Record<string, unknown>; spec?: unknown; status?: unknown; [field: string]: unknown };
 
-export type WatchOptions = {
-  namespace?: string | undefined;
-  labelSelector?: string | undefined;
-  fieldSelector?: string | undefined;
+export type WatchOptions = ListOptions & {
   resourceVersion: string;
-  signal: AbortSignal;
   /** A watch that says nothing for so long has stalled; more than the 60 s between bookmarks. */
   idleMs: number;
 };
-export type WatchEvent = { type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK'; object: KubeObject };
 
 /** Narrows a client: see KubeClient.scoped. */
 export type Scope = {
@@ -45,75 +50,314 @@ export type Scope = {
   urgent?: boolean;
 };
 
-const later = () => Promise.reject(new Error('not built yet'));
+const pageSize = 500;
+/** Lists that expire between two pages are begun anew so often. */
+const mostListings = 3;
+/** Calls at a time, watches aside; and how many may wait for their turn. */
+const atOnce = 32;
+const mostWaiting = 20_000;
 
-/** One per process; all of its methods reject with KubeError. */
+/** What all scopes of a client share. */
+type Shared = {
+  options: ConnectOptions;
+  transport: Transport;
+  gate: Gate;
+  random: () => number;
+  /** Whether the last attempt found no API server, and who wants to know when one is back. */
+  reach: { lost: boolean; listeners: Set<() => void> };
+};
+/** A scope and those around it. */
+type Limits = {
+  signals: readonly AbortSignal[];
+  timeoutMs: number;
+  mayWrite: readonly (() => boolean)[];
+  urgent: boolean;
+};
+type Sent = Request & { repeatable: boolean; observedAs: CallObservation['verb'] };
+
+/** One per process; all of its methods reject with KubeError, or with the reason of a scope's signal. */
 export class KubeClient {
-  private constructor() {}
+  readonly #shared: Shared;
+  readonly #limits: Limits;
 
-  static connect(_options: ConnectOptions): Promise<KubeClient> {
-    return later();
+  private constructor(shared: Shared, limits: Limits) {
+    this.#shared = shared;
+    this.#limits = limits;
   }
 
-  /** The same connections under narrower conditions: a reconcile's deadline, a leader's term. */
-  scoped(_scope: Scope): KubeClient {
-    return this;
+  /** Reads the configuration; asks nothing yet. @throws KubeError 'NoCredentials' */
+  static async connect(options: ConnectOptions): Promise<KubeClient> {
+    const endpoint = Endpoint.load(options.kubeconfig);
+    const transport = new Transport(endpoint, options.userAgent);
+    const shared = {
+      options,
+      transport,
+      gate: new Gate(atOnce, mostWaiting),
+      random: options.random ?? Math.random,
+      reach: { lost: false, listeners: new Set<() => void>() },
+    };
+    await endpoint.access();
+    return new KubeClient(shared, { signals: [], timeoutMs: options.timeoutMs, mayWrite: [], urgent: false });
+  }
+
+  /** The same connections under narrower conditions, added to those there are: a reconcile's deadline, a leader's term. */
+  scoped(scope: Scope): KubeClient {
+    const { signals, timeoutMs, mayWrite, urgent } = this.#limits;
+    return new KubeClient(this.#shared, {
+      signals: scope.signal ? [...signals, scope.signal] : signals,
+      timeoutMs: Math.min(timeoutMs, scope.timeoutMs ?? timeoutMs),
+      mayWrite: scope.mayWrite ? [...mayWrite, scope.mayWrite] : mayWrite,
+      urgent: scope.urgent ?? urgent,
+    });
   }
 
   /** `undefined` where there is none of that name. */
-  get<T extends KubeObject = KubeObject>(_resource: Resource, _ref: ObjectRef): Promise<Stored<T> | undefined> {
-    return later();
+  async get<T extends KubeObject = KubeObject>(resource: Resource, ref: ObjectRef): Promise<Stored<T> | undefined> {
+    const call = { verb: 'get', resource, ...ref };
+    const send = this.#send({ call, observedAs: 'get', method: 'GET', path: objectPath(resource, ref), repeatable: true });
+    const json = await orGone(send);
+    return json === undefined ? undefined : readObject<T>(call, json);
   }
 
   /** All of them, asked for in pages of 500. */
-  list<T extends KubeObject = KubeObject>(
-    _resource: Resource,
-    _options: ListOptions = {},
+  async list<T extends KubeObject = KubeObject>(
+    resource: Resource,
+    options: ListOptions = {},
   ): Promise<{ items: Stored<T>[]; resourceVersion: string }> {
-    return later();
+    for (let listing = 1; ; listing++) {
+      try {
+        return await this.#pages<T>(resource, options);
+      } catch (error) {
+        if (listing >= mostListings || !(error instanceof KubeError && error.status === 410)) throw error;
+      }
+    }
   }
 
   /** @throws KubeError reason 'AlreadyExists' */
-  create<T extends KubeObject = KubeObject>(_resource: Resource, _object: T): Promise<Stored<T>> {
-    return later();
+  async create<T extends KubeObject = KubeObject>(resource: Resource, object: T): Promise<Stored<T>> {
+    const { name, namespace } = object.metadata;
+    const call = { verb: 'create', resource, name, namespace };
+    const json = await this.#send({
+      call,
+      observedAs: 'create',
+      method: 'POST',
+      path: collectionPath(resource, namespace),
+      query: { fieldManager: this.#shared.options.fieldManager, fieldValidation: 'Strict' },
+      body: object,
+      repeatable: false,
+    });
+    return readObject<T>(call, json);
   }
 
   /** Server-side apply with force; an unknown field is refused. A `metadata.uid` or `resourceVersion` in it is a precondition. */
-  apply<T extends KubeObject = KubeObject>(_resource: Resource, _object: Applied, _options: ApplyOptions = {}): Promise<Stored<T>> {
-    return later();
+  async apply<T extends KubeObject = KubeObject>(resource: Resource, object: Applied, options: ApplyOptions = {}): Promise<Stored<T>> {
+    const { name, namespace } = object.metadata;
+    const call = { verb: 'apply', resource, name, namespace };
+    const json = await this.#send({
+      call,
+      observedAs: 'apply',
+      method: 'PATCH',
+      path: objectPath(resource, object.metadata, options.subresource),
+      query: {
+        fieldManager: options.fieldManager ?? this.#shared.options.fieldManager,
+        fieldValidation: 'Strict',
+        force: true,
+        ...(options.dryRun && { dryRun: 'All' }),
+      },
+      body: object,
+      // JSON is YAML: https://kubernetes.io/docs/reference/using-api/server-side-apply/
+      contentType: 'application/apply-patch+yaml',
+      repeatable: true,
+    });
+    return readObject<T>(call, json);
   }
 
   /** JSON merge patch; with `metadata.resourceVersion` only where nobody changed it since. `undefined` where the object is gone. */
-  patch<T extends KubeObject = KubeObject>(
-    _resource: Resource,
-    _ref: ObjectRef,
-    _mergePatch: MergePatch,
-    _options: { subresource?: 'status' } = {},
+  async patch<T extends KubeObject = KubeObject>(
+    resource: Resource,
+    ref: ObjectRef,
+    mergePatch: MergePatch,
+    options: { subresource?: 'status' } = {},
   ): Promise<Stored<T> | undefined> {
-    return later();
+    const call = { verb: 'patch', resource, ...ref };
+    const send = this.#send({
+      call,
+      observedAs: 'patch',
+      method: 'PATCH',
+      path: objectPath(resource, ref, options.subresource),
+      query: { fieldManager: this.#shared.options.fieldManager, fieldValidation: 'Strict' },
+      body: mergePatch,
+      contentType: 'application/merge-patch+json',
+      repeatable: true,
+    });
+    const json = await orGone(send);
+    return json === undefined ? undefined : readObject<T>(call, json);
   }
 
-  /** `false` where it was gone, or another one has its name by now (`uid`). */
-  delete(_resource: Resource, _ref: ObjectRef, _options: DeleteOptions = {}): Promise<boolean> {
-    return later();
+  /** What it owns goes after it. `false` where it was gone, or another one has its name by now (`uid`). @throws KubeError 'Conflict' */
+  async delete(resource: Resource, ref: ObjectRef, options: DeleteOptions = {}): Promise<boolean> {
+    const { uid, resourceVersion, gracePeriodSeconds } = options;
+    const send = this.#send({
+      call: { verb: 'delete', resource, ...ref },
+      observedAs: 'delete',
+      method: 'DELETE',
+      path: objectPath(resource, ref),
+      body: {
+        apiVersion: 'v1',
+        kind: 'DeleteOptions',
+        propagationPolicy: 'Background',
+        gracePeriodSeconds,
+        preconditions: { uid, resourceVersion },
+      },
+      repeatable: true,
+    });
+    try {
+      return (await orGone(send)) !== undefined;
+    } catch (error) {
+      if (uid === undefined || !(error instanceof KubeError && error.status === 409)) throw error;
+      const now = await this.get(resource, ref);
+      if (now?.metadata.uid === uid) throw error;
+      return false;
+    }
   }
 
   /** Resolves when the API server ended the watch in good order. For the reflector. */
-  watch(_resource: Resource, _options: WatchOptions, _onEvent: (event: WatchEvent) => void): Promise<void> {
-    return later();
+  async watch(resource: Resource, options: WatchOptions, onEvent: (event: WatchEvent) => void): Promise<void> {
+    const { namespace, labelSelector, fieldSelector, resourceVersion, idleMs } = options;
+    const call = { verb: 'watch', resource, namespace };
+    // As client-go does: watches that began together do not end together.
+    const timeoutSeconds = Math.floor(300 * (1 + this.#shared.random()));
+    const query = { watch: true, allowWatchBookmarks: true, timeoutSeconds, resourceVersion, labelSelector, fieldSelector };
+    const request: Request = { call, method: 'GET', path: collectionPath(resource, namespace), query };
+    const open = async (ended: AbortSignal) => {
+      const begin = this.#deadline(call, [ended]);
+      try {
+        return await this.#observed('watch', request, 0, () => this.#shared.transport.stream(request, begin.signal));
+      } finally {
+        begin.end();
+      }
+    };
+    await readWatch({ call, open, signals: this.#limits.signals, idleMs, onEvent });
   }
 
   /** Whether the operator's own account may do it. */
-  can(_verb: string, _resource: Resource, _namespace?: string, _subresource?: string): Promise<boolean> {
-    return later();
+  async can(verb: string, resource: Resource, namespace?: string, subresource?: string): Promise<boolean> {
+    const attributes = { verb, group: groupOf(resource), resource: resource.plural, namespace, subresource };
+    const kind = { apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectAccessReview' };
+    const review = { ...kind, plural: 'selfsubjectaccessreviews', namespaced: false };
+    const json = await this.#send({
+      call: { verb: 'create', resource: review },
+      observedAs: 'create',
+      method: 'POST',
+      path: collectionPath(review, undefined),
+      body: { ...kind, spec: { resourceAttributes: attributes } },
+      repeatable: true,
+    });
+    return isAllowed(json);
   }
 
   /** Whether the API server knows the kind. */
-  serves(_resource: Resource): Promise<boolean> {
-    return later();
+  async serves(resource: Resource): Promise<boolean> {
+    const call = { verb: 'discover', resource };
+    const json = await orGone(this.#send({ call, observedAs: 'get', method: 'GET', path: rootOf(resource), repeatable: true }));
+    return json !== undefined && servesKind(resource, json);
   }
 
+  /** Calls back when an attempt of any call finds the API server after others found none. Gives what ends that. */
+  onReachable(listener: () => void): () => void {
+    const { listeners } = this.#shared.reach;
+    listeners.add(listener);
+    return () => listeners.delete(listener);
+  }
+
+  /** Ends every connection; calls under way fail. */
   close(): Promise<void> {
-    return later();
+    return this.#shared.transport.close();
+  }
+
+  async #pages<T extends KubeObject>(resource: Resource, options: ListOptions): Promise<{ items: Stored<T>[]; resourceVersion: string }> {
+    const { namespace, labelSelector, fieldSelector } = options;
+    const call = { verb: 'list', resource, namespace };
+    const items: Stored<T>[] = [];
+    for (let token: string | undefined; ; ) {
+      const query = { limit: pageSize, continue: token, labelSelector, fieldSelector };
+      const path = collectionPath(resource, namespace);
+      const page = readPage<T>(call, await this.#send({ call, observedAs: 'list', method: 'GET', path, query, repeatable: true }));
+      for (const item of page.items) items.push(item);
+      if (page.next === undefined) return { items, resourceVersion: page.resourceVersion };
+      token = page.next;
+    }
+  }
+
+  /** The answer of the first attempt that has one; within one deadline, waits included. */
+  async #send(request: Sent): Promise<unknown> {
+    const { gate, transport, random } = this.#shared;
+    const deadline = this.#deadline(request.call, this.#limits.signals);
+    const { signal } = deadline;
+    try {
+      for (let attempt = 0; ; attempt++) {
+        const send = () => {
+          this.#mayWrite(request);
+          return this.#observed(request.observedAs, request, attempt, () => transport.json(request, signal));
+        };
+        try {
+          return await (this.#limits.urgent ? send() : gate.through(signal, send));
+        } catch (error) {
+          const wait = retryDelay(error, { attempt, repeatable: request.repeatable, random });
+          // A wait beyond the deadline would only hide what went wrong.
+          if (wait === undefined || wait > deadline.left || !(await pause(wait, signal))) throw signal.aborted ? signal.reason : error;
+        }
+      }
+    } finally {
+      deadline.end();
+    }
+  }
+
+  #deadline(call: Call, signals: readonly AbortSignal[]): Deadline {
+    const ms = this.#limits.timeoutMs;
+    const message = `The API server did not answer within ${ms} ms (${titleOf(call)}).`;
+    return new Deadline(ms, () => new KubeError({ status: 0, reason: 'Timeout', message }), signals);
+  }
+
+  #mayWrite({ call, method }: Request): void {
+    if (method === 'GET' || this.#limits.mayWrite.every((may) => may())) return;
+    throw new KubeError({ status: 0, reason: 'NotLeader', message: `This process does not lead any more: no ${titleOf(call)}.` });
+  }
+
+  async #observed<R>(verb: CallObservation['verb'], request: Request, attempt: number, send: () => Promise<R>): Promise<R> {
+    const { options, transport } = this.#shared;
+    const began = performance.now();
+    let status = 200;
+    try {
+      return await send();
+    } catch (error) {
+      status = error instanceof KubeError ? error.status : 0;
+      if (isUnreachable(error)) this.#shared.reach.lost = true;
+      const said = error instanceof KubeError ? error.message : 'ended by its caller';
+      options.log.debug({ call: titleOf(request.call), status, attempt, error: said }, 'a call to the API server failed');
+      throw error;
+    } finally {
+      const { method, call } = request;
+      const ms = performance.now() - began;
+      if (status > 0 && status !== 503) this.#reached();
+      options.observe?.({ verb, method, host: transport.host, resource: call.resource.plural, status, ms, attempt });
+    }
+  }
+
+  #reached(): void {
+    const { reach } = this.#shared;
+    if (!reach.lost) return;
+    reach.lost = false;
+    for (const listener of [...reach.listeners]) listener();
+  }
+}
+
+/** `undefined` for what is not there; any other failure as it is. */
+async function orGone(sent: Promise<unknown>): Promise<unknown> {
+  try {
+    return await sent;
+  } catch (error) {
+    if (error instanceof KubeError && error.status === 404) return undefined;
+    throw error;
   }
 }

@@ -1,6 +1,8 @@
 // Workers that reconcile the keys of a queue, each with a deadline.
 import type { Log } from '../log.ts';
-import type { ControllerObserver } from './observer.ts';
+import { Deadline, pause } from './deadline.ts';
+import { isConflict, isUnreachable, KubeError } from './kube-error.ts';
+import type { ControllerObserver, ReconcileResult } from './observer.ts';
 import type { Priority, WorkQueue } from './work-queue.ts';
 
 /** A failure that another try does not mend: the key waits for a change. */
@@ -8,12 +10,18 @@ export class TerminalError extends Error {
   override readonly name = 'TerminalError';
 }
 
+/** What a reconcile's signal aborts with at its deadline. */
+export class ReconcileTimeout extends Error {
+  override readonly name = 'ReconcileTimeout';
+}
+
+/** `requeueAfterMs`: look again after that time, whether something changed or not. */
 export type Reconciled = { requeueAfterMs?: number } | undefined;
 
 export type ControllerOptions = {
   name: string;
   workers: number;
-  /** Deadline of one reconcile. */
+  /** Deadline of one reconcile; its signal aborts then. */
   timeoutMs: number;
   queue: WorkQueue;
   reconcile: (key: string, signal: AbortSignal) => Promise<Reconciled> | Promise<void>;
@@ -21,8 +29,17 @@ export type ControllerOptions = {
   metrics?: ControllerObserver;
 };
 
+/** How long all workers rest while the API server is away; then one of them tries one key. */
+const firstRestMs = 500;
+const longestRestMs = 10_000;
+/** Errors of the program itself: what a panic is to Go. */
+const bugs = [TypeError, ReferenceError, RangeError, SyntaxError, EvalError];
+
 export class Controller {
   readonly #options: ControllerOptions;
+  #active = 0;
+  /** Reconciles in a row that found no API server, until when nobody tries, and whether somebody does. */
+  #outage = { failures: 0, until: 0, tried: false };
 
   constructor(options: ControllerOptions) {
     this.#options = options;
@@ -32,8 +49,113 @@ export class Controller {
     this.#options.queue.add(key, priority);
   }
 
-  /** Until the signal aborts or the queue is closed, and every worker has ended. */
-  run(_signal: AbortSignal): Promise<void> {
-    return Promise.reject(new Error('not built yet'));
+  /** Until the signal aborts (which ends reconciles too) or the queue is closed (which lets them finish), and every worker has ended. */
+  async run(signal: AbortSignal): Promise<void> {
+    this.#count(0);
+    await Promise.all(Array.from({ length: this.#options.workers }, () => this.#work(signal)));
+  }
+
+  async #work(signal: AbortSignal): Promise<void> {
+    const { queue } = this.#options;
+    for (;;) {
+      const tries = await this.#rest(signal);
+      const key = await queue.take(signal);
+      if (key === undefined) return;
+      this.#count(1);
+      try {
+        await this.#reconcile(key, signal);
+      } finally {
+        queue.done(key);
+        this.#count(-1);
+        if (tries) this.#outage.tried = false;
+      }
+    }
+  }
+
+  async #reconcile(key: string, signal: AbortSignal): Promise<void> {
+    const { name, timeoutMs, queue, reconcile, metrics } = this.#options;
+    const timeout = new ReconcileTimeout(`${name} ${key} was not reconciled within ${timeoutMs} ms.`);
+    const deadline = new Deadline(timeoutMs, () => timeout, [signal]);
+    const began = performance.now();
+    let result: ReconcileResult = 'success';
+    try {
+      // A reconcile that does not heed its signal keeps its worker: the key must not be worked on twice at once.
+      const reconciled = await reconcile(key, deadline.signal);
+      queue.forget(key);
+      this.#outage.failures = 0;
+      if (reconciled?.requeueAfterMs !== undefined) {
+        result = 'requeue_after';
+        queue.addAfter(key, reconciled.requeueAfterMs);
+      }
+    } catch (error) {
+      result = this.#failed(key, error, deadline.signal);
+    } finally {
+      deadline.end();
+      if (deadline.signal.reason === timeout) metrics?.reconcileTimedOut(name);
+      metrics?.reconciled(name, result, performance.now() - began);
+    }
+  }
+
+  #failed(key: string, error: unknown, signal: AbortSignal): ReconcileResult {
+    const { name, queue, log, metrics } = this.#options;
+    const ended = signal.aborted && !(signal.reason instanceof ReconcileTimeout);
+    if (ended) {
+      // The lease is lost or the process ends: the key stays wanted, for whoever works next.
+      queue.add(key);
+      return 'error';
+    }
+    if (isUnreachable(error)) {
+      // It is no fault of the key: it is due again as soon as there is an API server, and until then few requests are made.
+      this.#beginRest();
+      queue.addAfter(key, firstRestMs);
+      log.debug({ controller: name, key, error: (error as Error).message }, 'a reconcile found no API server');
+      return 'error';
+    }
+    this.#outage.failures = 0;
+    if (error instanceof TerminalError) {
+      queue.forget(key);
+      log.warn({ controller: name, key, error: error.message }, 'a reconcile failed for good');
+      return 'terminal_error';
+    }
+    const panicked = !(error instanceof Error) || bugs.some((bug) => error instanceof bug);
+    if (panicked) metrics?.reconcilePanicked(name);
+    const atLeastMs = error instanceof KubeError ? (error.retryAfterMs ?? 0) : 0;
+    const failures = queue.failures(key) + 1;
+    const againInMs = Math.round(queue.addRateLimited(key, 'normal', atLeastMs));
+    const told = panicked ? { err: error } : { error: error.message };
+    // Conflicts are everyday business.
+    const level = panicked ? 'error' : isConflict(error) ? 'debug' : 'warn';
+    log[level]({ controller: name, key, failures, againInMs, ...told }, 'a reconcile failed');
+    return 'error';
+  }
+
+  #beginRest(): void {
+    const now = performance.now();
+    // Workers that fail together make one failure.
+    if (now < this.#outage.until) return;
+    const { failures } = this.#outage;
+    this.#outage.failures = failures + 1;
+    this.#outage.until = now + Math.min(firstRestMs * 2 ** failures, longestRestMs);
+  }
+
+  /** Waits while the API server is away; says whether this worker is the one that tries whether it is back. */
+  async #rest(signal: AbortSignal): Promise<boolean> {
+    const outage = this.#outage;
+    while (outage.failures > 0 && !signal.aborted && !this.#options.queue.closed) {
+      const left = outage.until - performance.now();
+      if (left <= 0 && !outage.tried) {
+        outage.tried = true;
+        return true;
+      }
+      // In slices: the one that finds it back ends the rest of all.
+      await pause(Math.min(Math.max(left, 50), firstRestMs), signal);
+    }
+    return false;
+  }
+
+  #count(change: number): void {
+    const { name, workers, metrics } = this.#options;
+    this.#active += change;
+    metrics?.workers(name, this.#active, workers);
   }
 }

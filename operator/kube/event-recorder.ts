@@ -1,7 +1,12 @@
 // Events for people (events.k8s.io/v1): told in the background, repetitions as series.
 import type { Log } from '../log.ts';
 import type { KubeClient } from './client.ts';
-import type { KubeObject, Stored } from './objects.ts';
+import { pause } from './deadline.ts';
+import { isUnavailable } from './kube-error.ts';
+import { microTime } from './micro-time.ts';
+import { type KubeObject, type ObjectMeta, resources, type Stored } from './objects.ts';
+
+export type EventType = 'Normal' | 'Warning';
 
 export type EventRecorderOptions = {
   client: Pick<KubeClient, 'create' | 'patch'>;
@@ -10,20 +15,229 @@ export type EventRecorderOptions = {
   /** `reportingInstance`: which process. */
   instance: string;
   log: Log;
+  /** Wall clock in milliseconds. */
   now?: () => number;
   random?: () => number;
 };
 
+type Series = { count: number; lastObservedTime: string };
+type KubeEvent = KubeObject & {
+  eventTime: string;
+  reportingController: string;
+  reportingInstance: string;
+  type: EventType;
+  reason: string;
+  action: string;
+  note: string;
+  regarding: { apiVersion: string; kind: string; name: string; namespace?: string | undefined; uid: string; resourceVersion: string };
+  series?: Series;
+};
+/** One thing that happened, once or often. */
+type Told = { event: KubeEvent; count: number; lastAt: number; written: number; writtenAt: number; waiting: boolean };
+
+/** What comes again within this time is the same event; as client-go has it. */
+const seriesMs = 6 * 60_000;
+/** A series is written at most so often. */
+const betweenWritesMs = 30_000;
+const mostKnown = 4096;
+const mostWaiting = 1000;
+/** Events at once, and how many per second after them. */
+const burst = 100;
+const perSecond = 10;
+/** Bytes of a note, characters of a reason, an action and an instance: the API's bounds. */
+const longestNote = 1024;
+const longestWord = 128;
+const firstRetryMs = 1000;
+const longestRetryMs = 30_000;
+const closeMs = 2000;
+
 export class EventRecorder {
+  readonly #options: EventRecorderOptions;
+  readonly #now: () => number;
+  readonly #random: () => number;
+  readonly #known = new Map<string, Told>();
+  readonly #end = new AbortController();
+  #waiting: Told[] = [];
+  #later: NodeJS.Timeout | undefined;
+  #writing: Promise<void> | undefined;
+  #tokens = burst;
+  #filledAt: number;
+  #dropped = 0;
+  #closing = false;
+
   constructor(options: EventRecorderOptions) {
-    void options;
+    this.#options = options;
+    this.#now = options.now ?? Date.now;
+    this.#random = options.random ?? Math.random;
+    this.#filledAt = this.#now();
+  }
+
+  /** Events that were never told, as too many waited or the API server refused them. */
+  get dropped(): number {
+    return this.#dropped;
   }
 
   /** Returns at once; what cannot be told is dropped and counted. `action` is what was done or tried, one CamelCase word. */
-  emit(_regarding: Stored<KubeObject>, _type: 'Normal' | 'Warning', _reason: string, _action: string, _note: string): void {}
+  emit(regarding: Stored<KubeObject>, type: EventType, reason: string, action: string, note: string): void {
+    if (this.#closing) return;
+    const key = [regarding.metadata.uid, type, reason, action, note].join('\0');
+    const now = this.#now();
+    const known = this.#known.get(key);
+    // Put back at the end: the first of the map is the one that was longest not heard of.
+    this.#known.delete(key);
+    if (known && now - known.lastAt < seriesMs) {
+      this.#known.set(key, known);
+      known.count += 1;
+      known.lastAt = now;
+      if (!known.waiting) this.#wakeLater(known.writtenAt + betweenWritesMs - now);
+      return;
+    }
+    const event = this.#event(regarding, { type, reason, action, note }, now);
+    const told = { event, count: 1, lastAt: now, written: 0, writtenAt: now, waiting: false };
+    if (!this.#enqueue(told)) return;
+    this.#known.set(key, told);
+    if (this.#known.size > mostKnown) this.#known.delete(this.#known.keys().next().value ?? '');
+    this.#work();
+  }
 
   /** Tells what is left, for at most 2 s. */
-  close(): Promise<void> {
-    return Promise.resolve();
+  async close(): Promise<void> {
+    this.#closing = true;
+    clearTimeout(this.#later);
+    for (const told of this.#known.values()) if (told.count > told.written) this.#enqueue(told);
+    this.#work();
+    const late = new AbortController();
+    await Promise.race([this.#writing, pause(closeMs, late.signal)]);
+    late.abort();
+    this.#end.abort();
   }
+
+  #event(regarding: Stored<KubeObject>, said: Pick<KubeEvent, 'type' | 'reason' | 'action' | 'note'>, now: number): KubeEvent {
+    const { name, namespace, uid, resourceVersion } = regarding.metadata;
+    const { apiVersion, kind } = resources.events;
+    return {
+      apiVersion,
+      kind,
+      metadata: { name: this.#name(name, now), namespace: namespace ?? 'default' },
+      eventTime: microTime(now),
+      reportingController: this.#options.controller,
+      reportingInstance: this.#options.instance.slice(0, longestWord),
+      type: said.type,
+      reason: said.reason.slice(0, longestWord),
+      action: said.action.slice(0, longestWord),
+      note: cutBytes(said.note, longestNote),
+      regarding: { apiVersion: regarding.apiVersion, kind: regarding.kind, name, namespace, uid, resourceVersion },
+    };
+  }
+
+  #name(of: string, now: number): string {
+    const unique = Math.floor(this.#random() * 2 ** 32);
+    return `${of.slice(0, 200).replace(/[-.]+$/, '')}.${now.toString(16)}${unique.toString(16).padStart(8, '0')}`;
+  }
+
+  #enqueue(told: Told): boolean {
+    if (told.waiting) return true;
+    if (this.#waiting.length >= mostWaiting) {
+      this.#drop('too many events wait to be told', told.event);
+      return false;
+    }
+    told.waiting = true;
+    this.#waiting.push(told);
+    return true;
+  }
+
+  /** Looks through the series after that time; one look serves all. */
+  #wakeLater(ms: number): void {
+    this.#later ??= setTimeout(
+      () => {
+        this.#later = undefined;
+        this.#wake();
+      },
+      Math.max(ms, 0),
+    ).unref();
+  }
+
+  #wake(): void {
+    const now = this.#now();
+    let next = Number.POSITIVE_INFINITY;
+    for (const [key, told] of this.#known) {
+      const due = told.writtenAt + betweenWritesMs;
+      if (told.count === told.written || told.waiting) {
+        if (now - told.lastAt >= seriesMs) this.#known.delete(key);
+      } else if (due <= now) this.#enqueue(told);
+      else next = Math.min(next, due);
+    }
+    if (next < Number.POSITIVE_INFINITY) this.#wakeLater(next - now);
+    this.#work();
+  }
+
+  #work(): void {
+    this.#writing ??= this.#writeAll().finally(() => {
+      this.#writing = undefined;
+    });
+  }
+
+  async #writeAll(): Promise<void> {
+    let failures = 0;
+    for (let told = this.#waiting[0]; told && !this.#end.signal.aborted; told = this.#waiting[0]) {
+      await this.#token();
+      try {
+        await this.#write(told);
+        failures = 0;
+      } catch (error) {
+        if (isUnavailable(error) && !this.#closing) {
+          // The API server will be back, and people want to read what happened while it was away.
+          await pause(Math.min(firstRetryMs * 2 ** failures, longestRetryMs) * (0.5 + this.#random()), this.#end.signal);
+          failures += 1;
+          continue;
+        }
+        this.#drop(error instanceof Error ? error.message : String(error), told.event);
+      }
+      told.waiting = false;
+      this.#waiting.shift();
+    }
+  }
+
+  async #write(told: Told): Promise<void> {
+    const { client } = this.#options;
+    const { count, event } = told;
+    const series = { count, lastObservedTime: microTime(told.lastAt) };
+    const { name, namespace } = event.metadata;
+    const patched = told.written > 0 && (await client.patch(resources.events, { namespace, name }, { series }));
+    if (!patched) {
+      // Written before, and gone by now: events live for an hour.
+      if (told.written > 0)
+        event.metadata = { ...event.metadata, name: this.#name(event.regarding.name, told.lastAt) } satisfies ObjectMeta;
+      // The API takes no series of one.
+      await client.create<KubeEvent>(resources.events, count > 1 ? { ...event, series } : event);
+    }
+    told.written = count;
+    told.writtenAt = this.#now();
+  }
+
+  #drop(why: string, event: KubeEvent): void {
+    this.#dropped += 1;
+    const { reason, regarding } = event;
+    this.#options.log.debug({ reason, regarding: regarding.name, error: why, dropped: this.#dropped }, 'an event was dropped');
+  }
+
+  async #token(): Promise<void> {
+    const fill = () => {
+      const now = this.#now();
+      this.#tokens = Math.min(burst, this.#tokens + (Math.max(0, now - this.#filledAt) / 1000) * perSecond);
+      this.#filledAt = now;
+    };
+    for (fill(); this.#tokens < 1 && !this.#closing; fill()) if (!(await pause(1000 / perSecond, this.#end.signal))) return;
+    this.#tokens -= 1;
+  }
+}
+
+/** At most so many bytes as UTF-8, never half of a character. */
+export function cutBytes(text: string, longest: number): string {
+  const bytes = Buffer.from(text);
+  if (bytes.length <= longest) return text;
+  let end = longest;
+  // The bytes of a character after its first begin with 10.
+  while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1;
+  return bytes.subarray(0, end).toString();
 }

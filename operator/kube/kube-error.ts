@@ -8,12 +8,12 @@ export type OwnReason =
   | 'Timeout'
   /** A watch that said nothing for too long. */
   | 'Stalled'
-  /** The caller's signal ended the call. */
-  | 'Aborted'
   /** A write was asked for by one that does not lead any more. */
   | 'NotLeader'
   /** The credentials could not be had. */
   | 'NoCredentials'
+  /** Too many calls wait already. */
+  | 'Overloaded'
   /** What was answered is not what the API promises, or too long. */
   | 'BadAnswer';
 
@@ -52,8 +52,20 @@ export function isForbidden(error: unknown): boolean {
   return error instanceof KubeError && error.status === 403;
 }
 
-/** Whether the API server could not be asked at all, or not now: nothing is known of what the call was about. */
+/** Whether there was no API server to ask: none answers, or it says that it starts or stops. */
+export function isUnreachable(error: unknown): boolean {
+  return error instanceof KubeError && (error.reason === 'Unreachable' || error.status === 503);
+}
+
+/** Whether the API server could not be asked, or not now: nothing is known of what the call was about. */
 export function isUnavailable(error: unknown): boolean {
-  if (!(error instanceof KubeError)) return false;
-  return error.reason === 'Unreachable' || error.reason === 'Timeout' || error.status === 429 || error.status >= 500;
+  if (isUnreachable(error)) return true;
+  return error instanceof KubeError && (error.reason === 'Timeout' || error.status === 429 || error.status >= 500);
+}
+
+/** Failures before anything was sent: repeating what failed so can never do a thing twice. */
+const beforeSending = ['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT'];
+
+export function neverReached(error: unknown): boolean {
+  return error instanceof KubeError && beforeSending.includes((error.cause as NodeJS.ErrnoException | undefined)?.code ?? '');
 }

@@ -35,8 +35,11 @@ export type ControllerObserver = {
   workers: (controller: string, active: number, most: number) => void;
 };
 
+/** How a watch ended: by the server in good order; its connection broke; silence; its version is too old; anything else. */
+export type WatchEnd = 'closed' | 'cut' | 'stalled' | 'expired' | 'failed';
+
 export type ReflectorObserver = {
-  /** Why a watch ended, or that everything was listed anew. */
-  watchEnded: (resource: string, why: 'closed' | 'cut' | 'stalled' | 'expired' | 'failed') => void;
+  watchEnded: (resource: string, why: WatchEnd) => void;
+  /** Everything was listed, at the start or anew. */
   listed: (resource: string, objects: number) => void;
 };

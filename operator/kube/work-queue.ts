@@ -17,42 +17,180 @@ export type WorkQueueOptions = {
   random?: () => number;
 };
 
+type Wanted = { priority: Priority; since: number };
+type Delayed = { at: number; priority: Priority; timer: NodeJS.Timeout };
+
+/** After so many of high priority one of the others has its turn. */
+const mostHighInARow = 8;
+const longestTimer = 2 ** 31 - 1;
+
+/** The semantics of client-go's workqueue: what is added while it is worked on is worked on once more. */
 export class WorkQueue {
   readonly name: string;
+  readonly #options: Required<Omit<WorkQueueOptions, 'metrics'>>;
+  readonly #metrics: QueueObserver | undefined;
+  readonly #high = new Map<string, Wanted>();
+  readonly #normal = new Map<string, Wanted>();
+  /** Being worked on: since when, and whether it is wanted again. */
+  readonly #working = new Map<string, { since: number; again?: Priority }>();
+  readonly #delayed = new Map<string, Delayed>();
+  readonly #failures = new Map<string, number>();
+  readonly #takers = new Set<(key: string | undefined) => void>();
+  #highInARow = 0;
+  #closed = false;
 
   constructor(options: WorkQueueOptions) {
+    const { metrics, ...rest } = options;
     this.name = options.name;
+    this.#metrics = metrics;
+    const defaults = { baseMs: 5, capMs: 5 * 60_000, limit: 100_000, now: () => performance.now(), random: Math.random };
+    this.#options = { ...defaults, ...rest };
   }
 
   /** Keys that could be taken now. */
   get depth(): number {
-    return 0;
+    return this.#high.size + this.#normal.size;
   }
 
-  add(_key: string, _priority: Priority = 'normal'): void {}
+  get closed(): boolean {
+    return this.#closed;
+  }
 
-  /** The earliest of several wins. */
-  addAfter(_key: string, _ms: number, _priority: Priority = 'normal'): void {}
+  /** Keys that wait for their time. */
+  get delayed(): number {
+    return this.#delayed.size;
+  }
 
-  /** After the key's own back-off, but not before `atLeastMs`; gives the wait. */
-  addRateLimited(_key: string, _priority: Priority = 'normal', _atLeastMs = 0): number {
-    return 0;
+  /** How long the keys that are worked on have been, in milliseconds. */
+  workTimes(): number[] {
+    return [...this.#working.values()].map(({ since }) => this.#options.now() - since);
+  }
+
+  /** A key that waits already may only gain priority. */
+  add(key: string, priority: Priority = 'normal'): void {
+    if (this.#closed) return;
+    const working = this.#working.get(key);
+    if (working) {
+      if (working.again === undefined) this.#metrics?.queueAdded(this.name);
+      if (working.again !== 'high') working.again = priority;
+      return;
+    }
+    if (this.#high.has(key)) return;
+    const waiting = this.#normal.get(key);
+    if (waiting && priority === 'normal') return;
+    if (!waiting && this.#isFull(this.depth)) return;
+    if (waiting) this.#normal.delete(key);
+    else this.#metrics?.queueAdded(this.name);
+    this.#want(key, { priority, since: waiting?.since ?? this.#options.now() });
+  }
+
+  /** Adds it after a time; the earliest of several wins. */
+  addAfter(key: string, ms: number, priority: Priority = 'normal'): void {
+    if (this.#closed) return;
+    if (!(ms > 0)) {
+      this.add(key, priority);
+      return;
+    }
+    const at = this.#options.now() + ms;
+    const earlier = this.#delayed.get(key);
+    if (earlier && earlier.at <= at) return;
+    if (!earlier && this.#isFull(this.#delayed.size)) return;
+    clearTimeout(earlier?.timer);
+    const timer = setTimeout(() => this.#due(key), Math.min(ms, longestTimer));
+    this.#delayed.set(key, { at, priority, timer });
+  }
+
+  /** Adds it after the key's own back-off, but not before `atLeastMs`; gives the wait. */
+  addRateLimited(key: string, priority: Priority = 'normal', atLeastMs = 0): number {
+    const { baseMs, capMs, random } = this.#options;
+    const failures = this.failures(key);
+    this.#failures.set(key, failures + 1);
+    const backOff = Math.min(baseMs * 2 ** Math.min(failures, 40), capMs);
+    // A quarter less at most: many keys that fail at once do not come back at once.
+    const ms = Math.max(atLeastMs, backOff * (1 - 0.25 * random()));
+    this.#metrics?.queueRetried(this.name);
+    this.addAfter(key, ms, priority);
+    return ms;
   }
 
   /** The key did well: its next failure waits shortly again. */
-  forget(_key: string): void {}
+  forget(key: string): void {
+    this.#failures.delete(key);
+  }
 
-  failures(_key: string): number {
-    return 0;
+  failures(key: string): number {
+    return this.#failures.get(key) ?? 0;
   }
 
   /** The next key; `undefined` when the queue is closed or the signal aborts. The taker calls `done`. */
-  take(_signal: AbortSignal): Promise<string | undefined> {
-    return Promise.resolve(undefined);
+  take(signal: AbortSignal): Promise<string | undefined> {
+    if (this.#closed || signal.aborted) return Promise.resolve(undefined);
+    const key = this.#next();
+    if (key !== undefined) return Promise.resolve(key);
+    return new Promise((resolve) => {
+      const stop = () => taker(undefined);
+      const taker = (given: string | undefined) => {
+        this.#takers.delete(taker);
+        signal.removeEventListener('abort', stop);
+        resolve(given);
+      };
+      this.#takers.add(taker);
+      signal.addEventListener('abort', stop);
+    });
   }
 
-  done(_key: string): void {}
+  done(key: string): void {
+    const working = this.#working.get(key);
+    if (!working) return;
+    this.#working.delete(key);
+    this.#metrics?.queueDone(this.name, this.#options.now() - working.since);
+    if (working.again !== undefined && !this.#closed) this.#want(key, { priority: working.again, since: this.#options.now() });
+  }
 
   /** Nothing is given out any more; workers end when what they do is done. */
-  close(): void {}
+  close(): void {
+    this.#closed = true;
+    for (const { timer } of this.#delayed.values()) clearTimeout(timer);
+    this.#delayed.clear();
+    this.#high.clear();
+    this.#normal.clear();
+    for (const taker of [...this.#takers]) taker(undefined);
+  }
+
+  /** A key that finds no place is lost until the next resync: counted, so that it is seen. */
+  #isFull(size: number): boolean {
+    if (size < this.#options.limit) return false;
+    this.#metrics?.queueRefused(this.name);
+    return true;
+  }
+
+  #want(key: string, wanted: Wanted): void {
+    (wanted.priority === 'high' ? this.#high : this.#normal).set(key, wanted);
+    const [taker] = this.#takers;
+    if (taker) taker(this.#next());
+  }
+
+  #next(): string | undefined {
+    const turnOfNormal = this.#highInARow >= mostHighInARow && this.#normal.size > 0;
+    const from = this.#high.size > 0 && !turnOfNormal ? this.#high : this.#normal;
+    const [first] = from;
+    if (!first) return undefined;
+    const [key, { since }] = first;
+    this.#highInARow = from === this.#high ? this.#highInARow + 1 : 0;
+    from.delete(key);
+    const now = this.#options.now();
+    this.#working.set(key, { since: now });
+    this.#metrics?.queueTaken(this.name, now - since);
+    return key;
+  }
+
+  #due(key: string): void {
+    const entry = this.#delayed.get(key);
+    if (!entry) return;
+    this.#delayed.delete(key);
+    // Only a wait that is longer than a timer can be has something left.
+    const left = entry.at - this.#options.now();
+    if (left > 1000) this.addAfter(key, left, entry.priority);
+    else this.add(key, entry.priority);
+  }
 }

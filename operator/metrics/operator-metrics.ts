@@ -1,6 +1,6 @@
 // What the operator tells Prometheus, under controller-runtime's names.
 import { Registry } from 'prom-client';
-import type { CallObservation, ControllerObserver, QueueObserver, ReconcileResult, ReflectorObserver } from '../kube/observer.ts';
+import type { CallObservation, ControllerObserver, QueueObserver, ReconcileResult, ReflectorObserver, WatchEnd } from '../kube/observer.ts';
 
 export class OperatorMetrics implements QueueObserver, ControllerObserver, ReflectorObserver {
   readonly #registry = new Registry();
@@ -23,7 +23,7 @@ export class OperatorMetrics implements QueueObserver, ControllerObserver, Refle
   reconcilePanicked(_controller: string): void {}
   reconcileTimedOut(_controller: string): void {}
   workers(_controller: string, _active: number, _most: number): void {}
-  watchEnded(_resource: string, _why: 'closed' | 'cut' | 'stalled' | 'expired' | 'failed'): void {}
+  watchEnded(_resource: string, _why: WatchEnd): void {}
   listed(_resource: string, _objects: number): void {}
   leading(_name: string, _leading: boolean): void {}
 }

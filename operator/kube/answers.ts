@@ -1,0 +1,113 @@
+// What the API server answers: objects, lists, discovery, and failures as errors with its own sentence.
+import { z } from 'zod';
+import { KubeError } from './kube-error.ts';
+import type { KubeObject, Resource, Stored } from './objects.ts';
+
+const longestMessage = 2000;
+
+/** Of an object only what we rely on; the rest stays as it is, unread fields too. */
+const storedSchema = z.object({
+  metadata: z.object({ name: z.string(), namespace: z.string().optional(), uid: z.string(), resourceVersion: z.string() }),
+});
+const listSchema = z.object({
+  metadata: z.object({ resourceVersion: z.string(), continue: z.string().optional() }),
+  items: z.array(storedSchema),
+});
+const watchSchema = z.object({
+  type: z.enum(['ADDED', 'MODIFIED', 'DELETED', 'BOOKMARK', 'ERROR']),
+  object: z.record(z.string(), z.unknown()),
+});
+const bookmarkSchema = z.object({ metadata: z.object({ resourceVersion: z.string() }) });
+const statusSchema = z.object({
+  kind: z.literal('Status'),
+  message: z.string().optional(),
+  reason: z.string().optional(),
+  code: z.number().optional(),
+  details: z
+    .object({
+      retryAfterSeconds: z.number().optional(),
+      causes: z.array(z.object({ field: z.string().optional() })).optional(),
+    })
+    .optional(),
+});
+
+export type Call = { verb: string; resource: Resource; name?: string | undefined; namespace?: string | undefined };
+export type WatchEvent = { type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK'; object: KubeObject };
+
+/** @throws KubeError 'BadAnswer' */
+export function readObject<T extends KubeObject>(call: Call, json: unknown): Stored<T> {
+  if (!storedSchema.safeParse(json).success) throw badAnswer(call, 'answered with something that is no stored object');
+  return withKind<T>(call.resource, json as Stored<T>);
+}
+
+/** One page. @throws KubeError 'BadAnswer' */
+export function readPage<T extends KubeObject>(
+  call: Call,
+  json: unknown,
+): { items: Stored<T>[]; resourceVersion: string; next: string | undefined } {
+  const parsed = listSchema.safeParse(json);
+  if (!parsed.success) throw badAnswer(call, 'answered with something that is no list of objects');
+  const { resourceVersion, continue: next } = parsed.data.metadata;
+  const items = (json as { items: Stored<T>[] }).items.map((item) => withKind<T>(call.resource, item));
+  return { items, resourceVersion, next: next || undefined };
+}
+
+/** One line of a watch. @throws KubeError what an ERROR event says, or 'BadAnswer' */
+export function readWatchEvent(call: Call, json: unknown): WatchEvent {
+  const parsed = watchSchema.safeParse(json);
+  if (!parsed.success) throw badAnswer(call, 'sent something that is no watch event');
+  const { type } = parsed.data;
+  const object: unknown = (json as { object: unknown }).object;
+  if (type === 'ERROR') throw failure(call, statusSchema.safeParse(object).data?.code ?? 500, object, undefined);
+  const schema = type === 'BOOKMARK' ? bookmarkSchema : storedSchema;
+  if (!schema.safeParse(object).success) throw badAnswer(call, 'sent a watch event without an object');
+  return { type, object: withKind(call.resource, object as Stored) };
+}
+
+/** Whether the discovery document of the group names the kind. */
+export function servesKind(resource: Resource, json: unknown): boolean {
+  const parsed = z.object({ resources: z.array(z.object({ name: z.string() })) }).safeParse(json);
+  return parsed.data?.resources.some(({ name }) => name === resource.plural) ?? false;
+}
+
+export function isAllowed(json: unknown): boolean {
+  return z.object({ status: z.object({ allowed: z.boolean() }) }).safeParse(json).data?.status.allowed ?? false;
+}
+
+/** An answer that is no success. `retryAfter`: the header. */
+export function failure(call: Call, status: number, json: unknown, retryAfter: string | undefined): KubeError {
+  const said = statusSchema.safeParse(json).data;
+  const seconds = retryAfter !== undefined && /^\d{1,6}$/.test(retryAfter) ? Number(retryAfter) : said?.details?.retryAfterSeconds;
+  return new KubeError({
+    status,
+    reason: said?.reason || String(status),
+    message: sentence(call, status, said).slice(0, longestMessage),
+    retryAfterMs: seconds === undefined ? undefined : seconds * 1000,
+  });
+}
+
+export function badAnswer(call: Call, what: string): KubeError {
+  return new KubeError({ status: 0, reason: 'BadAnswer', message: `The API server ${what} (${titleOf(call)}).` });
+}
+
+/** `get Room default/standup`: what was asked, in words. */
+export function titleOf({ verb, resource, name, namespace }: Call): string {
+  const where = [namespace, name].filter((part) => part !== undefined).join('/');
+  return `${verb} ${resource.kind}${where && ` ${where}`}`;
+}
+
+function sentence(call: Call, status: number, said: z.infer<typeof statusSchema> | undefined): string {
+  // A refusal of a Secret may quote what is in it; of its fields the names are enough.
+  if (call.resource.kind === 'Secret' && [400, 415, 422, 500].includes(status)) {
+    const fields = said?.details?.causes?.flatMap(({ field }) => field ?? []) ?? [];
+    return `The API server refused to ${titleOf(call)}: ${said?.reason ?? status}${fields.length > 0 ? ` (${fields.join(', ')})` : ''}.`;
+  }
+  return said?.message || `The API server answered ${status} to ${titleOf(call)}.`;
+}
+
+/** Items of lists of built-in kinds say neither apiVersion nor kind. */
+function withKind<T extends KubeObject>(resource: Resource, object: Stored<T>): Stored<T> {
+  object.apiVersion ??= resource.apiVersion;
+  object.kind ??= resource.kind;
+  return object;
+}

@@ -1,0 +1,66 @@
+// Objects of one kind by their key, and by what indexes say of them.
+import { type KubeObject, keyOf, type Stored } from './objects.ts';
+
+export type Indexes<T extends KubeObject> = Readonly<Record<string, (object: Stored<T>) => readonly string[]>>;
+
+export class Store<T extends KubeObject> {
+  readonly #objects = new Map<string, Stored<T>>();
+  readonly #indexes: Indexes<T>;
+  /** For each index: the keys of the objects that have a value. */
+  readonly #keys = new Map<string, Map<string, Set<string>>>();
+
+  constructor(indexes: Indexes<T>) {
+    this.#indexes = indexes;
+    for (const index of Object.keys(indexes)) this.#keys.set(index, new Map());
+  }
+
+  get size(): number {
+    return this.#objects.size;
+  }
+
+  get(key: string): Stored<T> | undefined {
+    return this.#objects.get(key);
+  }
+
+  list(): Stored<T>[] {
+    return [...this.#objects.values()];
+  }
+
+  /** @throws TypeError for an index that there is not */
+  where(index: string, value: string): Stored<T>[] {
+    const keys = this.#keys.get(index);
+    if (!keys) throw new TypeError(`there is no index '${index}'`);
+    return [...(keys.get(value) ?? [])].flatMap((key) => this.#objects.get(key) ?? []);
+  }
+
+  /** Gives what was there before. */
+  set(object: Stored<T>): Stored<T> | undefined {
+    const key = keyOf(object);
+    const old = this.delete(key);
+    this.#objects.set(key, object);
+    for (const [index, valuesOf] of Object.entries(this.#indexes)) {
+      const keys = this.#keys.get(index);
+      for (const value of valuesOf(object)) {
+        const known = keys?.get(value);
+        if (known) known.add(key);
+        else keys?.set(value, new Set([key]));
+      }
+    }
+    return old;
+  }
+
+  delete(key: string): Stored<T> | undefined {
+    const old = this.#objects.get(key);
+    if (!old) return undefined;
+    this.#objects.delete(key);
+    for (const [index, valuesOf] of Object.entries(this.#indexes)) {
+      const keys = this.#keys.get(index);
+      for (const value of valuesOf(old)) {
+        const known = keys?.get(value);
+        known?.delete(key);
+        if (known?.size === 0) keys?.delete(value);
+      }
+    }
+    return old;
+  }
+}

@@ -1,0 +1,124 @@
+// One HTTP request to the API server: JSON there and back, bounded in time and size, every failure a KubeError.
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Readable } from 'node:stream';
+import { badAnswer, type Call, failure, titleOf } from './answers.ts';
+import type { Endpoint } from './endpoint.ts';
+import { KubeError } from './kube-error.ts';
+import { type Query, queryText } from './paths.ts';
+
+export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
+export type Request = { call: Call; method: Method; path: string; query?: Query; body?: unknown; contentType?: string };
+
+/** A page of 500 Secrets of the greatest size is longer; those who have such ask for fewer. */
+const longestAnswer = 128 * 2 ** 20;
+
+type Answer = { status: number; headers: IncomingHttpHeaders; body: Readable };
+
+export class Transport {
+  readonly #endpoint: Endpoint;
+  readonly #userAgent: string;
+  readonly #longest: number;
+
+  constructor(endpoint: Endpoint, userAgent: string, longest = longestAnswer) {
+    this.#endpoint = endpoint;
+    this.#userAgent = userAgent;
+    this.#longest = longest;
+  }
+
+  get host(): string {
+    return new URL(this.#endpoint.origin).host;
+  }
+
+  /** The answer's JSON. @throws KubeError, or the signal's reason */
+  async json(request: Request, signal: AbortSignal): Promise<unknown> {
+    const { status, headers, body } = await this.#send(request, signal);
+    const text = await this.#text(request.call, body, signal);
+    const json = parse(text);
+    if (status < 200 || status > 299) throw failure(request.call, status, json, headers['retry-after']);
+    if (json === undefined) throw badAnswer(request.call, 'answered with something that is no JSON');
+    return json;
+  }
+
+  /** The bytes of a successful answer as they come. @throws KubeError, or the signal's reason */
+  async stream(request: Request, signal: AbortSignal): Promise<Readable> {
+    const { status, headers, body } = await this.#send(request, signal);
+    if (status === 200) return body;
+    throw failure(request.call, status, parse(await this.#text(request.call, body, signal)), headers['retry-after']);
+  }
+
+  close(): Promise<void> {
+    return this.#endpoint.close();
+  }
+
+  async #send(request: Request, signal: AbortSignal): Promise<Answer> {
+    const { call, method, path, query, body, contentType } = request;
+    const { dispatcher, headers } = await until(signal, this.#endpoint.access());
+    try {
+      const answer = await dispatcher.request({
+        origin: this.#endpoint.origin,
+        path: `${this.#endpoint.prefix}${path}${queryText(query ?? {})}`,
+        method,
+        headers: {
+          accept: 'application/json',
+          ...headers,
+          'user-agent': this.#userAgent,
+          ...(body === undefined ? {} : { 'content-type': contentType ?? 'application/json' }),
+        },
+        body: body === undefined ? null : JSON.stringify(body),
+        signal,
+      });
+      // Nobody may be reading it when the signal ends it.
+      answer.body.on('error', () => {});
+      return { status: answer.statusCode, headers: answer.headers, body: answer.body };
+    } catch (error) {
+      throw broken(call, error, signal);
+    }
+  }
+
+  async #text(call: Call, body: Readable, signal: AbortSignal): Promise<string> {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    try {
+      for await (const chunk of body as AsyncIterable<Buffer>) {
+        size += chunk.length;
+        if (size > this.#longest) break;
+        chunks.push(chunk);
+      }
+    } catch (error) {
+      throw broken(call, error, signal);
+    }
+    if (size > this.#longest) throw badAnswer(call, `answered with more than ${this.#longest} bytes`);
+    return Buffer.concat(chunks).toString();
+  }
+}
+
+/** What a connection that broke is to the caller: the signal's own reason where that ended it. */
+export function broken(call: Call, error: unknown, signal: AbortSignal): unknown {
+  if (signal.aborted) return signal.reason;
+  const code = (error as NodeJS.ErrnoException).code;
+  const message = `The API server cannot be reached to ${titleOf(call)}${code === undefined ? '' : ` (${code})`}.`;
+  return new KubeError({ status: 0, reason: 'Unreachable', message, cause: error });
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The promise's outcome, or the signal's reason where that comes first. */
+async function until<V>(signal: AbortSignal, promise: Promise<V>): Promise<V> {
+  signal.throwIfAborted();
+  let stop = () => {};
+  const aborted = new Promise<never>((_, reject) => {
+    stop = () => reject(signal.reason);
+    signal.addEventListener('abort', stop);
+  });
+  try {
+    return await Promise.race([promise, aborted]);
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
+}
