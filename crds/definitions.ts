@@ -1,40 +1,12 @@
 // The CustomResourceDefinitions, made from the zod schemas: what crds/*.yaml hold and what the operator applies.
 import { z } from 'zod';
+import type { Rule } from './schema.ts';
+import { type Json, structural, taught } from './structural.ts';
 import { apiGroup, mediaClusterSchema, roomSchema } from './types.ts';
 
 /** Raised with every change of a schema: the operator replaces older definitions at its start, never newer ones. */
 export const definitionsVersion = 1;
 export const versionAnnotation = `${apiGroup}/definitions-version`;
-
-type Json = { [name: string]: unknown };
-
-/**
- * A JSON Schema as a structural schema of Kubernetes: no $schema, no additionalProperties beside properties, `nullable` for
- * a union with null, bounds of integers that fit into the number formats of Go.
- */
-export function structural(schema: Json): Json {
-  const { $schema: _, additionalProperties, anyOf, ...rest } = schema;
-  const preserved = rest['x-kubernetes-preserve-unknown-fields'] === true;
-  if (rest['x-kubernetes-int-or-string'] === true) return rest;
-  const options = Array.isArray(anyOf) ? (anyOf as Json[]) : [];
-  const other = options.filter((option) => option.type !== 'null');
-  if (options.length > 0) {
-    if (other.length !== 1 || !other[0]) throw new Error('a structural schema has no unions but that with null');
-    return { ...structural(other[0]), ...rest, nullable: true };
-  }
-  const made: Json = { ...rest };
-  delete made.propertyNames;
-  if (rest.type === 'integer') made.format = 'int64';
-  if (rest.properties) {
-    made.properties = Object.fromEntries(
-      Object.entries(rest.properties as Record<string, Json>).map(([key, each]) => [key, structural(each)]),
-    );
-  } else if (rest.type === 'object' && !preserved && typeof additionalProperties === 'object') {
-    made.additionalProperties = structural(additionalProperties as Json);
-  }
-  if (rest.items) made.items = structural(rest.items as Json);
-  return made;
-}
 
 type Column = { name: string; type: string; jsonPath: string; description?: string; priority?: number };
 type Definition = {
@@ -44,14 +16,22 @@ type Definition = {
   shortNames: string[];
   description: string;
   schema: z.ZodType;
-  rules?: Json[];
+  /** Of the whole object. Only the first version of it is asked (`oldSelf.hasValue()`): the whole always differs from what is stored, so
+   *  an object that breaks a younger rule could have neither its status written nor its finalizer removed. */
+  rules?: Rule[];
   subresources: Json;
   columns: Column[];
   selectableFields?: { jsonPath: string }[];
 };
 
+/** Spec and status of a resource as structural schemas. */
+export function partsOf(schema: z.ZodType): { spec: Json; status: Json } {
+  const { properties } = structural(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as Json);
+  return properties as { spec: Json; status: Json };
+}
+
 function definition(of: Definition): Json {
-  const body = structural(z.toJSONSchema(of.schema, { io: 'input', unrepresentable: 'any' }) as Json);
+  const { spec, status } = partsOf(of.schema);
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
@@ -80,7 +60,8 @@ function definition(of: Definition): Json {
                 apiVersion: { type: 'string' },
                 kind: { type: 'string' },
                 metadata: { type: 'object' },
-                ...(body.properties as Json),
+                spec: taught(spec),
+                status,
               },
               ...(of.rules ? { 'x-kubernetes-validations': of.rules } : {}),
             },
@@ -96,7 +77,7 @@ function definition(of: Definition): Json {
 
 /** With a default of the whole, so that rules may speak of `self.spec`. */
 function defaulted(schema: z.ZodType): z.ZodType {
-  return schema.meta({ ...schema.meta(), default: {} });
+  return schema.meta({ ...schema.meta(), default: schema.parse({}) });
 }
 
 const ageColumn: Column = { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' };
@@ -110,12 +91,18 @@ export const roomDefinition = definition({
   schema: roomSchema.extend({ spec: defaulted(roomSchema.shape.spec) }),
   rules: [
     {
-      rule: "has(self.spec.roomId) || !self.metadata.name.contains('.')",
-      message: 'a Room whose name has a dot needs an explicit spec.roomId',
+      rule: "oldSelf.hasValue() || has(self.spec.roomId) || !self.metadata.name.contains('.')",
+      optionalOldSelf: true,
+      message: 'a Room whose name has a dot needs one, since an id has none',
+      fieldPath: '.spec.roomId',
+      reason: 'FieldValueRequired',
     },
     {
-      rule: 'has(self.spec.roomId) || size(self.metadata.name) <= 128',
-      message: 'a Room whose name is longer than 128 characters needs an explicit spec.roomId',
+      rule: 'oldSelf.hasValue() || has(self.spec.roomId) || size(self.metadata.name) <= 128',
+      optionalOldSelf: true,
+      message: 'a Room whose name is longer than 128 characters needs one, since an id is not',
+      fieldPath: '.spec.roomId',
+      reason: 'FieldValueRequired',
     },
   ],
   subresources: { status: {} },
@@ -141,9 +128,11 @@ export const mediaClusterDefinition = definition({
   schema: mediaClusterSchema.extend({ spec: defaulted(mediaClusterSchema.shape.spec) }),
   rules: [
     {
-      rule: "size(self.metadata.name) <= 40 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",
+      rule: "oldSelf.hasValue() || (size(self.metadata.name) <= 40 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$'))",
+      optionalOldSelf: true,
       message:
         'the name of a MediaCluster has at most 40 characters, begins with a letter and has no dot: its pods and Services are named after it',
+      fieldPath: '.metadata',
     },
   ],
   subresources: {

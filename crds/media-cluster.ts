@@ -1,235 +1,194 @@
 // The MediaCluster resource: media nodes that find each other, and all that Kubernetes needs around them.
 import { z } from 'zod';
 import { clusterConfigSchema } from './cluster-config.ts';
-import { conditions, foreign, integer, labels, listBy, name, withRules } from './schema.ts';
+import { media, podTemplate, storage } from './cluster-pods.ts';
+import {
+  annotations,
+  conditions,
+  foreign,
+  integer,
+  labels,
+  listBy,
+  name,
+  observedGeneration,
+  quantity,
+  secretName,
+  text,
+  withRules,
+} from './schema.ts';
 
-const reference = (what: string) =>
-  z.object({ name: name.meta({ description: 'Name of a Secret of the same namespace.' }) }).meta({ description: what });
+const reference = (what: string) => z.object({ name: secretName }).meta({ description: what });
 
-const quantity = z.union([z.int(), z.string()]).meta({ 'x-kubernetes-int-or-string': true });
-
-const envVariable = z.object({
-  name: z
-    .string()
-    .min(1)
-    .max(256)
-    .regex(/^[A-Za-z_][A-Za-z0-9_]*$/),
-  value: z.string().max(32_768).optional(),
-  valueFrom: foreign('As in a Pod.').optional(),
-});
-
-const podTemplate = z
-  .object({
-    labels: labels.optional().meta({ description: 'More labels of the pods.' }),
-    annotations: labels.optional().meta({ description: 'More annotations of the pods.' }),
-    nodeSelector: labels.optional().meta({ description: 'As in a Pod.' }),
-    affinity: foreign('As in a Pod.').optional(),
-    tolerations: z.array(foreign('As in a Pod.')).max(64).optional().meta({ description: 'As in a Pod.' }),
-    topologySpreadConstraints: z.array(foreign('As in a Pod.')).max(16).optional().meta({ description: 'As in a Pod.' }),
-    priorityClassName: z.string().max(253).optional().meta({ description: 'As in a Pod.' }),
-    runtimeClassName: z.string().max(253).optional().meta({ description: 'As in a Pod.' }),
-    extraEnv: listBy('name', z.array(envVariable).max(128)).optional().meta({
-      description: 'More environment of the node, e.g. SVC_ variables that no field here has. A change is a rollout.',
-    }),
-    volumes: z.array(foreign('As in a Pod.')).max(64).optional().meta({ description: 'More volumes.' }),
-    volumeMounts: z.array(foreign('As in a container.')).max(64).optional().meta({ description: 'More mounts of the node container.' }),
-  })
-  .meta({ description: 'Laid over the pods that the operator makes. A change is a rollout.' });
-
-const media = withRules(
+const autoscaling = withRules(
   z.object({
-    exposure: z
-      .enum(['nodePort', 'loadBalancer', 'hostPort', 'hostNetwork', 'podIP'])
-      .default('nodePort')
-      .meta({ description: 'How media reaches a pod from outside.' }),
-    ports: withRules(
-      z.object({
-        from: integer(1, 65_535).meta({ description: 'First port.' }),
-        to: integer(1, 65_535).meta({ description: 'Last port.' }),
-      }),
-      { rule: 'self.from <= self.to', message: 'media.ports.from must not be above media.ports.to' },
-    )
+    minReplicas: integer(1, 100).default(1).meta({ description: 'Least number of nodes.' }),
+    maxReplicas: integer(1, 100).meta({ description: 'Most nodes.' }),
+    targetForwardedTracks: integer(1, 1_000_000).default(500).meta({ description: 'Forwarded tracks that a node should have on average.' }),
+    scaleDownStabilizationSeconds: integer(0, 86_400)
+      .default(300)
+      .meta({ description: 'Seconds for which fewer nodes must be enough before one is removed.' }),
+  }),
+  { rule: 'self.minReplicas <= self.maxReplicas', message: 'minReplicas must not be above maxReplicas' },
+).meta({ description: 'The operator chooses the number of nodes.' });
+
+const ingress = z
+  .object({
+    host: text(
+      253,
+      /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/,
+      'must be a host name in lower case, without a scheme, a port and a path',
+    ).meta({ description: 'Host name of the API, the console and the sockets.' }),
+    className: name.optional().meta({ description: 'IngressClass; the default one where left out.' }),
+    tls: z
+      .object({ secretName: name.meta({ description: 'Secret with the certificate.' }) })
       .optional()
-      .meta({
-        description: 'Ports that pods may take blocks of; with nodePort a part of the node port range of the API server (30000-32767).',
-      }),
-    announcedAddress: z.string().min(1).max(1024).optional().meta({
-      description:
-        'Address that clients get: nodeExternalIP, nodeInternalIP, podIP, or addresses as they are, separated by spaces. Where left out: the external address of the host, else its internal one; of podIP the address of the pod; of loadBalancer its own.',
-    }),
-    loadBalancer: z
+      .meta({ description: 'TLS; clients then get https and wss.' }),
+    annotations: annotations.optional().meta({ description: 'Annotations of the Ingress.' }),
+    port: integer(1, 65_535).optional().meta({ description: 'Port where clients reach the Ingress, if not 443 or 80.' }),
+  })
+  .meta({ description: 'An Ingress: one path for the API and one for each node.' });
+
+const secrets = z
+  .object({
+    apiTokens: reference(
+      'Secret whose values are API tokens, each key its name; made with a key `operator` and one `admin` where it does not exist.',
+    ).optional(),
+    secretKeys: reference(
+      'Secret with the keys of tokens: `current`, and `previous` while they rotate; made where it does not exist.',
+    ).optional(),
+    cookie: reference('Secret with the `cookie` of the cluster; made where it does not exist.').optional(),
+    s3: reference('Secret with `accessKeyId` and `secretAccessKey` of config.s3.').optional(),
+    webhooks: reference('Secret whose values are keys of webhook signatures (`whsec_`...).').optional(),
+  })
+  .meta({ description: 'Secrets of the cluster, of the same namespace.' });
+
+const monitoring = z
+  .object({
+    serviceMonitor: z
       .object({
-        className: z.string().max(253).optional().meta({ description: 'loadBalancerClass of the Services.' }),
-        annotations: labels.optional().meta({ description: 'Annotations of the Services.' }),
+        labels: labels.optional().meta({ description: 'Labels of the ServiceMonitor.' }),
+        interval: text(16, /^[0-9]+(ms|s|m|h)$/, 'must be a time such as 30s')
+          .optional()
+          .meta({ description: 'How often Prometheus scrapes, e.g. 30s.' }),
       })
       .optional()
-      .meta({ description: 'For the exposure loadBalancer.' }),
+      .meta({ description: 'A ServiceMonitor, where that kind exists.' }),
+  })
+  .meta({ description: 'Monitoring.' });
+
+const networkPolicy = z
+  .object({
+    enabled: z.boolean().default(true).meta({ description: 'Make a NetworkPolicy.' }),
+    monitoringFrom: z
+      .array(foreign('As one of `from` in a NetworkPolicy.'))
+      .max(16)
+      .optional()
+      .meta({ description: 'Who may read metrics; the whole cluster where left out.' }),
+  })
+  .meta({ description: 'NetworkPolicy: each port and who may use it.' });
+
+const turn = withRules(
+  z.object({
+    enabled: z.boolean().default(false).meta({ description: 'Run TURN beside every node.' }),
+    tlsSecretName: secretName.optional().meta({ description: 'Secret with the certificate of TURN over TLS.' }),
   }),
-  {
-    rule: "!has(self.ports) || self.exposure != 'nodePort' || (self.ports.from >= 1024)",
-    message: 'media.ports of the exposure nodePort must be unprivileged ports',
-  },
-).meta({ description: 'How media is exposed. A change is a rollout.' });
+  { rule: '!has(self.tlsSecretName) || self.enabled', message: 'tlsSecretName needs enabled: true' },
+).meta({ description: 'TURN.' });
+
+const keyRotation = z
+  .object({
+    generation: withRules(integer(0, 1_000_000), { rule: 'self >= oldSelf', message: 'can only be raised' }).meta({
+      description: 'Raise it by one to rotate the keys of tokens now.',
+    }),
+  })
+  .meta({ description: 'Rotation of the made keys of tokens, in two steps, without restart.' });
 
 export const mediaClusterSpecSchema = withRules(
   z
     .object({
-      replicas: integer(0, 100).optional().meta({ description: 'Number of nodes; 1 where neither this nor autoscaling is set.' }),
-      autoscaling: withRules(
-        z.object({
-          minReplicas: integer(1, 100).default(1).meta({ description: 'Least number of nodes.' }),
-          maxReplicas: integer(1, 100).meta({ description: 'Most nodes.' }),
-          targetForwardedTracks: integer(1, 1_000_000)
-            .default(500)
-            .meta({ description: 'Forwarded tracks that a node should have on average.' }),
-          scaleDownStabilizationSeconds: integer(0, 86_400)
-            .default(300)
-            .meta({ description: 'Seconds for which fewer nodes must be enough before one is removed.' }),
-        }),
-        { rule: 'self.minReplicas <= self.maxReplicas', message: 'autoscaling.minReplicas must not be above autoscaling.maxReplicas' },
-      )
-        .optional()
-        .meta({
-          description: 'The operator chooses the number of nodes.',
-        }),
+      replicas: integer(0, 100).default(1).meta({ description: 'Number of nodes, where autoscaling is not set.' }),
+      autoscaling: autoscaling.optional(),
       maxReplicas: integer(1, 100)
         .default(10)
         .meta({ description: 'Bound of the indexes of pods, for which paths of the Ingress are made.' }),
-      image: z
-        .string()
-        .min(1)
-        .max(1024)
+      image: text(1024, /^[^\s]+$/, 'must be the name of an image, without spaces')
         .optional()
         .meta({ description: "Image of the media node; that of the operator's version where left out. A change is a rollout." }),
-      imagePullPolicy: z.enum(['Always', 'IfNotPresent', 'Never']).optional().meta({ description: 'As in a Pod.' }),
-      imagePullSecrets: z.array(z.object({ name })).max(16).optional().meta({ description: 'As in a Pod.' }),
+      imagePullPolicy: z
+        .enum(['Always', 'IfNotPresent', 'Never'])
+        .optional()
+        .meta({ description: 'When the image is pulled, as imagePullPolicy of a container.' }),
+      imagePullSecrets: listBy('name', z.array(reference('A Secret.')).max(16))
+        .optional()
+        .meta({ description: 'Secrets by which the image is pulled.' }),
       resources: z
         .object({
-          requests: z.record(z.string(), quantity).optional(),
-          limits: z.record(z.string(), quantity).optional(),
+          requests: z.record(z.string(), quantity).optional().meta({ description: 'What is set aside for it.', maxProperties: 8 }),
+          limits: z.record(z.string(), quantity).optional().meta({ description: 'The most that it gets.', maxProperties: 8 }),
         })
         .optional()
-        .meta({ description: 'Resources of the node container.' }),
+        .meta({ description: 'Resources of the node container. A change is a rollout.' }),
       workersPerNode: integer(1, 64)
         .default(1)
-        .meta({ description: 'Media workers of a node; each takes one port (UDP and TCP) and up to one core.' }),
+        .meta({ description: 'Media workers of a node; each takes one port (UDP and TCP) and up to one core. A change is a rollout.' }),
       podTemplate: podTemplate.optional(),
       media: media.optional(),
-      ingress: z
-        .object({
-          host: z.string().min(1).max(253).meta({ description: 'Host name of the API, the console and the sockets.' }),
-          className: z.string().max(253).optional().meta({ description: 'ingressClassName.' }),
-          tls: z
-            .object({ secretName: name.meta({ description: 'Secret with the certificate.' }) })
-            .optional()
-            .meta({ description: 'TLS; clients then get https and wss.' }),
-          annotations: labels.optional().meta({ description: 'Annotations of the Ingress.' }),
-          port: integer(1, 65_535).optional().meta({ description: 'Port where clients reach the Ingress, if not 443 or 80.' }),
-        })
-        .optional()
-        .meta({ description: 'An Ingress: one path for the API and one for each node.' }),
+      ingress: ingress.optional(),
       config: clusterConfigSchema.optional(),
-      secrets: z
-        .object({
-          apiTokens: reference(
-            'Secret whose values are API tokens, each key its name; made with a key `operator` and one `admin` where it does not exist.',
-          ).optional(),
-          secretKeys: reference(
-            'Secret with the keys of tokens: `current`, and `previous` while they rotate; made where it does not exist.',
-          ).optional(),
-          cookie: reference('Secret with the `cookie` of the cluster; made where it does not exist.').optional(),
-          s3: reference('Secret with `accessKeyId` and `secretAccessKey` of config.s3.').optional(),
-          webhooks: reference('Secret whose values are keys of webhook signatures (`whsec_`...).').optional(),
-        })
-        .optional()
-        .meta({ description: 'Secrets of the cluster, of the same namespace.' }),
-      keyRotation: z
-        .object({
-          generation: integer(0, 1_000_000).meta({ description: 'Raise it by one to rotate the keys of tokens now.' }),
-        })
-        .optional()
-        .meta({ description: 'Rotation of the made keys of tokens, in two steps, without restart.' }),
-      storage: withRules(
-        z.object({
-          emptyDir: z.object({ sizeLimit: quantity.optional() }).optional().meta({ description: 'Lost with the pod.' }),
-          persistentVolumeClaim: z
-            .object({
-              storageClassName: z.string().max(253).optional(),
-              accessModes: z
-                .array(z.enum(['ReadWriteOnce', 'ReadWriteOncePod', 'ReadWriteMany']))
-                .max(3)
-                .optional(),
-              size: quantity,
-            })
-            .optional()
-            .meta({ description: 'A claim for each index, kept over restarts.' }),
-        }),
-        {
-          rule: '!(has(self.emptyDir) && has(self.persistentVolumeClaim))',
-          message: 'storage takes emptyDir or persistentVolumeClaim, not both',
-        },
-      )
-        .optional()
-        .meta({
-          description: 'Where recordings, streams and undelivered events are; an emptyDir where left out.',
-        }),
-      turn: z
-        .object({
-          enabled: z.boolean().default(false).meta({ description: 'Run TURN beside every node.' }),
-          tlsSecretName: name.optional().meta({ description: 'Secret with the certificate of TURN over TLS.' }),
-        })
-        .optional()
-        .meta({ description: 'TURN.' }),
+      secrets: secrets.optional(),
+      keyRotation: keyRotation.optional(),
+      storage: storage.optional(),
+      turn: turn.optional(),
       drain: z
         .object({
           timeoutSeconds: integer(0, 604_800).default(3600).meta({ description: 'Seconds that live rooms have before their node goes.' }),
         })
         .optional()
         .meta({ description: 'Draining.' }),
-      monitoring: z
-        .object({
-          serviceMonitor: z
-            .object({
-              labels: labels.optional().meta({ description: 'Labels of the ServiceMonitor.' }),
-              interval: z
-                .string()
-                .regex(/^[0-9]+(ms|s|m|h)$/)
-                .optional()
-                .meta({ description: 'How often Prometheus scrapes, e.g. 30s.' }),
-            })
-            .optional()
-            .meta({ description: 'A ServiceMonitor, where that kind exists.' }),
-        })
-        .optional()
-        .meta({ description: 'Monitoring.' }),
-      networkPolicy: z
-        .object({
-          enabled: z.boolean().default(true).meta({ description: 'Make a NetworkPolicy.' }),
-          monitoringFrom: z
-            .array(foreign('As `from` in a NetworkPolicy.'))
-            .max(16)
-            .optional()
-            .meta({ description: 'Who may read metrics; the whole cluster where left out.' }),
-        })
-        .optional()
-        .meta({ description: 'NetworkPolicy: each port and who may use it.' }),
+      monitoring: monitoring.optional(),
+      networkPolicy: networkPolicy.optional(),
     })
     .meta({ description: 'The media nodes that are to run.' }),
-  { rule: '!(has(self.replicas) && has(self.autoscaling))', message: 'set replicas or autoscaling, not both' },
+  // With its default there is always a number, so that `kubectl scale` has one to change.
+  { rule: '!has(self.autoscaling) || self.replicas == 1', message: 'set replicas or autoscaling, not both', fieldPath: '.replicas' },
   {
-    rule: '!has(self.replicas) || self.replicas <= self.maxReplicas',
-    message: 'replicas must not be above maxReplicas, for which paths and indexes are made',
+    rule: 'self.replicas <= self.maxReplicas',
+    message: 'must not be above maxReplicas, for which paths and indexes are made',
+    fieldPath: '.replicas',
   },
   {
     rule: '!has(self.autoscaling) || self.autoscaling.maxReplicas <= self.maxReplicas',
-    message: 'autoscaling.maxReplicas must not be above maxReplicas, for which paths and indexes are made',
+    message: 'must not be above spec.maxReplicas, for which paths and indexes are made',
+    fieldPath: '.autoscaling.maxReplicas',
+  },
+  {
+    rule: '!has(self.media) || !has(self.media.ports) || self.media.ports.to - self.media.ports.from + 1 >= self.workersPerNode',
+    message: 'must have a port for each of workersPerNode',
+    fieldPath: '.media.ports',
+  },
+  {
+    rule: '!has(self.config) || !has(self.config.s3) || (has(self.secrets) && has(self.secrets.s3))',
+    message: 'needs secrets.s3, the Secret with accessKeyId and secretAccessKey',
+    fieldPath: '.config.s3',
   },
 );
 export type MediaClusterSpec = z.infer<typeof mediaClusterSpecSchema>;
 
+const node = z
+  .object({
+    name: z.string().meta({ description: 'Name of the pod.' }),
+    node: z.string().optional().meta({ description: 'Name in the cluster of media nodes.' }),
+    address: z.string().optional().meta({ description: 'Address of media.' }),
+    state: z.string().meta({ description: 'Pending, Ready, Draining, Terminating or Lost.' }),
+    rooms: integer(0, 1_000_000).optional().meta({ description: 'Rooms that it has.' }),
+    forwardedTracks: integer(0, 100_000_000).optional().meta({ description: 'Tracks that it forwards.' }),
+    message: z.string().optional().meta({ description: 'Why it is in this state.' }),
+  })
+  .meta({ description: 'A node.' });
+
 export const mediaClusterStatusSchema = z
   .object({
-    observedGeneration: integer(0, Number.MAX_SAFE_INTEGER).optional().meta({ description: 'The generation that this status is of.' }),
+    observedGeneration: observedGeneration.optional(),
     conditions: conditions.optional(),
     replicas: integer(0, 1_000).optional().meta({ description: 'Pods that exist.' }),
     readyReplicas: integer(0, 1_000).optional().meta({ description: 'Pods that are ready.' }),
@@ -240,22 +199,7 @@ export const mediaClusterStatusSchema = z
     keyGeneration: integer(0, 1_000_000).optional().meta({ description: 'The rotation of keys that is through.' }),
     adminTokenSecret: z.string().optional().meta({ description: 'Secret that holds the API tokens.' }),
     url: z.string().optional().meta({ description: 'Address of the API for clients.' }),
-    nodes: listBy(
-      'name',
-      z.array(
-        z.object({
-          name: z.string().meta({ description: 'Name of the pod.' }),
-          node: z.string().optional().meta({ description: 'Name in the cluster of media nodes.' }),
-          address: z.string().optional().meta({ description: 'Address of media.' }),
-          state: z.string().meta({ description: 'Pending, Ready, Draining, Terminating or Lost.' }),
-          rooms: integer(0, 1_000_000).optional(),
-          forwardedTracks: integer(0, 100_000_000).optional(),
-          message: z.string().optional(),
-        }),
-      ),
-    )
-      .optional()
-      .meta({ description: 'The nodes.' }),
+    nodes: listBy('name', z.array(node)).optional().meta({ description: 'The nodes.' }),
   })
   .meta({ description: 'The nodes as they are.' });
 export type MediaClusterStatus = z.infer<typeof mediaClusterStatusSchema>;

@@ -2,11 +2,13 @@
 import { z } from 'zod';
 
 /** A rule in CEL whose message is a sentence for whoever ran `kubectl apply`. */
-export type Rule = { rule: string; message: string; fieldPath?: string; reason?: string };
+export type Rule = { rule: string; message: string; fieldPath?: string; reason?: string; optionalOldSelf?: boolean };
 
-/** The schema with CEL rules (`x-kubernetes-validations`). */
+/** The schema with CEL rules (`x-kubernetes-validations`), after those that it has. */
 export function withRules<T extends z.ZodType>(schema: T, ...rules: Rule[]): T {
-  return schema.meta({ ...schema.meta(), 'x-kubernetes-validations': rules }) as T;
+  const meta = schema.meta();
+  const own = (meta?.['x-kubernetes-validations'] ?? []) as Rule[];
+  return schema.meta({ ...meta, 'x-kubernetes-validations': [...own, ...rules] }) as T;
 }
 
 /** A list whose items are told apart by `key`, so that two appliers can each own items of it. */
@@ -24,41 +26,117 @@ export function foreign(description: string) {
   return z.record(z.string(), z.unknown()).meta({ description, 'x-kubernetes-preserve-unknown-fields': true });
 }
 
-export const name = z
-  .string()
-  .min(1)
-  .max(253)
-  .regex(/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/);
+/** A pattern as a CEL text: RE2 knows what we use of JavaScript's, but for the slash that needs no escape there. */
+function celPattern(pattern: RegExp): string {
+  const source = pattern.source.replaceAll('\\/', '/');
+  if (source.includes("'")) throw new Error(`a pattern with a quote cannot be written in CEL: ${source}`);
+  return `r'${source}'`;
+}
 
-export const id = z
-  .string()
-  .min(1)
-  .max(128)
-  .regex(/^[A-Za-z0-9_-]+$/);
+/**
+ * Text of a form. The API server's own sentence about a `pattern` only repeats the pattern, so the form is a rule in CEL, with a
+ * sentence, and `max` bounds what checking it may cost.
+ */
+export function text(max: number, pattern: RegExp, message: string) {
+  return withRules(
+    z
+      .string()
+      .max(max)
+      .refine((value) => pattern.test(value), message),
+    { rule: `self.matches(${celPattern(pattern)})`, message },
+  );
+}
+
+export const name = text(
+  253,
+  /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/,
+  "must be a name of Kubernetes: lower case letters, digits, '-' and '.', with a letter or digit at both ends",
+);
+
+export const secretName = name.meta({ description: 'Name of a Secret of the same namespace.' });
+
+export const clusterName = text(
+  40,
+  /^[a-z]([-a-z0-9]*[a-z0-9])?$/,
+  "must be the name of a MediaCluster: lower case letters, digits and '-', beginning with a letter",
+);
+
+export const id = text(128, /^[A-Za-z0-9_-]+$/, 'may contain only alphanumeric characters, hyphens and underscores (1 to 128)');
+
+export const httpUrl = text(2048, /^https?:\/\/[^\s/?#]+[^\s#]*$/, 'must be an http or https URL with a host and without a fragment');
+
+export const endpointUrl = text(
+  2048,
+  /^https?:\/\/[^\s/?#@]+(\/[^\s?#]*)?$/,
+  'must be an http or https URL without a user, a query and a fragment',
+);
+
+export const bucket = text(
+  255,
+  /^[A-Za-z0-9][A-Za-z0-9._-]+$/,
+  'must be the name of a bucket: letters, digits, dots, hyphens, underscores',
+);
+
+export const region = text(64, /^[A-Za-z0-9-]+$/, 'must be the name of a region: letters, digits and hyphens');
+
+export const objectPrefix = withRules(
+  text(512, /^[^/\p{Cc}][^\p{Cc}]*$/u, "must be a prefix of object keys: not empty, without control characters, not beginning with '/'"),
+  { rule: "!self.split('/').exists(part, part == '..')", message: "must not have '..' in it" },
+);
 
 export function integer(minimum: number, maximum: number) {
   return z.int().min(minimum).max(maximum);
 }
 
-/** Seconds up to ten years, as the nodes take them; 0 = never. */
-export const secondsOrNever = integer(0, 315_360_000);
+/** Ten years, as long as a timeout of a node may be. */
+export const maxSeconds = 315_360_000;
 
-export const labels = z.record(z.string().max(317), z.string().max(65_536));
+/** Seconds; 0 = never. */
+export const secondsOrNever = integer(0, maxSeconds);
 
-export const secretKeyRef = z.object({
-  name: name.meta({ description: 'Name of a Secret of the same namespace.' }),
-  key: z.string().min(1).max(253).meta({ description: 'Key in its data.' }),
+/** An amount as Kubernetes writes it, e.g. 500m or 2Gi; a bare number too. */
+export const quantity = withRules(z.union([z.int(), z.string()]).meta({ 'x-kubernetes-int-or-string': true }), {
+  rule: "type(self) == int ? self >= 0 : (isQuantity(self) && quantity(self).compareTo(quantity('0')) >= 0)",
+  message: 'must be an amount such as 500m, 2 or 10Gi, and not below 0',
 });
 
-export const conditionSchema = z
+const labelKey = "k.matches(r'^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$')";
+const keyRule: Rule = {
+  rule: `self.all(k, ${labelKey})`,
+  message: 'has a key that is no key of Kubernetes: an optional prefix (a host name and /), then at most 63 letters, digits, -, _ and .',
+};
+
+export const labels = withRules(z.record(z.string(), z.string().max(63)).meta({ maxProperties: 64 }), keyRule, {
+  rule: "self.all(k, self[k].matches(r'^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$'))",
+  message: 'has a value that is no value of a label: letters, digits, -, _ and ., with a letter or digit at both ends',
+});
+
+export const annotations = withRules(z.record(z.string(), z.string().max(65_536)).meta({ maxProperties: 64 }), keyRule);
+
+/** The prefixes of labels and annotations by which the operator knows its own objects. */
+export const reservedRule: Rule = {
+  rule: "self.all(k, !k.startsWith('mediarooms.dev/') && !k.startsWith('app.kubernetes.io/'))",
+  message: 'must leave mediarooms.dev/ and app.kubernetes.io/ to the operator',
+};
+
+export const secretKeyRef = z.object({
+  name: secretName,
+  key: text(253, /^[-._A-Za-z0-9]+$/, 'must be a key of a Secret: letters, digits, -, _ and .').meta({ description: 'Key in its data.' }),
+});
+
+const conditionSchema = z
   .object({
-    type: z.string().max(316),
-    status: z.enum(['True', 'False', 'Unknown']),
+    type: z.string().max(316).meta({ description: 'What is observed, e.g. Ready.' }),
+    status: z.enum(['True', 'False', 'Unknown']).meta({ description: 'Whether it is so.' }),
     reason: z.string().max(1024).meta({ description: 'One word in CamelCase for programs.' }),
     message: z.string().max(32_768).meta({ description: 'One sentence for people.' }),
-    observedGeneration: integer(0, Number.MAX_SAFE_INTEGER).optional(),
-    lastTransitionTime: z.string().meta({ format: 'date-time' }),
+    observedGeneration: integer(0, Number.MAX_SAFE_INTEGER)
+      .optional()
+      .meta({ description: 'The generation that this was found out about.' }),
+    lastTransitionTime: z.string().meta({ description: 'When the status last changed.', format: 'date-time' }),
   })
-  .meta({ description: 'An observation, as Kubernetes conventions have it.' });
+  .meta({ description: 'An observation, as the conventions of Kubernetes have it.' });
 
 export const conditions = listBy('type', z.array(conditionSchema).max(16).meta({ description: 'What is known of it now.' }));
+
+export const observedGeneration = integer(0, Number.MAX_SAFE_INTEGER).meta({ description: 'The generation that this status is of.' });

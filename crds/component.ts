@@ -1,0 +1,93 @@
+// A component of a Room: its kind, and the options of each kind.
+import { z } from 'zod';
+import { bucket, endpointUrl, integer, objectPrefix, region, secretKeyRef, secretName, text, withRules } from './schema.ts';
+
+export const componentTypes = ['hls', 'recording', 'sip', 'file'] as const;
+
+const s3 = z
+  .object({
+    bucket: bucket.meta({ description: 'Bucket.' }),
+    region: region.optional().meta({ description: 'Its region.' }),
+    endpoint: endpointUrl.optional().meta({ description: "URL of S3 where it is not Amazon's." }),
+    pathPrefix: objectPrefix.optional().meta({ description: 'Put before the key of every object.' }),
+    secretRef: z
+      .object({ name: secretName })
+      .meta({ description: 'Secret of the same namespace with the keys `accessKeyId` and `secretAccessKey`.' }),
+  })
+  .meta({ description: 'hls, recording: S3 storage of this component; that of the cluster where left out.' });
+
+const filePath = withRules(
+  text(1024, /^[^/\p{Cc}][^\p{Cc}]*\.(ogg|h264)$/u, "must be the path of an .ogg or .h264 file, not beginning with '/'"),
+  { rule: "!self.split('/').exists(part, part == '..')", message: "must stay below file_component_sources: no '..' in it" },
+);
+
+const options = z
+  .object({
+    filePath: filePath.optional().meta({ description: 'file: path below `file_component_sources`; .ogg (Opus) or .h264.' }),
+    framerate: integer(1, 120).optional().meta({ description: 'file (.h264), hls: frames per second.' }),
+    lowLatency: z.boolean().optional().meta({ description: 'hls: low-latency HLS (parts, blocking reload).' }),
+    persistent: z.boolean().optional().meta({ description: 'hls: the stream stays as video on demand after it ends.' }),
+    targetWindowDuration: integer(1, 86_400)
+      .optional()
+      .meta({ description: 'hls: seconds of stream kept for viewers; all where left out.' }),
+    subscribeMode: z.enum(['auto', 'manual']).optional().meta({ description: 'hls, recording: which tracks it takes.' }),
+    layout: z.enum(['grid', 'speaker', 'single']).optional().meta({ description: 'hls: how the picture is composed.' }),
+    width: integer(16, 3840).optional().meta({ description: 'hls: width of the picture in pixels.' }),
+    height: integer(16, 2160).optional().meta({ description: 'hls: height of the picture in pixels.' }),
+    segmentDuration: integer(1, 30).optional().meta({ description: 'hls: seconds of a segment.' }),
+    pathPrefix: objectPrefix.optional().meta({ description: 'recording: put before the names of its files.' }),
+    s3: s3.optional(),
+    registrarAddress: text(512, /^(sips?:)?[^\s/?#@]+$/, 'must be the address of a registrar: [sip:]host[:port]')
+      .optional()
+      .meta({ description: 'sip: address of the registrar, `[sip:]host[:port]`.' }),
+    username: text(256, /^[^\s@:]+$/, 'must be the name of a user: not empty, without spaces, @ and :')
+      .optional()
+      .meta({ description: 'sip: user at the registrar.' }),
+    passwordSecretRef: secretKeyRef.optional().meta({ description: 'sip: where the password is kept.' }),
+  })
+  .meta({ description: 'Options of the kind, by name. Passwords and keys come from Secrets only.' });
+
+/** Which options a kind of component takes. */
+export const optionsOfKinds = {
+  file: ['filePath', 'framerate'],
+  hls: [
+    ...['lowLatency', 'persistent', 'targetWindowDuration', 'subscribeMode', 'layout', 'width', 'height', 'framerate', 'segmentDuration'],
+    's3',
+  ],
+  recording: ['subscribeMode', 'pathPrefix', 's3'],
+  sip: ['registrarAddress', 'username', 'passwordSecretRef'],
+} as const;
+
+const optionRules = Object.keys(options.shape).map((option) => {
+  const kinds = Object.entries(optionsOfKinds).flatMap(([kind, taken]) => ((taken as readonly string[]).includes(option) ? [kind] : []));
+  return {
+    rule: `!has(self.options) || !has(self.options.${option}) || self.type in [${kinds.map((kind) => `'${kind}'`).join(', ')}]`,
+    message: `options.${option} is for components of type ${kinds.join(' or ')} only`,
+  };
+});
+
+export const componentSchema = withRules(
+  z.object({
+    name: text(
+      63,
+      /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/,
+      "must be lower case letters, digits and '-', with a letter or digit at both ends",
+    ).meta({ description: 'Name in this Room; the component is told apart by it.' }),
+    type: z.enum(componentTypes).meta({ description: 'Kind of the component; the cluster must have it enabled.' }),
+    options: options.optional(),
+  }),
+  {
+    rule: "self.type != 'file' || (has(self.options) && has(self.options.filePath))",
+    message: 'a component of type file needs options.filePath',
+  },
+  {
+    rule: "self.type != 'sip' || (has(self.options) && has(self.options.registrarAddress) && has(self.options.username) && has(self.options.passwordSecretRef))",
+    message: 'a component of type sip needs options.registrarAddress, options.username and options.passwordSecretRef',
+  },
+  {
+    rule: "self.type != 'file' || !has(self.options) || !has(self.options.framerate) || !has(self.options.filePath) || self.options.filePath.endsWith('.h264')",
+    message: 'options.framerate of a component of type file is for .h264 files only: audio has none',
+  },
+  ...optionRules,
+).meta({ description: 'A component of the room.' });
+export type RoomComponentSpec = z.infer<typeof componentSchema>;

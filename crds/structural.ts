@@ -1,0 +1,67 @@
+// A JSON Schema of zod as a structural schema of Kubernetes.
+
+export type Json = { [name: string]: unknown };
+
+/**
+ * No $schema, no additionalProperties beside properties, `nullable` for a union with null, integers of 64 bits.
+ * @throws Error where Kubernetes has no way to say it
+ */
+export function structural(schema: Json): Json {
+  const { $schema: _, additionalProperties, anyOf, ...rest } = schema;
+  const preserved = rest['x-kubernetes-preserve-unknown-fields'] === true;
+  if (rest['x-kubernetes-int-or-string'] === true) return rest;
+  if (anyOf !== undefined) return { ...structural(notNull(anyOf)), ...rest, nullable: true };
+  const made: Json = { ...rest };
+  delete made.propertyNames;
+  if (rest.type === 'integer') made.format = 'int64';
+  if (rest.properties) {
+    made.properties = mapValues(rest.properties as Record<string, Json>, structural);
+  } else if (rest.type === 'object' && !preserved && typeof additionalProperties === 'object') {
+    made.additionalProperties = structural(additionalProperties as Json);
+  }
+  if (rest.items) made.items = structural(rest.items as Json);
+  return made;
+}
+
+function notNull(anyOf: unknown): Json {
+  const [option, ...more] = (anyOf as Json[]).filter(({ type }) => type !== 'null');
+  if (!option || more.length > 0 || (anyOf as Json[]).length !== 2) throw new Error('a structural schema has no unions but that with null');
+  return option;
+}
+
+function mapValues(of: Record<string, Json>, change: (value: Json) => Json): Record<string, Json> {
+  return Object.fromEntries(Object.entries(of).map(([key, value]) => [key, change(value)]));
+}
+
+/** `1 to 100`, `at least 1`, `1 to 8 items`..., or nothing. */
+export function boundsOf(schema: Json): string | undefined {
+  if (schema.type === 'integer' || schema.type === 'number') return range(schema.minimum, schema.maximum, '');
+  if (schema.type === 'array') return range(schema.minItems, schema.maxItems, ' items');
+  if (schema.maxProperties !== undefined) return range(undefined, schema.maxProperties, ' entries');
+  return schema.type === 'string' && !schema.enum ? range(schema.minLength, schema.maxLength, ' characters') : undefined;
+}
+
+function range(from: unknown, to: unknown, unit: string): string | undefined {
+  if (to === undefined || to === Number.MAX_SAFE_INTEGER) return from === undefined || from === 0 ? undefined : `at least ${from}${unit}`;
+  return from === undefined ? `at most ${to}${unit}` : `${from} to ${to}${unit}`;
+}
+
+/** The default of a field, where it is a plain value. */
+export function defaultOf(schema: Json): string | undefined {
+  return schema.default === undefined || typeof schema.default === 'object' ? undefined : String(schema.default);
+}
+
+/** With bounds and defaults in the descriptions, which are all that `kubectl explain` shows. */
+export function taught(schema: Json): Json {
+  const made: Json = { ...schema };
+  const isDefault = defaultOf(schema);
+  const extra = [
+    schema.type === 'string' ? undefined : boundsOf(schema),
+    isDefault === undefined ? undefined : `default ${isDefault}`,
+  ].filter((each) => each !== undefined);
+  if (schema.description !== undefined && extra.length > 0)
+    made.description = `${String(schema.description).replace(/\.$/, '')} (${extra.join('; ')}).`;
+  if (schema.properties) made.properties = mapValues(schema.properties as Record<string, Json>, taught);
+  if (schema.items) made.items = taught(schema.items as Json);
+  return made;
+}
