@@ -44,3 +44,15 @@ export function oggFile(packets: readonly Buffer[], tags = opusTags): Buffer {
 function lacingOf(length: number): number[] {
   return [...Array.from({ length: Math.floor(length / 255) }, () => 255), length % 255];
 }
+
+const packets = (count: number) => Array.from({ length: count }, (_, index) => opusPacket(50, index));
+
+/** Files below `file_component_sources`, with their paths below the resources directory. */
+export function playableFiles(): Record<string, Buffer> {
+  return {
+    'file_component_sources/short.ogg': oggFile(packets(5)),
+    'file_component_sources/long.ogg': oggFile(packets(3000)),
+    // So sound at first that it is taken; later it has a packet that no RTP packet holds.
+    'file_component_sources/broken.ogg': oggFile([opusPacket(60_000, 1)], Buffer.concat([opusTags, Buffer.alloc(200_000)])),
+  };
+}
