@@ -1,18 +1,58 @@
 // What there is to be for a MediaCluster: all of its objects, from its spec and what is known of the world. Pure.
-import type { ClusterFacts, Slot } from './facts.ts';
+import { disruptionBudget, serviceAccount, serviceMonitor } from './companions.ts';
+import type { ClusterFacts, Problem, Slot } from './facts.ts';
 import { ingress } from './ingress.ts';
 import type { ClusterObject, Service } from './manifests.ts';
+import { networkPolicy } from './network-policy.ts';
 import type { StoredCluster } from './owned.ts';
+import { exposureOf, fixedBlock } from './ports.ts';
 import { apiService, mediaService, nodeService, nodesService } from './services.ts';
+import { claim } from './storage.ts';
 
-/** Objects of the cluster as a whole, in the order in which they are to be applied. */
-export function sharedObjects(cluster: StoredCluster, _facts: ClusterFacts): ClusterObject[] {
-  return [nodesService(cluster), apiService(cluster), ...some(ingress(cluster))];
+/** Objects of the cluster as a whole, but for its Secrets and configuration (made-secrets.ts, config-files.ts), in the order to apply. */
+export function sharedObjects(cluster: StoredCluster, facts: ClusterFacts): ClusterObject[] {
+  return [
+    serviceAccount(cluster),
+    nodesService(cluster),
+    apiService(cluster),
+    disruptionBudget(cluster),
+    ...some(networkPolicy(cluster, facts)),
+    ...some(ingress(cluster)),
+    ...some(serviceMonitor(cluster, facts)),
+  ];
 }
 
-/** Objects that one pod needs before it: its Services and its claim. Allocation of node ports may refuse the media Service. */
+/** Objects that one pod needs before it. `media` apart, since the API server may refuse its node ports (ports.ts). */
 export function slotObjects(cluster: StoredCluster, slot: Slot): { media: Service | undefined; others: ClusterObject[] } {
-  return { media: mediaService(cluster, slot), others: [nodeService(cluster, slot.index)] };
+  return { media: mediaService(cluster, slot), others: [nodeService(cluster, slot.index), ...some(claim(cluster, slot.index))] };
+}
+
+/** What is wrong with a spec that the API server could not see, besides its Secrets. The cluster runs all the same. */
+export function specProblems(cluster: StoredCluster, facts: Pick<ClusterFacts, 'serviceMonitors'>): Problem[] {
+  const { spec } = cluster;
+  const problems: Problem[] = [];
+  const uploads = spec.config?.s3 !== undefined;
+  if (spec.config?.componentsUsed?.includes('recording') && spec.storage?.persistentVolumeClaim === undefined && !uploads)
+    problems.push({
+      reason: 'RecordingsNotKept',
+      message: 'recordings are on an emptyDir and there is no config.s3: they are lost with their pod',
+    });
+  if (spec.turn?.tlsSecretName !== undefined)
+    problems.push({
+      reason: 'TurnTlsUnsupported',
+      message: 'turn.tlsSecretName has no effect: nodes cannot offer TURN over TLS on their own yet',
+    });
+  if (spec.monitoring?.serviceMonitor !== undefined && !facts.serviceMonitors)
+    problems.push({
+      reason: 'NoServiceMonitors',
+      message: 'monitoring.serviceMonitor has no effect: the API server does not know that kind',
+    });
+  if (exposureOf(spec) !== 'nodePort' && fixedBlock(spec, spec.maxReplicas) === undefined)
+    problems.push({
+      reason: 'TooFewPorts',
+      message: 'media.ports has fewer ports than maxReplicas and one pod more need: pods of the last indexes cannot be made',
+    });
+  return problems;
 }
 
 const some = <T>(value: T | undefined): T[] => (value === undefined ? [] : [value]);

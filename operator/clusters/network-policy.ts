@@ -1,0 +1,40 @@
+// The NetworkPolicy of a MediaCluster: the table of traffic in Kubernetes' words. Only for what comes in: nodes call out to DNS, S3, webhooks and clients.
+import type { ClusterFacts } from './facts.ts';
+import type { Foreign, NetworkPolicy, PolicyPort } from './manifests.ts';
+import { namesOf, podSelector } from './names.ts';
+import { ownedMeta, type StoredCluster } from './owned.ts';
+import { type Sender, type TrafficRow, traffic } from './traffic.ts';
+
+/** Undefined where the cluster wants none. */
+export function networkPolicy(cluster: StoredCluster, facts: Pick<ClusterFacts, 'nodePortRange'>): NetworkPolicy | undefined {
+  const wanted = cluster.spec.networkPolicy;
+  if (wanted?.enabled === false) return undefined;
+  const { name } = cluster.metadata;
+  const senders: Record<Sender, Foreign[] | undefined> = {
+    anyone: undefined,
+    cluster: everywhere,
+    nodes: [{ podSelector: { matchLabels: podSelector(name) } }],
+    // An empty list would mean everybody.
+    monitoring: wanted?.monitoringFrom?.length ? wanted.monitoringFrom : everywhere,
+  };
+  return {
+    apiVersion: 'networking.k8s.io/v1',
+    kind: 'NetworkPolicy',
+    metadata: ownedMeta(cluster, namesOf(name).networkPolicy),
+    spec: {
+      podSelector: { matchLabels: podSelector(name) },
+      policyTypes: ['Ingress'],
+      ingress: traffic(cluster.spec, facts).map((row) => {
+        const from = senders[row.from];
+        return { ...(from === undefined ? {} : { from }), ports: portsOf(row) };
+      }),
+    },
+  };
+}
+
+/** All pods of the Kubernetes cluster. */
+const everywhere: Foreign[] = [{ namespaceSelector: {} }];
+
+function portsOf({ protocols, ports: { from, to } }: TrafficRow): PolicyPort[] {
+  return protocols.map((protocol) => ({ protocol, port: from, ...(to > from ? { endPort: to } : {}) }));
+}

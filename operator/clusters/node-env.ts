@@ -1,0 +1,69 @@
+// The environment of a media node in a pod: what is fixed while it runs. What may change is in the files (config-files.ts).
+import type { ClusterFacts, Slot } from './facts.ts';
+import { nodeHost } from './ingress.ts';
+import type { EnvVariable } from './manifests.ts';
+import { nodePorts, paths } from './names.ts';
+import type { StoredCluster } from './owned.ts';
+import { turnPort } from './ports.ts';
+import { secretsOf } from './secret-values.ts';
+import { headlessHost } from './services.ts';
+
+/** Seconds that live rooms have at most when their node is to go. */
+export function drainSeconds(cluster: StoredCluster): number {
+  return cluster.spec.drain?.timeoutSeconds ?? 3600;
+}
+
+/** Private networks (RFC 1918, RFC 6598, RFC 4193): an Ingress controller comes from one of these, which one cannot be known. */
+const privateNetworks = '10.0.0.0/8 172.16.0.0/12 192.168.0.0/16 100.64.0.0/10 fc00::/7';
+
+/** In the order of the pod, since `$(POD_IP)` means what stands before. `extraEnv` wins. */
+export function nodeEnv(cluster: StoredCluster, facts: ClusterFacts, slot: Slot): EnvVariable[] {
+  const { spec } = cluster;
+  const ipv6 = facts.ipFamily === 'IPv6';
+  const ownAddress = `${ipv6 ? '[$(POD_IP)]' : '$(POD_IP)'}:${nodePorts.http}`;
+  const turn = turnPort(spec, slot.basePort);
+  const variables: EnvVariable[] = [
+    { name: 'POD_IP', valueFrom: { fieldRef: { fieldPath: 'status.podIP' } } },
+    { name: 'SVC_CONFIG_FILES', value: `${paths.config} ${paths.secrets}` },
+    { name: 'SVC_HOST', value: nodeHost(spec, slot.index) ?? ownAddress },
+    { name: 'SVC_INTERNAL_ADDRESS', value: ownAddress },
+    { name: 'SVC_WEBRTC_BASE_PORT', value: String(slot.basePort) },
+    { name: 'SVC_WEBRTC_WORKERS', value: String(spec.workersPerNode) },
+    { name: 'SVC_WEBRTC_TURN_IP_FILE', value: paths.address },
+    { name: 'SVC_DIST_ENABLED', value: 'true' },
+    { name: 'SVC_DIST_MODE', value: 'name' },
+    { name: 'SVC_DIST_NODE_NAME', value: 'svc@$(POD_IP)' },
+    { name: 'SVC_DIST_STRATEGY_NAME', value: 'DNS' },
+    { name: 'SVC_DIST_QUERY', value: headlessHost(cluster, facts) },
+    { name: 'SVC_DIST_COOKIE', valueFrom: { secretKeyRef: { name: secretsOf(cluster).cookie, key: 'cookie' } } },
+    { name: 'SVC_DRAIN_TIMEOUT', value: String(drainSeconds(cluster)) },
+    // Empty is unset: the image sets it, and what the environment sets no file can change.
+    { name: 'SVC_WEBHOOK_ALLOW_PRIVATE' },
+    ...(spec.ingress === undefined ? [] : [{ name: 'SVC_TRUST_PROXY', value: privateNetworks }]),
+    ...(ipv6 ? listenOnIpv6 : []),
+    ...(turn === undefined
+      ? []
+      : [
+          { name: 'SVC_WEBRTC_TURN_ENABLED', value: 'true' },
+          { name: 'SVC_WEBRTC_TURN_PORT', value: String(turn) },
+        ]),
+  ];
+  return withOthers(variables, spec.podTemplate?.extraEnv ?? []);
+}
+
+/** The image's 0.0.0.0 listens on no IPv6 address; `::` listens on all of both families. */
+const listenOnIpv6: EnvVariable[] = ['SVC_IP', 'SVC_METRICS_IP', 'SVC_WEBRTC_TURN_LISTEN_IP'].map((name) => ({ name, value: '::' }));
+
+function withOthers(variables: readonly EnvVariable[], others: readonly OtherVariable[]): EnvVariable[] {
+  const given = new Map(others.map(({ name, value, valueFrom }) => [name, variable(name, value, valueFrom)]));
+  const replaced = variables.map((each) => given.get(each.name) ?? each);
+  const known = new Set(variables.map(({ name }) => name));
+  return [...replaced, ...[...given.values()].filter(({ name }) => !known.has(name))];
+}
+
+type OtherVariable = { name: string; value?: string | undefined; valueFrom?: Record<string, unknown> | undefined };
+
+/** An empty text is left out, as the API server does. */
+function variable(name: string, value: string | undefined, valueFrom: Record<string, unknown> | undefined): EnvVariable {
+  return { name, ...(value ? { value } : {}), ...(valueFrom === undefined ? {} : { valueFrom }) };
+}

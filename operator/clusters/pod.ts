@@ -1,0 +1,162 @@
+// The pod of a media node. Almost nothing of a living pod can change: what differs from here needs a new one, which the hash tells.
+import { createHash } from 'node:crypto';
+import type { MediaClusterSpec } from '../../crds/types.ts';
+import type { ClusterFacts, Slot } from './facts.ts';
+import type { Container, ContainerPort, Foreign, Pod, PodSpec, Probe, Volume, VolumeMount } from './manifests.ts';
+import { annotation, container, mounts, namesOf, nodePorts, nodeUser, podSelector } from './names.ts';
+import { drainSeconds, nodeEnv } from './node-env.ts';
+import { ownedMeta, type StoredCluster } from './owned.ts';
+import { exposureOf, portsOf } from './ports.ts';
+import { stableJson } from './stable-json.ts';
+
+/** What a node may take to end beyond its drain: uploads, deliveries, the close of everything. */
+const endSeconds = 60;
+
+/** The pod of an index, to be *created*. Address and configuration hash are annotations that are patched while it lives. */
+export function pod(cluster: StoredCluster, facts: ClusterFacts, slot: Slot): Pod {
+  const made = podWithoutHash(cluster, facts, slot);
+  made.metadata.annotations = { ...made.metadata.annotations, [annotation.templateHash]: templateHash(cluster, facts) };
+  return made;
+}
+
+/**
+ * Hash of everything that a pod of the cluster has, whichever its index and ports are: a pod with another one is to be replaced.
+ * What reaches living nodes (config, secrets, the announced address) is not in it.
+ */
+export function templateHash(cluster: StoredCluster, facts: ClusterFacts): string {
+  const { metadata, spec } = podWithoutHash(cluster, facts, { index: 0, basePort: 1 });
+  const { labels, annotations } = metadata;
+  // Ports that were given are a choice; the range that is taken otherwise is not.
+  const exposure = { exposure: exposureOf(cluster.spec), ports: cluster.spec.media?.ports };
+  return createHash('sha256').update(stableJson({ labels, annotations, spec, exposure })).digest('hex').slice(0, 16);
+}
+
+function podWithoutHash(cluster: StoredCluster, facts: ClusterFacts, slot: Slot): Pod {
+  const { name } = cluster.metadata;
+  const template = cluster.spec.podTemplate ?? {};
+  const labels = { ...template.labels, ...podSelector(name) };
+  const metadata = ownedMeta(cluster, namesOf(name).pod(slot.index), { labels, annotations: template.annotations, index: slot.index });
+  return { apiVersion: 'v1', kind: 'Pod', metadata, spec: podSpec(cluster, facts, slot) };
+}
+
+function podSpec(cluster: StoredCluster, facts: ClusterFacts, slot: Slot): PodSpec {
+  const { spec } = cluster;
+  const { name } = cluster.metadata;
+  const { affinity, imagePullSecrets, nodeSelector, priorityClassName, runtimeClassName, tolerations, topologySpreadConstraints } = {
+    imagePullSecrets: spec.imagePullSecrets,
+    ...spec.podTemplate,
+  };
+  return {
+    hostname: namesOf(name).pod(slot.index),
+    subdomain: namesOf(name).nodes,
+    serviceAccountName: namesOf(name).serviceAccount,
+    automountServiceAccountToken: false,
+    // A Service named svc would set SVC_PORT.
+    enableServiceLinks: false,
+    terminationGracePeriodSeconds: drainSeconds(cluster) + endSeconds,
+    ...(exposureOf(spec) === 'hostNetwork' ? { hostNetwork: true, dnsPolicy: 'ClusterFirstWithHostNet' } : {}),
+    securityContext: podSecurity,
+    ...defined({ imagePullSecrets, nodeSelector, affinity, tolerations, priorityClassName, runtimeClassName }),
+    topologySpreadConstraints: topologySpreadConstraints ?? [spread(name)],
+    containers: [nodeContainer(cluster, facts, slot)],
+    volumes: volumes(cluster, slot),
+  };
+}
+
+const podSecurity: Foreign = {
+  runAsNonRoot: true,
+  runAsUser: nodeUser,
+  runAsGroup: nodeUser,
+  fsGroup: nodeUser,
+  // A claim with many recordings is not walked through at every start.
+  fsGroupChangePolicy: 'OnRootMismatch',
+  seccompProfile: { type: 'RuntimeDefault' },
+};
+
+const containerSecurity: Foreign = {
+  allowPrivilegeEscalation: false,
+  readOnlyRootFilesystem: true,
+  capabilities: { drop: ['ALL'] },
+};
+
+function spread(name: string): Foreign {
+  return {
+    maxSkew: 1,
+    topologyKey: 'kubernetes.io/hostname',
+    whenUnsatisfiable: 'ScheduleAnyway',
+    labelSelector: { matchLabels: podSelector(name) },
+  };
+}
+
+function nodeContainer(cluster: StoredCluster, facts: ClusterFacts, slot: Slot): Container {
+  const { spec } = cluster;
+  const resources = defined(spec.resources ?? {});
+  return {
+    name: container,
+    image: spec.image ?? facts.image,
+    ...defined({ imagePullPolicy: spec.imagePullPolicy }),
+    env: nodeEnv(cluster, facts, slot),
+    ports: containerPorts(spec, slot),
+    ...(Object.keys(resources).length > 0 ? { resources } : {}),
+    volumeMounts: [...ownMounts, ...((spec.podTemplate?.volumeMounts ?? []) as VolumeMount[])],
+    securityContext: containerSecurity,
+    startupProbe: probe('/livez', { periodSeconds: 2, timeoutSeconds: 2, failureThreshold: 60 }),
+    // Lenient: a node that is slow for a while has people in its rooms.
+    livenessProbe: probe('/livez', { periodSeconds: 10, timeoutSeconds: 5, failureThreshold: 6 }),
+    readinessProbe: probe('/readyz', { periodSeconds: 2, timeoutSeconds: 2, failureThreshold: 3 }),
+  };
+}
+
+function probe(path: string, times: Omit<Probe, 'httpGet'>): Probe {
+  return { httpGet: { path, port: 'http' }, ...times };
+}
+
+function containerPorts(spec: MediaClusterSpec, slot: Slot): ContainerPort[] {
+  const exposure = exposureOf(spec);
+  // In the network of the host every port is one of the host: naming them makes the scheduler keep two such pods apart.
+  const own = Object.entries(nodePorts).map(([name, port]) => portOf(name, 'TCP', port, exposure === 'hostNetwork'));
+  const onHost = exposure === 'hostNetwork' || exposure === 'hostPort';
+  const media = portsOf(spec, slot.basePort).flatMap((port) => [
+    portOf(`udp-${port}`, 'UDP', port, onHost),
+    portOf(`tcp-${port}`, 'TCP', port, onHost),
+  ]);
+  return [...own, ...media];
+}
+
+function portOf(name: string, protocol: 'TCP' | 'UDP', port: number, onHost: boolean): ContainerPort {
+  return { name, protocol, containerPort: port, ...(onHost ? { hostPort: port } : {}) };
+}
+
+const ownMounts: VolumeMount[] = [
+  { name: 'tmp', mountPath: '/tmp' },
+  { name: 'resources', mountPath: mounts.resources },
+  { name: 'config', mountPath: mounts.config, readOnly: true },
+  { name: 'secrets', mountPath: mounts.secrets, readOnly: true },
+  { name: 'pod', mountPath: mounts.pod, readOnly: true },
+];
+
+function volumes(cluster: StoredCluster, slot: Slot): Volume[] {
+  const { config, claim } = namesOf(cluster.metadata.name);
+  const { storage, podTemplate } = cluster.spec;
+  const resources: Foreign =
+    storage?.persistentVolumeClaim === undefined
+      ? { emptyDir: defined({ sizeLimit: storage?.emptyDir?.sizeLimit }) }
+      : { persistentVolumeClaim: { claimName: claim(slot.index) } };
+  const address = { path: 'address', fieldRef: { fieldPath: `metadata.annotations['${annotation.mediaAddress}']` } };
+  return [
+    { name: 'tmp', emptyDir: {} },
+    { name: 'resources', ...resources },
+    { name: 'config', configMap: { name: config } },
+    // Readable by the group of the node, which fsGroup makes the files belong to.
+    { name: 'secrets', secret: { secretName: config, defaultMode: 0o440 } },
+    { name: 'pod', downwardAPI: { items: [address] } },
+    ...((podTemplate?.volumes ?? []) as Volume[]),
+  ];
+}
+
+/** Without the fields that are undefined. */
+function defined<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]?: Exclude<T[K], undefined>;
+  };
+}

@@ -1,0 +1,46 @@
+// The table of traffic of a MediaCluster's pods: each port, who may use it, and for what. The NetworkPolicy is made from it.
+import type { MediaClusterSpec } from '../../crds/types.ts';
+import type { ClusterFacts, PortRange } from './facts.ts';
+import { nodePorts } from './names.ts';
+import { exposureOf, mediaRange } from './ports.ts';
+
+/** `anyone`: also from outside; `cluster`: pods of the Kubernetes cluster; `nodes`: nodes of the same MediaCluster; `monitoring`: as given. */
+export type Sender = 'anyone' | 'cluster' | 'nodes' | 'monitoring';
+export type TrafficRow = {
+  name: string;
+  protocols: readonly ('TCP' | 'UDP')[];
+  ports: PortRange;
+  from: Sender;
+  purpose: string;
+};
+
+// What a node listens on by itself (docs/configuration.md: SVC_SIP_PORT, SVC_SIP_RTP_PORTS).
+const sipPort = 5060;
+const sipRtpPorts: PortRange = { from: 10_000, to: 10_019 };
+
+/** What may reach a pod of the cluster. All that is not in here is refused. */
+export function traffic(spec: MediaClusterSpec, facts: Pick<ClusterFacts, 'nodePortRange'>): TrafficRow[] {
+  const rows: TrafficRow[] = [
+    row('http', ['TCP'], nodePorts.http, httpFrom(spec), 'REST API, sockets, content and console, of every pod'),
+    row('media', ['UDP', 'TCP'], mediaRange(spec, facts), 'anyone', 'WebRTC media and TURN'),
+    row('epmd', ['TCP'], nodePorts.epmd, 'nodes', 'Names of nodes (plain text: must stay inside)'),
+    row('dist', ['TCP'], nodePorts.dist, 'nodes', 'Erlang distribution (plain text: must stay inside)'),
+    row('metrics', ['TCP'], nodePorts.metrics, 'monitoring', 'Prometheus'),
+  ];
+  if (spec.config?.componentsUsed?.includes('sip') !== true) return rows;
+  return [
+    ...rows,
+    row('sip', ['UDP', 'TCP'], sipPort, 'anyone', 'SIP'),
+    row('sip-rtp', ['UDP'], sipRtpPorts, 'anyone', 'RTP and RTCP of SIP calls'),
+  ];
+}
+
+/** Where clients are told the address of the pod itself, they come from everywhere. */
+function httpFrom(spec: MediaClusterSpec): Sender {
+  const direct = exposureOf(spec) === 'podIP' || exposureOf(spec) === 'hostNetwork';
+  return direct && spec.ingress === undefined ? 'anyone' : 'cluster';
+}
+
+function row(name: string, protocols: TrafficRow['protocols'], ports: PortRange | number, from: Sender, purpose: string): TrafficRow {
+  return { name, protocols, ports: typeof ports === 'number' ? { from: ports, to: ports } : ports, from, purpose };
+}
