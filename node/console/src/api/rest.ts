@@ -1,5 +1,5 @@
 // REST of the node that served this page, with a deadline on every call and the server's own sentence in every error.
-import type { PeerAccess, Room, RoomList, RoomOptions } from './shapes.ts';
+import type { ComponentDetails, ComponentType, PeerAccess, Room, RoomList, RoomOptions } from './shapes.ts';
 
 const deadline = 10_000;
 const maxPages = 20;
@@ -21,15 +21,19 @@ export class ApiError extends Error {
   }
 }
 
-export type Session = { development: boolean; token?: string };
+export type Session = { development: boolean; token?: string; components: readonly string[] };
 type Body = Record<string, unknown>;
 
-/** Whether this node runs in development mode, and the token if so. Nodes without that answer count as not. */
+/**
+ * Whether this node runs in development mode, and the token if so; which kinds of components it lets rooms have. A node without that answer
+ * counts as one that does not.
+ */
 export async function fetchSession(base: string): Promise<Session> {
   const response = await ask(new URL('console/session', base), {});
-  if (!response.ok) return { development: false };
+  if (!response.ok) return { development: false, components: [] };
   const body = await readJson(response);
-  return { development: body.development === true, token: typeof body.token === 'string' ? body.token : undefined };
+  const components = Array.isArray(body.components) ? body.components.map(String) : [];
+  return { development: body.development === true, token: typeof body.token === 'string' ? body.token : undefined, components };
 }
 
 /** Calls with one API token. `onUnauthorized` is told when the node no longer takes it. */
@@ -92,6 +96,19 @@ export class Api {
 
   async deletePeer(roomId: string, peerId: string): Promise<void> {
     await this.#call('DELETE', `room/${encodeURIComponent(roomId)}/peer/${encodeURIComponent(peerId)}`);
+  }
+
+  async listComponents(roomId: string): Promise<ComponentDetails[]> {
+    const { data } = await this.#call('GET', `room/${encodeURIComponent(roomId)}`);
+    return (data as { components: ComponentDetails[] }).components;
+  }
+
+  async addComponent(roomId: string, type: ComponentType, options: Record<string, unknown>): Promise<void> {
+    await this.#call('POST', `room/${encodeURIComponent(roomId)}/component`, { type, options });
+  }
+
+  async deleteComponent(roomId: string, componentId: string): Promise<void> {
+    await this.#call('DELETE', `room/${encodeURIComponent(roomId)}/component/${encodeURIComponent(componentId)}`);
   }
 
   async #call(method: string, path: string, body?: Body): Promise<Body> {

@@ -8,11 +8,15 @@ export type Ending = { why: 'left' | 'roomStopped' | 'removed' | 'takenOver' | '
 export type RemoteTrack = { id: string; kind: 'audio' | 'video'; source: Source; track: MediaStreamTrack | undefined; muted: boolean };
 export type RemotePerson = { id: string; name: string; tracks: readonly RemoteTrack[] };
 
+/** What is in the room beside people, with its name for the page. */
+export type RemoteComponent = { id: string; name: string; tracks: readonly RemoteTrack[] };
+
 export type CallState = {
   phase: CallPhase;
   ending: Ending | undefined;
   selfId: string | undefined;
   people: readonly RemotePerson[];
+  components: readonly RemoteComponent[];
   activeSpeaker: string | undefined;
   /** The last thing that did not work, in a sentence. */
   problem: string | undefined;

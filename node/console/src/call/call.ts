@@ -1,9 +1,18 @@
 // A call: the client library's session with this page's devices, as state that the page shows.
-import { type Closing, type LocalTrack, type RemotePeer, RoomClient } from '@mediarooms/client';
+import { type Closing, type LocalTrack, type RemotePeer, RoomClient, type RemoteTrack as RoomTrack } from '@mediarooms/client';
 import { sentenceOf } from '../api/rest.ts';
-import { nameOf } from '../api/shapes.ts';
+import { componentName, nameOf } from '../api/shapes.ts';
 import { Store } from '../hooks/store.ts';
-import { type CallPhase, type CallState, type Ending, type RemotePerson, type Source, sourceOf, sources } from './call-state.ts';
+import {
+  type CallPhase,
+  type CallState,
+  type Ending,
+  type RemotePerson,
+  type RemoteTrack,
+  type Source,
+  sourceOf,
+  sources,
+} from './call-state.ts';
 import type { LocalMedia } from './local-media.ts';
 
 /** `url`: the peer's `peer_websocket_url`, where it is known; the page's own server is tried as well. */
@@ -26,6 +35,7 @@ export class Call extends Store<CallState> {
       ending: undefined,
       selfId: undefined,
       people: [],
+      components: [],
       activeSpeaker: undefined,
       problem: undefined,
       mutedByServer: false,
@@ -68,6 +78,8 @@ export class Call extends Store<CallState> {
       client.on('peerJoined', refresh),
       client.on('peerLeft', refresh),
       client.on('peerUpdated', refresh),
+      client.on('componentAdded', refresh),
+      client.on('componentRemoved', refresh),
       client.on('trackAdded', refresh),
       client.on('trackRemoved', refresh),
       client.on('trackUpdated', refresh),
@@ -89,6 +101,11 @@ export class Call extends Store<CallState> {
       phase: phases[client.state],
       selfId: client.peerId || undefined,
       people: [...client.peers.values()].map((peer) => personOf(peer, client)),
+      components: [...client.components.values()].map((component) => ({
+        id: component.id,
+        name: componentName(component),
+        tracks: component.tracks.map((track) => trackOf(track, client)),
+      })),
       activeSpeaker: client.activeSpeaker ?? undefined,
     });
   }
@@ -199,12 +216,16 @@ function personOf(peer: RemotePeer, client: RoomClient): RemotePerson {
   return {
     id: peer.id,
     name: nameOf(peer.metadata) ?? 'Guest',
-    tracks: peer.tracks.map((track) => ({
-      id: track.id,
-      kind: track.kind,
-      source: sourceOf(track.metadata, track.kind),
-      track: client.mediaStreamTrack(track.id),
-      muted: track.paused || track.muted,
-    })),
+    tracks: peer.tracks.map((track) => trackOf(track, client)),
+  };
+}
+
+function trackOf(track: RoomTrack, client: RoomClient): RemoteTrack {
+  return {
+    id: track.id,
+    kind: track.kind,
+    source: sourceOf(track.metadata, track.kind),
+    track: client.mediaStreamTrack(track.id),
+    muted: track.paused || track.muted,
   };
 }

@@ -1,7 +1,7 @@
 // A call: the tiles, what can be switched, and an honest word on the connection.
 import { type ReactNode, useCallback, useMemo } from 'react';
 import type { Call } from '../call/call.ts';
-import type { CallState, RemotePerson, RemoteTrack } from '../call/call-state.ts';
+import type { CallState, RemoteComponent, RemotePerson, RemoteTrack } from '../call/call-state.ts';
 import type { LocalMedia } from '../call/local-media.ts';
 import { useStore } from '../hooks/store.ts';
 import { DeviceToggles } from './device-toggles.tsx';
@@ -19,11 +19,16 @@ export function CallView({ call, media, roomId, name, actions, onLeave }: CallVi
   const local = useStore(media);
   const { camera, screen } = local;
   const sounds = useMemo(
-    () => state.people.flatMap((person) => person.tracks.filter(({ kind }) => kind === 'audio').flatMap(({ track }) => track ?? [])),
-    [state.people],
+    () =>
+      [...state.people, ...state.components].flatMap(({ tracks }) =>
+        tracks.filter(({ kind }) => kind === 'audio').flatMap(({ track }) => track ?? []),
+      ),
+    [state.people, state.components],
   );
   const showCamera = useCallback((element: HTMLVideoElement) => showTrack(element, camera), [camera]);
   const showScreen = useCallback((element: HTMLVideoElement) => showTrack(element, screen), [screen]);
+  // Those that only take have no tile.
+  const shown = state.components.filter(({ tracks }) => tracks.length > 0);
   const notice = local.problem ?? state.problem;
   return (
     <div className="call">
@@ -38,6 +43,7 @@ export function CallView({ call, media, roomId, name, actions, onLeave }: CallVi
       <main className="call-main">
         <TileGrid>
           {screen && <Tile name={name} self screen speaking={false} muted={false} hasVideo attach={showScreen} />}
+          {shown.map((component) => tileOfComponent(component, call))}
           {state.people.flatMap((person) => tilesOf(person, call, state.activeSpeaker))}
           <Tile
             name={name}
@@ -49,7 +55,7 @@ export function CallView({ call, media, roomId, name, actions, onLeave }: CallVi
             attach={showCamera}
           />
         </TileGrid>
-        {state.phase === 'joined' && state.people.length === 0 && <p className="alone">Nobody else is here yet.</p>}
+        {state.phase === 'joined' && state.people.length === 0 && shown.length === 0 && <p className="alone">Nobody else is here yet.</p>}
       </main>
       <RemoteSound tracks={sounds} />
       <div className="call-notes" aria-live="polite">
@@ -122,7 +128,22 @@ function tilesOf(person: RemotePerson, call: Call, activeSpeaker: string | undef
   ];
 }
 
-type RemoteTileProps = { name: string; call: Call; video: RemoteTrack | undefined; screen: boolean; speaking: boolean; muted: boolean };
+/** One tile for all that it sends. */
+function tileOfComponent({ id, name, tracks }: RemoteComponent, call: Call): ReactNode {
+  const video = tracks.find(({ kind }) => kind === 'video');
+  const muted = tracks.every((track) => track.muted);
+  return <RemoteTile key={id} name={name} call={call} video={video} screen={false} component speaking={false} muted={muted} />;
+}
+
+type RemoteTileProps = {
+  name: string;
+  call: Call;
+  video: RemoteTrack | undefined;
+  screen: boolean;
+  component?: boolean;
+  speaking: boolean;
+  muted: boolean;
+};
 
 function RemoteTile({ call, video, ...rest }: RemoteTileProps) {
   const id = video?.track && !video.muted ? video.id : undefined;

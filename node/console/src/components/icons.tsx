@@ -36,6 +36,10 @@ export const PeopleIcon = icon(
   <circle key="head" cx="9" cy="8.5" r="3.2" />,
   <path key="rest" d="M3 19a6 6 0 0 1 12 0M15.5 5.6a3.2 3.2 0 0 1 0 5.8M17.5 14a6 6 0 0 1 3.5 5" />,
 );
+export const ComponentIcon = icon(
+  <rect key="frame" x="3.5" y="4.5" width="17" height="15" rx="2.5" />,
+  <path key="play" d="M10 8.8v6.4l5-3.2z" />,
+);
 export const BackIcon = icon(<path key="arrow" d="M20 12H5m5.5-5.5L5 12l5.5 5.5" />);
 
 export function Brand() {

@@ -3,7 +3,9 @@ import { nameOf, type Room } from '../api/shapes.ts';
 import { roomHash } from '../router.ts';
 import { LinkIcon, PeopleIcon, TrashIcon } from './icons.tsx';
 
-export function RoomRow({ room, onInvite, onRemove }: { room: Room; onInvite: () => void; onRemove: () => void }) {
+export type RoomRowProps = { room: Room; onInvite: () => void; onRemove: () => void; onComponents: () => void };
+
+export function RoomRow({ room, onInvite, onRemove, onComponents }: RoomRowProps) {
   const present = room.peers.filter((peer) => peer.status === 'connected');
   const names = present.map((peer) => nameOf(peer.metadata)).filter((name) => name !== undefined);
   const absent = room.peers.length - present.length;
@@ -27,9 +29,9 @@ export function RoomRow({ room, onInvite, onRemove }: { room: Room; onInvite: ()
           )}
           {absent > 0 && <span>{absent} expected</span>}
           {room.components.length > 0 && (
-            <span data-testid="component-count">
+            <button type="button" className="fact-link" data-testid="component-count" onClick={onComponents}>
               {room.components.length} {room.components.length === 1 ? 'component' : 'components'}
-            </span>
+            </button>
           )}
           {room.config.videoCodec && <span>{room.config.videoCodec.toUpperCase()}</span>}
         </p>

@@ -1,6 +1,6 @@
-// One picture in a call: a person's camera or screen, with name, muted state and a ring while the person speaks.
+// One picture in a call: a person's camera or screen with name, muted state and a ring while the person speaks, or a component's picture.
 import { useEffect, useRef } from 'react';
-import { MicOffIcon } from './icons.tsx';
+import { ComponentIcon, MicOffIcon } from './icons.tsx';
 
 export type TileProps = {
   name: string;
@@ -9,18 +9,21 @@ export type TileProps = {
   speaking: boolean;
   muted: boolean;
   hasVideo: boolean;
+  component?: boolean;
   /** Puts the picture on the element, and answers with what takes it away again. */
   attach: (element: HTMLVideoElement) => () => void;
 };
 
-export function Tile({ name, self, screen, speaking, muted, hasVideo, attach }: TileProps) {
+export function Tile({ name, self, screen, speaking, muted, hasVideo, component = false, attach }: TileProps) {
   const video = useRef<HTMLVideoElement>(null);
   useEffect(() => {
     const element = video.current;
     return hasVideo && element ? attach(element) : undefined;
   }, [attach, hasVideo]);
   const whose = self && name !== 'You' ? `${name} (you)` : name;
-  const classes = ['tile', speaking && 'speaking', self && !screen && 'mirrored', screen && 'is-screen'].filter(Boolean).join(' ');
+  const classes = ['tile', speaking && 'speaking', self && !screen && 'mirrored', (screen || component) && 'is-screen']
+    .filter(Boolean)
+    .join(' ');
   return (
     <li
       className={classes}
@@ -28,13 +31,14 @@ export function Tile({ name, self, screen, speaking, muted, hasVideo, attach }: 
       data-name={name}
       data-self={self}
       data-screen={screen}
+      data-component={component}
       aria-label={`${whose}${screen ? ', screen' : ''}${speaking ? ', speaks' : ''}`}
     >
       {hasVideo ? (
         <video ref={video} className="tile-video" data-testid="tile-video" autoPlay playsInline muted />
       ) : (
         <span className="tile-initials" aria-hidden="true">
-          {initials(name)}
+          {component ? <ComponentIcon /> : initials(name)}
         </span>
       )}
       <span className="tile-label">

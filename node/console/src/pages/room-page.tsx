@@ -2,7 +2,8 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { type Api, ApiError, sentenceOf } from '../api/rest.ts';
 import type { Ending } from '../call/call-state.ts';
-import { LinkIcon } from '../components/icons.tsx';
+import { ComponentsDialog } from '../components/components-dialog.tsx';
+import { ComponentIcon, LinkIcon } from '../components/icons.tsx';
 import { InviteDialog } from '../components/invite-dialog.tsx';
 import { Notice, PageHeader } from '../components/page-header.tsx';
 import { RoomStage } from '../components/room-stage.tsx';
@@ -13,7 +14,7 @@ type Known = 'asking' | 'there' | 'ended' | 'unreachable';
 const retryDelay = 1_500;
 
 export function RoomPage({ roomId, api }: { roomId: string; api: Api }) {
-  const [inviting, setInviting] = useState(false);
+  const [open, setOpen] = useState<'invite' | 'components'>();
   const peer = useRef<string | undefined>(undefined);
   const [entry, askAgain] = useRoomThere(api, roomId);
   const [entered, setEntered] = useState(false);
@@ -66,14 +67,21 @@ export function RoomPage({ roomId, api }: { roomId: string; api: Api }) {
         getAccess={getAccess}
         onLeft={onLeft}
         actions={
-          <button type="button" className="button" data-testid="invite" onClick={() => setInviting(true)}>
-            <LinkIcon />
-            <span>Invite</span>
-          </button>
+          <>
+            <button type="button" className="button" aria-label="Components" data-testid="components" onClick={() => setOpen('components')}>
+              <ComponentIcon />
+              <span>Components</span>
+            </button>
+            <button type="button" className="button" aria-label="Invite" data-testid="invite" onClick={() => setOpen('invite')}>
+              <LinkIcon />
+              <span>Invite</span>
+            </button>
+          </>
         }
         renderEnding={(ending, again) => <AfterCall api={api} roomId={roomId} ending={ending} again={again} />}
       />
-      {inviting && <InviteDialog api={api} roomId={roomId} onClose={() => setInviting(false)} />}
+      {open === 'invite' && <InviteDialog api={api} roomId={roomId} onClose={() => setOpen(undefined)} />}
+      {open === 'components' && <ComponentsDialog api={api} roomId={roomId} onClose={() => setOpen(undefined)} />}
     </>
   );
 }

@@ -2,6 +2,7 @@
 import { useState } from 'react';
 import { type Api, sentenceOf } from '../api/rest.ts';
 import type { Room } from '../api/shapes.ts';
+import { ComponentsDialog } from '../components/components-dialog.tsx';
 import { CreateRoom } from '../components/create-room.tsx';
 import { ConfirmDialog } from '../components/dialog.tsx';
 import { InviteDialog } from '../components/invite-dialog.tsx';
@@ -17,6 +18,7 @@ export function RoomsPage({ api, development, logOut }: { api: Api; development:
   const { rooms, incomplete, connected } = useRooms(api);
   const [filter, setFilter] = useState('');
   const [inviting, setInviting] = useState<string>();
+  const [showing, setShowing] = useState<string>();
   const [removing, setRemoving] = useState<Room>();
   const found = (rooms ?? []).filter((room) => room.id.toLowerCase().includes(filter.trim().toLowerCase()));
   return (
@@ -72,13 +74,20 @@ export function RoomsPage({ api, development, logOut }: { api: Api; development:
           )}
           <ul className="room-list">
             {found.slice(0, mostRows).map((room) => (
-              <RoomRow key={room.incarnation} room={room} onInvite={() => setInviting(room.id)} onRemove={() => setRemoving(room)} />
+              <RoomRow
+                key={room.incarnation}
+                room={room}
+                onInvite={() => setInviting(room.id)}
+                onRemove={() => setRemoving(room)}
+                onComponents={() => setShowing(room.id)}
+              />
             ))}
           </ul>
           {found.length > mostRows && <p className="hint">The first {mostRows} are shown. Type part of a name to find others.</p>}
         </section>
       </main>
       {inviting !== undefined && <InviteDialog api={api} roomId={inviting} onClose={() => setInviting(undefined)} />}
+      {showing !== undefined && <ComponentsDialog api={api} roomId={showing} onClose={() => setShowing(undefined)} />}
       {removing && <RemoveRoom api={api} room={removing} onClose={() => setRemoving(undefined)} />}
     </>
   );

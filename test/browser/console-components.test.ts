@@ -1,0 +1,152 @@
+// Components in the console: in a call their picture and sound are there with their name, and a dialog lists, adds and removes them.
+import assert from 'node:assert/strict';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { apiClient } from '../kit/api-client.ts';
+import { makeTone, makeVideo } from '../kit/media-files.ts';
+import { makeResources } from '../kit/resources-folder.ts';
+import { apiToken, startNode } from '../kit/start-node.ts';
+import { byId, comesToHold, enter, heardFrequency, launch, logIn, openConsole, overflow, seeText, tileOf } from './console-kit.ts';
+
+const seconds = 60;
+const tone = 660;
+/** Where to put pictures for people to look at; none are made without it. */
+const pictures = process.env.MEDIAROOMS_TEST_PICTURES;
+
+async function startWithFiles(t: TestContext) {
+  const resources = await makeResources(t);
+  const sources = join(resources, 'file_component_sources');
+  await Promise.all([makeVideo(join(sources, 'green.h264'), '0x1EC81E', seconds), makeTone(join(sources, 'tone.ogg'), tone, seconds)]);
+  const node = await startNode(t, { SVC_COMPONENTS_USED: 'file', SVC_RESOURCES_BASE_PATH: resources });
+  const api = apiClient(node.url, apiToken);
+  await api.post('/room', { roomId: 'stage' });
+  return { node, api };
+}
+
+async function add(page: Page, filePath: string, framerate = ''): Promise<void> {
+  await page.fill(byId('file-path'), filePath);
+  await page.fill(byId('file-framerate'), framerate);
+  await page.click(byId('add-component'));
+}
+
+const row = (page: Page, name: string) => page.locator(byId('component-row')).filter({ hasText: name });
+
+/** Resolves when the picture in the tile is mostly of the file's green. */
+async function seesGreen(page: Page, name: string): Promise<void> {
+  await comesToHold(
+    page,
+    `(() => {
+      const video = document.querySelector(${JSON.stringify(`${tileOf(name)} video`)});
+      if (!video || video.videoWidth !== 640) return false;
+      const canvas = document.createElement('canvas');
+      canvas.width = 64;
+      canvas.height = 36;
+      const context = canvas.getContext('2d');
+      context.drawImage(video, 0, 0, 64, 36);
+      const { data } = context.getImageData(0, 0, 64, 36);
+      let green = 0;
+      for (let i = 0; i < data.length; i += 4)
+        if (Math.abs(data[i] - 30) < 40 && Math.abs(data[i + 1] - 200) < 40 && Math.abs(data[i + 2] - 30) < 40) green += 1;
+      return green / (data.length / 4) > 0.7;
+    })()`,
+  );
+}
+
+async function picture(page: Page, name: string, widths: readonly (readonly [number, number])[]): Promise<void> {
+  for (const [width, height] of widths) {
+    await page.setViewportSize({ width, height });
+    assert.ok((await overflow(page)) <= 0, `${name} is wider than ${width} px`);
+    if (!pictures) continue;
+    mkdirSync(pictures, { recursive: true });
+    await page.waitForTimeout(400);
+    await page.screenshot({ path: join(pictures, `${name}-${width}.png`) });
+  }
+}
+
+const sizes = [
+  [360, 740],
+  [1440, 900],
+] as const;
+
+test('files are added, seen, heard and removed in a call', async (t) => {
+  const { node, api } = await startWithFiles(t);
+  const { page, complaints } = await openConsole(await launch(t), `${node.url}/#/room/stage`);
+  await page.fill(byId('login-token'), apiToken);
+  await page.click(byId('login-submit'));
+  await enter(page, 'Ada');
+
+  await page.click(byId('components'));
+  await page.waitForSelector(byId('no-components'));
+  await add(page, '../green.h264');
+  await seeText(page, 'component-problem', 'Invalid file path: it has to stay inside file_component_sources.');
+  await add(page, 'green.h264', 'fast');
+  await seeText(page, 'component-problem', 'framerate');
+  await add(page, 'green.h264', '30');
+  await row(page, 'File: green.h264').waitFor();
+  assert.equal(await page.locator(byId('component-problem')).count(), 0);
+  await add(page, 'tone.ogg');
+  await row(page, 'File: tone.ogg').waitFor();
+  assert.deepEqual(await page.locator(byId('component-facts')).allTextContents(), [
+    'Sends video (h264) · framerate: 30',
+    'Sends audio (opus)',
+  ]);
+  const { body } = await api.get('/room/stage');
+  assert.deepEqual(
+    body.data.components.map(({ type, properties }: { type: string; properties: { filePath: string } }) => [type, properties.filePath]),
+    [
+      ['file', 'green.h264'],
+      ['file', 'tone.ogg'],
+    ],
+  );
+  await picture(page, 'dialog', sizes);
+
+  await page.click(byId('components-close'));
+  await seesGreen(page, 'File: green.h264');
+  await page.waitForSelector(`${tileOf('File: tone.ogg')}[data-component="true"]`);
+  const heard = await heardFrequency(page, 2_000);
+  assert.ok(Math.abs(heard - tone) < 15, `${heard} Hz`);
+  await picture(page, 'call', sizes);
+
+  await page.click(byId('components'));
+  for (const name of ['File: green.h264', 'File: tone.ogg']) {
+    await row(page, name).locator(byId('remove-component')).click();
+    await row(page, name).waitFor({ state: 'detached' });
+    await page.waitForSelector(tileOf(name), { state: 'detached' });
+  }
+  await page.waitForSelector(byId('no-components'));
+  assert.deepEqual((await api.get('/room/stage')).body.data.components, []);
+  assert.equal(await heardFrequency(page, 1_000), 0);
+  assert.deepEqual(complaints, []);
+});
+
+test('the list of rooms opens the components of a room, also those that others add and that end', async (t) => {
+  const { node, api } = await startWithFiles(t);
+  const create = (filePath: string) => api.post('/room/stage/component', { type: 'file', options: { filePath } });
+  const first = await create('tone.ogg');
+  const { page, complaints } = await openConsole(await launch(t), node.url);
+  await logIn(page, apiToken);
+  await picture(page, 'rooms', sizes);
+  await page.click(byId('component-count'));
+  await row(page, 'File: tone.ogg').waitFor();
+  await create('green.h264');
+  await row(page, 'File: green.h264').waitFor();
+  await api.delete(`/room/stage/component/${first.body.data.id}`);
+  await row(page, 'File: tone.ogg').waitFor({ state: 'detached' });
+  await page.click(byId('components-close'));
+  await seeText(page, 'component-count', '1 component');
+  assert.deepEqual(complaints, []);
+});
+
+test('where the node lets rooms have no components, the console says so and offers none', async (t) => {
+  const node = await startNode(t, { SVC_COMPONENTS_USED: '' });
+  await apiClient(node.url, apiToken).post('/room', { roomId: 'plain' });
+  const { page } = await openConsole(await launch(t), `${node.url}/#/room/plain`);
+  await page.fill(byId('login-token'), apiToken);
+  await page.click(byId('login-submit'));
+  await enter(page, 'Ada');
+  await page.click(byId('components'));
+  await page.waitForSelector(byId('components-disabled'));
+  assert.equal(await page.locator(byId('add-component')).count(), 0);
+});
