@@ -15,6 +15,9 @@ export const freeVariables = [
   'SVC_SIP_RTP_PORTS',
 ] as const;
 
+/** A list of texts in CEL. */
+const listed = (texts: readonly string[]) => `[${texts.map((each) => `'${each}'`).join(', ')}]`;
+
 const variable = withRules(
   z
     .object({
@@ -27,16 +30,28 @@ const variable = withRules(
     .meta({ description: 'A variable.' }),
   { rule: '!(has(self.value) && has(self.valueFrom))', message: 'takes value or valueFrom, not both' },
   {
-    rule: `!self.name.startsWith('LEGACY_') && (!self.name.startsWith('SVC_') || self.name in [${freeVariables.map((each) => `'${each}'`).join(', ')}])`,
+    rule: `self.name != 'POD_IP' && !self.name.startsWith('LEGACY_') && (!self.name.startsWith('SVC_') || self.name in ${listed(freeVariables)})`,
     message: `of the variables of a node only these may be set here: ${freeVariables.join(', ')}; the operator, or another field of this resource, sets the others`,
   },
 );
 
+/** What pods have anyway, by the name of the volume. */
+export const ownVolumes = ['tmp', 'resources', 'config', 'secrets', 'pod'] as const;
+export const ownPaths = ['/tmp', '/var/lib/mediarooms'] as const;
+
 const volumeName = text(63, /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/, "must be lower case letters, digits and '-'");
+const newVolume = withRules(volumeName, {
+  rule: `!(self in ${listed(ownVolumes)})`,
+  message: 'is the name of a volume that the pods have anyway',
+});
+const newPath = withRules(text(4096, /^\/[^:]*$/, "must be an absolute path without ':'"), {
+  rule: `!(self in ${listed(ownPaths)}) && !self.startsWith('/etc/mediarooms')`,
+  message: 'is where the pods have a volume anyway',
+});
 const kept = { 'x-kubernetes-preserve-unknown-fields': true };
 
-export const podTemplate = z
-  .object({
+export const podTemplate = withRules(
+  z.object({
     labels: withRules(labels, reservedRule).optional().meta({ description: 'More labels of the pods.' }),
     annotations: withRules(annotations, reservedRule).optional().meta({ description: 'More annotations of the pods.' }),
     nodeSelector: labels.optional().meta({ description: 'Labels that a host must have, as nodeSelector of a Pod.' }),
@@ -61,7 +76,7 @@ export const podTemplate = z
       z
         .array(
           z
-            .looseObject({ name: volumeName.meta({ description: 'Its name.' }) })
+            .looseObject({ name: newVolume.meta({ description: 'Its name.' }) })
             .meta({ description: 'A volume, as one of a Pod.', ...kept }),
         )
         .max(64),
@@ -73,15 +88,19 @@ export const podTemplate = z
         z
           .looseObject({
             name: volumeName.meta({ description: 'Name of the volume.' }),
-            mountPath: text(4096, /^\/[^:]*$/, "must be an absolute path without ':'").meta({ description: 'Where it is put.' }),
+            mountPath: newPath.meta({ description: 'Where it is put.' }),
           })
           .meta({ description: 'A mount, as one of a container.', ...kept }),
       )
       .max(64)
       .optional()
       .meta({ description: 'More mounts of the node container.' }),
-  })
-  .meta({ description: 'Laid over the pods that the operator makes. A change is a rollout.' });
+  }),
+  {
+    rule: `!has(self.volumeMounts) || self.volumeMounts.all(mount, mount.name in ${listed(ownVolumes)} || (has(self.volumes) && self.volumes.exists(volume, volume.name == mount.name)))`,
+    message: 'volumeMounts must name volumes that podTemplate.volumes has',
+  },
+).meta({ description: 'Laid over the pods that the operator makes. A change is a rollout.' });
 
 export const exposures = ['nodePort', 'loadBalancer', 'hostPort', 'hostNetwork', 'podIP'] as const;
 

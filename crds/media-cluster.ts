@@ -12,6 +12,7 @@ import {
   name,
   observedGeneration,
   quantity,
+  type Rule,
   secretName,
   text,
   withRules,
@@ -48,8 +49,19 @@ const ingress = z
   })
   .meta({ description: 'An Ingress: one path for the API and one for each node.' });
 
-const secrets = z
-  .object({
+/** All keys of these Secrets are taken, so whatever else they held would be a token or a key of signatures too. */
+const ownSecret = (field: string): Rule => {
+  const others = ['apiTokens', 'secretKeys', 'cookie', 's3', 'webhooks'].filter((each) => each !== field);
+  const same = others.map((other) => `(has(self.${other}) && self.${other}.name == self.${field}.name)`);
+  return {
+    rule: `!has(self.${field}) || !(${same.join(' || ')})`,
+    message: 'must name a Secret of its own, since all of its keys are taken',
+    fieldPath: `.${field}`,
+  };
+};
+
+const secrets = withRules(
+  z.object({
     apiTokens: reference(
       'Secret whose values are API tokens, each key its name; made with a key `operator` and one `admin` where it does not exist.',
     ).optional(),
@@ -59,8 +71,9 @@ const secrets = z
     cookie: reference('Secret with the `cookie` of the cluster; made where it does not exist.').optional(),
     s3: reference('Secret with `accessKeyId` and `secretAccessKey` of config.s3.').optional(),
     webhooks: reference('Secret whose values are keys of webhook signatures (`whsec_`...).').optional(),
-  })
-  .meta({ description: 'Secrets of the cluster, of the same namespace.' });
+  }),
+  ...['apiTokens', 'webhooks'].map(ownSecret),
+).meta({ description: 'Secrets of the cluster, of the same namespace.' });
 
 const monitoring = z
   .object({
@@ -162,8 +175,8 @@ export const mediaClusterSpecSchema = withRules(
     fieldPath: '.autoscaling.maxReplicas',
   },
   {
-    rule: '!has(self.media) || !has(self.media.ports) || self.media.ports.to - self.media.ports.from + 1 >= self.workersPerNode',
-    message: 'must have a port for each of workersPerNode',
+    rule: '!has(self.media) || !has(self.media.ports) || self.media.ports.to - self.media.ports.from + 1 >= self.workersPerNode + (has(self.turn) && self.turn.enabled ? 1 : 0)',
+    message: 'must have a port for each of workersPerNode, and one for TURN where it is enabled',
     fieldPath: '.media.ports',
   },
   {

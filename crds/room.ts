@@ -120,6 +120,7 @@ export const roomStatusSchema = z
     )
       .optional()
       .meta({ description: 'The declared components.' }),
+    componentsReady: z.string().optional().meta({ description: 'How many of the declared components are ready, e.g. 1/2.' }),
     createdAt: z.string().optional().meta({ description: 'When this incarnation was made.', format: 'date-time' }),
     crashes: z
       .array(z.string().meta({ format: 'date-time' }))
