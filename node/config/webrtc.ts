@@ -13,7 +13,8 @@ export type WebrtcConfig = {
   /** null: the first free block from 50000; else exactly this. */
   basePort: number | null;
   workers: number;
-  turn: { enabled: boolean; port: number; tlsPort: number | null };
+  /** `relayIp`: address of this machine where TURN relays to media. */
+  turn: { enabled: boolean; port: number; tlsPort: number | null; relayIp: string };
 };
 
 export type WebrtcInputs = { cores: number; routeAddress: () => Promise<string>; tls: boolean };
@@ -33,7 +34,7 @@ export async function readWebrtc(reader: ConfigReader, system: ConfigSystem, inp
     announced: await readAnnounced(reader, system, listenIp, inputs.routeAddress),
     basePort,
     workers,
-    turn: readTurn(reader, inputs.tls),
+    turn: await readTurn(reader, inputs, listenIp),
   };
 }
 
@@ -82,12 +83,13 @@ async function defaultAnnounced(reader: ConfigReader, listenIp: string, routeAdd
   return address;
 }
 
-function readTurn(reader: ConfigReader, tls: boolean): WebrtcConfig['turn'] {
+async function readTurn(reader: ConfigReader, { tls, routeAddress }: WebrtcInputs, listenIp: string): Promise<WebrtcConfig['turn']> {
   const enabled = reader.read('WEBRTC_TURN_ENABLED');
   const tlsPort = reader.read('WEBRTC_TURN_TLS_PORT') ?? null;
   if (enabled && tlsPort !== null && !tls) {
     const expected = 'to be set only together with SVC_SSL_KEY_PATH and SVC_SSL_CERT_PATH';
     reader.mistakes.push(mistakeSentence(reader.nameOf('WEBRTC_TURN_TLS_PORT'), expected, String(tlsPort)));
   }
-  return { enabled, port: reader.read('WEBRTC_TURN_PORT'), tlsPort };
+  const relayIp = enabled && isWildcard(listenIp) ? await routeAddress() : listenIp;
+  return { enabled, port: reader.read('WEBRTC_TURN_PORT'), tlsPort, relayIp };
 }

@@ -25,7 +25,7 @@ test('without apt-get or without rights there is an obstacle instead of a prefix
 
 test('the line that mends a missing package can be pasted', () => {
   assert.equal(aptLine(['chromium'], false), 'apt-get update && apt-get install -y chromium (as root)');
-  assert.equal(aptLine(aptPackages.browser, true), 'sudo apt-get update && sudo apt-get install -y chromium ffmpeg');
+  assert.equal(aptLine(aptPackages.browser, true), 'sudo apt-get update && sudo apt-get install -y chromium ffmpeg coturn');
 });
 
 test('of a page of output the last error is said, else the last line', () => {

@@ -1,0 +1,226 @@
+// TURN (RFC 8656) beside the node: a coturn of its own, started, watched and ended with it.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { connect, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Log } from '../log.ts';
+import { Timer } from '../timer.ts';
+import { coturnConfig } from './coturn-config.ts';
+import { turnCredential } from './credentials.ts';
+
+export type TurnServerOptions = {
+  log: Log;
+  listenIp: string;
+  port: number;
+  tls: { port: number; keyPath: string; certPath: string } | undefined;
+  /** The address of this node's media: relayed to, and nothing else. */
+  mediaIp: string;
+  /** Where clients reach this node: an IP address, and for TLS the host name of the certificate. */
+  address: () => string | undefined;
+  tlsHost: () => string;
+  /** Credentials are to be given out anew. */
+  onRenew: () => void;
+};
+
+/** W3C RTCIceServer. */
+export type TurnIceServer = { urls: string[]; username: string; credential: string };
+
+/** Lifetime of credentials in milliseconds. */
+export const credentialLifetime = 24 * 60 * 60 * 1000;
+
+const startDeadline = 5_000;
+const endDeadline = 2_000;
+const restartDelay = 1_000;
+const certificateInterval = 60_000;
+/** Ends coturn with this process, however that ends (prctl(2), PR_SET_PDEATHSIG), where util-linux is there. */
+const withParent = existsSync('/usr/bin/setpriv') ? ['/usr/bin/setpriv', '--pdeathsig', 'KILL', '--'] : [];
+
+export class TurnServer {
+  readonly #options: TurnServerOptions;
+  readonly #log: Log;
+  readonly #folder: string;
+  readonly #secret = randomBytes(32).toString('hex');
+  #child: ChildProcess | undefined;
+  #renewal: Timer | undefined;
+  #certificates: Timer | undefined;
+  #certificateTime = 0;
+  #closed = false;
+
+  private constructor(options: TurnServerOptions, folder: string) {
+    this.#options = options;
+    this.#log = options.log.child({ part: 'turn' });
+    this.#folder = folder;
+  }
+
+  /** Resolves when it listens. @throws Error with one sentence; nothing is left running then. */
+  static async start(options: TurnServerOptions): Promise<TurnServer> {
+    const server = new TurnServer(options, await mkdtemp(join(tmpdir(), 'mediarooms-turn-')));
+    try {
+      await mustBeFree(options.listenIp, options.port);
+      await server.#writeConfig();
+      await server.#run();
+    } catch (error) {
+      await server.close();
+      throw error;
+    }
+    server.#keepRenewing();
+    server.#watchCertificate();
+    return server;
+  }
+
+  /** Process id of coturn; undefined while there is none. */
+  get pid(): number | undefined {
+    return this.#child?.pid;
+  }
+
+  /** For one peer; nothing while nobody knows where clients reach this node. */
+  iceServers(peerId: string): TurnIceServer[] {
+    const { address, port, tls, tlsHost } = this.#options;
+    const host = address();
+    if (host === undefined) return [];
+    const at = bracketed(host);
+    const urls = [`turn:${at}:${port}?transport=udp`, `turn:${at}:${port}?transport=tcp`];
+    if (tls) urls.push(`turns:${tlsHost()}:${tls.port}?transport=tcp`);
+    return [{ urls, ...turnCredential(this.#secret, peerId, Date.now() + credentialLifetime) }];
+  }
+
+  /** Ends coturn. Idempotent. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#renewal?.stop();
+    this.#certificates?.stop();
+    const child = this.#child;
+    if (child && child.exitCode === null && child.signalCode === null) {
+      const ended = once(child, 'exit');
+      child.kill('SIGTERM');
+      const timer = setTimeout(() => child.kill('SIGKILL'), endDeadline);
+      await ended;
+      clearTimeout(timer);
+    }
+    await rm(this.#folder, { recursive: true, force: true });
+  }
+
+  async #writeConfig(): Promise<void> {
+    const { listenIp, port, tls, mediaIp } = this.#options;
+    const text = coturnConfig({ listenIp, port, tls, mediaIp, secret: this.#secret, folder: this.#folder });
+    await writeFile(this.#configFile, text, { mode: 0o600 });
+  }
+
+  get #configFile(): string {
+    return join(this.#folder, 'turnserver.conf');
+  }
+
+  async #run(): Promise<void> {
+    const [program = '', ...args] = [...withParent, 'turnserver', '-c', this.#configFile];
+    const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+    this.#child = child;
+    let lastLine = '';
+    for (const stream of [child.stdout, child.stderr]) {
+      createInterface({ input: stream }).on('line', (line) => {
+        lastLine = line.slice(0, 500);
+        this.#log.debug(lastLine);
+      });
+    }
+    const ended = new Promise<string>((done) => {
+      child.once('error', (error) => done(error.message));
+      child.once('exit', (code, signal) => done(`code ${code ?? signal}; its last line: ${lastLine}`));
+    });
+    let running = true;
+    const failed = ended.then((why) => {
+      running = false;
+      return why;
+    });
+    const { listenIp, port } = this.#options;
+    const why = await Promise.race([failed, this.#untilListening(() => running)]);
+    if (why !== undefined) {
+      const missing = why.includes('ENOENT') || why.includes('code 127') || why.includes('turnserver: No such file');
+      throw new Error(
+        missing
+          ? 'SVC_WEBRTC_TURN_ENABLED needs the program turnserver (Debian package coturn), which is not here'
+          : `coturn could not listen on ${listenIp} port ${port}: ${why}`,
+      );
+    }
+    this.#log.info({ pid: child.pid, ip: listenIp, port }, 'TURN listens');
+    void failed.then((reason) => this.#ended(reason));
+  }
+
+  async #untilListening(running: () => boolean): Promise<string | undefined> {
+    const started = performance.now();
+    const { listenIp, port } = this.#options;
+    const host = listenIp === '0.0.0.0' ? '127.0.0.1' : listenIp === '::' ? '::1' : listenIp;
+    while (running() && performance.now() - started < startDeadline) {
+      if (await accepts(host, port)) return undefined;
+      await sleep(20);
+    }
+    return `no answer within ${startDeadline} ms`;
+  }
+
+  #ended(reason: string): void {
+    if (this.#closed) return;
+    this.#log.error({ reason }, 'coturn ended; it is started again');
+    this.#renewal?.stop();
+    this.#renewal = new Timer(restartDelay, () => {
+      if (this.#closed) return;
+      this.#run().then(
+        () => this.#keepRenewing(),
+        (error: unknown) => this.#ended(error instanceof Error ? error.message : String(error)),
+      );
+    });
+  }
+
+  #keepRenewing(): void {
+    if (this.#closed) return;
+    this.#renewal = new Timer(credentialLifetime / 2, () => {
+      this.#options.onRenew();
+      this.#keepRenewing();
+    });
+  }
+
+  /** coturn reads its certificate again at SIGUSR2. */
+  #watchCertificate(): void {
+    const { tls } = this.#options;
+    if (!tls || this.#closed) return;
+    this.#certificates = new Timer(certificateInterval, () => {
+      stat(tls.certPath)
+        .then(({ mtimeMs }) => {
+          if (this.#certificateTime !== 0 && mtimeMs !== this.#certificateTime) this.#child?.kill('SIGUSR2');
+          this.#certificateTime = mtimeMs;
+        })
+        .catch(() => undefined)
+        .finally(() => this.#watchCertificate());
+    });
+  }
+}
+
+/** coturn goes on without a port that it cannot have, so that is found out before. @throws Error with one sentence */
+async function mustBeFree(host: string, port: number): Promise<void> {
+  const server = createServer();
+  server.listen(port, host);
+  try {
+    await once(server, 'listening');
+  } catch (error) {
+    throw new Error(`TURN cannot listen on ${host} port ${port}: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  await new Promise((done) => server.close(done));
+}
+
+function bracketed(host: string): string {
+  return host.includes(':') ? `[${host}]` : host;
+}
+
+function accepts(host: string, port: number): Promise<boolean> {
+  return new Promise((done) => {
+    const socket = connect({ host, port });
+    socket.once('connect', () => {
+      socket.destroy();
+      done(true);
+    });
+    socket.once('error', () => done(false));
+  });
+}

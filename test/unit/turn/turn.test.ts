@@ -1,0 +1,36 @@
+// TURN: credentials and what coturn is told.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { coturnConfig } from '../../../node/turn/coturn-config.ts';
+import { turnCredential } from '../../../node/turn/credentials.ts';
+
+const settings = { listenIp: '0.0.0.0', port: 3478, tls: undefined, mediaIp: '10.0.0.7', secret: 'thesecret', folder: '/tmp/x' };
+
+test('a credential is the time of its end and the user, signed with HMAC-SHA1', () => {
+  // Computed with: printf '1700000000:bob' | openssl dgst -sha1 -hmac thesecret -binary | base64
+  assert.deepEqual(turnCredential('thesecret', 'bob', 1_700_000_000_999), {
+    username: '1700000000:bob',
+    credential: 'Yd/XgW9q5cIAK3j+10peUzpaP0k=',
+  });
+});
+
+test('coturn relays to the media address of its node and to no other, and opens nothing that nobody needs', () => {
+  const lines = coturnConfig(settings).split('\n');
+  assert.deepEqual(
+    lines.filter((line) => line.includes('peer')),
+    [
+      'no-multicast-peers',
+      'denied-peer-ip=0.0.0.0-255.255.255.255',
+      'denied-peer-ip=::-ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff',
+      'allowed-peer-ip=10.0.0.7',
+    ],
+  );
+  for (const line of ['no-tcp-relay', 'no-cli', 'no-dtls', 'no-tls']) assert.ok(lines.includes(line), line);
+});
+
+test('with a certificate it speaks TLS 1.2 and later, and loopback is relayed to only where media is there', () => {
+  const tls = { port: 5349, keyPath: '/k', certPath: '/c' };
+  const lines = coturnConfig({ ...settings, mediaIp: '127.0.0.1', tls }).split('\n');
+  for (const line of ['tls-listening-port=5349', 'cert=/c', 'pkey=/k', 'no-tlsv1', 'no-tlsv1_1', 'allow-loopback-peers'])
+    assert.ok(lines.includes(line), line);
+});
