@@ -19,7 +19,7 @@ const closeDeadline = 15_000;
  *  5. HTTP finishes what is in flight and closes.
  *  6. Webhooks that wait are tried once more, for a short time; the rest goes to another node, or stays in the spool.
  *  7. The node leaves the cluster.
- *  8. Media workers end.
+ *  8. TURN and media workers end.
  *  9. Metrics, watchers of files.
  */
 export class Shutdown {
@@ -47,7 +47,7 @@ export class Shutdown {
       cluster.links.nodes().length > 0 ? (batch) => parts.traffic.handOverWebhooks(batch) : undefined,
     );
     await parts.distribution.close();
-    await parts.media.close();
+    await Promise.all([parts.turn?.close(), parts.media.close()]);
     await Promise.all([parts.metrics.close(), parts.announced.close(), parts.hot.close()]);
     parts.log.info('node ended');
   }

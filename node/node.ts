@@ -22,6 +22,7 @@ import { type Log, setLogLevel } from './log.ts';
 import { type Engine, startMediaEngine } from './media/engine.ts';
 import { Metrics, type RoomCounts } from './metrics/metrics.ts';
 import { MetricsServer } from './metrics/metrics-server.ts';
+import { startTurn, withRelayed } from './relay.ts';
 import { outsideOfRequests } from './request-id.ts';
 import { ApiTokens } from './rooms/api-tokens.ts';
 import { LocalRooms } from './rooms/local-rooms.ts';
@@ -30,6 +31,7 @@ import { asyncApiDocument } from './signaling/asyncapi.ts';
 import { PeerSockets, peerSocketPath } from './signaling/peer-sockets.ts';
 import { ServerSockets, serverSocketPath } from './signaling/server-sockets.ts';
 import { LocalContent } from './storage/local-content.ts';
+import type { TurnServer } from './turn/turn-server.ts';
 import { version } from './version.ts';
 
 const consoleDir = join(import.meta.dirname, 'console/dist');
@@ -42,6 +44,7 @@ export type NodeParts = {
   hot: HotConfig;
   announced: AnnouncedAddresses;
   media: Engine;
+  turn: TurnServer | undefined;
   rooms: LocalRooms;
   webhooks: Webhooks;
   drain: Drain;
@@ -88,7 +91,7 @@ export class MediaNode {
     const media = await startMediaEngine({
       log,
       listenIp: config.webrtc.listenIp,
-      announced: () => announced.current,
+      announced: () => (config.webrtc.turn.enabled ? withRelayed(announced.current, config.webrtc.turn.relayIp) : announced.current),
       basePort: config.webrtc.basePort ?? undefined,
       workers: config.webrtc.workers,
       maxIncomingBitrate: () => hot.current.webrtc.maxIncomingBitrate ?? undefined,
@@ -137,7 +140,7 @@ export class MediaNode {
       forwardedFor: traffic.forwardedFor,
       verifyToken: (token) => keys.verify(token),
       signToken: (claims) => keys.sign(claims),
-      iceServers: () => hot.current.iceServers.map((server) => ({ ...server })),
+      iceServers: (peerId) => [...hot.current.iceServers.map((server) => ({ ...server })), ...(turn?.iceServers(peerId) ?? [])],
       resumeWindow: () => hot.current.timeouts.peerResumeWindow / 1000,
     });
     const serverSockets = new ServerSockets({
@@ -179,7 +182,13 @@ export class MediaNode {
     ]);
     let http: HttpServer | undefined;
     let distribution: Distribution | undefined;
+    let turn: TurnServer | undefined;
     try {
+      turn = await startTurn(config, log, {
+        address: () => announced.current[0],
+        onRenew: () => peerSockets.iceServersUpdated(),
+        host: () => host,
+      });
       http = await HttpServer.start({
         log,
         rooms: cluster.rooms,
@@ -228,6 +237,7 @@ export class MediaNode {
         hot,
         announced,
         media,
+        turn,
         rooms,
         webhooks,
         drain,
@@ -244,6 +254,7 @@ export class MediaNode {
       await distribution?.close();
       await http?.close(0);
       await webhooks.close(0);
+      await turn?.close();
       await media.close();
       throw error;
     }

@@ -1,0 +1,59 @@
+// TURN beside the node: browsers that may use relays only, with a real coturn.
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { test } from 'node:test';
+import { promisify } from 'node:util';
+import { freePorts } from '../kit/kube/ports.ts';
+import { blue, css, enter, red, setStage } from './client-kit.ts';
+
+const run = promisify(execFile);
+
+async function setTurnStage(t: Parameters<typeof setStage>[0]) {
+  const [port = 0] = await freePorts(1);
+  return { ...(await setStage(t, { SVC_WEBRTC_TURN_ENABLED: 'true', SVC_WEBRTC_TURN_PORT: String(port) })), port };
+}
+
+test('two browsers that may use relays only see and hear each other', async (t) => {
+  const stage = await setTurnStage(t);
+  const relay = { iceTransportPolicy: 'relay' } as const;
+  const [first, second] = await Promise.all([enter(stage, 'first', relay), enter(stage, 'second', relay)]);
+  await Promise.all([first.publish({ colour: css(red) }), second.publish({ colour: css(blue), tone: 1000 })]);
+  await Promise.all([second.sees(first, red), first.sees(second, blue), first.hears(second, 1000)]);
+  const types = await first.page.evaluate(async () => {
+    const { send, recv } = (await kit.rooms.main?.room.getStats()) ?? {};
+    const reports = [...(send?.values() ?? []), ...(recv?.values() ?? [])];
+    return [...new Set(reports.filter(({ type }) => type === 'local-candidate').map(({ candidateType }) => candidateType))];
+  });
+  assert.deepEqual(types, ['relay']);
+});
+
+test('the relay takes packets to the media of its own node and to no other address', async (t) => {
+  const { node, port } = await setTurnStage(t);
+  const [server] = node.node.parts.turn?.iceServers('somebody') ?? [];
+  assert.ok(server);
+  /** What coturn's own client says when it wants to reach that address through the relay. */
+  const tryPeer = async (peer: string, password = server.credential) => {
+    const args = ['-v', '-n', '1', '-e', peer, '-u', server.username, '-w', password, '-p', String(port), '127.0.0.1'];
+    const said = await run('turnutils_uclient', args, { timeout: 15_000 }).catch((error: { stdout: string; stderr: string }) => error);
+    return said.stdout + said.stderr;
+  };
+  assert.match(await tryPeer('127.0.0.2'), /error 403/);
+  assert.match(await tryPeer('10.0.0.1'), /error 403/);
+  assert.doesNotMatch(await tryPeer('127.0.0.1', 'guessed'), /Received relay addr/);
+});
+
+test('coturn ended behind our back is started again, and its relay goes with the node', async (t) => {
+  const stage = await setTurnStage(t);
+  const { turn } = stage.node.node.parts;
+  const before = turn?.pid ?? 0;
+  process.kill(before, 'SIGKILL');
+  const peer = await enter(stage, 'first', { iceTransportPolicy: 'relay' });
+  await peer.publish({ tone: 440 });
+  const other = await enter(stage, 'second');
+  await other.hears(peer, 440);
+  const after = turn?.pid ?? 0;
+  assert.notEqual(after, before);
+  await stage.node.close();
+  assert.equal(existsSync(`/proc/${after}`), false);
+});
