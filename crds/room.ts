@@ -92,6 +92,7 @@ export const roomStatusSchema = z
     observedGeneration: observedGeneration.optional(),
     phase: z.enum(roomPhases).optional().meta({ description: 'The conditions in one word.' }),
     conditions: conditions.optional(),
+    cluster: z.string().optional().meta({ description: 'The MediaCluster that the room is on.' }),
     roomId: z.string().optional().meta({ description: 'Id of the room on the nodes.' }),
     incarnation: z.string().optional().meta({ description: 'The very room: another one of the same id has another.' }),
     node: z.string().optional().meta({ description: 'Name of the node that has the room.' }),
