@@ -114,6 +114,7 @@ export const roomStatusSchema = z
             id: z.string().optional().meta({ description: 'Id on the node.' }),
             type: z.string().meta({ description: 'Its kind.' }),
             ready: z.boolean().meta({ description: 'Whether it runs as declared.' }),
+            revision: z.string().optional().meta({ description: 'Of its options and Secrets: with another one it is replaced.' }),
             message: z.string().optional().meta({ description: 'Why it is not ready.' }),
           })
           .meta({ description: 'A declared component.' }),
