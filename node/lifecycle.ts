@@ -44,7 +44,7 @@ export class Shutdown {
     const { cluster } = parts;
     await parts.webhooks.close(
       webhookDeadline,
-      cluster.links.nodes().length > 0 ? (batch) => parts.traffic.handOverWebhooks(batch) : undefined,
+      cluster.links.nodes().length > 0 ? (batch) => parts.traffic.webhooks.handOver(batch) : undefined,
     );
     await parts.distribution.close();
     await Promise.all([parts.turn?.close(), parts.media.close()]);

@@ -1,10 +1,11 @@
-// Everything that goes between nodes beside rooms: events, peers' websockets, content, and the tokens that nodes show each other.
+// Everything that goes between nodes beside rooms: events, peers' websockets, content, webhooks, and the tokens that nodes show each other.
 import type { IncomingMessage } from 'node:http';
-import { ServiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { RoomEvent } from '../rooms/events.ts';
 import type { ForwardSocket } from '../rooms/forwarded-socket.ts';
+import type { OwnWebhooks } from '../rooms/webhook-control.ts';
 import { ClusterEvents, type OwnEvents } from './cluster-events.ts';
+import { ClusterWebhooks } from './cluster-webhooks.ts';
 import type { DirectoryEntry } from './directory.ts';
 import type { Links, NodeName } from './links.ts';
 import type { Member } from './membership.ts';
@@ -12,9 +13,6 @@ import { ClusterContent, type OwnContent } from './proxy/cluster-content.ts';
 import { NodeHttp } from './proxy/node-http.ts';
 import { forwardedHeader, type NodeClaims, NodeTokens } from './proxy/node-tokens.ts';
 import { PeerSocketProxy } from './proxy/peer-socket-proxy.ts';
-
-/** How long another node may take to spool a batch, in milliseconds. */
-const handoverDeadline = 2_000;
 
 export type TrafficOptions = {
   links: Links;
@@ -29,8 +27,9 @@ export type TrafficOptions = {
   /** As ownerOf; where nothing is known of the room, the other nodes are asked. */
   locate: (roomId: string) => Promise<NodeName | undefined>;
   member: (node: NodeName) => Member | undefined;
+  ownWebhooks: OwnWebhooks;
   /** Another node ends and hands over webhooks. @returns how many were taken */
-  takeWebhooks?: ((data: unknown) => number) | undefined;
+  takeWebhooks: (data: unknown) => number;
   /** A room was lost with its node, and this node is the one that tells its receivers. */
   onRoomLost?: ((event: RoomEvent, webhookUrl: string | null) => void) | undefined;
   /** PEM of this node's certificate. */
@@ -40,6 +39,7 @@ export type TrafficOptions = {
 export class Traffic {
   readonly events: ClusterEvents;
   readonly content: ClusterContent;
+  readonly webhooks: ClusterWebhooks;
   readonly #options: TrafficOptions;
   readonly #tokens: NodeTokens;
   readonly #sockets: PeerSocketProxy;
@@ -52,6 +52,7 @@ export class Traffic {
     this.#tokens = new NodeTokens({ links, secrets, cookie });
     this.#http = new NodeHttp({ log, tokens: this.#tokens, ownCertificate });
     this.content = new ClusterContent({ links, local: options.content, http: this.#http, log, ownerOf, target: member });
+    this.webhooks = new ClusterWebhooks({ links, log, own: options.ownWebhooks, take: options.takeWebhooks, member });
     this.#sockets = new PeerSocketProxy({
       log,
       tokens: this.#tokens,
@@ -105,22 +106,12 @@ export class Traffic {
 
   /** Answers another node. @returns undefined where the call is none of ours. */
   answer(from: NodeName, method: string, data: unknown): Promise<unknown> | undefined {
-    const { takeWebhooks } = this.#options;
-    if (method === 'webhooks' && takeWebhooks) return Promise.resolve(takeWebhooks(data));
-    return this.events.answer(from, method, data) ?? this.content.answer(from, method, data);
+    return this.webhooks.answer(method, data) ?? this.events.answer(from, method, data) ?? this.content.answer(from, method, data);
   }
 
   /** @returns whether the message was one of ours. */
   receive(from: NodeName, method: string, data: unknown): boolean {
     return this.events.receive(from, method, data) || this.#tokens.receive(from, method, data);
-  }
-
-  /** Hands webhooks over to a node that stays. @throws ServiceError where there is none or it does not take them. */
-  async handOverWebhooks(batch: unknown): Promise<void> {
-    const { links, member } = this.#options;
-    const heir = links.nodes().find((node) => member(node)?.state === 'accepting');
-    if (heir === undefined) throw new ServiceError('unavailable', 'No other node takes webhooks');
-    await links.call(heir, 'webhooks', batch, handoverDeadline);
   }
 
   /** Ends what is forwarded: clients get 1001. Resolves when all of it is gone. Idempotent. */

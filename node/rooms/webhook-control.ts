@@ -24,8 +24,14 @@ export const webhookStatusSchema = z
     spoolBytes: z.number().int().meta({ description: 'Bytes of the spool on disk.' }),
     receivers: z.array(webhookReceiverSchema),
   })
-  .meta({ id: 'WebhookStatus', description: 'Webhooks of the node that answers; counts are since its start.' });
+  .meta({ description: 'Webhooks of one node; counts are since its start.' });
 export type WebhookStatus = z.infer<typeof webhookStatusSchema>;
+
+const nodeSchema = z.string().meta({ description: 'Node that has it.' });
+export const nodeWebhookStatusSchema = webhookStatusSchema
+  .extend({ node: nodeSchema })
+  .meta({ id: 'WebhookStatus', description: 'Webhooks of one node; counts are since its start.' });
+export type NodeWebhookStatus = z.infer<typeof nodeWebhookStatusSchema>;
 
 export const deadLetterSchema = z
   .object({
@@ -35,8 +41,13 @@ export const deadLetterSchema = z
     attempts: z.number().int(),
     event: roomEventSchema,
   })
-  .meta({ id: 'DeadLetter', description: 'A delivery that was given up.' });
+  .meta({ description: 'A delivery that was given up.' });
 export type DeadLetterView = z.infer<typeof deadLetterSchema>;
+
+export const nodeDeadLetterSchema = deadLetterSchema
+  .extend({ node: nodeSchema })
+  .meta({ id: 'DeadLetter', description: 'A delivery that was given up.' });
+export type NodeDeadLetter = z.infer<typeof nodeDeadLetterSchema>;
 
 export const replaySchema = z
   .strictObject({
@@ -49,10 +60,18 @@ export const replaySchema = z
   });
 export type WebhookReplay = z.infer<typeof replaySchema>;
 
-export interface WebhookControl {
+/** Of this node. */
+export interface OwnWebhooks {
   status(): WebhookStatus;
   /** The newest `limit`, newest first. */
   deadLetters(filter: WebhookReplay, limit: number): DeadLetterView[];
   /** @returns how many are sent again. */
   replay(filter: WebhookReplay): number;
+}
+
+/** Of all connected nodes and this one. `incomplete` names those that did not answer. */
+export interface WebhookControl {
+  status(): Promise<{ nodes: NodeWebhookStatus[]; incomplete: string[] }>;
+  deadLetters(filter: WebhookReplay, limit: number): Promise<{ letters: NodeDeadLetter[]; incomplete: string[] }>;
+  replay(filter: WebhookReplay): Promise<{ replayed: number; incomplete: string[] }>;
 }

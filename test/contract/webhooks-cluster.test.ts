@@ -47,3 +47,41 @@ test('receivers of rooms that were lost with their node are told by another one'
   assert.deepEqual([created?.event.type, crashed?.event.type, crashed?.event.reason], ['RoomCreated', 'RoomCrashed', 'node_lost']);
   assert.equal(crashed?.id, `${created?.event.incarnation}-lost`);
 });
+
+test('any node shows the dead letters of all and sends them again; one that is silent is named', async (t) => {
+  const receiver = await startReceiver(t, refuse(410));
+  const dist = { SVC_DIST_ENABLED: 'true', SVC_DIST_NODES: `holder-${process.pid}@localhost`, ...webhooks };
+  const holder = await startNodeProcess(t, { ...dist, SVC_DIST_NODE_NAME: `holder-${process.pid}@localhost` });
+  const asked = await startNode(t, { ...dist, SVC_DIST_NODE_NAME: `asked-${process.pid}@localhost`, SVC_MAX_ROOMS: '0' });
+  const api = apiClient(asked.url, apiToken);
+  while ((await api.get('/health')).body.data.distribution.nodesInCluster < 2) await new Promise((resolve) => setTimeout(resolve, 50));
+  assert.equal((await apiClient(holder.url, apiToken).post('/room', { roomId: 'one', webhookUrl: receiver.url })).status, 201);
+  await receiver.until(1);
+  type Letter = { node: string; event: { type: string } };
+  const dead = async () => (await api.get('/webhooks/dead?roomId=one')).body.data as Letter[];
+  while ((await dead()).length === 0);
+  const name = `holder-${process.pid}@localhost`;
+  assert.deepEqual(
+    (await dead()).map(({ node, event }) => [node, event.type]),
+    [[name, 'RoomCreated']],
+  );
+  const states = (await api.get('/webhooks')).body;
+  assert.deepEqual(states.incomplete, []);
+  assert.deepEqual(
+    states.data.map(({ node, dead }: { node: string; dead: number }) => [node, dead]),
+    [
+      [`asked-${process.pid}@localhost`, 0],
+      [name, 1],
+    ],
+  );
+  receiver.answer(take);
+  assert.deepEqual((await api.post('/webhooks/dead/replay', { roomId: 'one' })).body, { data: { replayed: 1 }, incomplete: [] });
+  await receiver.until(2);
+  assert.deepEqual(await dead(), []);
+
+  holder.kill('SIGSTOP');
+  const started = performance.now();
+  const silent = await api.get('/webhooks');
+  assert.ok(performance.now() - started < 4_000);
+  assert.deepEqual([silent.status, silent.body.data.length, silent.body.incomplete], [200, 1, [name]]);
+});

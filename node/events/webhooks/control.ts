@@ -1,10 +1,10 @@
-// WebhookControl on the webhooks of this node.
+// OwnWebhooks on the webhooks of this node.
 import { roomEventSchema } from '../../rooms/events.ts';
-import type { DeadLetterView, WebhookControl } from '../../rooms/webhook-control.ts';
+import type { DeadLetterView, OwnWebhooks } from '../../rooms/webhook-control.ts';
 import type { DeadLetter } from './dead-letters.ts';
 import { nameOf, type Webhooks } from './webhooks.ts';
 
-export function webhookControl(webhooks: Webhooks): WebhookControl {
+export function webhookControl(webhooks: Webhooks): OwnWebhooks {
   return {
     status: () => ({
       ...webhooks.counters(),

@@ -38,6 +38,8 @@ async function startNode(t: TestContext, name: NodeName, { network, members, own
     ownerOf: () => owner,
     locate: async () => owner,
     member: (node) => members.get(node),
+    ownWebhooks: { status: () => assert.fail(), deadLetters: () => assert.fail(), replay: () => assert.fail() },
+    takeWebhooks: () => assert.fail(),
   });
   links.handle({
     call: async (from, method, data) => traffic.answer(from, method, data),

@@ -26,9 +26,9 @@ export const health: HealthView = {
 };
 
 const noWebhooks: WebhookControl = {
-  status: () => ({ delivered: 0, retries: 0, dead: 0, pending: 0, pendingBytes: 0, spoolErrors: 0, spoolBytes: 0, receivers: [] }),
-  deadLetters: () => [],
-  replay: () => 0,
+  status: async () => ({ nodes: [], incomplete: [] }),
+  deadLetters: async () => ({ letters: [], incomplete: [] }),
+  replay: async () => ({ replayed: 0, incomplete: [] }),
 };
 
 export type TestServer = TestRooms & { server: HttpServer; url: string; api: ApiClient };

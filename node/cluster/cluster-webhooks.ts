@@ -1,0 +1,124 @@
+// Webhooks over many nodes: each has its own that wait and its own dead letters, any of them answers for all; a node that ends hands them over.
+import { z } from 'zod';
+import { ServiceError } from '../errors.ts';
+import type { Log } from '../log.ts';
+import {
+  type DeadLetterView,
+  deadLetterSchema,
+  type NodeDeadLetter,
+  type NodeWebhookStatus,
+  type OwnWebhooks,
+  replaySchema,
+  type WebhookControl,
+  type WebhookReplay,
+  webhookStatusSchema,
+} from '../rooms/webhook-control.ts';
+import type { Links, NodeName } from './links.ts';
+import type { Member } from './membership.ts';
+
+/** How long another node may take, in milliseconds. */
+const listDeadline = 2_000;
+const replayDeadline = 10_000;
+const handoverDeadline = 2_000;
+/** Of dead letters that one node tells another at once. */
+const maxLetterBytes = 4 * 1024 * 1024;
+
+const askSchema = z.object({ filter: replaySchema, limit: z.number().int().min(1).max(999) });
+
+export type ClusterWebhooksOptions = {
+  links: Links;
+  log: Log;
+  own: OwnWebhooks;
+  /** Takes deliveries of a node that ends. @returns how many */
+  take: (data: unknown) => number;
+  member: (node: NodeName) => Member | undefined;
+};
+
+type Answers<T> = { answers: { node: NodeName; answer: T }[]; incomplete: NodeName[] };
+
+export class ClusterWebhooks implements WebhookControl {
+  readonly #options: ClusterWebhooksOptions;
+
+  constructor(options: ClusterWebhooksOptions) {
+    this.#options = options;
+  }
+
+  async status(): Promise<{ nodes: NodeWebhookStatus[]; incomplete: string[] }> {
+    const own = () => this.#options.own.status();
+    const { answers, incomplete } = await this.#askAll('webhookStatus', null, listDeadline, webhookStatusSchema, own);
+    const nodes = answers.map(({ node, answer }) => ({ node, ...answer }));
+    return { nodes: nodes.sort((a, b) => (a.node < b.node ? -1 : 1)), incomplete };
+  }
+
+  async deadLetters(filter: WebhookReplay, limit: number): Promise<{ letters: NodeDeadLetter[]; incomplete: string[] }> {
+    const own = () => this.#options.own.deadLetters(filter, limit);
+    const schema = z.array(deadLetterSchema).max(limit);
+    const { answers, incomplete } = await this.#askAll('deadLetters', { filter, limit }, listDeadline, schema, own);
+    const letters = answers.flatMap(({ node, answer }) => answer.map((letter) => ({ node, ...letter })));
+    // Stable: what a node gave up within one millisecond stays in its order.
+    letters.sort((a, b) => Date.parse(b.givenUpAt) - Date.parse(a.givenUpAt));
+    return { letters: letters.slice(0, limit), incomplete };
+  }
+
+  async replay(filter: WebhookReplay): Promise<{ replayed: number; incomplete: string[] }> {
+    const own = () => this.#options.own.replay(filter);
+    const { answers, incomplete } = await this.#askAll('replayDeadLetters', filter, replayDeadline, z.number().int(), own);
+    return { replayed: answers.reduce((sum, { answer }) => sum + answer, 0), incomplete };
+  }
+
+  /** Hands deliveries over to a node that stays. @throws ServiceError where there is none or it does not take them. */
+  async handOver(batch: unknown): Promise<void> {
+    const { links, member } = this.#options;
+    const heir = links.nodes().find((node) => member(node)?.state === 'accepting');
+    if (heir === undefined) throw new ServiceError('unavailable', 'No other node takes webhooks');
+    await links.call(heir, 'webhooks', batch, handoverDeadline);
+  }
+
+  /** Answers another node. @returns undefined where the call is none of ours. */
+  answer(method: string, data: unknown): Promise<unknown> | undefined {
+    switch (method) {
+      case 'webhooks':
+      case 'webhookStatus':
+      case 'deadLetters':
+      case 'replayDeadLetters':
+        return this.#answer(method, data);
+      default:
+        return undefined;
+    }
+  }
+
+  async #answer(method: 'webhooks' | 'webhookStatus' | 'deadLetters' | 'replayDeadLetters', data: unknown): Promise<unknown> {
+    const { own, take } = this.#options;
+    if (method === 'webhooks') return take(data);
+    if (method === 'webhookStatus') return own.status();
+    if (method === 'replayDeadLetters') return own.replay(replaySchema.parse(data));
+    const { filter, limit } = askSchema.parse(data);
+    return withinBytes(own.deadLetters(filter, limit));
+  }
+
+  async #askAll<T>(method: string, data: unknown, deadline: number, schema: z.ZodType<T>, own: () => T): Promise<Answers<T>> {
+    const { links, log } = this.#options;
+    const incomplete: NodeName[] = [];
+    const others = links.nodes().map(async (node) => {
+      try {
+        return [{ node, answer: schema.parse(await links.call(node, method, data, deadline)) }];
+      } catch (error) {
+        log.info({ node, err: error }, 'a node did not answer for its webhooks');
+        incomplete.push(node);
+        return [];
+      }
+    });
+    const answers = [{ node: links.self, answer: own() }, ...(await Promise.all(others)).flat()];
+    return { answers, incomplete: incomplete.sort() };
+  }
+}
+
+/** The first of them. */
+function withinBytes(letters: readonly DeadLetterView[]): DeadLetterView[] {
+  let bytes = 0;
+  const end = letters.findIndex((letter) => {
+    bytes += JSON.stringify(letter).length;
+    return bytes > maxLetterBytes;
+  });
+  return letters.slice(0, end < 0 ? letters.length : end);
+}

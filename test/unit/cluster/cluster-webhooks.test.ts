@@ -1,0 +1,124 @@
+// Webhooks of a cluster: every node answers for all, names who has what, and says which nodes were silent.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ClusterWebhooks } from '../../../node/cluster/cluster-webhooks.ts';
+import { silentLog } from '../../../node/log.ts';
+import type { DeadLetterView, OwnWebhooks, WebhookReplay, WebhookStatus } from '../../../node/rooms/webhook-control.ts';
+import { FakeNetwork } from '../../kit/fake-links.ts';
+import { roomEvent } from '../../kit/webhooks.ts';
+
+const status: WebhookStatus = {
+  delivered: 1,
+  retries: 0,
+  dead: 0,
+  pending: 2,
+  pendingBytes: 300,
+  spoolErrors: 0,
+  spoolBytes: 0,
+  receivers: [],
+};
+
+function letter(roomId: string, second: number, metadata?: string): DeadLetterView {
+  const event = { ...roomEvent(roomId, second), ...(metadata !== undefined && { metadata }) };
+  return { receiver: 'https://hooks.test', givenUpAt: `2026-01-01T00:00:0${second}.000Z`, reason: 'refused', attempts: 1, event };
+}
+
+/** Newest first, as a node gives them. */
+function own(letters: DeadLetterView[]): OwnWebhooks & { replays: WebhookReplay[] } {
+  const replays: WebhookReplay[] = [];
+  const matching = ({ roomId }: WebhookReplay) => letters.filter(({ event }) => roomId === undefined || event.roomId === roomId);
+  return {
+    replays,
+    status: () => status,
+    deadLetters: (filter, limit) => matching(filter).slice(0, limit),
+    replay: (filter) => {
+      replays.push(filter);
+      return matching(filter).length;
+    },
+  };
+}
+
+function makeNodes(...lists: DeadLetterView[][]) {
+  const network = new FakeNetwork();
+  const nodes = lists.map((letters, index) => {
+    const links = network.join(`svc@${'abc'[index]}`);
+    const webhooks = own(letters);
+    const cluster = new ClusterWebhooks({ links, log: silentLog(), own: webhooks, take: () => 0, member: () => undefined });
+    links.handle({ call: async (_from, method, data) => cluster.answer(method, data), cast: () => {} });
+    return { links, webhooks, cluster };
+  });
+  network.connectAll();
+  return { network, nodes, asked: nodes[0]?.cluster as ClusterWebhooks };
+}
+
+test('status and dead letters are of all nodes, each with the name of its node, the newest first', async () => {
+  const { asked } = makeNodes([letter('one', 3), letter('one', 1)], [letter('two', 4), letter('two', 2)]);
+  assert.deepEqual(await asked.status(), {
+    nodes: [
+      { node: 'svc@a', ...status },
+      { node: 'svc@b', ...status },
+    ],
+    incomplete: [],
+  });
+  const { letters, incomplete } = await asked.deadLetters({}, 3);
+  assert.deepEqual(
+    letters.map(({ node, event }) => [node, event.seq]),
+    [
+      ['svc@b', 4],
+      ['svc@a', 3],
+      ['svc@b', 2],
+    ],
+  );
+  assert.deepEqual(incomplete, []);
+  assert.deepEqual(
+    (await asked.deadLetters({ roomId: 'one' }, 9)).letters.map(({ node }) => node),
+    ['svc@a', 'svc@a'],
+  );
+});
+
+test('a replay reaches the node that has the letters', async () => {
+  const { asked, nodes } = makeNodes([], [letter('two', 4), letter('two', 2)]);
+  assert.deepEqual(await asked.replay({ roomId: 'two' }), { replayed: 2, incomplete: [] });
+  assert.deepEqual(nodes[1]?.webhooks.replays, [{ roomId: 'two' }]);
+});
+
+test('nodes that are silent for 2 s, or answer what nobody understands, are named', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { asked, nodes } = makeNodes([letter('one', 1)], [letter('two', 2)], [letter('three', 3)]);
+  nodes[1]?.links.handle({ call: () => new Promise(() => {}), cast: () => {} });
+  nodes[2]?.links.handle({ call: async () => 'nonsense', cast: () => {} });
+  const answers = Promise.all([asked.status(), asked.deadLetters({}, 9)]);
+  for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+  t.mock.timers.tick(2_000);
+  const [states, { letters, incomplete }] = await answers;
+  assert.deepEqual(
+    states.nodes.map(({ node }) => node),
+    ['svc@a'],
+  );
+  assert.deepEqual(
+    letters.map(({ node }) => node),
+    ['svc@a'],
+  );
+  assert.deepEqual(
+    [states.incomplete, incomplete],
+    [
+      ['svc@b', 'svc@c'],
+      ['svc@b', 'svc@c'],
+    ],
+  );
+});
+
+test('a node tells another at most 4 MiB of letters, the newest', async () => {
+  const long = 'x'.repeat(15_000);
+  const many = Array.from({ length: 900 }, () => letter('two', 1, long));
+  const { asked } = makeNodes([], many);
+  const { letters } = await asked.deadLetters({}, 999);
+  assert.ok(letters.length > 200 && letters.length < 300, `${letters.length}`);
+});
+
+test('what another node asks wrongly is refused', async () => {
+  const { asked } = makeNodes([]);
+  await assert.rejects(asked.answer('deadLetters', { filter: {}, limit: 0 }) ?? Promise.resolve());
+  await assert.rejects(asked.answer('replayDeadLetters', { roomId: '../x' }) ?? Promise.resolve());
+  assert.equal(asked.answer('another', null), undefined);
+});
