@@ -8,7 +8,7 @@ export type Access = { dispatcher: Dispatcher; headers: Record<string, string> }
 type DispatcherOptions = ReturnType<KubeConfig['createDispatcherOptions']>;
 
 /** How old a token or certificate may be before its file is read, its plugin asked again. */
-const freshMs = 10_000;
+const defaultFreshMs = 10_000;
 /** Connections without work are kept so long: longer than the pause between two polls of an idle operator. */
 const keepAliveMs = 90_000;
 /** HTTP/1.1: a watch has a connection of its own then, and one that stalls holds up nobody else. */
@@ -27,21 +27,23 @@ class WatchedConfig extends KubeConfig {
 export class Endpoint {
   readonly #config: WatchedConfig;
   readonly #cluster: Cluster;
+  readonly #freshMs: number;
   #dispatcher: Dispatcher | undefined;
   #fingerprint = '';
   #access: { at: number; value: Promise<Access> } | undefined;
   #closed = false;
 
-  private constructor(config: WatchedConfig, cluster: Cluster) {
+  private constructor(config: WatchedConfig, cluster: Cluster, freshMs: number) {
     this.#config = config;
     this.#cluster = cluster;
+    this.#freshMs = freshMs;
   }
 
   /**
    * By a kubeconfig file, or without one by the service account of the Pod.
    * @throws KubeError 'NoCredentials' with the sentence that says what is missing
    */
-  static load(kubeconfig: string | undefined): Endpoint {
+  static load(kubeconfig: string | undefined, freshMs = defaultFreshMs): Endpoint {
     const config = new WatchedConfig();
     try {
       if (kubeconfig === undefined) config.loadFromCluster();
@@ -53,7 +55,7 @@ export class Endpoint {
     if (kubeconfig === undefined && (cluster?.server ?? '').includes('//undefined'))
       throw noCredentials('No kubeconfig was given, and this process runs in no Pod of a cluster.');
     if (!cluster || !URL.canParse(cluster.server)) throw noCredentials(`The kubeconfig ${kubeconfig ?? ''} names no current cluster.`);
-    return new Endpoint(config, cluster);
+    return new Endpoint(config, cluster, freshMs);
   }
 
   /** Scheme, host and port. */
@@ -69,7 +71,7 @@ export class Endpoint {
   /** Headers and dispatcher of a request. One caller reads files and runs plugins, the others wait for it. */
   access(): Promise<Access> {
     const now = performance.now();
-    if (this.#access && now - this.#access.at < freshMs) return this.#access.value;
+    if (this.#access && now - this.#access.at < this.#freshMs) return this.#access.value;
     const access = { at: now, value: this.#renew() };
     this.#access = access;
     access.value.catch(() => {

@@ -61,6 +61,10 @@ export class Reflector<T extends KubeObject> {
     return this.#unlisted.size === 0;
   }
 
+  get size(): number {
+    return this.#store.size;
+  }
+
   /** Milliseconds since the API server last said something, a bookmark at least each minute. */
   get silence(): number {
     return performance.now() - this.#lastActivity;

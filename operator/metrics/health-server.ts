@@ -1,4 +1,6 @@
 // The operator's own small HTTP server: /metrics, /healthz, /readyz, without authentication.
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import type { Log } from '../log.ts';
 
 /** A named check: `undefined` where all is well, else a sentence that says what is not. */
@@ -12,22 +14,100 @@ export type HealthServerOptions = {
   healthy: readonly Check[];
   /** Whether the process does its work; one that only waits for the lease is ready too. */
   ready: readonly Check[];
+  /** Default 3 s: probes wait hardly longer. */
+  checkMs?: number;
   log: Log;
 };
 
+const bounds = {
+  requestTimeout: 10_000,
+  headersTimeout: 5000,
+  connectionsCheckingInterval: 5000,
+  maxHeaderSize: 8192,
+  keepAliveTimeout: 30_000,
+} as const;
+
 export class HealthServer {
-  private constructor() {}
+  readonly #options: HealthServerOptions;
+  readonly #server: Server;
+
+  private constructor(options: HealthServerOptions) {
+    this.#options = options;
+    this.#server = createServer(bounds, (request, response) => {
+      // No request has a body that is of use here.
+      request.resume();
+      this.#answer(request, response).catch((error: unknown) => {
+        options.log.error({ err: error, path: request.url }, 'a request could not be answered');
+        if (!response.headersSent) plain(response, 500, 'This could not be answered\n');
+      });
+    });
+    this.#server.maxConnections = 100;
+  }
 
   /** @throws Error with one sentence where the port cannot be had. */
-  static start(_options: HealthServerOptions): Promise<HealthServer> {
-    return Promise.reject(new Error('not built yet'));
+  static async start(options: HealthServerOptions): Promise<HealthServer> {
+    const { ip, port } = options;
+    const health = new HealthServer(options);
+    await new Promise<void>((resolve, reject) => {
+      health.#server.once('error', (error: NodeJS.ErrnoException) =>
+        reject(new Error(`Metrics and health cannot be served at ${ip} port ${port}: ${error.code}`)),
+      );
+      health.#server.listen(port, ip, resolve);
+    });
+    return health;
   }
 
   get port(): number {
-    return 0;
+    return (this.#server.address() as AddressInfo).port;
   }
 
-  close(): Promise<void> {
-    return Promise.resolve();
+  async close(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.#server.close(() => resolve());
+      this.#server.closeAllConnections();
+    });
   }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { healthy, ready, metrics } = this.#options;
+    // Whatever is asked for may be no address at all.
+    const [, part, name, ...rest] = (request.url ?? '').split('?', 1)[0]?.split('/') ?? [];
+    const checks = part === 'healthz' ? healthy : part === 'readyz' ? ready : undefined;
+    const chosen = name === undefined || name === '' ? checks : checks?.filter((check) => check.name === name);
+    const isMetrics = part === 'metrics' && name === undefined;
+    const found = isMetrics || (chosen !== undefined && (chosen.length > 0 || !name));
+    if (!found || rest.length > 0)
+      return plain(response, 404, 'Here are /metrics, /healthz and /readyz\n');
+    if (request.method !== 'GET' && request.method !== 'HEAD') return plain(response, 405, 'Only GET is allowed here\n');
+    if (!isMetrics) return this.#report(part ?? '', chosen ?? [], response);
+    const text = await metrics.text();
+    response.writeHead(200, { 'content-type': metrics.contentType }).end(text);
+  }
+
+  /** In the words of Kubernetes' own: `[+]name ok`, `[-]name failed: why`. */
+  async #report(what: string, checks: readonly Check[], response: ServerResponse): Promise<void> {
+    const results = await Promise.all(checks.map(async (check) => [check.name, await this.#run(check)] as const));
+    const lines = results.map(([name, failure]) => (failure === undefined ? `[+]${name} ok` : `[-]${name} failed: ${failure}`));
+    const passed = results.every(([, failure]) => failure === undefined);
+    plain(response, passed ? 200 : 503, `${[...lines, `${what} check ${passed ? 'passed' : 'failed'}`].join('\n')}\n`);
+  }
+
+  async #run({ check }: Check): Promise<string | undefined> {
+    const { checkMs = 3000 } = this.#options;
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<string>((resolve) => {
+      timer = setTimeout(() => resolve(`no answer within ${checkMs} ms`), checkMs);
+    });
+    try {
+      return await Promise.race([check(), late]);
+    } catch (error) {
+      return error instanceof Error ? error.message : String(error);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}
+
+function plain(response: ServerResponse, status: number, text: string): void {
+  response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' }).end(text);
 }

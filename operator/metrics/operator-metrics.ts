@@ -1,29 +1,249 @@
-// What the operator tells Prometheus, under controller-runtime's names.
-import { Registry } from 'prom-client';
+// What the operator tells Prometheus, under controller-runtime's names: its dashboards and alerts fit.
+import { Counter, collectDefaultMetrics, exponentialBuckets, Gauge, Histogram, Registry } from 'prom-client';
 import type { CallObservation, ControllerObserver, QueueObserver, ReconcileResult, ReflectorObserver, WatchEnd } from '../kube/observer.ts';
 
+/** What a queue says of itself at a scrape. */
+type QueueFigures = { name: string; depth: number; workTimes: () => number[] };
+/** What a reflector says of itself at a scrape: objects it holds, and milliseconds since it last heard something. */
+type ReflectorFigures = { size: number; silence: number };
+type Labels = Record<string, string>;
+/** A gauge, or a counter kept elsewhere, that is read at each scrape. */
+export type Sampled = {
+  name: string;
+  help: string;
+  labels?: readonly string[];
+  read: () => number | Iterable<readonly [labels: Labels, value: number]>;
+};
+
+/** Of Node.js's own, gauges that have a counter's name, which Prometheus's own check objects to. The same is there by type. */
+const misnamed = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
+
+const reconcileBuckets = [
+  0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.25, 1.5, 1.75, 2, 2.5, 3, 3.5, 4, 4.5,
+  5, 6, 7, 8, 9, 10, 15, 20, 25, 30, 40, 50, 60,
+];
+const queueBuckets = exponentialBuckets(10e-9, 10, 12);
+const callBuckets = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60];
+
+/** Takes what the kube layer tells (operator/kube/observer.ts); times come in milliseconds. */
 export class OperatorMetrics implements QueueObserver, ControllerObserver, ReflectorObserver {
   readonly #registry = new Registry();
+  readonly #queues: QueueFigures[] = [];
+  readonly #reflectors: [resource: string, figures: ReflectorFigures][] = [];
+  readonly #controllers = new Set<string>();
+
+  readonly #requests = this.#counter('rest_client_requests_total', 'Calls to the API server.', ['code', 'method', 'host']);
+  readonly #requestTime = this.#histogram(
+    'rest_client_request_duration_seconds',
+    'Time to the answer of calls to the API server, in seconds.',
+    ['verb', 'host'],
+    callBuckets,
+  );
+  readonly #requestRetries = this.#counter('rest_client_request_retries_total', 'Calls to the API server that were repeated.', [
+    'code',
+    'verb',
+    'host',
+  ]);
+
+  readonly #adds = this.#counter('workqueue_adds_total', 'Keys that were added to the queue.', ['name', 'controller']);
+  readonly #retries = this.#counter('workqueue_retries_total', 'Keys that were added again after a failure.', ['name', 'controller']);
+  readonly #refusals = this.#counter('mediarooms_operator_queue_refused_total', 'Keys that found no place in the queue.', ['name']);
+  readonly #queueTime = this.#histogram(
+    'workqueue_queue_duration_seconds',
+    'How long keys stood in the queue, in seconds.',
+    ['name', 'controller'],
+    queueBuckets,
+  );
+  readonly #workTime = this.#histogram(
+    'workqueue_work_duration_seconds',
+    'How long keys were worked on, in seconds.',
+    ['name', 'controller'],
+    queueBuckets,
+  );
+
+  readonly #reconciles = this.#counter('controller_runtime_reconcile_total', 'Reconciles.', ['controller', 'result']);
+  readonly #errors = this.#counter('controller_runtime_reconcile_errors_total', 'Reconciles that failed.', ['controller']);
+  readonly #terminal = this.#counter(
+    'controller_runtime_terminal_reconcile_errors_total',
+    'Reconciles that failed and are not tried again until something changes.',
+    ['controller'],
+  );
+  readonly #panics = this.#counter('controller_runtime_reconcile_panics_total', 'Reconciles that failed by an error of the program.', [
+    'controller',
+  ]);
+  readonly #timeouts = this.#counter('controller_runtime_reconcile_timeouts_total', 'Reconciles that went past their deadline.', [
+    'controller',
+  ]);
+  readonly #reconcileTime = this.#histogram(
+    'controller_runtime_reconcile_time_seconds',
+    'How long reconciles took, in seconds.',
+    ['controller'],
+    reconcileBuckets,
+  );
+  readonly #mostWorkers = this.#gauge('controller_runtime_max_concurrent_reconciles', 'Workers of the controller.', ['controller']);
+  readonly #activeWorkers = this.#gauge('controller_runtime_active_workers', 'Workers of the controller that work.', ['controller']);
+
+  readonly #leader = this.#gauge('leader_election_master_status', 'Whether this process leads.', ['name']);
+  readonly #watchEnds = this.#counter('mediarooms_operator_watch_ends_total', 'Watches that ended, by why.', ['resource', 'reason']);
+  readonly #lists = this.#counter('mediarooms_operator_lists_total', 'Times that everything was listed.', ['resource']);
+
+  constructor() {
+    collectDefaultMetrics({ register: this.#registry, eventLoopMonitoringPrecision: 100 });
+    for (const name of misnamed) this.#registry.removeSingleMetric(name);
+    this.#addQueues();
+    this.#addReflectors();
+  }
 
   get contentType(): string {
     return this.#registry.contentType;
   }
 
+  /** The text of one scrape. */
   text(): Promise<string> {
     return this.#registry.metrics();
   }
 
-  call(_call: CallObservation): void {}
-  queueAdded(_queue: string): void {}
-  queueRetried(_queue: string): void {}
-  queueTaken(_queue: string, _waitedMs: number): void {}
-  queueDone(_queue: string, _workedMs: number): void {}
-  queueRefused(_queue: string): void {}
-  reconciled(_controller: string, _result: ReconcileResult, _ms: number): void {}
-  reconcilePanicked(_controller: string): void {}
-  reconcileTimedOut(_controller: string): void {}
-  workers(_controller: string, _active: number, _most: number): void {}
-  watchEnded(_resource: string, _why: WatchEnd): void {}
-  listed(_resource: string, _objects: number): void {}
-  leading(_name: string, _leading: boolean): void {}
+  /** Adds a gauge that is read at each scrape. */
+  sampled({ name, help, labels = [], read }: Sampled): void {
+    const gauge: Gauge = new Gauge({
+      name,
+      help,
+      labelNames: labels,
+      registers: [this.#registry],
+      collect: () => {
+        gauge.reset();
+        const samples = read();
+        if (typeof samples === 'number') gauge.set(samples);
+        else for (const [of, value] of samples) gauge.set(of, value);
+      },
+    });
+  }
+
+  /** Its depth and unfinished work are read at each scrape from now on. */
+  addQueue(queue: QueueFigures): void {
+    this.#queues.push(queue);
+    const labels = { name: queue.name, controller: queue.name };
+    this.#adds.inc(labels, 0);
+    this.#retries.inc(labels, 0);
+    this.#refusals.inc({ name: queue.name }, 0);
+  }
+
+  /** Its objects and silence are read at each scrape from now on. */
+  addReflector(resource: string, figures: ReflectorFigures): void {
+    this.#reflectors.push([resource, figures]);
+  }
+
+  call({ verb, method, host, status, ms, attempt }: CallObservation): void {
+    const code = status === 0 ? '<error>' : String(status);
+    this.#requests.inc({ code, method, host });
+    this.#requestTime.observe({ verb, host }, ms / 1000);
+    if (attempt > 0) this.#requestRetries.inc({ code, verb, host });
+  }
+
+  queueAdded(queue: string): void {
+    this.#adds.inc({ name: queue, controller: queue });
+  }
+
+  queueRetried(queue: string): void {
+    this.#retries.inc({ name: queue, controller: queue });
+  }
+
+  queueTaken(queue: string, waitedMs: number): void {
+    this.#queueTime.observe({ name: queue, controller: queue }, waitedMs / 1000);
+  }
+
+  queueDone(queue: string, workedMs: number): void {
+    this.#workTime.observe({ name: queue, controller: queue }, workedMs / 1000);
+  }
+
+  queueRefused(queue: string): void {
+    this.#refusals.inc({ name: queue });
+  }
+
+  reconciled(controller: string, result: ReconcileResult, ms: number): void {
+    const failed = result === 'error' || result === 'terminal_error';
+    this.#reconciles.inc({ controller, result: failed ? 'error' : result });
+    if (failed) this.#errors.inc({ controller });
+    if (result === 'terminal_error') this.#terminal.inc({ controller });
+    this.#reconcileTime.observe({ controller }, ms / 1000);
+  }
+
+  reconcilePanicked(controller: string): void {
+    this.#panics.inc({ controller });
+  }
+
+  reconcileTimedOut(controller: string): void {
+    this.#timeouts.inc({ controller });
+  }
+
+  workers(controller: string, active: number, most: number): void {
+    if (!this.#controllers.has(controller)) this.#begin(controller);
+    this.#activeWorkers.set({ controller }, active);
+    this.#mostWorkers.set({ controller }, most);
+  }
+
+  watchEnded(resource: string, why: WatchEnd): void {
+    this.#watchEnds.inc({ resource, reason: why });
+  }
+
+  listed(resource: string): void {
+    this.#lists.inc({ resource });
+  }
+
+  leading(name: string, leading: boolean): void {
+    this.#leader.set({ name }, leading ? 1 : 0);
+  }
+
+  /** Series that are there from the start: a rate needs the zero before the first. */
+  #begin(controller: string): void {
+    this.#controllers.add(controller);
+    for (const result of ['success', 'error', 'requeue', 'requeue_after']) this.#reconciles.inc({ controller, result }, 0);
+    for (const counter of [this.#errors, this.#terminal, this.#panics, this.#timeouts]) counter.inc({ controller }, 0);
+  }
+
+  #addQueues(): void {
+    const each = (value: (queue: QueueFigures) => number) => () =>
+      this.#queues.map((queue) => [{ name: queue.name, controller: queue.name }, value(queue)] as const);
+    const seconds = (times: readonly number[], all: (...times: number[]) => number) => all(0, ...times) / 1000;
+    const labels = ['name', 'controller'];
+    this.sampled({ name: 'workqueue_depth', help: 'Keys that stand in the queue.', labels, read: each(({ depth }) => depth) });
+    this.sampled({
+      name: 'workqueue_unfinished_work_seconds',
+      help: 'How long keys that are worked on have been, in seconds, summed.',
+      labels,
+      read: each((queue) => seconds(queue.workTimes(), (...times) => times.reduce((sum, time) => sum + time))),
+    });
+    this.sampled({
+      name: 'workqueue_longest_running_processor_seconds',
+      help: 'How long the key that is worked on longest has been, in seconds.',
+      labels,
+      read: each((queue) => seconds(queue.workTimes(), Math.max)),
+    });
+  }
+
+  #addReflectors(): void {
+    const each = (value: (figures: ReflectorFigures) => number) => () =>
+      this.#reflectors.map(([resource, figures]) => [{ resource }, value(figures)] as const);
+    const labels = ['resource'];
+    const objects = 'mediarooms_operator_cached_objects';
+    this.sampled({ name: objects, help: 'Objects of the kind that are known.', labels, read: each(({ size }) => size) });
+    this.sampled({
+      name: 'mediarooms_operator_watch_silence_seconds',
+      help: 'Time since the API server last said something about the kind, in seconds; a bookmark comes each minute.',
+      labels,
+      read: each(({ silence }) => silence / 1000),
+    });
+  }
+
+  #counter<L extends string>(name: string, help: string, labelNames: readonly L[]): Counter<L> {
+    return new Counter({ name, help, labelNames, registers: [this.#registry] });
+  }
+
+  #gauge<L extends string>(name: string, help: string, labelNames: readonly L[]): Gauge<L> {
+    return new Gauge({ name, help, labelNames, registers: [this.#registry] });
+  }
+
+  #histogram<L extends string>(name: string, help: string, labelNames: readonly L[], buckets: number[]): Histogram<L> {
+    return new Histogram({ name, help, labelNames, buckets, registers: [this.#registry] });
+  }
 }

@@ -1,0 +1,299 @@
+// Calls to the API server when it does not do as it should: repeated, bounded, told in one sentence.
+import assert from 'node:assert/strict';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { KubeError } from '../../../../operator/kube/kube-error.ts';
+import { resources } from '../../../../operator/kube/objects.ts';
+import type { CallObservation } from '../../../../operator/kube/observer.ts';
+import { recordedLog } from '../../../kit/recorded-log.ts';
+import { connect, json, room, startFakeApi, status, token } from './fake-api.ts';
+
+const ref = { namespace: 'default', name: 'a' };
+const list = (items: object[], more: object = {}) => ({ metadata: { resourceVersion: '7', ...more }, items });
+const failure = (wanted: Partial<KubeError>) => (error: unknown) => {
+  assert.ok(error instanceof KubeError, String(error));
+  for (const [name, value] of Object.entries(wanted)) assert.deepEqual(error[name as keyof KubeError], value);
+  return true;
+};
+
+describe('the client of the API server', () => {
+  it('gives what is stored as it is, with fields that nobody knows', async (t) => {
+    const stored = { ...room('a', '5'), spec: { _from: 1, from: [{}], unknown: { x: null } } };
+    const api = await startFakeApi(t, (_request, response) => json(response, stored));
+    const client = await connect(t, api);
+    assert.deepEqual(await client.get(resources.rooms, ref), stored);
+    const { method, path, headers } = await api.until(1);
+    assert.equal(`${method} ${path}`, 'GET /apis/mediarooms.dev/v1alpha1/namespaces/default/rooms/a');
+    assert.equal(headers['user-agent'], 'mediarooms-operator/test');
+    assert.equal(headers.authorization, `Bearer ${token}`);
+  });
+
+  it('applies by the server: forced, strict, as its field manager', async (t) => {
+    const api = await startFakeApi(t, ({ body }, response) =>
+      json(response, { ...room('a', '5'), ...(body as object), metadata: room('a', '5').metadata }),
+    );
+    const client = await connect(t, api);
+    const sent = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'a', namespace: 'default' }, stringData: { x: 'y' } };
+    await client.apply(resources.secrets, sent);
+    await client.apply(resources.rooms, room('a', '5'), { subresource: 'status', dryRun: true, fieldManager: 'other' });
+    const [first, second] = api.asked;
+    assert.deepEqual(first?.body, sent);
+    assert.equal(first?.headers['content-type'], 'application/apply-patch+yaml');
+    assert.equal(String(first?.query), 'fieldManager=mediarooms-operator&fieldValidation=Strict&force=true');
+    assert.equal(second?.path, '/apis/mediarooms.dev/v1alpha1/namespaces/default/rooms/a/status');
+    assert.equal(String(second?.query), 'fieldManager=other&fieldValidation=Strict&force=true&dryRun=All');
+  });
+
+  it('says that something is gone by undefined or false, not by an error', async (t) => {
+    const api = await startFakeApi(t, (_request, response) => json(response, status(404, 'NotFound', 'rooms "a" not found'), 404));
+    const client = await connect(t, api);
+    assert.equal(await client.get(resources.rooms, ref), undefined);
+    assert.equal(await client.patch(resources.rooms, ref, { metadata: {} }), undefined);
+    assert.equal(await client.delete(resources.rooms, ref), false);
+    assert.equal(await client.serves(resources.serviceMonitors), false);
+    await assert.rejects(client.create(resources.rooms, room('a', '1')), failure({ status: 404, message: 'rooms "a" not found' }));
+  });
+
+  it('deletes only the one that it means', async (t) => {
+    const other = { ...room('a', '9'), metadata: { ...room('a', '9').metadata, uid: 'another' } };
+    const conflict = status(409, 'Conflict', 'the UID in the precondition does not match');
+    const api = await startFakeApi(t, ({ method }, response) =>
+      method === 'DELETE' ? json(response, conflict, 409) : json(response, other),
+    );
+    const client = await connect(t, api);
+    assert.equal(await client.delete(resources.rooms, ref, { uid: 'uid-of-a', gracePeriodSeconds: 0 }), false);
+    const { body } = await api.until(1);
+    assert.deepEqual(body, {
+      apiVersion: 'v1',
+      kind: 'DeleteOptions',
+      propagationPolicy: 'Background',
+      gracePeriodSeconds: 0,
+      preconditions: { uid: 'uid-of-a' },
+    });
+    await assert.rejects(client.delete(resources.rooms, ref, { uid: 'another', resourceVersion: '3' }), failure({ reason: 'Conflict' }));
+  });
+
+  it('lists in pages of 500 and fills in what lists leave out', async (t) => {
+    const pages = [list([room('a', '1')], { continue: 'next' }), list([room('b', '2')])];
+    const api = await startFakeApi(t, ({ query }, response) => {
+      const page = pages[query.get('continue') === 'next' ? 1 : 0];
+      json(response, { ...page, items: page?.items.map((item) => ({ metadata: (item as { metadata: unknown }).metadata })) });
+    });
+    const client = await connect(t, api);
+    const { items, resourceVersion } = await client.list(resources.rooms, { namespace: 'default', labelSelector: 'x=y' });
+    assert.deepEqual([items, resourceVersion], [[room('a', '1'), room('b', '2')], '7']);
+    assert.deepEqual(
+      api.asked.map(({ query }) => String(query)),
+      ['limit=500&labelSelector=x%3Dy', 'limit=500&continue=next&labelSelector=x%3Dy'],
+    );
+  });
+
+  it('begins a list anew that expired between two pages', async (t) => {
+    let expired = false;
+    const api = await startFakeApi(t, ({ query }, response) => {
+      if (!query.has('continue')) return json(response, expired ? list([room('a', '1')]) : list([room('old', '1')], { continue: 'next' }));
+      expired = true;
+      return json(response, status(410, 'Expired', 'The provided continue parameter is too old'), 410);
+    });
+    const client = await connect(t, api);
+    assert.deepEqual((await client.list(resources.rooms)).items, [room('a', '1')]);
+  });
+
+  it('asks again after 429, as late as it is told, also for what must not be done twice', async (t) => {
+    const api = await startFakeApi(t, (_request, response) => {
+      if (api.asked.length > 1) return json(response, room('a', '1'), 201);
+      return json(response, status(429, 'TooManyRequests', 'too many requests, please try again later'), 429, { 'retry-after': '1' });
+    });
+    const client = await connect(t, { ...api, random: () => 0 });
+    const began = performance.now();
+    await client.create(resources.rooms, room('a', '1'));
+    assert.ok(performance.now() - began >= 990);
+    assert.equal(api.asked.length, 2);
+  });
+
+  it('gives up a wait that is longer than the deadline, with the sentence of the API server', async (t) => {
+    const busy = status(429, 'TooManyRequests', 'come back tomorrow', { retryAfterSeconds: 86_400 });
+    const api = await startFakeApi(t, (_request, response) => json(response, busy, 429));
+    const client = await connect(t, { ...api, timeoutMs: 2000 });
+    const wanted = { status: 429, reason: 'TooManyRequests', message: 'come back tomorrow', retryAfterMs: 86_400_000 };
+    await assert.rejects(client.get(resources.rooms, ref), failure(wanted));
+    assert.equal(api.asked.length, 1);
+  });
+
+  it('asks again when the connection breaks, but for a create, which may have been done', async (t) => {
+    const api = await startFakeApi(t, ({ method }, response) => {
+      if (method === 'GET' && api.asked.length >= 3) json(response, room('a', '1'));
+      else response.destroy();
+    });
+    const client = await connect(t, api);
+    assert.equal((await client.get(resources.rooms, ref))?.metadata.name, 'a');
+    assert.equal(api.asked.length, 3);
+    await assert.rejects(client.create(resources.rooms, room('a', '1')), failure({ status: 0, reason: 'Unreachable' }));
+    assert.equal(api.asked.length, 4);
+  });
+
+  it('makes at most five attempts, then says that there is no API server', async (t) => {
+    const calls: CallObservation[] = [];
+    const api = await startFakeApi(t, (_request, response) =>
+      json(response, status(503, 'ServiceUnavailable', 'apiserver is shutting down'), 503),
+    );
+    const client = await connect(t, { ...api, random: () => 0, observe: (call) => calls.push(call) });
+    await assert.rejects(client.get(resources.rooms, ref), failure({ status: 503, message: 'apiserver is shutting down' }));
+    assert.deepEqual(
+      calls.map(({ attempt, status: code }) => [attempt, code]),
+      [0, 1, 2, 3, 4].map((attempt) => [attempt, 503]),
+    );
+    assert.deepEqual(calls.map(({ verb, method, resource, host }) => [verb, method, resource, host])[0], [
+      'get',
+      'GET',
+      'rooms',
+      `127.0.0.1:${api.port}`,
+    ]);
+  });
+
+  it('does not ask again for what it was refused', async (t) => {
+    const refusal = status(422, 'Invalid', 'Room.mediarooms.dev "a" is invalid: spec.maxPeers: must be at least 1');
+    const api = await startFakeApi(t, (_request, response) => json(response, refusal, 422));
+    const client = await connect(t, api);
+    await assert.rejects(
+      client.apply(resources.rooms, room('a', '1')),
+      failure({ status: 422, reason: 'Invalid', message: refusal.message }),
+    );
+    assert.equal(api.asked.length, 1);
+  });
+
+  it('waits no longer than its deadline for one that says nothing, or never ends', async (t) => {
+    const api = await startFakeApi(t, ({ path }, response) => {
+      if (path.endsWith('/slow')) response.writeHead(200).write('{');
+    });
+    const client = await connect(t, { ...api, timeoutMs: 200 });
+    const message = 'The API server did not answer within 200 ms (get Room default/a).';
+    await assert.rejects(client.get(resources.rooms, ref), failure({ status: 0, reason: 'Timeout', message }));
+    await assert.rejects(client.get(resources.rooms, { ...ref, name: 'slow' }), failure({ reason: 'Timeout' }));
+  });
+
+  it('refuses an answer that is no JSON, no object, or too long', async (t) => {
+    const long = JSON.stringify({ x: 'y'.repeat(2 ** 20) });
+    const api = await startFakeApi(t, async ({ path }, response) => {
+      if (path.endsWith('/html')) return void response.end('<html>login</html>');
+      if (path.endsWith('/odd')) return json(response, { kind: 'Room' });
+      await pipeline(Readable.from(Array.from({ length: 140 }, () => long)), response).catch(() => {});
+    });
+    const client = await connect(t, { ...api, timeoutMs: 20_000 });
+    const bad = failure({ status: 0, reason: 'BadAnswer' });
+    await assert.rejects(client.get(resources.rooms, { ...ref, name: 'html' }), bad);
+    await assert.rejects(client.get(resources.rooms, { ...ref, name: 'odd' }), bad);
+    await assert.rejects(client.get(resources.rooms, { ...ref, name: 'long' }), bad);
+  });
+
+  it('shares lasting connections among all calls, and makes only so many calls at a time', async (t) => {
+    let atOnce = 0;
+    let most = 0;
+    const api = await startFakeApi(t, async (_request, response) => {
+      most = Math.max(most, ++atOnce);
+      await sleep(5);
+      atOnce -= 1;
+      json(response, room('a', '1'));
+    });
+    const client = await connect(t, api);
+    await Promise.all(Array.from({ length: 200 }, () => client.get(resources.rooms, ref)));
+    assert.equal(most, 32);
+    const connections = api.connections();
+    assert.ok(connections <= 64, `${connections} connections`);
+    for (let i = 0; i < 20; i++) await client.get(resources.rooms, ref);
+    assert.equal(api.connections(), connections);
+  });
+
+  it('lets what is urgent pass by those that wait', async (t) => {
+    const api = await startFakeApi(t, ({ path }, response) => {
+      if (path.endsWith('/lease')) json(response, room('lease', '1'));
+    });
+    const client = await connect(t, { ...api, timeoutMs: 1000 });
+    const stuck = Array.from({ length: 40 }, () => client.get(resources.rooms, ref));
+    const urgent = client.scoped({ urgent: true });
+    assert.equal((await urgent.get(resources.rooms, { ...ref, name: 'lease' }))?.metadata.name, 'lease');
+    for (const { status: outcome } of await Promise.allSettled(stuck)) assert.equal(outcome, 'rejected');
+    assert.equal(api.asked.length, 33);
+  });
+
+  it('ends the calls of a scope whose signal aborts, those that wait for their turn too', async (t) => {
+    const api = await startFakeApi(t, () => {});
+    const client = await connect(t, api);
+    const term = new AbortController();
+    const calls = Array.from({ length: 40 }, () =>
+      client.scoped({ signal: term.signal }).scoped({ timeoutMs: 60_000 }).get(resources.rooms, ref),
+    );
+    const ended = Promise.allSettled(calls);
+    await api.until(32);
+    const reason = new Error('the lease is lost');
+    term.abort(reason);
+    for (const result of await ended) assert.equal(result.status === 'rejected' && result.reason, reason);
+    assert.equal(api.asked.length, 32);
+    await assert.rejects(client.scoped({ signal: term.signal }).get(resources.rooms, ref), reason);
+  });
+
+  it('writes nothing for one that does not lead any more, but reads', async (t) => {
+    const api = await startFakeApi(t, (_request, response) => json(response, room('a', '1')));
+    const client = await connect(t, api);
+    let leads = true;
+    const leader = client.scoped({ mayWrite: () => leads });
+    await leader.apply(resources.rooms, room('a', '1'));
+    leads = false;
+    const notLeader = failure({ status: 0, reason: 'NotLeader' });
+    for (const write of [
+      leader.create(resources.rooms, room('a', '1')),
+      leader.delete(resources.rooms, ref),
+      leader.scoped({ mayWrite: () => true }).patch(resources.rooms, ref, {}),
+    ])
+      await assert.rejects(write, notLeader);
+    assert.ok(await leader.get(resources.rooms, ref));
+    assert.equal(api.asked.length, 2);
+  });
+
+  it('calls back when the API server is there again', async (t) => {
+    let there = false;
+    const api = await startFakeApi(t, (_request, response) => (there ? json(response, room('a', '1')) : void response.destroy()));
+    const client = await connect(t, { ...api, timeoutMs: 100 });
+    let back = 0;
+    const stop = client.onReachable(() => back++);
+    await assert.rejects(client.get(resources.rooms, ref));
+    there = true;
+    for (let i = 0; i < 3; i++) await client.get(resources.rooms, ref);
+    assert.equal(back, 1);
+    stop();
+  });
+
+  it('tells no token and nothing of a Secret, neither in errors nor in its log', async (t) => {
+    const { log, lines } = recordedLog();
+    const quoting = status(422, 'Invalid', 'Secret "a" is invalid: data[key]: Invalid value: "hunter2"', {
+      causes: [{ field: 'data[key]', message: 'hunter2' }],
+    });
+    const api = await startFakeApi(t, ({ method }, response) =>
+      method === 'GET' ? void response.destroy() : json(response, quoting, 422),
+    );
+    const client = await connect(t, { ...api, log, timeoutMs: 300 });
+    const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'a', namespace: 'default' }, stringData: { key: 'hunter2' } };
+    const errors: unknown[] = [];
+    for (const call of [
+      client.apply(resources.secrets, secret),
+      client.create(resources.secrets, secret),
+      client.get(resources.secrets, ref),
+    ])
+      await call.catch((error: unknown) => errors.push(error));
+    assert.equal((errors[0] as Error).message, 'The API server refused to apply Secret default/a: Invalid (data[key]).');
+    const told = JSON.stringify([errors, lines, errors.map(String)]) + errors.map((error) => (error as Error).stack).join();
+    assert.ok(errors.length === 3 && lines.length >= 3);
+    assert.ok(!told.includes('hunter2') && !told.includes(token), told);
+  });
+
+  it('never takes a name for a path', async (t) => {
+    const api = await startFakeApi(t, (_request, response) => json(response, room('a', '1')));
+    const client = await connect(t, api);
+    await client.get(resources.rooms, { ...ref, name: 'a/../../secrets?x' });
+    assert.equal(api.asked[0]?.path, '/apis/mediarooms.dev/v1alpha1/namespaces/default/rooms/a%2F..%2F..%2Fsecrets%3Fx');
+    await assert.rejects(client.get(resources.rooms, { ...ref, name: '..' }), TypeError);
+    await assert.rejects(client.get(resources.rooms, { name: 'a' }), TypeError);
+  });
+});

@@ -1,0 +1,127 @@
+// An HTTP server that answers as a test says: what a real API server does only on its worst days.
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { type ConnectOptions, KubeClient } from '../../../../operator/kube/client.ts';
+import type { KubeObject, Stored } from '../../../../operator/kube/objects.ts';
+import { silentLog } from '../../../../operator/log.ts';
+
+export type Asked = {
+  method: string;
+  path: string;
+  query: URLSearchParams;
+  headers: IncomingHttpHeaders;
+  body: unknown;
+  /** `performance.now()` when it came. */
+  at: number;
+};
+export type FakeApi = {
+  port: number;
+  kubeconfig: string;
+  asked: Asked[];
+  /** Connections that were opened so far. */
+  connections: () => number;
+  /** Resolves with the request number `count`, counted from 1. */
+  until: (count: number) => Promise<Asked>;
+  cutAll: () => void;
+};
+
+export async function startFakeApi(
+  t: TestContext,
+  answer: (request: Asked, response: ServerResponse) => void | Promise<void>,
+): Promise<FakeApi> {
+  const asked: Asked[] = [];
+  const waiting = new Set<() => void>();
+  let connections = 0;
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const { pathname, searchParams } = new URL(request.url ?? '', 'http://api');
+      const text = Buffer.concat(chunks).toString();
+      const body: unknown = text === '' ? undefined : JSON.parse(text);
+      const one = {
+        method: request.method ?? '',
+        path: pathname,
+        query: searchParams,
+        headers: request.headers,
+        body,
+        at: performance.now(),
+      };
+      asked.push(one);
+      for (const look of [...waiting]) look();
+      void answer(one, response);
+    });
+  });
+  server.on('connection', () => {
+    connections += 1;
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const folder = await mkdtemp(join(tmpdir(), 'mediarooms-fake-api-'));
+  const kubeconfig = join(folder, 'kubeconfig');
+  await writeFile(kubeconfig, JSON.stringify(kubeconfigOf(`http://127.0.0.1:${port}`)));
+  t.after(async () => {
+    server.close();
+    server.closeAllConnections();
+    await rm(folder, { recursive: true });
+  });
+  return {
+    port,
+    kubeconfig,
+    asked,
+    connections: () => connections,
+    cutAll: () => server.closeAllConnections(),
+    until: (count) =>
+      new Promise((resolve) => {
+        const look = () => {
+          const one = asked[count - 1];
+          if (!one) return;
+          waiting.delete(look);
+          resolve(one);
+        };
+        waiting.add(look);
+        look();
+      }),
+  };
+}
+
+export const token = 'the-token-of-the-operator';
+
+export function kubeconfigOf(server: string) {
+  return {
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [{ name: 'c', cluster: { server, 'insecure-skip-tls-verify': true } }],
+    users: [{ name: 'u', user: { token } }],
+    contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
+    'current-context': 'x',
+  };
+}
+
+/** A client that ends with the test. */
+export async function connect(t: TestContext, options: Partial<ConnectOptions> & { kubeconfig: string }): Promise<KubeClient> {
+  const defaults = { log: silentLog(), userAgent: 'mediarooms-operator/test', timeoutMs: 5000, fieldManager: 'mediarooms-operator' };
+  const client = await KubeClient.connect({ ...defaults, ...options });
+  t.after(() => client.close());
+  return client;
+}
+
+export function json(response: ServerResponse, body: unknown, status = 200, headers: Record<string, string> = {}): void {
+  response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
+}
+
+/** The Status that the API server fails with. */
+export function status(code: number, reason: string, message: string, details?: unknown) {
+  return { kind: 'Status', apiVersion: 'v1', status: 'Failure', message, reason, code, details };
+}
+
+export function room(name: string, resourceVersion: string, more: object = {}): Stored<KubeObject> {
+  const metadata = { name, namespace: 'default', uid: `uid-of-${name}`, resourceVersion, ...more };
+  return { apiVersion: 'mediarooms.dev/v1alpha1', kind: 'Room', metadata };
+}
