@@ -51,6 +51,7 @@ export class ApiServer {
   readonly #ports: { api: number; etcd: number; peers: number };
   readonly #tokens = new Map<string, string>();
   readonly #children = new Map<string, Child>();
+  readonly #endings: (() => Promise<void>)[] = [];
   #kubeconfigs = 0;
 
   private constructor(dir: string, ports: readonly number[], options: ApiServerOptions) {
@@ -170,8 +171,14 @@ export class ApiServer {
     }
   }
 
+  /** What must end before the API server does; the last that was given is the first. */
+  beforeEnd(end: () => Promise<void>): void {
+    this.#endings.unshift(end);
+  }
+
   /** Ends everything and removes the folder. Idempotent. */
   async close(): Promise<void> {
+    for (const end of this.#endings.splice(0)) await end();
     this.client.close();
     // Nothing is kept, so nobody is asked politely.
     await Promise.all([...this.#children.values()].map((child) => child.stop('SIGKILL')));

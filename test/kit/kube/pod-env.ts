@@ -1,0 +1,150 @@
+// The environment of a container, made as a kubelet makes it.
+import type { Container, EnvVar, Pod, ResourceReference, Service } from './pod-spec.ts';
+
+/** Why a container cannot be made yet: the pod's status says so, and it is tried again. */
+export class ContainerConfigError extends Error {}
+
+/** ConfigMaps and Secrets of the pod's namespace, by name. */
+export type PodData = {
+  configMaps: ReadonlyMap<string, Readonly<Record<string, Buffer>>>;
+  secrets: ReadonlyMap<string, Readonly<Record<string, Buffer>>>;
+};
+
+/** What a pod is told of where it runs. */
+export type PodPlace = { podIP: string; hostIP: string };
+
+/** Names of the ConfigMaps and Secrets that a pod uses, in its environment or as files. */
+export function usedData({ spec }: Pod): { configMaps: Set<string>; secrets: Set<string> } {
+  const configMaps = new Set<string>();
+  const secrets = new Set<string>();
+  const add = (names: Set<string>, name: string | undefined) => name !== undefined && names.add(name);
+  for (const { env = [], envFrom = [] } of spec.containers) {
+    for (const { valueFrom } of env) {
+      add(configMaps, valueFrom?.configMapKeyRef?.name);
+      add(secrets, valueFrom?.secretKeyRef?.name);
+    }
+    for (const { configMapRef, secretRef } of envFrom) {
+      add(configMaps, configMapRef?.name);
+      add(secrets, secretRef?.name);
+    }
+  }
+  for (const { configMap, secret, projected } of spec.volumes ?? []) {
+    add(configMaps, configMap?.name);
+    add(secrets, secret?.secretName);
+    for (const source of projected?.sources ?? []) {
+      add(configMaps, source.configMap?.name);
+      add(secrets, source.secret?.name);
+    }
+  }
+  return { configMaps, secrets };
+}
+
+/** `links`: what of services comes before all else. @throws ContainerConfigError */
+export function containerEnvironment(
+  container: Container,
+  pod: Pod,
+  place: PodPlace,
+  data: PodData,
+  links: Readonly<Record<string, string>>,
+): Record<string, string> {
+  const env: Record<string, string> = { ...links };
+  for (const { prefix = '', configMapRef, secretRef } of container.envFrom ?? []) {
+    const reference = configMapRef ?? secretRef;
+    if (reference === undefined) continue;
+    const found = (configMapRef ? data.configMaps : data.secrets).get(reference.name);
+    if (found === undefined && !reference.optional) throw notFound(configMapRef ? 'configmap' : 'secret', reference.name);
+    for (const [key, value] of Object.entries(found ?? {})) env[`${prefix}${key}`] = value.toString();
+  }
+  for (const variable of container.env ?? []) {
+    const value = variableValue(variable, container, pod, place, data);
+    if (value !== undefined) env[variable.name] = variable.value === undefined ? value : expand(value, env);
+  }
+  return env;
+}
+
+/** `$(NAME)` becomes the variable where there is one; `$$` is a dollar (Kubernetes' own rules). */
+export function expand(text: string, env: Readonly<Record<string, string>>): string {
+  return text.replace(/\$(\$|\(([^)]*)\))/g, (whole, _, name?: string) => {
+    if (name === undefined) return '$';
+    return env[name] ?? whole;
+  });
+}
+
+function variableValue(variable: EnvVar, container: Container, pod: Pod, place: PodPlace, data: PodData): string | undefined {
+  const from = variable.valueFrom;
+  if (from === undefined) return variable.value ?? '';
+  if (from.fieldRef) return fieldOf(pod, from.fieldRef.fieldPath, place);
+  if (from.resourceFieldRef) return resourceOf(container, from.resourceFieldRef);
+  const reference = from.configMapKeyRef ?? from.secretKeyRef;
+  if (reference === undefined) return '';
+  const kind = from.configMapKeyRef ? 'configmap' : 'secret';
+  const found = (from.configMapKeyRef ? data.configMaps : data.secrets).get(reference.name);
+  const value = found?.[reference.key];
+  if (value !== undefined) return value.toString();
+  if (reference.optional) return undefined;
+  throw found === undefined
+    ? notFound(kind, reference.name)
+    : new ContainerConfigError(`couldn't find key ${reference.key} in ${kind} ${pod.metadata.namespace}/${reference.name}`);
+}
+
+function notFound(kind: string, name: string): ContainerConfigError {
+  return new ContainerConfigError(`${kind} "${name}" not found`);
+}
+
+/** The downward API's fields. @throws ContainerConfigError for one that there is not */
+export function fieldOf({ metadata, spec }: Pod, path: string, { podIP, hostIP }: PodPlace): string {
+  const entry = /^metadata\.(labels|annotations)\['(.+)'\]$/.exec(path);
+  if (entry) return metadata[entry[1] as 'labels' | 'annotations']?.[entry[2] ?? ''] ?? '';
+  const fields: Record<string, () => string> = {
+    'metadata.name': () => metadata.name,
+    'metadata.namespace': () => metadata.namespace,
+    'metadata.uid': () => metadata.uid,
+    'metadata.labels': () => formatMap(metadata.labels),
+    'metadata.annotations': () => formatMap(metadata.annotations),
+    'spec.nodeName': () => spec.nodeName ?? '',
+    'spec.serviceAccountName': () => spec.serviceAccountName ?? '',
+    'status.hostIP': () => hostIP,
+    'status.hostIPs': () => hostIP,
+    'status.podIP': () => podIP,
+    'status.podIPs': () => podIP,
+  };
+  const field = fields[path];
+  if (field === undefined) throw new ContainerConfigError(`unsupported fieldPath: ${path}`);
+  return field();
+}
+
+/** As the kubelet writes labels and annotations into a file: `key="value"`, sorted. */
+function formatMap(map: Record<string, string> = {}): string {
+  return Object.entries(map)
+    .map(([key, value]) => `${key}=${JSON.stringify(value)}`)
+    .sort()
+    .join('\n');
+}
+
+/** Limits and requests as whole numbers of the divisor, rounded up. */
+export function resourceOf({ resources = {} }: Container, { resource, divisor = '1' }: ResourceReference): string {
+  const [kind, name = ''] = resource.split('.');
+  const quantity = (kind === 'limits' ? resources.limits : resources.requests)?.[name];
+  return String(quantity === undefined ? 0 : Math.ceil(amountOf(quantity) / (amountOf(divisor) || 1)));
+}
+
+const suffixes: Record<string, number> = { m: 1e-3, k: 1e3, M: 1e6, G: 1e9, Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30 };
+
+function amountOf(quantity: string): number {
+  const [, number = '0', suffix = ''] = /^([0-9.]+)([a-zA-Z]*)$/.exec(quantity) ?? [];
+  return Number(number) * (suffixes[suffix] ?? 1);
+}
+
+/** The variables that a pod gets for each Service of its namespace, which is what `enableServiceLinks: false` turns off. */
+export function serviceLinks(services: readonly Service[]): Record<string, string> {
+  const env: Record<string, string> = {};
+  for (const { metadata, spec } of services) {
+    const [first] = spec.ports ?? [];
+    if (!spec.clusterIP || spec.clusterIP === 'None' || first === undefined) continue;
+    const name = metadata.name.toUpperCase().replaceAll('-', '_');
+    env[`${name}_SERVICE_HOST`] = spec.clusterIP;
+    env[`${name}_SERVICE_PORT`] = String(first.port);
+    env[`${name}_PORT`] = `${(first.protocol ?? 'TCP').toLowerCase()}://${spec.clusterIP}:${first.port}`;
+  }
+  return env;
+}

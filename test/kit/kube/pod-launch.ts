@@ -1,0 +1,57 @@
+// Starts the process of a container: a real media node, with what the image and the pod give it, told of the runner's DNS.
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { coldVariables } from '../../../node/config/variables.ts';
+import { workerBin } from '../worker-bin.ts';
+import { Child } from './child.ts';
+import type { Launch } from './pod-worker.ts';
+
+const main = join(import.meta.dirname, '../../../node/main.ts');
+
+/** What the image sets: the table of the configuration says it. */
+const imageVariables = Object.entries(coldVariables).flatMap(([name, row]) =>
+  'image' in row ? [[`SVC_${name}`, row.image] as const] : [],
+);
+
+/** The variables of the process, in place of those of the container. */
+export function processEnvironment({ pod, place, env, paths }: Launch): Record<string, string> {
+  const container: Record<string, string> = {
+    PATH: process.env.PATH ?? '/usr/bin:/bin',
+    HOME: '/tmp',
+    TMPDIR: '/tmp',
+    HOSTNAME: pod.spec.hostname ?? pod.metadata.name,
+    ...Object.fromEntries(imageVariables),
+    // Which a node finds out in a network of its own; on loopback it cannot.
+    SVC_DIST_IP: place.podIP,
+    ...env,
+  };
+  const mapped = Object.entries(container).map(([name, value]) => [
+    name,
+    /_IP$/.test(name) ? ownAddress(value, place.podIP) : paths.rewrite(value),
+  ]);
+  return { ...Object.fromEntries(mapped), PATH: process.env.PATH ?? '', MEDIASOUP_WORKER_BIN: workerBin };
+}
+
+/** All addresses of a pod are its own one: those of this machine are shared with other pods. */
+function ownAddress(value: string, podIP: string): string {
+  return value === '0.0.0.0' || value === '::' ? podIP : value;
+}
+
+/** @param dns `ip:port` of the server that names are asked of */
+export function launchProcess(launch: Launch, dns: string): Child {
+  const { container, pod, paths, folder, log } = launch;
+  const resolv = join(folder, 'resolv.conf');
+  const search = `${pod.metadata.namespace}.svc.cluster.local svc.cluster.local cluster.local`;
+  writeFileSync(resolv, `nameserver ${dns}\nsearch ${search}\noptions ndots:5\n`);
+  const program = container.command ?? [process.execPath, main];
+  const command = [...program, ...(container.args ?? [])].map((word) => paths.rewrite(word));
+  const cwd = join(folder, 'work');
+  mkdirSync(cwd, { recursive: true });
+  return new Child(command, { log, cwd, env: processEnvironment(launch), wrap: withFile(resolv, '/etc/resolv.conf') });
+}
+
+/** A mount namespace in which one file stands for another; the program replaces the shell, so its process id is the one that was started. */
+function withFile(file: string, place: string): string[] {
+  const unshare = process.getuid?.() === 0 ? ['unshare', '--mount'] : ['unshare', '--user', '--map-root-user', '--mount'];
+  return [...unshare, 'sh', '-c', `mount --bind "$0" ${place} && exec "$@"`, file];
+}

@@ -1,0 +1,162 @@
+// The volumes of a pod as folders, filled and refreshed as a kubelet does: new content appears by the swap of one symlink.
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { ContainerConfigError, fieldOf, type PodData, type PodPlace, resourceOf } from './pod-env.ts';
+import type { Container, DownwardItem, KeyToPath, Pod, Projection, Volume } from './pod-spec.ts';
+
+/** Files of a volume: path in it -> content. */
+export type VolumeFiles = Map<string, Buffer>;
+/** Tokens for projected volumes, by path. */
+export type Tokens = ReadonlyMap<string, string>;
+
+/** What a volume holds; undefined for one that is a plain folder. @throws ContainerConfigError */
+export function volumeFiles(volume: Volume, pod: Pod, place: PodPlace, data: PodData, tokens: Tokens): VolumeFiles | undefined {
+  const { configMap, secret, downwardAPI, projected } = volume;
+  const sources: Projection[] | undefined = projected
+    ? (projected.sources ?? [])
+    : configMap
+      ? [{ configMap }]
+      : secret
+        ? [{ secret: { name: secret.secretName, optional: secret.optional, items: secret.items } }]
+        : downwardAPI && [{ downwardAPI }];
+  if (sources === undefined) return undefined;
+  const files: VolumeFiles = new Map();
+  for (const source of sources) {
+    if (source.configMap) addKeys(files, 'configmap', source.configMap, data.configMaps);
+    if (source.secret) addKeys(files, 'secret', source.secret, data.secrets);
+    for (const item of source.downwardAPI?.items ?? []) files.set(item.path, Buffer.from(downwardText(item, pod, place)));
+    if (source.serviceAccountToken)
+      files.set(source.serviceAccountToken.path, Buffer.from(tokens.get(source.serviceAccountToken.path) ?? ''));
+  }
+  return files;
+}
+
+function downwardText({ fieldRef, resourceFieldRef }: DownwardItem, pod: Pod, place: PodPlace): string {
+  if (fieldRef) return fieldOf(pod, fieldRef.fieldPath, place);
+  const [container] = pod.spec.containers;
+  return container && resourceFieldRef ? resourceOf(container, resourceFieldRef) : '';
+}
+
+function addKeys(
+  files: VolumeFiles,
+  kind: string,
+  source: { name: string; optional?: boolean; items?: KeyToPath[] },
+  objects: ReadonlyMap<string, Readonly<Record<string, Buffer>>>,
+): void {
+  const found = objects.get(source.name);
+  if (found === undefined && !source.optional) throw new ContainerConfigError(`${kind} "${source.name}" not found`);
+  const items = source.items ?? Object.keys(found ?? {}).map((key) => ({ key, path: key }));
+  for (const { key, path } of items) {
+    const value = found?.[key];
+    if (value !== undefined) files.set(path, value);
+    else if (found !== undefined && !source.optional) throw new ContainerConfigError(`${kind} "${source.name}" has no key ${key}`);
+  }
+}
+
+/** Folders of the image that a node writes to where no volume is mounted. */
+const imagePaths = ['/tmp', '/var/lib/mediarooms'];
+
+/** A pod's volumes under one folder. */
+export class PodVolumes {
+  readonly #folder: string;
+  /** Folder of a PersistentVolumeClaim, which outlives the pod. */
+  readonly #claim: (name: string) => string;
+  readonly #written = new Map<string, string>();
+
+  constructor(folder: string, claim: (name: string) => string) {
+    this.#folder = folder;
+    this.#claim = claim;
+  }
+
+  /** Makes all volumes what they should be. @returns whether a file changed. @throws ContainerConfigError */
+  write(pod: Pod, place: PodPlace, data: PodData, tokens: Tokens): boolean {
+    let changed = false;
+    for (const volume of pod.spec.volumes ?? []) {
+      const files = volumeFiles(volume, pod, place, data, tokens);
+      const folder = this.folderOf(volume);
+      mkdirSync(folder, { recursive: true });
+      if (files !== undefined) changed = this.#swap(folder, files) || changed;
+    }
+    return changed;
+  }
+
+  folderOf({ name, persistentVolumeClaim }: Volume): string {
+    return persistentVolumeClaim ? this.#claim(persistentVolumeClaim.claimName) : join(this.#folder, 'volumes', name);
+  }
+
+  /** Where the paths of a container are on this machine. */
+  paths(pod: Pod, container: Container): PathMap {
+    const mounts = (container.volumeMounts ?? []).map((mount, index) => {
+      const volume = pod.spec.volumes?.find(({ name }) => name === mount.name);
+      const folder = volume ? this.folderOf(volume) : join(this.#folder, 'volumes', mount.name);
+      return [mount.mountPath, mount.subPath === undefined ? folder : this.#subPath(join(folder, mount.subPath), index)] as const;
+    });
+    const writable = imagePaths.map((path) => {
+      const folder = join(this.#folder, 'image', path);
+      mkdirSync(folder, { recursive: true });
+      return [path, folder] as const;
+    });
+    return new PathMap([...writable, ...mounts]);
+  }
+
+  /** What is mounted by sub-path is never refreshed: it is what it was when the container started. */
+  #subPath(source: string, index: number): string {
+    if (!existsSync(join(dirname(source), '..data'))) {
+      mkdirSync(source, { recursive: true });
+      return source;
+    }
+    const copy = join(this.#folder, 'sub-paths', String(index));
+    cpSync(source, copy, { recursive: true, dereference: true, force: true });
+    return copy;
+  }
+
+  #swap(folder: string, files: VolumeFiles): boolean {
+    const content = JSON.stringify([...files].map(([path, bytes]) => [path, bytes.toString('base64')]));
+    if (this.#written.get(folder) === content) return false;
+    this.#written.set(folder, content);
+    swapContent(folder, files);
+    return true;
+  }
+}
+
+/** Replaces what is in the folder in one step: files are symlinks into `..data`, itself a symlink to the folder of one version. */
+export function swapContent(folder: string, files: VolumeFiles): void {
+  const version = mkdtempSync(join(folder, `..${new Date().toISOString().replace(/\D/g, '_')}.`));
+  for (const [path, bytes] of files) {
+    mkdirSync(dirname(join(version, path)), { recursive: true });
+    writeFileSync(join(version, path), bytes);
+  }
+  const next = join(folder, '..data_tmp');
+  rmSync(next, { force: true });
+  symlinkSync(basename(version), next);
+  renameSync(next, join(folder, '..data'));
+  const wanted = new Set([...files.keys()].map((path) => path.split('/')[0] ?? path));
+  for (const name of wanted) if (!isThere(folder, name)) symlinkSync(join('..data', name), join(folder, name));
+  for (const name of readdirSync(folder)) {
+    const old = name.startsWith('..') ? name !== '..data' && name !== basename(version) : !wanted.has(name);
+    if (old) rmSync(join(folder, name), { recursive: true, force: true });
+  }
+}
+
+/** A symlink to nothing is there, too. */
+function isThere(folder: string, name: string): boolean {
+  return readdirSync(folder).includes(name);
+}
+
+/** Paths of a container, and where they are on this machine: the process is in no container, so texts that name one are rewritten. */
+export class PathMap {
+  readonly #folders: ReadonlyMap<string, string>;
+  readonly #pattern: RegExp;
+
+  constructor(mounts: readonly (readonly [string, string])[]) {
+    this.#folders = new Map(mounts);
+    const longestFirst = [...this.#folders.keys()].sort((one, other) => other.length - one.length);
+    const paths = longestFirst.map((path) => path.replace(/[^\w/-]/g, '\\$&')).join('|');
+    // In one pass, since a folder of this machine may begin like a path of the container.
+    this.#pattern = new RegExp(`(^|[\\s:=,;"'])(${paths || '(?!)'})(?=$|[/\\s:,;"'])`, 'g');
+  }
+
+  rewrite(text: string): string {
+    return text.replace(this.#pattern, (_, before: string, path: string) => `${before}${this.#folders.get(path)}`);
+  }
+}

@@ -1,0 +1,125 @@
+// Forwards what comes to an address and port to a pod, over TCP or UDP: what kube-proxy and load balancers do.
+import { createSocket, type Socket as UdpSocket } from 'node:dgram';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+
+export type Target = { ip: string; port: number };
+export type Protocol = 'TCP' | 'UDP';
+export type Forward = { readonly port: number; close: () => Promise<void> };
+
+/** How long the way back of a UDP client stays open without a packet, in milliseconds. */
+const udpIdle = 60_000;
+
+/** @param target asked for each connection and, over UDP, for each new client; undefined: nobody is there */
+export function forward(protocol: Protocol, ip: string, port: number, target: () => Target | undefined): Promise<Forward> {
+  return protocol === 'TCP' ? forwardTcp(ip, port, target) : forwardUdp(ip, port, target);
+}
+
+async function forwardTcp(ip: string, port: number, target: () => Target | undefined): Promise<Forward> {
+  const sockets = new Set<Socket>();
+  const hold = (socket: Socket) => {
+    sockets.add(socket);
+    socket.on('error', () => {});
+    socket.on('close', () => sockets.delete(socket));
+  };
+  const server: Server = createServer((client) => {
+    hold(client);
+    const to = target();
+    if (!to) {
+      client.resetAndDestroy();
+      return;
+    }
+    const pod = connect(to.port, to.ip);
+    hold(pod);
+    client.pipe(pod).pipe(client);
+    client.on('close', () => pod.destroy());
+    pod.on('close', () => client.destroy());
+  });
+  server.listen(port, ip);
+  await once(server, 'listening');
+  return {
+    port: (server.address() as AddressInfo).port,
+    close: async () => {
+      for (const socket of sockets) socket.destroy();
+      if (server.listening) await new Promise<void>((resolve) => server.close(() => resolve()));
+    },
+  };
+}
+
+async function forwardUdp(ip: string, port: number, target: () => Target | undefined): Promise<Forward> {
+  const server = createSocket('udp4');
+  const ways = new Map<string, UdpWay>();
+  server.on('error', () => {});
+  server.on('message', (message, client) => {
+    const key = `${client.address}:${client.port}`;
+    const to = target();
+    let way = ways.get(key);
+    if (way && !way.leadsTo(to)) {
+      way.close();
+      way = undefined;
+    }
+    if (!to) return;
+    if (!way) {
+      way = new UdpWay(
+        to,
+        (answer) => server.send(answer, client.port, client.address),
+        () => ways.delete(key),
+      );
+      ways.set(key, way);
+    }
+    way.send(message);
+  });
+  server.bind(port, ip);
+  await once(server, 'listening');
+  return {
+    port: server.address().port,
+    close: async () => {
+      for (const way of ways.values()) way.close();
+      await new Promise<void>((resolve) => server.close(() => resolve()));
+    },
+  };
+}
+
+/** The way of one client's packets, and back. */
+class UdpWay {
+  readonly #socket: UdpSocket = createSocket('udp4');
+  readonly #to: Target;
+  readonly #ended: () => void;
+  #timer: NodeJS.Timeout | undefined;
+  #closed = false;
+
+  constructor(to: Target, back: (answer: Buffer) => void, ended: () => void) {
+    this.#to = to;
+    this.#ended = ended;
+    this.#socket.on('message', (answer) => {
+      this.#used();
+      back(answer);
+    });
+    this.#socket.on('error', () => this.close());
+    this.#used();
+  }
+
+  leadsTo(target: Target | undefined): boolean {
+    return target?.ip === this.#to.ip && target.port === this.#to.port;
+  }
+
+  send(message: Buffer): void {
+    this.#used();
+    this.#socket.send(message, this.#to.port, this.#to.ip);
+  }
+
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    clearTimeout(this.#timer);
+    this.#socket.close();
+    this.#ended();
+  }
+
+  #used(): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.close(), udpIdle);
+    this.#timer.unref();
+  }
+}
