@@ -1,15 +1,28 @@
 // The part of a node's configuration that changes while it runs, as a MediaCluster holds it: docs/configuration.md's file, secrets by reference.
 import { z } from 'zod';
 import { componentTypes } from './component.ts';
-import { bucket, endpointUrl, httpUrl, integer, maxSeconds, objectPrefix, region, secretKeyRef, text, withRules } from './schema.ts';
+import {
+  andText,
+  bucket,
+  endpointUrl,
+  httpUrl,
+  integer,
+  maxSeconds,
+  objectPrefix,
+  region,
+  secretKeyRef,
+  text,
+  withRules,
+} from './schema.ts';
 
 const iceUrl = text(512, /^(stuns?|turns?):[^\s/?#]+(\?transport=(udp|tcp))?$/, 'must be a stun:, stuns:, turn: or turns: URL');
-const origin = withRules(
+const origin = andText(
   text(512, /^(\*|https?:\/\/[^\s/?#@]+)$/, "must be '*' or an origin such as https://app.example, without a path"),
   {
     rule: "!(self.startsWith('https://') && self.endsWith(':443')) && !(self.startsWith('http://') && self.endsWith(':80'))",
     message: 'must leave out the port that the scheme has anyway',
   },
+  (value) => !/^(https:.*:443|http:.*:80)$/.test(value),
 );
 const seconds = integer(1, maxSeconds);
 

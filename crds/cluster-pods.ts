@@ -102,6 +102,12 @@ export const podTemplate = withRules(
   },
 ).meta({ description: 'Laid over the pods that the operator makes. A change is a rollout.' });
 
+const loadBalancerClass = text(
+  317,
+  /^([a-z0-9]([-a-z0-9.]*[a-z0-9])?\/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/,
+  'must be the class of a load balancer: an optional prefix (a host name and /), then at most 63 letters, digits, -, _ and .',
+);
+
 export const exposures = ['nodePort', 'loadBalancer', 'hostPort', 'hostNetwork', 'podIP'] as const;
 
 export const media = withRules(
@@ -133,7 +139,7 @@ export const media = withRules(
       }),
     loadBalancer: z
       .object({
-        className: name.optional().meta({ description: 'loadBalancerClass of the Services.' }),
+        className: loadBalancerClass.optional().meta({ description: 'loadBalancerClass of the Services, e.g. service.k8s.aws/nlb.' }),
         annotations: annotations.optional().meta({ description: 'Annotations of the Services.' }),
       })
       .optional()

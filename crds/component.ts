@@ -1,6 +1,6 @@
 // A component of a Room: its kind, and the options of each kind.
 import { z } from 'zod';
-import { bucket, endpointUrl, integer, objectPrefix, region, secretKeyRef, secretName, text, withRules } from './schema.ts';
+import { bucket, endpointUrl, integer, objectPrefix, region, secretKeyRef, secretName, staysBelow, text, withRules } from './schema.ts';
 
 export const componentTypes = ['hls', 'recording', 'sip', 'file'] as const;
 
@@ -16,9 +16,9 @@ const s3 = z
   })
   .meta({ description: 'hls, recording: S3 storage of this component; that of the cluster where left out.' });
 
-const filePath = withRules(
+const filePath = staysBelow(
   text(1024, /^[^/\p{Cc}][^\p{Cc}]*\.(ogg|h264)$/u, "must be the path of an .ogg or .h264 file, not beginning with '/'"),
-  { rule: "!self.split('/').exists(part, part == '..')", message: "must stay below file_component_sources: no '..' in it" },
+  "must stay below file_component_sources: no '..' in it",
 );
 
 const options = z

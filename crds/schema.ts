@@ -47,6 +47,17 @@ export function text(max: number, pattern: RegExp, message: string) {
   );
 }
 
+/** A further form of a text, in CEL and in zod. */
+export function andText<T extends z.ZodType<string>>(schema: T, rule: Rule, test: (value: string) => boolean): T {
+  return withRules(schema.refine(test, rule.message), rule);
+}
+
+/** For paths: `..` leads out of where they belong. */
+export function staysBelow<T extends z.ZodType<string>>(schema: T, message: string): T {
+  const rule = { rule: "!self.split('/').exists(part, part == '..')", message };
+  return andText(schema, rule, (value) => !value.split('/').includes('..'));
+}
+
 export const name = text(
   253,
   /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/,
@@ -79,9 +90,9 @@ export const bucket = text(
 
 export const region = text(64, /^[A-Za-z0-9-]+$/, 'must be the name of a region: letters, digits and hyphens');
 
-export const objectPrefix = withRules(
+export const objectPrefix = staysBelow(
   text(512, /^[^/\p{Cc}][^\p{Cc}]*$/u, "must be a prefix of object keys: not empty, without control characters, not beginning with '/'"),
-  { rule: "!self.split('/').exists(part, part == '..')", message: "must not have '..' in it" },
+  "must not have '..' in it",
 );
 
 export function integer(minimum: number, maximum: number) {

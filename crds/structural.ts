@@ -1,5 +1,7 @@
 // A JSON Schema of zod as a structural schema of Kubernetes.
 
+const noUnions = 'a structural schema has no unions but that with null';
+
 export type Json = { [name: string]: unknown };
 
 /**
@@ -10,6 +12,7 @@ export function structural(schema: Json): Json {
   const { $schema: _, additionalProperties, anyOf, ...rest } = schema;
   const preserved = rest['x-kubernetes-preserve-unknown-fields'] === true;
   if (rest['x-kubernetes-int-or-string'] === true) return rest;
+  if (Array.isArray(rest.type) || rest.oneOf !== undefined || rest.allOf !== undefined) throw new Error(noUnions);
   if (anyOf !== undefined) return { ...structural(notNull(anyOf)), ...rest, nullable: true };
   const made: Json = { ...rest };
   delete made.propertyNames;
@@ -25,7 +28,7 @@ export function structural(schema: Json): Json {
 
 function notNull(anyOf: unknown): Json {
   const [option, ...more] = (anyOf as Json[]).filter(({ type }) => type !== 'null');
-  if (!option || more.length > 0 || (anyOf as Json[]).length !== 2) throw new Error('a structural schema has no unions but that with null');
+  if (!option || more.length > 0 || (anyOf as Json[]).length !== 2) throw new Error(noUnions);
   return option;
 }
 

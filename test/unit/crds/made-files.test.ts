@@ -1,0 +1,43 @@
+// What `npm run crds` makes is what lies in the repository, and teaches.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { describe, it } from 'node:test';
+import { definitions, partsOf } from '../../../crds/definitions.ts';
+import { rowsOf } from '../../../crds/reference.ts';
+import { mediaClusterSchema, roomSchema } from '../../../crds/types.ts';
+import { madeFiles } from '../../../crds/write.ts';
+
+describe('npm run crds', () => {
+  for (const [path, text] of Object.entries(madeFiles)) {
+    it(`has made ${path}`, () => {
+      assert.equal(readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8'), text, 'run npm run crds');
+    });
+  }
+
+  it('makes nothing but the definitions and their reference', () => {
+    assert.deepEqual(Object.keys(madeFiles), ['crds/room.yaml', 'crds/mediacluster.yaml', 'docs/resources.md']);
+  });
+});
+
+describe('The definitions', () => {
+  it('describe every field of spec and status', () => {
+    const parts = [roomSchema, mediaClusterSchema].flatMap((schema) => Object.entries(partsOf(schema)));
+    const rows = parts.flatMap(([part, schema]) => [{ path: part, schema }, ...rowsOf(schema, part)]);
+    assert.ok(rows.length > 150, `${rows.length} fields were found`);
+    assert.deepEqual(
+      rows.filter(({ schema }) => typeof schema.description !== 'string' || schema.description.length < 5).map(({ path }) => path),
+      [],
+    );
+  });
+
+  it('have a sentence of one line for every rule', () => {
+    const messages = [...JSON.stringify(definitions).matchAll(/"rule":"(?:[^"\\]|\\.)*","message":"((?:[^"\\]|\\.)*)"/g)].map(
+      ([, message]) => message ?? '',
+    );
+    assert.ok(messages.length > 80, `${messages.length} rules were found`);
+    assert.deepEqual(
+      messages.filter((message) => !/^[a-zA-Z][^\n]{10,}$/.test(message)),
+      [],
+    );
+  });
+});

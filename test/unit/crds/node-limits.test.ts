@@ -1,0 +1,199 @@
+// The resources and the nodes know the same names and the same limits: what kubectl lets pass, a node takes.
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { z } from 'zod';
+import { clusterConfigSchema } from '../../../crds/cluster-config.ts';
+import { freeVariables } from '../../../crds/cluster-pods.ts';
+import { componentTypes } from '../../../crds/component.ts';
+import { partsOf } from '../../../crds/definitions.ts';
+import { rowsOf } from '../../../crds/reference.ts';
+import { maxSeconds } from '../../../crds/schema.ts';
+import { type Json, structural } from '../../../crds/structural.ts';
+import { mediaClusterSchema, roomSchema } from '../../../crds/types.ts';
+import { fileSchema } from '../../../node/config/settings.ts';
+import { coldVariables, hotRows } from '../../../node/config/variables.ts';
+import { maxTimeout, peerOptionsSchema, roomOptionsSchema, roomPatchSchema } from '../../../node/rooms/room-config.ts';
+import { componentTypeSchema, videoCodecSchema } from '../../../node/rooms/views.ts';
+
+/** Field by path of what a schema takes. */
+function fieldsOf(schema: z.ZodType): Map<string, Json> {
+  // Schemas with an id would come by reference.
+  const json = z.toJSONSchema(z.object({ whole: schema }), { io: 'input', unrepresentable: 'any' }) as Json;
+  const named = (json.$defs ?? {}) as Record<string, Json>;
+  const open = JSON.parse(JSON.stringify(json), (_, value: Json | null) => {
+    if (isOpenUnion(value)) return {};
+    return typeof value?.$ref === 'string' ? named[value.$ref.replace('#/$defs/', '')] : value;
+  }) as Json;
+  const whole = (structural(open).properties as Record<string, Json>).whole ?? {};
+  return new Map(rowsOf(whole, '').map(({ path, schema: field }) => [path, field]));
+}
+
+/** A union of other things than something and null, e.g. one URL or several. */
+function isOpenUnion(value: Json | null): boolean {
+  const options = value?.anyOf as Json[] | undefined;
+  return options !== undefined && options.filter(({ type }) => type !== 'null').length !== 1;
+}
+
+const limitsOf = ({ type, minimum, maximum, maxItems, nullable = false, enum: values }: Json) => ({
+  ...{ type, minimum, maximum, maxItems, nullable },
+  values: values && [...(values as string[])].sort(),
+});
+
+/** Names that are secrets in a node's file: a MediaCluster holds them in Secrets. */
+const secretNames = ['apiTokens', 'secretKeys', 'webhooks.secret', 's3.accessKeyId', 's3.secretAccessKey'];
+
+describe('config of a MediaCluster and the file of a node', () => {
+  const ours = fieldsOf(clusterConfigSchema);
+  const theirs = fieldsOf(fileSchema);
+  const outer = (path: string) => !path.includes('[]') && !path.startsWith('iceServers.') && !path.startsWith('apiTokens.');
+
+  it('have the same names, but for secrets', () => {
+    const names = (fields: Map<string, Json>) => [...fields.keys()].filter(outer).sort();
+    assert.deepEqual(
+      names(ours),
+      names(theirs).filter((name) => !secretNames.includes(name)),
+    );
+    assert.ok(names(ours).length > 25);
+  });
+
+  it('have the same types, bounds and values', () => {
+    for (const [path, field] of ours) {
+      const other = theirs.get(path);
+      if (!outer(path) || !other) continue;
+      assert.deepEqual(limitsOf(field), limitsOf(other), path);
+    }
+  });
+
+  /** Texts of each form; both take each, or both refuse it. */
+  const samples: Record<string, { path: (text: string) => unknown; texts: string[] }> = {
+    corsOrigins: {
+      path: (text) => ({ corsOrigins: [text] }),
+      texts: [
+        '*',
+        'https://a.example',
+        'http://localhost:3000',
+        'https://[::1]:8080',
+        'https://a.example/',
+        'a.example',
+        'https://a:443',
+        'http://a:80',
+        'https://u@a',
+        'ws://a',
+        '',
+      ],
+    },
+    'webhooks.urls': {
+      path: (text) => ({ webhooks: { urls: [text] } }),
+      texts: ['http://a', 'https://a.example:8080/x?y=z', 'https://a#b', 'ftp://a', 'http://', 'x', '', `http://a/${'b'.repeat(2041)}`],
+    },
+    's3.bucket': {
+      path: (text) => ({ s3: { bucket: text } }),
+      texts: ['abc', 'a.b-c_D', 'a', '', '-ab', 'a b', 'a'.repeat(255), 'a'.repeat(256)],
+    },
+    's3.region': {
+      path: (text) => ({ s3: { bucket: 'abc', region: text } }),
+      texts: ['eu-central-1', '', 'a_b', 'a'.repeat(64), 'a'.repeat(65)],
+    },
+    's3.endpoint': {
+      path: (text) => ({ s3: { bucket: 'abc', endpoint: text } }),
+      texts: ['http://minio:9000', 'https://s3.example/x', 'https://u:p@s3.example', 'https://a?b', 'https://a#b', 'minio:9000', ''],
+    },
+    's3.pathPrefix': {
+      path: (text) => ({ s3: { bucket: 'abc', pathPrefix: text } }),
+      texts: ['a', 'a/b/', 'a..b', '/a', 'a/../b', '..', '', 'a\nb', 'é', 'a'.repeat(512), 'a'.repeat(513)],
+    },
+    'iceServers.urls': {
+      path: (text) => ({ iceServers: [{ urls: [text], username: 'u', credential: 'c' }] }),
+      texts: ['stun:a', 'turns:a:443?transport=tcp', 'turn:a?transport=sctp', 'http://a', 'stun:', 'stun:a b', ''],
+    },
+  };
+  for (const [name, { path, texts }] of Object.entries(samples)) {
+    it(`take the same texts as ${name}`, () => {
+      const own = (text: string) => {
+        const value = path(text) as { iceServers?: { credential: unknown }[] };
+        for (const server of value.iceServers ?? []) server.credential = { secretRef: { name: 'a', key: 'b' } };
+        return clusterConfigSchema.safeParse(value).success;
+      };
+      assert.deepEqual(
+        texts.map((text) => [text, own(text)]),
+        texts.map((text) => [text, fileSchema.safeParse(path(text)).success]),
+      );
+    });
+  }
+});
+
+describe('A Room and the REST API of a node', () => {
+  const roomSpec = partsOf(roomSchema).spec;
+  const spec = roomSpec.properties as Record<string, Json>;
+  const takes = (schema: z.ZodType, value: unknown) => schema.safeParse(value).success;
+  const room = (field: object) => takes(roomSchema.shape.spec, field);
+
+  it('have the same options of a room', () => {
+    const own = ['roomId', 'videoCodec', 'maxPeers', 'peerlessPurgeTimeout', 'peerDisconnectedTimeout', 'webhookUrl'];
+    assert.deepEqual(Object.keys(roomOptionsSchema.shape).sort(), [...own, 'externalId'].sort());
+    assert.deepEqual(
+      own.filter((field) => !(field in spec)),
+      [],
+    );
+    assert.deepEqual(Object.keys(roomPatchSchema.shape).sort(), own.filter((field) => !['roomId', 'videoCodec'].includes(field)).sort());
+  });
+
+  it('have the same bounds of them', () => {
+    const { maxPeers, peerlessPurgeTimeout } = Object.fromEntries(fieldsOf(roomOptionsSchema));
+    assert.deepEqual([spec.maxPeers?.minimum, spec.maxPeers?.maximum], [1, maxPeers?.maximum]);
+    assert.deepEqual([maxSeconds, spec.peerlessPurgeTimeout?.maximum, peerlessPurgeTimeout?.maximum], [maxTimeout, maxTimeout, maxTimeout]);
+    assert.deepEqual(spec.videoCodec?.enum, videoCodecSchema.options);
+    assert.deepEqual([...componentTypes].sort(), [...componentTypeSchema.options].sort());
+  });
+
+  it('take the same ids of rooms and peers', () => {
+    for (const id of ['a', 'A_b-9', '', 'a b', 'a.b', 'ä', 'a'.repeat(128), 'a'.repeat(129)]) {
+      const theirs = takes(roomOptionsSchema, { roomId: id });
+      assert.equal(room({ roomId: id }), theirs, id);
+      assert.equal(room({ peers: [{ name: id }] }), theirs, id);
+      assert.equal(takes(peerOptionsSchema, { type: 'webrtc', peerId: id }), theirs, id);
+    }
+  });
+
+  it('take the same webhook URLs', () => {
+    for (const webhookUrl of [
+      'http://a',
+      'https://a.example:1/b?c',
+      'https://a#b',
+      'ftp://a',
+      'a',
+      'http://',
+      `http://a/${'b'.repeat(2048)}`,
+    ])
+      assert.equal(room({ webhookUrl }), takes(roomOptionsSchema, { webhookUrl }), webhookUrl);
+  });
+
+  it('have the same permissions of a peer', () => {
+    const permissions = { publish: ['audio', 'video'], subscribe: true, data: true };
+    assert.ok(takes(peerOptionsSchema, { type: 'webrtc', options: { permissions } }));
+    assert.ok(room({ peers: [{ name: 'a', permissions }] }));
+    const own = rowsOf(roomSpec, '').filter(({ path }) => path.startsWith('peers[].permissions.'));
+    assert.deepEqual(
+      own.map(({ path }) => path.split('.').at(-1)),
+      Object.keys(permissions),
+    );
+  });
+});
+
+describe('extraEnv of a MediaCluster', () => {
+  it('takes variables that a node has, none that changes while it runs', () => {
+    const cold = Object.keys(coldVariables).map((name) => `SVC_${name}`);
+    assert.deepEqual(
+      freeVariables.filter((name) => !cold.includes(name)),
+      [],
+    );
+    assert.deepEqual(
+      hotRows.filter(({ name }) => (freeVariables as readonly string[]).includes(`SVC_${name}`)),
+      [],
+    );
+    assert.equal(
+      mediaClusterSchema.safeParse({ spec: { podTemplate: { extraEnv: [{ name: 'SVC_SIP_PORT', value: '5060' }] } } }).success,
+      true,
+    );
+  });
+});

@@ -1,0 +1,125 @@
+// From zod to the structural schemas of Kubernetes.
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { z } from 'zod';
+import { foreign, integer, listBy, quantity, text, withRules } from '../../../crds/schema.ts';
+import { boundsOf, defaultOf, type Json, structural, taught } from '../../../crds/structural.ts';
+
+const made = (schema: z.ZodType) => structural(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as Json);
+
+describe('structural()', () => {
+  it('keeps types, bounds, defaults and what is required, and says neither $schema nor additionalProperties beside properties', () => {
+    assert.deepEqual(made(z.object({ one: integer(1, 5).default(2), two: z.string().max(3) })), {
+      type: 'object',
+      properties: { one: { type: 'integer', format: 'int64', minimum: 1, maximum: 5, default: 2 }, two: { type: 'string', maxLength: 3 } },
+      required: ['two'],
+    });
+  });
+
+  it('says nullable for a union with null, with the description of the outside', () => {
+    assert.deepEqual(made(integer(1, 5).nullable().optional().meta({ description: 'Text.' })), {
+      type: 'integer',
+      format: 'int64',
+      minimum: 1,
+      maximum: 5,
+      nullable: true,
+      description: 'Text.',
+    });
+  });
+
+  it('refuses every other union, which Kubernetes cannot tell apart', () => {
+    assert.throws(() => made(z.union([z.string(), z.boolean()])), /no unions/);
+    assert.throws(() => made(z.union([z.string(), z.boolean(), z.null()])), /no unions/);
+  });
+
+  it('turns a record into a map of its values, at every depth', () => {
+    assert.deepEqual(made(z.record(z.string().max(3), z.array(integer(0, 1)))), {
+      type: 'object',
+      additionalProperties: { type: 'array', items: { type: 'integer', format: 'int64', minimum: 0, maximum: 1 } },
+    });
+  });
+
+  it('leaves objects of Kubernetes itself and amounts open', () => {
+    assert.deepEqual(made(foreign('Text.')), { type: 'object', description: 'Text.', 'x-kubernetes-preserve-unknown-fields': true });
+    const { 'x-kubernetes-validations': rules, ...rest } = made(quantity);
+    assert.deepEqual(rest, { 'x-kubernetes-int-or-string': true });
+    assert.equal((rules as unknown[]).length, 1);
+  });
+
+  it('keeps rules and the kind of lists', () => {
+    const list = withRules(listBy('name', z.array(z.object({ name: z.string() }))), { rule: 'true', message: 'is so' });
+    const { items: _, ...rest } = made(list);
+    assert.deepEqual(rest, {
+      type: 'array',
+      'x-kubernetes-list-type': 'map',
+      'x-kubernetes-list-map-keys': ['name'],
+      'x-kubernetes-validations': [{ rule: 'true', message: 'is so' }],
+    });
+  });
+});
+
+describe('text()', () => {
+  const word = text(8, /^https?:\/\/[a-z]+$/, 'must be a word');
+
+  it('says its form as a rule with a sentence, not as a pattern, and bounds its length', () => {
+    assert.deepEqual(made(word), {
+      type: 'string',
+      maxLength: 8,
+      'x-kubernetes-validations': [{ rule: "self.matches(r'^https?://[a-z]+$')", message: 'must be a word' }],
+    });
+  });
+
+  it('checks the same in zod', () => {
+    assert.ok(word.safeParse('http://a').success);
+    assert.equal(word.safeParse('ftp://a').error?.issues[0]?.message, 'must be a word');
+  });
+
+  it('adds further rules behind its own', () => {
+    const rules = made(withRules(word, { rule: 'true', message: 'more' }))['x-kubernetes-validations'] as { message: string }[];
+    assert.deepEqual(
+      rules.map(({ message }) => message),
+      ['must be a word', 'more'],
+    );
+  });
+
+  it('refuses a pattern that a text of CEL cannot hold', () => {
+    assert.throws(() => text(3, /'/, 'x'), /quote/);
+  });
+});
+
+describe('taught()', () => {
+  it('puts bounds and defaults into descriptions, for kubectl explain', () => {
+    const schema = made(
+      z.object({
+        count: integer(1, 5).default(2).meta({ description: 'How many.' }),
+        names: z
+          .array(z.string().max(9).meta({ description: 'A name.' }))
+          .max(3)
+          .meta({ description: 'All.' }),
+        mode: z.enum(['a', 'b']).default('a').meta({ description: 'Which.' }),
+        none: z.string().meta({ description: 'Plain.' }),
+      }),
+    );
+    const { count, names, mode, none } = taught(schema).properties as Record<string, Json>;
+    assert.deepEqual(
+      [count?.description, names?.description, mode?.description, none?.description],
+      ['How many (1 to 5; default 2).', 'All (at most 3 items).', 'Which (default a).', 'Plain.'],
+    );
+  });
+
+  it('leaves what has no description without one', () => {
+    assert.equal(taught({ type: 'integer', minimum: 1, maximum: 2 }).description, undefined);
+  });
+});
+
+describe('boundsOf() and defaultOf()', () => {
+  it('name each kind of bound, and leave out those that bound nothing', () => {
+    assert.equal(boundsOf({ type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER }), undefined);
+    assert.equal(boundsOf({ type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER }), 'at least 1');
+    assert.equal(boundsOf({ type: 'array', minItems: 1, maxItems: 8 }), '1 to 8 items');
+    assert.equal(boundsOf({ type: 'object', maxProperties: 4 }), 'at most 4 entries');
+    assert.equal(boundsOf({ type: 'string', enum: ['a'], maxLength: 3 }), undefined);
+    assert.equal(defaultOf({ default: false }), 'false');
+    assert.equal(defaultOf({ default: {} }), undefined);
+  });
+});
