@@ -14,9 +14,8 @@ export type TrafficRow = {
   purpose: string;
 };
 
-// What a node listens on by itself (docs/configuration.md: SVC_SIP_PORT, SVC_SIP_RTP_PORTS).
-const sipPort = 5060;
-const sipRtpPorts: PortRange = { from: 10_000, to: 10_019 };
+// What a node takes by itself (docs/configuration.md).
+const sipPorts = { SVC_SIP_PORT: '5060', SVC_SIP_RTP_PORTS: '10000-10019' };
 
 /** What may reach a pod of the cluster. All that is not in here is refused. */
 export function traffic(spec: MediaClusterSpec, facts: Pick<ClusterFacts, 'nodePortRange'>): TrafficRow[] {
@@ -30,8 +29,8 @@ export function traffic(spec: MediaClusterSpec, facts: Pick<ClusterFacts, 'nodeP
   if (spec.config?.componentsUsed?.includes('sip') !== true) return rows;
   return [
     ...rows,
-    row('sip', ['UDP', 'TCP'], sipPort, 'anyone', 'SIP'),
-    row('sip-rtp', ['UDP'], sipRtpPorts, 'anyone', 'RTP and RTCP of SIP calls'),
+    row('sip', ['UDP', 'TCP'], portsIn(spec, 'SVC_SIP_PORT'), 'anyone', 'SIP'),
+    row('sip-rtp', ['UDP'], portsIn(spec, 'SVC_SIP_RTP_PORTS'), 'anyone', 'RTP and RTCP of SIP calls'),
   ];
 }
 
@@ -39,6 +38,14 @@ export function traffic(spec: MediaClusterSpec, facts: Pick<ClusterFacts, 'nodeP
 function httpFrom(spec: MediaClusterSpec): Sender {
   const direct = exposureOf(spec) === 'podIP' || exposureOf(spec) === 'hostNetwork';
   return direct && spec.ingress === undefined ? 'anyone' : 'cluster';
+}
+
+/** Ports of a variable that the cluster may set itself: `<port>` or `<from>-<to>`; the node's own where that is no such text. */
+function portsIn(spec: MediaClusterSpec, name: keyof typeof sipPorts): PortRange {
+  const given = spec.podTemplate?.extraEnv?.find((variable) => variable.name === name)?.value ?? '';
+  const text = /^\d{1,5}(-\d{1,5})?$/.test(given) ? given : sipPorts[name];
+  const [from = 0, to = from] = text.split('-').map(Number);
+  return { from, to };
 }
 
 function row(name: string, protocols: TrafficRow['protocols'], ports: PortRange | number, from: Sender, purpose: string): TrafficRow {

@@ -1,0 +1,229 @@
+// What is made of a MediaCluster against a real API server: accepted as it is, without a difference the second time, restricted where it can be.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { configFiles, configObjects } from '../../operator/clusters/config-files.ts';
+import { sharedObjects, slotObjects } from '../../operator/clusters/desired.ts';
+import { missingSecrets } from '../../operator/clusters/made-secrets.ts';
+import type { ClusterObject, Pod } from '../../operator/clusters/manifests.ts';
+import { annotation } from '../../operator/clusters/names.ts';
+import type { StoredCluster } from '../../operator/clusters/owned.ts';
+import { pod } from '../../operator/clusters/pod.ts';
+import { allocatedPorts, type Exposure, fixedBlock, portRangeOf, takeBlock } from '../../operator/clusters/ports.ts';
+import { KubeClient } from '../../operator/kube/client.ts';
+import { KubeError } from '../../operator/kube/kube-error.ts';
+import { type Resource, resources, type Stored } from '../../operator/kube/objects.ts';
+import { silentLog } from '../../operator/log.ts';
+import { startApiServer } from '../kit/kube/api-server.ts';
+import { richSpec, testFacts } from '../kit/media-cluster.ts';
+
+const crds = join(import.meta.dirname, '../../crds');
+const exposures: readonly Exposure[] = ['nodePort', 'loadBalancer', 'hostPort', 'hostNetwork', 'podIP'];
+/** As far as what we make of it goes; the real one is the Prometheus operator's. */
+const serviceMonitors = {
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  metadata: { name: 'servicemonitors.monitoring.coreos.com' },
+  spec: {
+    group: 'monitoring.coreos.com',
+    scope: 'Namespaced',
+    names: { kind: 'ServiceMonitor', listKind: 'ServiceMonitorList', plural: 'servicemonitors', singular: 'servicemonitor' },
+    versions: [
+      {
+        name: 'v1',
+        served: true,
+        storage: true,
+        schema: {
+          openAPIV3Schema: {
+            type: 'object',
+            properties: {
+              spec: {
+                type: 'object',
+                required: ['endpoints', 'selector'],
+                properties: {
+                  selector: { type: 'object', properties: { matchLabels: { type: 'object', additionalProperties: { type: 'string' } } } },
+                  endpoints: {
+                    type: 'array',
+                    items: { type: 'object', properties: { port: { type: 'string' }, interval: { type: 'string' } } },
+                  },
+                },
+              },
+            },
+          },
+        },
+      },
+    ],
+  },
+};
+
+const server = await startApiServer({ after });
+for (const name of ['room.yaml', 'mediacluster.yaml']) await server.apply(readFileSync(join(crds, name), 'utf8'));
+await server.apply(serviceMonitors);
+for (const name of ['mediaclusters.mediarooms.dev', 'servicemonitors.monitoring.coreos.com'])
+  await server.kubectl(['wait', '--for=condition=Established', `crd/${name}`, '--timeout=20s']);
+const client = await KubeClient.connect({
+  kubeconfig: server.kubeconfig,
+  log: silentLog(),
+  userAgent: 'test',
+  timeoutMs: 10_000,
+  fieldManager: 'mediarooms-operator',
+});
+after(() => client.close());
+
+const resourceOf = ({ kind }: { kind: string }): Resource => {
+  const found = Object.values(resources).find((resource) => resource.kind === kind);
+  assert.ok(found, kind);
+  return found;
+};
+
+async function makeNamespace(name: string, labels: Record<string, string> = {}): Promise<void> {
+  await client.create(resources.namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels } });
+}
+
+/** The cluster as the API server stores it, defaults included. */
+async function storeCluster(namespace: string, spec: object, name = 'media'): Promise<StoredCluster> {
+  const object = { apiVersion: 'mediarooms.dev/v1alpha1', kind: 'MediaCluster', metadata: { name, namespace }, spec };
+  return (await client.create(resources.mediaClusters, object)) as unknown as StoredCluster;
+}
+
+const applied = (object: ClusterObject | Pod) => client.apply(resourceOf(object), object as never);
+
+async function applyTwice(object: ClusterObject | Pod): Promise<Stored> {
+  // The API server itself writes a claim once more at the second time, whatever it says.
+  if (object.kind === 'PersistentVolumeClaim') await applied(object);
+  const first = await applied(object);
+  const second = await applied(object);
+  assert.equal(second.metadata.resourceVersion, first.metadata.resourceVersion, `${object.kind} ${object.metadata.name}`);
+  assert.equal(second.metadata.generation, first.metadata.generation);
+  return second;
+}
+
+function everything(cluster: StoredCluster, basePort: number): { objects: ClusterObject[]; pod: Pod } {
+  const facts = testFacts();
+  const files = configFiles(cluster, facts);
+  assert.ok('config' in files, JSON.stringify(files));
+  const slot = { index: 0, basePort };
+  const { media, others } = slotObjects(cluster, slot);
+  const objects = [...sharedObjects(cluster, facts), ...configObjects(cluster, files), ...others, ...(media ? [media] : [])];
+  return { objects, pod: pod(cluster, facts, slot) };
+}
+
+for (const exposure of exposures) {
+  for (const [form, spec] of [
+    ['small', {}],
+    ['rich', richSpec],
+  ] as const) {
+    test(`every object of a ${form} cluster with ${exposure} is taken as it is, and applying it again changes nothing`, async () => {
+      const namespace = `twice-${form}-${exposure.toLowerCase()}`;
+      await makeNamespace(namespace);
+      const loadBalancer = { className: 'example.com/udp', annotations: { 'example.com/kind': 'fast' } };
+      const cluster = await storeCluster(namespace, {
+        ...spec,
+        media: { exposure, ...(form === 'rich' && exposure === 'loadBalancer' ? { loadBalancer } : {}) },
+      });
+      const basePort = exposure === 'nodePort' ? (form === 'rich' ? 30_110 : 30_100) : fixedBlock(cluster.spec, 0);
+      assert.ok(basePort);
+      const { objects, pod: made } = everything(cluster, basePort);
+      for (const object of [...objects, made]) {
+        const stored = await applyTwice(object);
+        assert.deepEqual(
+          stored.metadata.ownerReferences?.map(({ uid, controller }) => ({ uid, controller })),
+          [{ uid: cluster.metadata.uid, controller: true }],
+        );
+      }
+    });
+  }
+}
+
+test('a rich cluster has one object of every kind that there is', async () => {
+  await makeNamespace('kinds');
+  const cluster = await storeCluster('kinds', richSpec);
+  const { objects } = everything(cluster, 30_300);
+  const kinds = new Set(objects.map(({ kind }) => kind));
+  assert.deepEqual([...kinds].sort(), [
+    'ConfigMap',
+    'Ingress',
+    'NetworkPolicy',
+    'PersistentVolumeClaim',
+    'PodDisruptionBudget',
+    'Secret',
+    'Service',
+    'ServiceAccount',
+    'ServiceMonitor',
+  ]);
+});
+
+test('the Secrets that are missing can be created, and only once', async () => {
+  await makeNamespace('made');
+  const cluster = await storeCluster('made', {});
+  const random = (size: number) => Buffer.alloc(size, 5);
+  const secrets = missingSecrets(cluster, { secrets: new Map() }, random);
+  assert.equal(secrets.length, 3);
+  for (const secret of secrets) {
+    await client.create(resources.secrets, secret);
+    await assert.rejects(
+      client.create(resources.secrets, secret),
+      (error) => error instanceof KubeError && error.reason === 'AlreadyExists',
+    );
+  }
+});
+
+const restricted = { 'pod-security.kubernetes.io/enforce': 'restricted', 'pod-security.kubernetes.io/enforce-version': 'latest' };
+for (const exposure of exposures) {
+  const onHost = exposure === 'hostPort' || exposure === 'hostNetwork';
+  test(`Pod Security restricted ${onHost ? 'refuses' : 'takes'} the pods of ${exposure}`, async () => {
+    const namespace = `restricted-${exposure.toLowerCase()}`;
+    await makeNamespace(namespace, restricted);
+    const cluster = await storeCluster(namespace, { turn: { enabled: true }, media: { exposure } });
+    const { pod: made } = everything(cluster, 30_400);
+    if (onHost) await assert.rejects(client.create(resources.pods, made), /violates PodSecurity "restricted:latest": host/);
+    else assert.ok((await client.create(resources.pods, made)).metadata.uid);
+  });
+}
+
+test('what the API server says of node ports leads to the next free block', async () => {
+  await makeNamespace('ports');
+  const spec = { workersPerNode: 2, media: { exposure: 'nodePort' } };
+  const one = await storeCluster('ports', spec, 'one');
+  const other = await storeCluster('ports', spec, 'other');
+  const media = (cluster: StoredCluster, basePort: number) => {
+    const { media: service } = slotObjects(cluster, { index: 0, basePort });
+    assert.ok(service);
+    return service;
+  };
+  await applied(media(one, 30_501));
+  const refused = (basePort: number) =>
+    applied(media(other, basePort)).then(
+      () => assert.fail('not refused'),
+      (error: KubeError) => error.message,
+    );
+  const message = await refused(30_500);
+  const used = new Set(allocatedPorts(message));
+  assert.deepEqual([...used], [30_501]);
+  // One at a time is found out: the next block has the other port of the first.
+  assert.equal(takeBlock({ from: 30_500, to: 30_510 }, 2, used), 30_502);
+  for (const port of allocatedPorts(await refused(30_502))) used.add(port);
+  assert.equal(takeBlock({ from: 30_500, to: 30_510 }, 2, used), 30_503);
+  await applyTwice(media(other, 30_503));
+  assert.deepEqual(portRangeOf(await refused(40_000)), { from: 30_000, to: 32_767 });
+});
+
+test('annotations and the label that live pods get stay when other fields are as they were', async () => {
+  await makeNamespace('patched');
+  const cluster = await storeCluster('patched', {});
+  const { pod: made } = everything(cluster, 30_600);
+  const { namespace, name } = (await client.create(resources.pods, made)).metadata;
+  const patched = await client.patch(
+    resources.pods,
+    { namespace, name },
+    {
+      metadata: {
+        annotations: { [annotation.mediaAddress]: '192.0.2.1', [annotation.configHash]: 'x' },
+        labels: { 'mediarooms.dev/busy': 'true' },
+      },
+    },
+  );
+  assert.equal(patched?.metadata.annotations?.[annotation.mediaAddress], '192.0.2.1');
+  assert.equal(patched?.metadata.annotations?.[annotation.templateHash], made.metadata.annotations?.[annotation.templateHash]);
+});
