@@ -43,7 +43,11 @@ export class DeadLetters {
   }
 
   add({ url, roomId, incarnation, eventId, attempts, body }: Delivery, reason: string): void {
-    const letter: DeadLetter = { givenUpAt: new Date().toISOString(), reason, url, roomId, incarnation, eventId, attempts, body };
+    this.keep({ givenUpAt: new Date().toISOString(), reason, url, roomId, incarnation, eventId, attempts, body });
+  }
+
+  /** As it is, e.g. of another node. */
+  keep(letter: DeadLetter): void {
     if (this.#late) this.#late.push(letter);
     else this.#write(letter);
   }

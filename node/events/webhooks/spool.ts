@@ -104,6 +104,12 @@ export class Spool {
     this.#dropOldest();
   }
 
+  /** Resolves when everything that was added is on disk, with false where some of it could not be written. */
+  async synced(): Promise<boolean> {
+    await this.#sync();
+    return this.#missed.size === 0 && !this.#failing;
+  }
+
   /** Writes and syncs what is left. */
   async close(): Promise<void> {
     this.#closed = true;

@@ -2,6 +2,7 @@
 import type { Log } from '../../log.ts';
 import { DeadLetters } from './dead-letters.ts';
 import type { Delivery } from './delivery.ts';
+import { LeftSpools, type LeftSpoolsOptions } from './left-spools.ts';
 import { Spool, type SpoolOptions } from './spool.ts';
 import { SpoolFolder } from './spool-folder.ts';
 
@@ -20,6 +21,8 @@ export class WebhookStore {
   /** What waited when the node ended, oldest first, and the highest number that was given. */
   readonly recovered: { pending: readonly Delivery[]; last: number };
   readonly #folder: SpoolFolder;
+  readonly #options: StoreOptions;
+  #left: LeftSpools | undefined;
 
   private constructor(folder: SpoolFolder, options: StoreOptions) {
     const { spool, ...recovered } = Spool.open(folder.path, options);
@@ -27,6 +30,7 @@ export class WebhookStore {
     this.recovered = recovered;
     this.dead = new DeadLetters(folder.path, { log: options.log, maxBytes: options.deadLetterBytes });
     this.#folder = folder;
+    this.#options = options;
   }
 
   /** @returns undefined where the folder cannot be used, which is logged: media must not depend on it. */
@@ -46,7 +50,15 @@ export class WebhookStore {
     return this.#folder.path;
   }
 
+  /** Takes over what nodes of other names left beside this folder, now and from time to time. */
+  takeOver(take: LeftSpoolsOptions['take']): void {
+    const { log, base } = this.#options;
+    this.#left ??= new LeftSpools({ log, base, own: this.folder, take });
+    this.#left.start();
+  }
+
   async close(): Promise<void> {
+    await this.#left?.close();
     await this.spool.close();
     await this.#folder.close();
   }

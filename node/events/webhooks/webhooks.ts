@@ -1,4 +1,5 @@
 // Webhooks: events of this node's rooms posted to the rooms' receivers and to those of the whole cluster, at least once, in order.
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ServiceError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { RoomEvent } from '../../rooms/events.ts';
@@ -6,9 +7,13 @@ import type { DeadLetter, DeadLetterFilter } from './dead-letters.ts';
 import { bytesOf, type Delivery, type NewDelivery } from './delivery.ts';
 import { Dispatcher, type DispatcherOptions, type Outcome } from './dispatcher.ts';
 import { batchesOf, readBatch } from './handover.ts';
+import type { LeftDeliveries } from './left-spools.ts';
 import { type PostAnswer, Poster, type PosterOptions } from './poster.ts';
 import { signatureOf } from './signature.ts';
 import type { WebhookStore } from './store.ts';
+
+/** Deliveries of another node that are taken over without letting others of this node's work pass. */
+const atOnce = 500;
 
 /** `maxAge` in milliseconds; the first of `secrets` is the newest. */
 export type WebhookSettings = {
@@ -76,6 +81,7 @@ export class Webhooks {
       ...options.dispatcher,
     });
     this.#recover();
+    options.store?.takeOver((left) => this.#takeOver(left));
   }
 
   /** Takes an event of a room whose own receiver is `roomUrl`. */
@@ -173,6 +179,18 @@ export class Webhooks {
     this.#last = last;
     for (const delivery of pending) this.#enqueue(delivery);
     if (pending.length > 0) log.info({ pending: pending.length, folder: store.folder }, 'webhooks of the last run are delivered');
+  }
+
+  /** What another node left is spooled here before it is deleted there: a kill between them has it delivered twice, with the same ids. */
+  async #takeOver({ pending, dead }: LeftDeliveries): Promise<'spooled' | 'memory' | 'refused'> {
+    const { store } = this.#options;
+    for (const [index, { url, roomId, incarnation, eventId, at, body }] of pending.entries()) {
+      if (index % atOnce === 0) await nextTurn();
+      if (this.#closed || !store) return 'refused';
+      this.#add({ url, roomId, incarnation, eventId, at, body });
+    }
+    for (const letter of dead) store?.dead.keep(letter);
+    return (await store?.spool.synced()) ? 'spooled' : 'memory';
   }
 
   #add(fresh: NewDelivery): void {

@@ -1,0 +1,126 @@
+// Spools that nodes left which do not come back under their name: found beside the own one, and taken over once nobody uses them.
+import { readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Log } from '../../log.ts';
+import { Timer } from '../../timer.ts';
+import { type DeadLetter, DeadLetters } from './dead-letters.ts';
+import type { Delivery } from './delivery.ts';
+import { Spool } from './spool.ts';
+import { ownerOf, SpoolFolder } from './spool-folder.ts';
+
+const lookEvery = 30_000;
+/** How long the owner on another machine has to be silent. Longer than network file systems keep attributes. */
+const patience = 180_000;
+const maxFolders = 1_000;
+
+/** Oldest first, both. */
+export type LeftDeliveries = { pending: readonly Delivery[]; dead: readonly DeadLetter[] };
+
+export type LeftSpoolsOptions = {
+  log: Log;
+  /** Folder of all spools. */
+  base: string;
+  /** The own folder. */
+  own: string;
+  /** @returns `spooled`: the folder is deleted; `memory`: it is left for the next run; `refused`: this node ends. */
+  take: (left: LeftDeliveries) => Promise<'spooled' | 'memory' | 'refused'>;
+  now?: () => number;
+};
+
+export class LeftSpools {
+  readonly #options: LeftSpoolsOptions;
+  readonly #now: () => number;
+  /** Owners on other machines: what was seen of each, and since when. */
+  readonly #silent = new Map<string, { seen: string; since: number }>();
+  /** Taken over but not deleted: kept from everybody until this process ends. */
+  readonly #kept: SpoolFolder[] = [];
+  #timer: Timer | undefined;
+  #looking: Promise<void> | undefined;
+  #closed = false;
+
+  constructor(options: LeftSpoolsOptions) {
+    this.#options = options;
+    this.#now = options.now ?? (() => performance.now());
+  }
+
+  /** Looks now, and again and again until close(). */
+  start(): void {
+    void this.look().finally(() => {
+      if (!this.#closed) this.#timer = new Timer(lookEvery, () => this.start());
+    });
+  }
+
+  /** Resolves when everything that is free was taken. Never rejects. */
+  look(): Promise<void> {
+    this.#looking ??= this.#look().finally(() => {
+      this.#looking = undefined;
+    });
+    return this.#looking;
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#timer?.stop();
+    await this.#looking;
+    for (const folder of this.#kept.splice(0)) await folder.close();
+  }
+
+  async #look(): Promise<void> {
+    const { log, base } = this.#options;
+    try {
+      for (const name of readdirSync(base).slice(0, maxFolders)) {
+        if (this.#closed) return;
+        await this.#tryOne(join(base, name));
+      }
+    } catch (error) {
+      log.warn({ err: error, folder: base }, 'spools that other nodes left cannot be looked for');
+    }
+  }
+
+  async #tryOne(path: string): Promise<void> {
+    const { log, own } = this.#options;
+    if (path === own || this.#kept.some((folder) => folder.path === path)) return;
+    let folder: SpoolFolder | undefined;
+    try {
+      if (!holdsSomething(path) || !this.#isFree(path)) return;
+      folder = await SpoolFolder.tryTake(path);
+      const taken = folder && (await this.#takeOver(path));
+      if (!folder || !taken || taken === 'refused') return;
+      if (taken === 'memory') this.#kept.push(folder);
+      // Its node may have come back on another machine meanwhile.
+      else if (folder.isOwn) rmSync(path, { recursive: true, force: true });
+    } catch (error) {
+      log.warn({ err: error, folder: path }, 'a webhook spool that another node left cannot be taken over');
+    } finally {
+      if (folder && !this.#kept.includes(folder)) await folder.close();
+    }
+  }
+
+  async #takeOver(path: string): ReturnType<LeftSpoolsOptions['take']> {
+    const { log, take } = this.#options;
+    const { pending } = Spool.open(path, { log });
+    const dead = new DeadLetters(path, { log }).look({}, Number.POSITIVE_INFINITY).reverse();
+    const taken = await take({ pending, dead });
+    const counts = { pending: pending.length, dead: dead.length };
+    if (taken !== 'refused') log.info({ folder: path, ...counts }, 'webhooks that another node left are delivered by this one');
+    return taken;
+  }
+
+  #isFree(path: string): boolean {
+    const owner = ownerOf(path);
+    if (owner.where !== 'elsewhere') return true;
+    const known = this.#silent.get(path);
+    if (known?.seen === owner.seen) return this.#now() - known.since >= patience;
+    this.#silent.set(path, { seen: owner.seen, since: this.#now() });
+    return false;
+  }
+}
+
+/** @returns false too for what is no folder. */
+function holdsSomething(path: string): boolean {
+  try {
+    return readdirSync(path).some((name) => /\.(seg|jsonl)$/.test(name));
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,196 @@
+// Spools that nodes left which came back under another name: taken over where nobody uses them, left alone where somebody does.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { LeftSpools, type LeftSpoolsOptions } from '../../../../node/events/webhooks/left-spools.ts';
+import { SpoolFolder } from '../../../../node/events/webhooks/spool-folder.ts';
+import { WebhookStore } from '../../../../node/events/webhooks/store.ts';
+import { silentLog } from '../../../../node/log.ts';
+import { refuse, startReceiver, take } from '../../../kit/webhook-receiver.ts';
+import { roomEvent, startWebhooks, testSettings } from '../../../kit/webhooks.ts';
+
+const spoolingProcess = join(import.meta.dirname, '../../../kit/spooling-process.ts');
+
+function folderOf(t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'mediarooms-left-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+async function openStore(base: string, name: string): Promise<WebhookStore> {
+  const store = await WebhookStore.open({ log: silentLog(), base, name });
+  assert.ok(store);
+  return store;
+}
+
+/** Leaves events 1 and 2 of a room. */
+async function leave(t: TestContext, base: string, name: string, url: string): Promise<void> {
+  const { webhooks } = startWebhooks(t, testSettings(), { store: await openStore(base, name), dispatcher: { delay: () => 1_000_000 } });
+  for (const seq of [1, 2]) webhooks.publish(roomEvent('one', seq), url);
+  await webhooks.close(0);
+}
+
+/** A folder as a node on another machine uses it. */
+function elsewhere(base: string, name: string): { path: string; touch: (second: number) => void } {
+  const path = join(base, name);
+  mkdirSync(path, { recursive: true });
+  writeFileSync(join(path, 'dead-letters.jsonl'), '');
+  writeFileSync(join(path, 'owner'), 'another machine');
+  return { path, touch: (second) => utimesSync(join(path, 'owner'), second, second) };
+}
+
+function look(base: string, options: Partial<LeftSpoolsOptions> = {}) {
+  const taken: string[][] = [];
+  const left = new LeftSpools({
+    log: silentLog(),
+    base,
+    own: join(base, 'own@host'),
+    take: async ({ pending }) => {
+      taken.push(pending.map(({ eventId }) => eventId));
+      return 'spooled';
+    },
+    ...options,
+  });
+  return { left, taken };
+}
+
+describe('a node that comes back under another name', () => {
+  it('delivers what it left as before, in order, dead letters included, and the old folder is gone', async (t) => {
+    const base = folderOf(t);
+    const gone = await startReceiver(t, refuse(410));
+    const receiver = await startReceiver(t, refuse(500));
+    const first = startWebhooks(t, testSettings(), { store: await openStore(base, 'old@host'), dispatcher: { delay: () => 1_000_000 } });
+    first.webhooks.publish(roomEvent('dead', 1), gone.url);
+    while (first.webhooks.counters().pending > 0) await new Promise((resolve) => setImmediate(resolve));
+    for (const seq of [1, 2, 3]) first.webhooks.publish(roomEvent('one', seq), receiver.url);
+    await first.webhooks.close(0);
+    receiver.answer(take);
+    receiver.received.length = 0;
+    const { webhooks } = startWebhooks(t, testSettings(), { store: await openStore(base, 'new@host') });
+    await receiver.until(3);
+    assert.deepEqual(
+      receiver.received.map(({ id }) => id),
+      ['one-1', 'one-2', 'one-3'],
+    );
+    while (existsSync(join(base, 'old@host'))) await new Promise((resolve) => setImmediate(resolve));
+    assert.deepEqual(
+      webhooks.deadLetters({}, 10).map(({ eventId }) => eventId),
+      ['dead-1'],
+    );
+    assert.deepEqual(readdirSync(base), ['new@host']);
+  });
+
+  it('also where it was killed with -9', async (t) => {
+    const base = folderOf(t);
+    const receiver = await startReceiver(t, refuse(500));
+    const child = spawn(process.execPath, [spoolingProcess, base, receiver.url], { stdio: ['ignore', 'pipe', 'inherit'] });
+    let said = '';
+    child.stdout.on('data', (chunk: Buffer) => {
+      said += chunk.toString();
+      if (said.split('\n').length > 50) child.kill('SIGKILL');
+    });
+    await once(child, 'close');
+    const published = Number(said.trim().split('\n').at(-1));
+    receiver.answer(take);
+    startWebhooks(t, testSettings(), { store: await openStore(base, 'renamed@host') });
+    await receiver.untilTrue((all) => all.some(({ id }) => id === `one-${published}`));
+    const ids = [...new Set(receiver.received.map(({ id }) => id))].slice(0, published);
+    assert.deepEqual(
+      ids,
+      Array.from({ length: published }, (_, index) => `one-${index + 1}`),
+    );
+  });
+});
+
+describe('a spool beside the own one', () => {
+  it('is left alone while its node lives, and taken once it is gone', async (t) => {
+    const base = folderOf(t);
+    const receiver = await startReceiver(t, refuse(500));
+    await leave(t, base, 'live@host', receiver.url);
+    const live = await SpoolFolder.take(base, 'live@host');
+    const { left, taken } = look(base);
+    await left.look();
+    assert.deepEqual(taken, []);
+    await live.close();
+    await left.look();
+    assert.deepEqual(taken, [['one-1', 'one-2']]);
+    assert.equal(existsSync(join(base, 'live@host')), false);
+    await left.look();
+    assert.equal(taken.length, 1);
+    await left.close();
+  });
+
+  it('of a node on another machine is taken only after it was silent for three minutes', async (t) => {
+    const base = folderOf(t);
+    let now = 0;
+    const { left, taken } = look(base, { now: () => now });
+    const { path, touch } = elsewhere(base, 'far@host');
+    for (let second = 0; second < 600; second += 30) {
+      now = second * 1000;
+      touch(1_000_000 + second);
+      await left.look();
+    }
+    now += 179_000;
+    await left.look();
+    assert.equal(taken.length, 0);
+    now += 1_000;
+    await left.look();
+    assert.equal(taken.length, 1);
+    assert.equal(existsSync(path), false);
+    await left.close();
+  });
+
+  it('is not deleted when its node comes back on another machine meanwhile', async (t) => {
+    const base = folderOf(t);
+    const receiver = await startReceiver(t, refuse(500));
+    await leave(t, base, 'old@host', receiver.url);
+    const { left } = look(base, {
+      take: async () => {
+        elsewhere(base, 'old@host');
+        return 'spooled';
+      },
+    });
+    await left.look();
+    assert.ok(readdirSync(join(base, 'old@host')).some((name) => name.endsWith('.seg')));
+    await left.close();
+  });
+
+  it('stays where what it held is in memory only, and is taken once', async (t) => {
+    const base = folderOf(t);
+    const receiver = await startReceiver(t, refuse(500));
+    await leave(t, base, 'old@host', receiver.url);
+    let times = 0;
+    const { left } = look(base, {
+      take: async () => {
+        times += 1;
+        return 'memory';
+      },
+    });
+    await left.look();
+    await left.look();
+    assert.equal(times, 1);
+    assert.equal(await SpoolFolder.tryTake(join(base, 'old@host')), undefined, 'nobody else takes it meanwhile');
+    await left.close();
+    const again = look(base);
+    await again.left.look();
+    assert.deepEqual(again.taken, [['one-1', 'one-2']]);
+    await again.left.close();
+  });
+
+  it('that cannot be read keeps nobody from the others', async (t) => {
+    const base = folderOf(t);
+    const receiver = await startReceiver(t, refuse(500));
+    mkdirSync(join(base, 'a@host', 'dead-letters.jsonl'), { recursive: true });
+    writeFileSync(join(base, 'b-file'), '');
+    await leave(t, base, 'c@host', receiver.url);
+    const { left, taken } = look(base);
+    await left.look();
+    assert.deepEqual(taken, [['one-1', 'one-2']]);
+    assert.ok(existsSync(join(base, 'a@host')));
+    await left.close();
+  });
+});
