@@ -1,0 +1,102 @@
+// The operator's start: the definitions of our two kinds are there, not older than ours, and served.
+import { mediaClusterDefinition, roomDefinition } from '../../crds/definitions.ts';
+import type { KubeClient } from '../kube/client.ts';
+import { isAlreadyExists, isConflict, isForbidden, isUnavailable, KubeError } from '../kube/kube-error.ts';
+import { type Resource, resources } from '../kube/objects.ts';
+import type { Log } from '../log.ts';
+import { type Definition, judge, versionOf, whyNotEstablished } from './judge.ts';
+
+export type EnsureOptions = {
+  client: Pick<KubeClient, 'get' | 'create' | 'apply' | 'serves'>;
+  log: Log;
+  /** Whether definitions may be made and replaced; else they only must be there. */
+  apply: boolean;
+  /** Ends the wait: `sleep` rejects with its reason. */
+  signal: AbortSignal;
+  sleep: (ms: number, signal: AbortSignal) => Promise<void>;
+  /** Milliseconds, e.g. `performance.now`. */
+  now: () => number;
+  /** Milliseconds until it gives up. */
+  patienceMs?: number;
+};
+
+const kinds = [
+  { resource: resources.rooms, ours: roomDefinition as unknown as Definition },
+  { resource: resources.mediaClusters, ours: mediaClusterDefinition as unknown as Definition },
+] as const;
+const pollMs = 250;
+
+/** The operator cannot start, for a reason that people have to remove. */
+export class DefinitionsError extends Error {
+  override readonly name = 'DefinitionsError';
+}
+
+/** @throws DefinitionsError with what stands in the way; the reason of the signal */
+export async function ensureDefinitions(options: EnsureOptions): Promise<void> {
+  const until = options.now() + (options.patienceMs ?? 60_000);
+  for (const kind of kinds) await ensure(kind, options, until);
+}
+
+type Kind = { resource: Resource; ours: Definition };
+
+async function ensure(kind: Kind, options: EnsureOptions, until: number): Promise<void> {
+  const { name } = kind.ours.metadata;
+  for (let why: string | undefined; ; ) {
+    options.signal.throwIfAborted();
+    try {
+      why = await step(kind, options);
+      if (why === undefined) return;
+    } catch (error) {
+      if (!(error instanceof KubeError)) throw error;
+      if (isForbidden(error)) return withoutPermission(kind, options, error);
+      // A conflict: another operator was faster, so look again.
+      if (!isConflict(error) && !isAlreadyExists(error) && !isUnavailable(error))
+        throw new DefinitionsError(`The API server refuses the definition ${name}: ${error.message}`, { cause: error });
+      why = error.message;
+    }
+    if (options.now() >= until) throw new DefinitionsError(`The definition ${name} does not work: ${why}`);
+    await options.sleep(pollMs, options.signal);
+  }
+}
+
+/** One look, and what follows from it. @returns why it has to be looked at again; undefined when all is well */
+async function step({ resource, ours }: Kind, options: EnsureOptions): Promise<string | undefined> {
+  const { client, log } = options;
+  const { name } = ours.metadata;
+  const definitions = resources.customResourceDefinitions;
+  const installed = await client.get<Definition>(definitions, { name });
+  const verdict = judge(installed, ours);
+  if (verdict === 'wait') return 'it is being deleted';
+  const versions = { definition: name, version: versionOf(ours), ...(installed && { installed: versionOf(installed) }) };
+  if (verdict === 'create' && !options.apply) return 'it is not installed, and this operator may not install it: kubectl apply -f crds/';
+  if (verdict === 'create') {
+    // Not applied, since that would take the place of one that a younger operator makes at this moment.
+    await client.create(definitions, ours);
+    log.info(versions, 'Definition made');
+    return 'the API server has not established it yet';
+  }
+  if (verdict === 'replace' && options.apply) {
+    const { resourceVersion } = installed?.metadata ?? {};
+    await client.apply<Definition>(definitions, { ...ours, metadata: { ...ours.metadata, ...(resourceVersion && { resourceVersion }) } });
+    log.info(versions, 'Definition replaced, which was older');
+    return 'the API server has not established it yet';
+  }
+  const why = whyNotEstablished(installed ?? ours);
+  if (why !== undefined) return why;
+  if (!(await client.serves(resource))) return 'the API server does not serve it yet';
+  if (verdict === 'replace') log.warn(versions, 'The installed definition is older, and this operator may not replace it');
+  if (verdict === 'newer') log.info(versions, 'The installed definition is newer and stays');
+  return undefined;
+}
+
+/** Without the right to read definitions the kinds may still be there. */
+async function withoutPermission({ resource, ours }: Kind, { client, log }: EnsureOptions, error: KubeError): Promise<void> {
+  if (!(await client.serves(resource)))
+    throw new DefinitionsError(
+      `The kind ${resource.kind} is not installed, and this operator may not install it (${error.message}): kubectl apply -f crds/`,
+    );
+  log.warn(
+    { definition: ours.metadata.name },
+    'This operator may not look after the definition of its kind; whether the installed one is old is not known',
+  );
+}
