@@ -76,8 +76,7 @@ export class HealthServer {
     const chosen = name === undefined || name === '' ? checks : checks?.filter((check) => check.name === name);
     const isMetrics = part === 'metrics' && name === undefined;
     const found = isMetrics || (chosen !== undefined && (chosen.length > 0 || !name));
-    if (!found || rest.length > 0)
-      return plain(response, 404, 'Here are /metrics, /healthz and /readyz\n');
+    if (!found || rest.length > 0) return plain(response, 404, 'Here are /metrics, /healthz and /readyz\n');
     if (request.method !== 'GET' && request.method !== 'HEAD') return plain(response, 405, 'Only GET is allowed here\n');
     if (!isMetrics) return this.#report(part ?? '', chosen ?? [], response);
     const text = await metrics.text();

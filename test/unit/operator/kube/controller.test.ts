@@ -1,0 +1,183 @@
+// Workers of a controller: what becomes of a key after success, failure, deadline and outage.
+import assert from 'node:assert/strict';
+import { describe, it, type TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Controller, type ControllerOptions, TerminalError } from '../../../../operator/kube/controller.ts';
+import { KubeError } from '../../../../operator/kube/kube-error.ts';
+import { WorkQueue } from '../../../../operator/kube/work-queue.ts';
+import { recordedLog } from '../../../kit/recorded-log.ts';
+
+function start(t: TestContext, reconcile: ControllerOptions['reconcile'], options: { workers?: number; timeoutMs?: number } = {}) {
+  const queue = new WorkQueue({ name: 'rooms', random: () => 0 });
+  const results: string[] = [];
+  const counts = { panics: 0, timeouts: 0 };
+  const metrics = {
+    reconciled: (_controller: string, result: string) => void results.push(result),
+    reconcilePanicked: () => void counts.panics++,
+    reconcileTimedOut: () => void counts.timeouts++,
+    workers: () => {},
+  };
+  const { log, of } = recordedLog();
+  const controller = new Controller({ name: 'rooms', workers: 2, timeoutMs: 5000, queue, reconcile, log, metrics, ...options });
+  const end = new AbortController();
+  const running = controller.run(end.signal);
+  t.after(async () => {
+    end.abort();
+    queue.close();
+    await running;
+  });
+  const until = async (condition: () => boolean) => {
+    while (!condition()) await sleep(2);
+  };
+  return { controller, queue, results, counts, of, end, running, until };
+}
+
+const unreachable = () => new KubeError({ status: 0, reason: 'Unreachable', message: 'The API server cannot be reached.' });
+
+describe('a controller', { concurrency: true }, () => {
+  it('reconciles what is enqueued, by as many workers as it has', async (t) => {
+    let atOnce = 0;
+    let most = 0;
+    const { controller, results, until } = start(
+      t,
+      async () => {
+        most = Math.max(most, ++atOnce);
+        await sleep(5);
+        atOnce -= 1;
+      },
+      { workers: 3 },
+    );
+    for (let i = 0; i < 12; i++) controller.enqueue(`default/${i}`);
+    await until(() => results.length === 12);
+    assert.deepEqual([most, new Set(results)], [3, new Set(['success'])]);
+  });
+
+  it('looks again after the time that a reconcile asks for', async (t) => {
+    let runs = 0;
+    const { controller, results, until } = start(t, async () => (++runs < 3 ? { requeueAfterMs: 10 } : undefined));
+    controller.enqueue('default/a');
+    await until(() => results.length === 3);
+    assert.deepEqual(results, ['requeue_after', 'requeue_after', 'success']);
+  });
+
+  it('tries a failed key again, later and later, and forgets its failures after a success', async (t) => {
+    const at: number[] = [];
+    const { controller, queue, results, until, of } = start(t, async () => {
+      at.push(performance.now());
+      if (at.length < 6) throw new Error('the node is busy');
+    });
+    controller.enqueue('default/a');
+    await until(() => results.length === 6);
+    const waits = at.slice(1).map((time, index) => time - (at[index] ?? 0));
+    assert.ok((waits[4] ?? 0) >= 79 && (waits[3] ?? 0) >= 39);
+    assert.equal(queue.failures('default/a'), 0);
+    assert.equal(of('warn').length, 5);
+    assert.deepEqual([of('warn')[4]?.key, of('warn')[4]?.failures, of('warn')[4]?.error], ['default/a', 5, 'the node is busy']);
+  });
+
+  it('waits as long as the API server asks', async (t) => {
+    const at: number[] = [];
+    const { controller, until } = start(t, async () => {
+      at.push(performance.now());
+      if (at.length === 1) throw new KubeError({ status: 429, reason: 'TooManyRequests', message: 'slow down', retryAfterMs: 300 });
+    });
+    controller.enqueue('default/a');
+    await until(() => at.length === 2);
+    assert.ok((at[1] ?? 0) - (at[0] ?? 0) >= 299);
+  });
+
+  it('does not try again what failed for good, until it is enqueued', async (t) => {
+    const { controller, results, queue, until } = start(t, async () => {
+      throw new TerminalError('The room id is taken.');
+    });
+    controller.enqueue('default/a');
+    await until(() => results.length === 1);
+    await sleep(30);
+    assert.deepEqual([results, queue.delayed], [['terminal_error'], 0]);
+    controller.enqueue('default/a');
+    await until(() => results.length === 2);
+  });
+
+  it('survives an error of the program, counts it and shows where it is', async (t) => {
+    let runs = 0;
+    const { controller, counts, results, of, until } = start(t, async () => {
+      runs += 1;
+      if (runs === 1) throw new TypeError('undefined is not a function');
+      if (runs === 2) throw 'a text';
+    });
+    controller.enqueue('default/a');
+    await until(() => results.length === 3);
+    assert.deepEqual([counts.panics, results], [2, ['error', 'error', 'success']]);
+    assert.match(JSON.stringify(of('error')[0]), /undefined is not a function.*controller\.test\.ts/);
+  });
+
+  it('ends a reconcile at its deadline, and never works on its key twice at once', async (t) => {
+    let runs = 0;
+    let inside = 0;
+    const { controller, counts, results, until } = start(
+      t,
+      async (_key, signal) => {
+        inside += 1;
+        assert.equal(inside, 1);
+        runs += 1;
+        if (runs === 1) await new Promise((resolve) => signal.addEventListener('abort', resolve));
+        // This one takes its time to end.
+        await sleep(50);
+        inside -= 1;
+        signal.throwIfAborted();
+      },
+      { timeoutMs: 60 },
+    );
+    controller.enqueue('default/a');
+    controller.enqueue('default/a');
+    await until(() => runs === 1);
+    controller.enqueue('default/a');
+    await until(() => results.length >= 2);
+    assert.deepEqual([results.slice(0, 2), counts.timeouts], [['error', 'success'], 1]);
+  });
+
+  it('lets all workers rest while there is no API server, then finishes every key at once', async (t) => {
+    let there = false;
+    const asked: number[] = [];
+    const { controller, results, until, of } = start(
+      t,
+      async () => {
+        asked.push(performance.now());
+        if (!there) throw unreachable();
+      },
+      { workers: 10 },
+    );
+    for (let i = 0; i < 100; i++) controller.enqueue(`default/${i}`);
+    await sleep(2800);
+    // Ten workers find it out, then one of them tries after 0.5, 1 and 2 s.
+    assert.ok(asked.length <= 13, `${asked.length} tries`);
+    there = true;
+    const back = performance.now();
+    await until(() => results.filter((result) => result === 'success').length === 100);
+    assert.ok(performance.now() - back < 5000);
+    assert.deepEqual(of('warn', 'error'), []);
+  });
+
+  it('ends what it does when its signal aborts, and leaves those keys wanted', async (t) => {
+    const { controller, queue, end, running, until, of } = start(t, async (_key, signal) => {
+      await new Promise((resolve) => signal.addEventListener('abort', resolve));
+      signal.throwIfAborted();
+    });
+    for (const key of ['default/a', 'default/b', 'default/c']) controller.enqueue(key);
+    await until(() => queue.depth === 1);
+    end.abort(new Error('the lease is lost'));
+    await running;
+    assert.deepEqual([queue.depth, of('warn', 'error')], [3, []]);
+  });
+
+  it('finishes what it does when its queue is closed', async (t) => {
+    const { controller, queue, results, running, until } = start(t, async () => {
+      await sleep(50);
+    });
+    controller.enqueue('default/a');
+    await until(() => queue.workTimes().length === 1);
+    queue.close();
+    await running;
+    assert.deepEqual(results, ['success']);
+  });
+});

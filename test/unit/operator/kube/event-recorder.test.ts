@@ -1,0 +1,214 @@
+// Events for people: told in the background, repetitions as one series, never more than the API server can bear.
+import assert from 'node:assert/strict';
+import { describe, it, type TestContext } from 'node:test';
+import { cutBytes, EventRecorder } from '../../../../operator/kube/event-recorder.ts';
+import { KubeError } from '../../../../operator/kube/kube-error.ts';
+import type { KubeObject, Resource } from '../../../../operator/kube/objects.ts';
+import { silentLog } from '../../../../operator/log.ts';
+import { room } from './fake-api.ts';
+
+type Event = KubeObject & { note: string; series?: { count: number; lastObservedTime: string }; [field: string]: unknown };
+type Written = { verb: 'create' | 'patch'; event: Event };
+
+function start(t: TestContext) {
+  t.mock.timers.enable({ apis: ['setTimeout', 'Date'], now: Date.parse('2026-01-01T00:00:00Z') });
+  const written: Written[] = [];
+  const state = { failure: undefined as Error | undefined, gone: false };
+  const write = (verb: Written['verb'], event: unknown) => {
+    if (state.failure) throw state.failure;
+    written.push({ verb, event: structuredClone(event) as Event });
+  };
+  const client = {
+    create: async (_resource: Resource, event: KubeObject) => write('create', event),
+    patch: async (_resource: Resource, _ref: unknown, patch: unknown) => {
+      if (state.gone) return undefined;
+      write('patch', patch);
+      return patch;
+    },
+  };
+  const recorder = new EventRecorder({
+    client: client as never,
+    controller: 'mediarooms.dev/operator',
+    instance: 'operator-1',
+    log: silentLog(),
+    random: () => 0.5,
+  });
+  const settle = async () => {
+    for (let i = 0; i < 400; i++) await Promise.resolve();
+  };
+  const pass = async (ms: number, step = 1000) => {
+    await settle();
+    for (let gone = 0; gone < ms; gone += step) {
+      t.mock.timers.tick(step);
+      await settle();
+    }
+  };
+  const ready = (of = 'standup') => recorder.emit(room(of, '7'), 'Normal', 'RoomCreated', 'Create', `The room is on node mr-0.`);
+  return { recorder, written, state, settle, pass, ready };
+}
+
+describe('the recorder of events', () => {
+  it('tells what happened to which object, as the API wants it', async (t) => {
+    const { written, settle, ready } = start(t);
+    ready();
+    assert.deepEqual(written, []);
+    await settle();
+    const [{ verb, event } = {} as Written] = written;
+    assert.equal(verb, 'create');
+    assert.match(event.metadata.name, /^standup\.[0-9a-f]+$/);
+    assert.deepEqual(
+      { ...event, metadata: { namespace: event.metadata.namespace } },
+      {
+        apiVersion: 'events.k8s.io/v1',
+        kind: 'Event',
+        metadata: { namespace: 'default' },
+        eventTime: '2026-01-01T00:00:00.000000Z',
+        reportingController: 'mediarooms.dev/operator',
+        reportingInstance: 'operator-1',
+        type: 'Normal',
+        reason: 'RoomCreated',
+        action: 'Create',
+        note: 'The room is on node mr-0.',
+        regarding: {
+          apiVersion: 'mediarooms.dev/v1alpha1',
+          kind: 'Room',
+          name: 'standup',
+          namespace: 'default',
+          uid: 'uid-of-standup',
+          resourceVersion: '7',
+        },
+      },
+    );
+  });
+
+  it('makes one series of what happens again and again, written at most every 30 s', async (t) => {
+    const { written, pass, ready } = start(t);
+    for (let i = 0; i < 120; i++) {
+      ready();
+      await pass(1000);
+    }
+    await pass(60_000);
+    assert.equal(written.filter(({ verb }) => verb === 'create').length, 1);
+    const counts = written.flatMap(({ event }) => event.series?.count ?? []);
+    assert.ok(counts.length >= 4 && counts.length <= 5, `${counts.length} writes`);
+    assert.equal(counts.at(-1), 120);
+    assert.deepEqual(
+      counts.toSorted((one, other) => one - other),
+      counts,
+    );
+  });
+
+  it('begins a new event after six quiet minutes', async (t) => {
+    const { written, pass, ready } = start(t);
+    ready();
+    await pass(6 * 60_000 + 1000, 10_000);
+    ready();
+    await pass(1000);
+    assert.deepEqual(
+      written.map(({ verb }) => verb),
+      ['create', 'create'],
+    );
+    assert.notEqual(written[0]?.event.metadata.name, written[1]?.event.metadata.name);
+  });
+
+  it('writes a series anew whose event has expired', async (t) => {
+    const { written, state, pass, ready } = start(t);
+    ready();
+    await pass(1000);
+    state.gone = true;
+    ready();
+    await pass(40_000);
+    assert.deepEqual(
+      written.map(({ verb, event }) => [verb, event.series?.count]),
+      [
+        ['create', undefined],
+        ['create', 2],
+      ],
+    );
+  });
+
+  it('tells what happened while the API server was away, once it is back', async (t) => {
+    const { written, state, pass, ready } = start(t);
+    state.failure = new KubeError({ status: 0, reason: 'Unreachable', message: 'away' });
+    for (const name of ['a', 'b', 'a']) ready(name);
+    await pass(60_000);
+    state.failure = undefined;
+    await pass(45_000);
+    assert.deepEqual(
+      written.map(({ event }) => [(event.regarding as { name: string }).name, event.series?.count]),
+      [
+        ['a', 2],
+        ['b', undefined],
+      ],
+    );
+  });
+
+  it('drops what it is refused, and what finds no place, and counts both', async (t) => {
+    const { recorder, written, state, pass, ready } = start(t);
+    state.failure = new KubeError({ status: 403, reason: 'Forbidden', message: 'being terminated' });
+    ready('refused');
+    await pass(1000);
+    assert.equal(recorder.dropped, 1);
+    state.failure = new KubeError({ status: 0, reason: 'Unreachable', message: 'away' });
+    for (let i = 0; i < 1200; i++) ready(`room-${i}`);
+    assert.equal(recorder.dropped, 201);
+    assert.deepEqual(written, []);
+  });
+
+  it('tells a hundred events at once, then ten per second', async (t) => {
+    const { written, pass, ready } = start(t);
+    for (let i = 0; i < 200; i++) ready(`room-${i}`);
+    await pass(100, 100);
+    assert.ok(written.length >= 100 && written.length <= 102, `${written.length} at once`);
+    await pass(5000, 100);
+    assert.ok(written.length >= 148 && written.length <= 153, `${written.length} after 5 s`);
+  });
+
+  it('tells the rest when it is closed, the open series too', async (t) => {
+    const { recorder, written, pass, ready } = start(t);
+    ready();
+    await pass(1000);
+    ready();
+    ready();
+    await recorder.close();
+    ready('too-late');
+    await pass(1000);
+    assert.deepEqual(
+      written.map(({ event }) => event.series?.count),
+      [undefined, 3],
+    );
+  });
+
+  it('does not wait longer than 2 s for that', async (t) => {
+    const { recorder, state, settle, pass } = start(t);
+    state.failure = undefined;
+    const hanging = new EventRecorder({
+      client: { create: () => new Promise(() => {}), patch: () => new Promise(() => {}) } as never,
+      controller: 'c',
+      instance: 'i',
+      log: silentLog(),
+    });
+    hanging.emit(room('a', '1'), 'Warning', 'Bad', 'Try', 'It hangs.');
+    await settle();
+    let closed = false;
+    const closing = hanging.close().then(() => {
+      closed = true;
+    });
+    await pass(1900, 100);
+    assert.equal(closed, false);
+    await pass(200, 100);
+    await closing;
+    await recorder.close();
+  });
+
+  it('cuts a note at a kilobyte, between two characters', async (t) => {
+    const { recorder, written, settle } = start(t);
+    recorder.emit(room('a', '1'), 'Warning', 'R'.repeat(200), 'Act', `x${'😀'.repeat(400)}`);
+    await settle();
+    assert.ok(written[0]);
+    const { note, reason } = written[0].event;
+    assert.equal(Buffer.byteLength(String(note)), 1021);
+    assert.ok(String(note).isWellFormed() && String(reason).length === 128);
+    assert.deepEqual([cutBytes('äöü', 6), cutBytes('äöü', 5), cutBytes('', 5)], ['äöü', 'äö', '']);
+  });
+});

@@ -1,0 +1,213 @@
+// Leader election: one at a time, whatever clocks, connections and processes do.
+import assert from 'node:assert/strict';
+import { describe, it, type TestContext } from 'node:test';
+import { KubeError } from '../../../../operator/kube/kube-error.ts';
+import { LeaderElector } from '../../../../operator/kube/lease.ts';
+import { silentLog } from '../../../../operator/log.ts';
+import { FakeLeases } from './fake-leases.ts';
+
+const unreachable = () => new KubeError({ status: 0, reason: 'Unreachable', message: 'The API server cannot be reached.' });
+
+/** Electors on one store of Leases, with a clock of the test's. */
+function world(t: TestContext) {
+  t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] });
+  const leases = new FakeLeases();
+  let time = 0;
+  const settle = async () => {
+    for (let i = 0; i < 50; i++) await Promise.resolve();
+  };
+  /** Lets time go by in steps, and everything happen that is due. */
+  const pass = async (ms: number, step = 100) => {
+    for (let gone = 0; gone < ms; gone += step) {
+      time += step;
+      t.mock.timers.tick(step);
+      await settle();
+    }
+  };
+  const elector = (identity: string) => {
+    const state = { leads: false, lost: undefined as unknown, result: undefined as string | undefined, changes: [] as boolean[] };
+    const end = new AbortController();
+    const finish = new AbortController();
+    const one = new LeaderElector({
+      client: leases.client(identity),
+      namespace: 'default',
+      name: 'operator',
+      identity,
+      log: silentLog(),
+      now: () => time,
+      random: () => 0,
+      onChange: (leading) => state.changes.push(leading),
+    });
+    const running = one.run(end.signal, async (lost) => {
+      state.leads = true;
+      await new Promise((resolve) => {
+        lost.addEventListener('abort', resolve);
+        finish.signal.addEventListener('abort', resolve);
+      });
+      state.leads = false;
+      state.lost = lost.reason;
+    });
+    void running.then((result) => {
+      state.result = result;
+    });
+    t.after(async () => {
+      end.abort();
+      await pass(5000);
+      await running;
+    });
+    return { one, state, end, finish, running };
+  };
+  /** As a process that is stopped: time goes by, but nothing of it runs. */
+  const freeze = (ms: number) => {
+    time += ms;
+  };
+  return { leases, elector, pass, settle, freeze, now: () => time };
+}
+
+describe('an elector of leaders', () => {
+  it('takes a lease that there is not, and renews it', async (t) => {
+    const { leases, elector, pass } = world(t);
+    const a = elector('a');
+    await pass(100);
+    assert.equal(a.state.leads && a.one.leading, true);
+    assert.equal(leases.lease?.spec.holderIdentity, 'a');
+    assert.equal(leases.lease?.spec.leaseDurationSeconds, 15);
+    assert.match(String(leases.lease?.spec.renewTime), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/);
+    await pass(60_000);
+    assert.equal(a.state.leads, true);
+    assert.ok(leases.writes >= 28 && leases.writes <= 31, `${leases.writes} writes in a minute`);
+  });
+
+  it('waits while another one leads, and takes over as soon as that one gives back', async (t) => {
+    const { leases, elector, pass } = world(t);
+    const a = elector('a');
+    await pass(100);
+    const b = elector('b');
+    await pass(30_000);
+    assert.equal(b.state.leads, false);
+    a.finish.abort();
+    await pass(2500);
+    assert.deepEqual([a.state.result, a.one.leading], ['ended', false]);
+    assert.equal(b.state.leads, true);
+    assert.equal(leases.lease?.spec.leaseTransitions, 1);
+    assert.deepEqual(a.state.changes, [true, false]);
+  });
+
+  it('gives the lease back when it is told to end', async (t) => {
+    const { leases, elector, pass } = world(t);
+    const a = elector('a');
+    await pass(100);
+    const reason = new Error('SIGTERM');
+    a.end.abort(reason);
+    await pass(100);
+    assert.deepEqual([a.state.result, a.state.lost, leases.lease?.spec.holderIdentity], ['ended', reason, '']);
+  });
+
+  it('ends while it waits, without a trace', async (t) => {
+    const { leases, elector, pass } = world(t);
+    const a = elector('a');
+    await pass(100);
+    const b = elector('b');
+    await pass(100);
+    b.end.abort();
+    await pass(100);
+    assert.deepEqual([b.state.result, b.state.changes, leases.lease?.spec.holderIdentity], ['ended', [], 'a']);
+    assert.equal(a.state.leads, true);
+  });
+
+  it('takes over from one that died, after the time of the lease by its own clock, whatever the record says of time', async (t) => {
+    for (const renewTime of ['1999-01-01T00:00:00.000000Z', '2099-01-01T00:00:00.000000Z', 'nonsense']) {
+      await t.test(renewTime, async (inner) => {
+        const { leases, elector, pass } = world(inner);
+        const metadata = { name: 'operator', namespace: 'default', uid: 'uid', resourceVersion: 'x' };
+        const spec = { holderIdentity: 'dead', leaseDurationSeconds: 15, renewTime, leaseTransitions: 3 };
+        leases.lease = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata, spec };
+        const b = elector('b');
+        await pass(14_900);
+        assert.equal(b.state.leads, false);
+        await pass(2200);
+        assert.deepEqual([b.state.leads, leases.lease.spec.leaseTransitions], [true, 4]);
+      });
+    }
+  });
+
+  it('stops leading 10 s after its last renewal when the API server is away, before another may lead', async (t) => {
+    const { leases, elector, pass, now } = world(t);
+    const a = elector('a');
+    await pass(100);
+    const b = elector('b');
+    await pass(4000);
+    leases.before = (_verb, client) => {
+      if (client === 'a') throw unreachable();
+    };
+    const cut = now();
+    let stopped = 0;
+    while (!b.state.leads) {
+      await pass(100);
+      if (!a.state.leads && stopped === 0) stopped = now();
+    }
+    assert.ok(stopped - cut <= 10_500 && stopped - cut >= 7000, `stopped after ${stopped - cut} ms`);
+    assert.ok(now() - stopped >= 3000, `the next one led ${now() - stopped} ms later`);
+    assert.equal(a.state.result, 'lost');
+  });
+
+  it('stops leading in time also when a renewal hangs', async (t) => {
+    const { leases, elector, pass } = world(t);
+    const a = elector('a');
+    await pass(100);
+    const hanging = new AbortController();
+    leases.before = () => new Promise((resolve) => hanging.signal.addEventListener('abort', () => resolve()));
+    await pass(10_600);
+    assert.deepEqual([a.state.leads, a.one.leading, a.state.changes], [false, false, [true, false]]);
+    hanging.abort();
+    leases.before = () => {};
+    await pass(100);
+    assert.equal(a.state.result, 'lost');
+  });
+
+  it('does not lead for a moment after it was frozen, nor renews what it lost', async (t) => {
+    const { leases, elector, pass, freeze } = world(t);
+    const a = elector('a');
+    await pass(100);
+    // Another one came and went while it was frozen: the lease is free.
+    freeze(20_000);
+    leases.lease = {
+      ...leases.lease,
+      metadata: { ...leases.lease?.metadata, resourceVersion: 'other' },
+      spec: { holderIdentity: '' },
+    } as never;
+    assert.equal(a.one.leading, false);
+    const writes = leases.writes;
+    await pass(2500);
+    assert.deepEqual([a.state.result, leases.writes], ['lost', writes]);
+  });
+
+  it('stops when it sees that another one has the lease', async (t) => {
+    const { leases, elector, pass } = world(t);
+    const a = elector('a');
+    await pass(100);
+    leases.overwrite({ holderIdentity: 'thief', leaseDurationSeconds: 15, renewTime: 'now' });
+    await pass(2200);
+    assert.deepEqual([a.state.result, leases.lease?.spec.holderIdentity], ['lost', 'thief']);
+  });
+
+  it('is one at a time among five that come and go at random', async (t) => {
+    const { elector, pass } = world(t);
+    let seed = 7;
+    const random = () => {
+      seed = (seed * 48_271) % 2_147_483_647;
+      return seed / 2_147_483_647;
+    };
+    const all = Array.from({ length: 5 }, (_, index) => elector(`elector-${index}`));
+    const led = new Set<number>();
+    for (let round = 0; round < 200; round++) {
+      await pass(400);
+      const leaders = all.flatMap(({ state }, index) => (state.leads ? [index] : []));
+      assert.ok(leaders.length <= 1, `${leaders.join(' and ')} lead at once`);
+      for (const leader of leaders) led.add(leader);
+      const [leader] = leaders;
+      if (leader !== undefined && led.size < 5 && random() < 0.3) all[leader]?.end.abort();
+    }
+    assert.equal(led.size, 5);
+  });
+});
