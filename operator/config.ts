@@ -40,8 +40,10 @@ export type OperatorConfig = {
   structuredLogging: boolean;
   /** Path; without it the Pod's service account. */
   kubeconfig: string | undefined;
-  /** Only tell what would be done. */
-  once: boolean;
+  /** `once`: only tell what would be done. `uninstall`: end what there is. */
+  task: 'run' | 'once' | 'uninstall';
+  /** Of `uninstall`, in milliseconds. */
+  timeout: number;
 };
 
 /** name, default and meaning; README's table is compared with it. */
@@ -63,9 +65,11 @@ export const variables = {
 } as const satisfies Record<string, readonly [standard: string, meaning: string]>;
 type Variable = keyof typeof variables;
 
-export const usage = `Usage: operator [--once] [--kubeconfig FILE]
+export const usage = `Usage: operator [--once | --uninstall [--timeout SECONDS]] [--kubeconfig FILE]
 
   --once             tell what would be done, as a diff, do nothing, and end
+  --uninstall        end all Rooms and MediaClusters of the watched namespaces, and let go of those that do not end in time
+  --timeout SECONDS  of --uninstall (120)
   --kubeconfig FILE  the cluster to work on; else KUBECONFIG, else the Pod's service account
 
 ${Object.entries(variables)
@@ -79,7 +83,7 @@ const namespacePattern = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 /** @throws ConfigError */
 export function readConfig(environment: NodeJS.ProcessEnv = process.env, args: readonly string[] = process.argv.slice(2)): OperatorConfig {
   const reader = new Reader(environment);
-  const options = parse(args, reader.mistakes);
+  const given = parse(args, reader.mistakes);
   const namespace = reader.matching('OPERATOR_NAMESPACE', podNamespace() ?? 'default', namespacePattern, 'the name of a namespace');
   const config: OperatorConfig = {
     namespace,
@@ -95,20 +99,36 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env, args: r
     port: reader.integer('OPERATOR_PORT', 8081, 0, 65_535),
     logLevel: reader.logLevel('OPERATOR_LOG_LEVEL'),
     structuredLogging: reader.flag('OPERATOR_STRUCTURED_LOGGING', true),
-    kubeconfig: options.kubeconfig ?? reader.text('KUBECONFIG'),
-    once: options.once ?? false,
+    kubeconfig: given.kubeconfig ?? reader.text('KUBECONFIG'),
+    task: given.once ? 'once' : given.uninstall ? 'uninstall' : 'run',
+    timeout: timeoutOf(given, reader.mistakes),
   };
   if (reader.mistakes.length > 0) throw new ConfigError(reader.mistakes);
   return config;
 }
 
-function parse(args: readonly string[], mistakes: string[]): { once?: boolean; kubeconfig?: string } {
+type Options = { once?: boolean; uninstall?: boolean; timeout?: string; kubeconfig?: string };
+const options = {
+  once: { type: 'boolean' },
+  uninstall: { type: 'boolean' },
+  timeout: { type: 'string' },
+  kubeconfig: { type: 'string' },
+} as const;
+
+function parse(args: readonly string[], mistakes: string[]): Options {
   try {
-    return parseArgs({ args: [...args], options: { once: { type: 'boolean' }, kubeconfig: { type: 'string' } } }).values;
+    const { values } = parseArgs({ args: [...args], options });
+    if (values.once && values.uninstall) mistakes.push('Expected only one of --once and --uninstall, got: both');
+    return values;
   } catch (error) {
     mistakes.push(`Wrong command line: ${error instanceof Error ? error.message : String(error)}`);
     return {};
   }
+}
+
+function timeoutOf({ timeout = '120' }: Options, mistakes: string[]): number {
+  if (!/^\d{1,5}$/.test(timeout)) mistakes.push(`Expected --timeout to be a number of seconds, got: ${timeout.slice(0, 100)}`);
+  return Number(timeout) * 1000;
 }
 
 function podNamespace(): string | undefined {

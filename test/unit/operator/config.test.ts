@@ -17,7 +17,7 @@ test('with nothing set it watches its own namespace only, leads by a Lease, and 
   const config = readConfig({ OPERATOR_NAMESPACE: 'media' }, []);
   assert.deepEqual(config.namespaces, ['media']);
   assert.equal(config.leaderElection, true);
-  assert.equal(config.once, false);
+  assert.equal(config.task, 'run');
   assert.match(config.identity, /_\d+$/);
 });
 
@@ -44,6 +44,15 @@ test('all mistakes are told at once, each with what was expected and what was go
 
 test('the command line takes --once and --kubeconfig, which wins over the environment, and nothing else', () => {
   const config = readConfig({ KUBECONFIG: '/a' }, ['--once', '--kubeconfig', '/b']);
-  assert.deepEqual([config.once, config.kubeconfig], [true, '/b']);
+  assert.deepEqual([config.task, config.kubeconfig], ['once', '/b']);
   assert.match(mistakesOf({}, ['--twice'])[0] ?? '', /^Wrong command line: Unknown option '--twice'/);
+});
+
+test('an end before an uninstall has a time; two tasks at once are a mistake', () => {
+  const config = readConfig({}, ['--uninstall', '--timeout', '30']);
+  assert.deepEqual([config.task, config.timeout], ['uninstall', 30_000]);
+  assert.deepEqual(mistakesOf({}, ['--uninstall', '--once', '--timeout', 'soon']), [
+    'Expected only one of --once and --uninstall, got: both',
+    'Expected --timeout to be a number of seconds, got: soon',
+  ]);
 });

@@ -1,0 +1,65 @@
+// `--uninstall`: ends Rooms and MediaClusters of the own namespaces while the operator still runs, and lets go of what it could not end.
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { KubeClient } from './kube/client.ts';
+import { type KubeObject, keyOf, type Resource, resources, type Stored } from './kube/objects.ts';
+import type { Log } from './log.ts';
+
+export type UninstallOptions = {
+  client: Pick<KubeClient, 'list' | 'delete' | 'patch'>;
+  /** None: all. */
+  namespaces: readonly string[];
+  /** How long Rooms and then MediaClusters with their pods may take to end, together, in milliseconds. */
+  timeout: number;
+  log: Log;
+  pollInterval?: number;
+};
+
+/** Rooms first, which need nodes to end in order; then MediaClusters, and their pods. Resolves when none is left or time is up. */
+export async function uninstall(options: UninstallOptions): Promise<void> {
+  const until = performance.now() + options.timeout;
+  await end(resources.rooms, options, until);
+  await end(resources.mediaClusters, options, until);
+  await waitForPods(options, until);
+}
+
+async function all(resource: Resource, { client, namespaces }: UninstallOptions, labelSelector?: string): Promise<Stored<KubeObject>[]> {
+  const places = namespaces.length === 0 ? [undefined] : namespaces;
+  const lists = await Promise.all(places.map((namespace) => client.list(resource, { namespace, labelSelector })));
+  return lists.flatMap(({ items }) => items);
+}
+
+async function end(resource: Resource, options: UninstallOptions, until: number): Promise<void> {
+  const { client, log, pollInterval = 500 } = options;
+  const found = await all(resource, options);
+  log.info({ kind: resource.kind, count: found.length }, 'deleting');
+  for (const { metadata } of found) await client.delete(resource, metadata, { uid: metadata.uid });
+  for (;;) {
+    const left = await all(resource, options);
+    if (left.length === 0) return;
+    if (performance.now() > until) {
+      log.warn(
+        { kind: resource.kind, left: left.slice(0, 20).map(keyOf), count: left.length },
+        'not gone in time: their finalizers are taken away',
+      );
+      for (const { metadata } of left) {
+        const ours = (metadata.finalizers ?? []).filter((finalizer) => !finalizer.startsWith('mediarooms.dev/'));
+        await client.patch(resource, metadata, { metadata: { resourceVersion: metadata.resourceVersion, finalizers: ours } });
+      }
+      return;
+    }
+    await sleep(pollInterval);
+  }
+}
+
+async function waitForPods(options: UninstallOptions, until: number): Promise<void> {
+  const { log, pollInterval = 500 } = options;
+  for (;;) {
+    const left = await all(resources.pods, options, 'app.kubernetes.io/name=mediarooms,app.kubernetes.io/component=node');
+    if (left.length === 0) return;
+    if (performance.now() > until) {
+      log.warn({ count: left.length }, 'pods of media nodes still end: Kubernetes ends them after their grace period');
+      return;
+    }
+    await sleep(pollInterval);
+  }
+}
