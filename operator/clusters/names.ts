@@ -23,6 +23,10 @@ export const annotation = {
   mediaAddress: `${apiGroup}/media-address`,
   /** Of a pod: hash of the configuration files. A change makes the kubelet refresh the mounted files at once. */
   configHash: `${apiGroup}/config-hash`,
+  /** Of a pod: why it is being emptied and until when its rooms may live. */
+  drain: `${apiGroup}/drain`,
+  /** Of the Secret of keys: which rotation they are of, and since when. */
+  keyRotation: `${apiGroup}/key-rotation`,
 } as const;
 
 export const container = 'node';

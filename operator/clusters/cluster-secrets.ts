@@ -1,0 +1,137 @@
+// The Secrets of a cluster: read from the copies, made once where the operator makes them, keys rotated.
+import type { KubeClient } from '../kube/client.ts';
+import { isAlreadyExists, isConflict } from '../kube/kube-error.ts';
+import { isControlledBy, keyOf, resources, type Stored } from '../kube/objects.ts';
+import type { Problem, SecretData } from './facts.ts';
+import { type KeyStep, keyStep, rotationOf, rotationText } from './keys.ts';
+import type { LiveSecret, Store } from './live-objects.ts';
+import { missingSecrets, newSecret, type RandomBytes } from './made-secrets.ts';
+import { annotation } from './names.ts';
+import { namespaceOf, type StoredCluster } from './owned.ts';
+import { decodeSecret, secretNames, secretsOf } from './secret-values.ts';
+
+type Client = Pick<KubeClient, 'create' | 'list' | 'patch'>;
+
+/** Peer tokens live for 24 hours (node: the REST API's peers), and clocks differ a little. */
+export const tokenLifetime = 25 * 3_600_000;
+/** How long our own answer counts for more than the copies, in milliseconds. */
+const lag = 5_000;
+
+export type ClusterSecretsOptions = {
+  store: Store<LiveSecret>;
+  random: RandomBytes;
+  /** Monotonic milliseconds. */
+  now: () => number;
+  clock: () => Date;
+  tokenLifetimeMs?: number;
+};
+
+export type RotationState = {
+  /** The rotation that is through. */
+  generation: number;
+  message: string | undefined;
+  problem: Problem | undefined;
+  /** Whether keys were written just now, so that files are to be made again. */
+  changed: boolean;
+  /** Milliseconds until something is to be done though nothing changes; undefined where nothing is. */
+  dueIn: number | undefined;
+};
+
+export class ClusterSecrets {
+  readonly #options: ClusterSecretsOptions;
+  readonly #fresh = new Map<string, { secret: Stored<LiveSecret>; at: number }>();
+
+  constructor(options: ClusterSecretsOptions) {
+    this.#options = options;
+  }
+
+  /** The Secrets that matter to the cluster and exist, by name. */
+  read(cluster: StoredCluster): Map<string, SecretData> {
+    const found = secretNames(cluster).flatMap((name) => {
+      const secret = this.#get(cluster, name);
+      return secret ? [[name, decodeSecret(secret)] as const] : [];
+    });
+    return new Map(found);
+  }
+
+  /** Makes those that the operator makes and that do not exist; says which. */
+  async make(client: Client, cluster: StoredCluster): Promise<string[]> {
+    const made: string[] = [];
+    for (const secret of missingSecrets(cluster, { secrets: this.read(cluster) }, this.#options.random)) {
+      try {
+        this.#keep(await client.create<LiveSecret>(resources.secrets, secret as LiveSecret));
+        made.push(secret.metadata.name);
+      } catch (error) {
+        if (!isAlreadyExists(error)) throw error;
+        // The copies are behind: what is there counts, whoever made it.
+        const { namespace, name } = secret.metadata;
+        const { items } = await client.list<LiveSecret>(resources.secrets, { namespace, fieldSelector: `metadata.name=${name}` });
+        if (items[0]) this.#keep(items[0]);
+      }
+    }
+    return made;
+  }
+
+  /** The next step of a rotation of keys. `confirmed`: every node has the keys in force as they are now. */
+  async rotate(client: Client, cluster: StoredCluster, confirmed: boolean): Promise<RotationState> {
+    const wanted = cluster.spec.keyRotation?.generation ?? 0;
+    const before = cluster.status?.keyGeneration ?? wanted;
+    const secret = this.#get(cluster, secretsOf(cluster).secretKeys);
+    const nothing = { generation: before, message: undefined, problem: undefined, changed: false, dueIn: undefined };
+    if (!secret) return nothing;
+    const rotation = rotationOf(secret.metadata.annotations?.[annotation.keyRotation], before);
+    if (!isControlledBy(secret, cluster.metadata.uid))
+      return { ...nothing, problem: wanted > rotation.generation ? notOurs(secret) : undefined };
+    const lifetime = this.#options.tokenLifetimeMs ?? tokenLifetime;
+    const now = this.#options.clock().getTime();
+    const data = decodeSecret(secret);
+    const step = keyStep({ wanted, data, rotation, confirmed, lifetime, now }, () => newSecret(this.#options.random));
+    if (step.do === 'write')
+      return { ...nothing, message: step.message, changed: await this.#write(client, secret, step), dueIn: undefined };
+    const through = data.next === undefined && confirmed ? rotation.generation : before;
+    const dueIn = data.previous !== undefined && data.next === undefined ? Math.max(0, rotation.since + lifetime - now) : undefined;
+    return { ...nothing, generation: through, message: step.do === 'wait' ? step.message : undefined, dueIn };
+  }
+
+  async #write(client: Client, secret: Stored<LiveSecret>, step: Extract<KeyStep, { do: 'write' }>): Promise<boolean> {
+    const { name, namespace, uid, resourceVersion } = secret.metadata;
+    const data = Object.fromEntries(
+      ['current', 'next', 'previous'].map((key) => {
+        const value = step.data[key];
+        return [key, value === undefined ? null : Buffer.from(value).toString('base64')];
+      }),
+    );
+    const annotations = { [annotation.keyRotation]: rotationText(step.rotation) };
+    try {
+      const patch = { metadata: { uid, resourceVersion, annotations }, data };
+      const written = await client.patch<LiveSecret>(resources.secrets, { namespace, name }, patch);
+      if (written) this.#keep(written);
+      return written !== undefined;
+    } catch (error) {
+      // Somebody else wrote it meanwhile: what they wrote is looked at next.
+      if (isConflict(error)) return false;
+      throw error;
+    }
+  }
+
+  #get(cluster: StoredCluster, name: string): Stored<LiveSecret> | undefined {
+    const key = `${namespaceOf(cluster)}/${name}`;
+    const fresh = this.#fresh.get(key);
+    const stored = this.#options.store.get(key);
+    if (!fresh) return stored;
+    const caughtUp =
+      stored?.metadata.uid === fresh.secret.metadata.uid && stored.metadata.resourceVersion === fresh.secret.metadata.resourceVersion;
+    if (!caughtUp && this.#options.now() - fresh.at < lag) return fresh.secret;
+    this.#fresh.delete(key);
+    return stored;
+  }
+
+  #keep(secret: Stored<LiveSecret>): void {
+    this.#fresh.set(keyOf(secret), { secret, at: this.#options.now() });
+  }
+}
+
+function notOurs({ metadata }: Stored): Problem {
+  const message = `the Secret "${metadata.name}" of the keys was not made by the operator, which therefore does not rotate it`;
+  return { reason: 'KeysNotOurs', message };
+}

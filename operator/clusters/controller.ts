@@ -1,0 +1,161 @@
+// The MediaCluster controller: its parts put together, and which change of which object makes it look at which cluster.
+import { randomBytes as nodeRandomBytes } from 'node:crypto';
+import type { KubeClient } from '../kube/client.ts';
+import { Controller } from '../kube/controller.ts';
+import type { EventRecorder } from '../kube/event-recorder.ts';
+import { type KubeObject, keyOf, type Stored } from '../kube/objects.ts';
+import type { ControllerObserver, QueueObserver } from '../kube/observer.ts';
+import { OwnerKeys } from '../kube/owner-keys.ts';
+import { WorkQueue } from '../kube/work-queue.ts';
+import type { Log } from '../log.ts';
+import { StoredClusters } from './access.ts';
+import { ClusterSecrets } from './cluster-secrets.ts';
+import { Fleet } from './fleet.ts';
+import { Foundation } from './foundation.ts';
+import { type Host, HostWatch, hostChanged } from './hosts.ts';
+import type { ClusterStores } from './live-objects.ts';
+import type { RandomBytes } from './made-secrets.ts';
+import { type NodeCallsFactory, NodePoll } from './node-poll.ts';
+import { OwnedObjects } from './owned-objects.ts';
+import { PodKeeper } from './pod-keeper.ts';
+import { ClusterReconciler } from './reconcile.ts';
+import { secretNames } from './secret-values.ts';
+import { Slots } from './slots.ts';
+
+export type ClusterControllerOptions = {
+  client: KubeClient;
+  stores: ClusterStores;
+  /** Makes a client of a node's REST API; its calls should end within 2 s. */
+  nodeCalls: NodeCallsFactory;
+  recorder: Pick<EventRecorder, 'emit'>;
+  log: Log;
+  metrics?: ControllerObserver & QueueObserver;
+  /** Image of media nodes of clusters that name none. */
+  image: string;
+  /** Default `cluster.local`. */
+  clusterDomain?: string;
+  workers?: number;
+  /** Deadline of one look at a cluster in milliseconds. */
+  timeoutMs?: number;
+  /** Monotonic milliseconds. */
+  now?: () => number;
+  clock?: () => Date;
+  randomBytes?: RandomBytes;
+  tokenLifetimeMs?: number;
+  pollPeriods?: { usual: number; quick: number };
+};
+
+export class ClusterController {
+  /** For the Room controller. */
+  readonly access: StoredClusters;
+  readonly #queue: WorkQueue;
+  readonly #controller: Controller;
+  readonly #poll: NodePoll;
+  readonly #stores: ClusterStores;
+  readonly #owners = new OwnerKeys();
+
+  constructor(options: ClusterControllerOptions) {
+    const { client, stores, recorder, log, metrics } = options;
+    const now = options.now ?? (() => performance.now());
+    const clock = options.clock ?? (() => new Date());
+    const hosts = new HostWatch(stores.nodes, now);
+    this.#stores = stores;
+    this.access = new StoredClusters(stores, hosts);
+    this.#queue = new WorkQueue({ name: 'mediacluster', ...(metrics ? { metrics } : {}) });
+    this.#poll = new NodePoll({
+      calls: options.nodeCalls,
+      token: (key) => this.access.token(...split(key)),
+      changed: (key) => this.#queue.add(key),
+      now,
+      ...(options.pollPeriods ? { periods: options.pollPeriods } : {}),
+    });
+    const objects = new OwnedObjects({ stores, now });
+    const slots = new Slots({ stores, objects, now });
+    const keeper = new PodKeeper({ stores, slots, hosts, poll: this.#poll, recorder, log, now, clock });
+    const fleet = new Fleet({ keeper, poll: this.#poll, hosts, objects, now });
+    const foundation = new Foundation({
+      secrets: new ClusterSecrets({
+        store: stores.secrets,
+        random: options.randomBytes ?? nodeRandomBytes,
+        now,
+        clock,
+        ...(options.tokenLifetimeMs === undefined ? {} : { tokenLifetimeMs: options.tokenLifetimeMs }),
+      }),
+      objects,
+      slots,
+      recorder,
+      image: options.image,
+      clusterDomain: options.clusterDomain ?? 'cluster.local',
+      serviceMonitors: stores.serviceMonitors !== undefined,
+    });
+    const reconciler = new ClusterReconciler({ client, stores, foundation, fleet, keeper, objects, now, clock });
+    this.#controller = new Controller({
+      name: 'mediacluster',
+      workers: options.workers ?? 2,
+      timeoutMs: options.timeoutMs ?? 60_000,
+      queue: this.#queue,
+      reconcile: (key, signal) => reconciler.reconcile(key, signal),
+      log,
+      ...(metrics ? { metrics } : {}),
+    });
+  }
+
+  /** To be called for each change of an object of the stores; `old` as the reflector gives it. */
+  changed(object: Stored<KubeObject>, old?: Stored<KubeObject>): void {
+    if (object.kind === 'MediaCluster') {
+      this.#owners.add(object);
+      // Its own status is written by ourselves.
+      if (!old || old.metadata.generation !== object.metadata.generation || old.metadata.uid !== object.metadata.uid)
+        this.#queue.add(keyOf(object), 'high');
+      return;
+    }
+    if (object.kind === 'Node') {
+      if (hostChanged(object as Host, old as Host | undefined)) this.#hostChanged(object.metadata.name);
+      return;
+    }
+    this.#about(object);
+  }
+
+  deleted(object: Stored<KubeObject>): void {
+    if (object.kind === 'MediaCluster') {
+      this.#queue.add(keyOf(object), 'high');
+      this.#owners.delete(object);
+    } else if (object.kind === 'Node') this.#hostChanged(object.metadata.name);
+    else this.#about(object);
+  }
+
+  /** Until the signal aborts; the stores must be synced. */
+  async run(signal: AbortSignal): Promise<void> {
+    for (const cluster of this.#stores.mediaClusters.list()) {
+      this.#owners.add(cluster);
+      this.#queue.add(keyOf(cluster));
+    }
+    try {
+      await this.#controller.run(signal);
+    } finally {
+      this.#queue.close();
+      this.#poll.close();
+    }
+  }
+
+  #about(object: Stored<KubeObject>): void {
+    const owner = this.#owners.keyOfOwner(object);
+    if (owner !== undefined) this.#queue.add(owner);
+    if (object.kind !== 'Secret') return;
+    const { namespace, name } = object.metadata;
+    for (const cluster of this.#stores.mediaClusters.list())
+      if (cluster.metadata.namespace === namespace && secretNames(cluster).includes(name)) this.#queue.add(keyOf(cluster));
+  }
+
+  #hostChanged(host: string): void {
+    for (const pod of this.#stores.pods.list()) {
+      const owner = pod.spec?.nodeName === host ? this.#owners.keyOfOwner(pod) : undefined;
+      if (owner !== undefined) this.#queue.add(owner, 'high');
+    }
+  }
+}
+
+function split(key: string): [namespace: string, name: string] {
+  const [namespace = '', name = ''] = key.split('/');
+  return [namespace, name];
+}

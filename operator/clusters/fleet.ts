@@ -1,0 +1,224 @@
+// The pods of a cluster as a whole: what is seen of them, how many there are to be, and the steps that lead there.
+import type { Stored } from '../kube/objects.ts';
+import { nodesFor, remember, type Sample, scale } from './autoscaling.ts';
+import type { ConfigFiles } from './config-files.ts';
+import { type ConfigHolder, hasFiles, hasSecrets } from './config-state.ts';
+import { slotObjects } from './desired.ts';
+import type { ClusterFacts, Problem } from './facts.ts';
+import type { Files } from './foundation.ts';
+import { type HostWatch, replacementWait } from './hosts.ts';
+import type { LivePod } from './live-objects.ts';
+import { container, indexCount, indexOf, nodePorts } from './names.ts';
+import { drainSeconds } from './node-env.ts';
+import type { NodePoll, PollTarget } from './node-poll.ts';
+import { podFacts } from './observe.ts';
+import type { StoredCluster } from './owned.ts';
+import type { OwnedObjects } from './owned-objects.ts';
+import { templateHash } from './pod.ts';
+import type { Look, PodKeeper, Pods } from './pod-keeper.ts';
+import { planRollout, type RolloutPlan } from './rollout.ts';
+import { asSentence, type SeenPod } from './status.ts';
+
+export type FleetOptions = { keeper: PodKeeper; poll: NodePoll; hosts: HostWatch; objects: OwnedObjects; now: () => number };
+
+export type FleetState = {
+  seen: SeenPod[];
+  desired: number;
+  progress: string[];
+  problems: Problem[];
+};
+
+export class Fleet {
+  readonly #options: FleetOptions;
+  readonly #samples = new Map<string, Sample[]>();
+
+  constructor(options: FleetOptions) {
+    this.#options = options;
+  }
+
+  /** The pods, whose nodes are asked from now on. */
+  watch(key: string, cluster: StoredCluster, quick: boolean): Pods {
+    const pods = this.#options.keeper.pods(cluster);
+    const targets = [...pods.values()].flatMap((pod): PollTarget[] => {
+      const url = urlOf(pod);
+      return url === undefined || this.#isLost(pod) ? [] : [{ uid: pod.metadata.uid, url }];
+    });
+    this.#options.poll.watch(key, targets, quick);
+    return pods;
+  }
+
+  /** Pods whose nodes run, with what these said lately: who is to have the configuration in force. */
+  holders(key: string, pods: Pods, ending: boolean): ConfigHolder[] {
+    return [...pods.values()].flatMap((pod): ConfigHolder[] => {
+      const runs = pod.status?.phase === 'Running' && pod.status.containerStatuses?.some(({ state }) => state?.running);
+      if (!runs || this.#isLost(pod) || (!ending && pod.metadata.deletionTimestamp !== undefined)) return [];
+      return [{ name: pod.metadata.name, health: this.#options.poll.report(key, pod.metadata.uid)?.health }];
+    });
+  }
+
+  /** Whether every node that runs, also one that is ending, knows the keys of these files. */
+  knowsKeys(key: string, pods: Pods, files: ConfigFiles): boolean {
+    return this.holders(key, pods, true).every(({ health }) => health !== undefined && hasSecrets(health.config, files));
+  }
+
+  /** One step of all pods. @throws KubeError where the API server cannot be asked */
+  async step(look: Look, pods: Pods, files: Files): Promise<FleetState> {
+    const { key, cluster, facts } = look;
+    const seen = this.#see(key, pods, facts, cluster);
+    const desired = this.#desired(key, cluster, seen);
+    const plan = planRollout({
+      desired,
+      indexes: indexCount(cluster),
+      pods: seen.map((each) => each.facts),
+      waitedEnough: (pod) => (this.#options.hosts.leavingFor(pods.get(pod.uid)?.spec?.nodeName ?? '') ?? 0) >= replacementWait,
+    });
+    const state: FleetState = { seen, desired, progress: [], problems: this.#problemsOf(seen, pods, plan) };
+    await this.#makeAndRemove(look, plan, files, state);
+    await this.#drainAndKeep(look, pods, plan, state);
+    await this.#mark(look, pods, files, state);
+    await this.#repair(look, pods, state);
+    return state;
+  }
+
+  /** Milliseconds until a host that says nothing counts as lost; undefined where none is unwell. */
+  nextLoss(pods: Pods): number | undefined {
+    const waits = [...pods.values()].flatMap((pod) => this.#options.hosts.lostIn(pod.spec?.nodeName ?? '') ?? []).filter((ms) => ms > 0);
+    return waits.length > 0 ? Math.min(...waits) : undefined;
+  }
+
+  forget(key: string): void {
+    this.#samples.delete(key);
+    this.#options.poll.forget(key);
+  }
+
+  #isLost(pod: Stored<LivePod>): boolean {
+    const host = pod.spec?.nodeName;
+    return host !== undefined && this.#options.hosts.lostIn(host) === 0;
+  }
+
+  #see(key: string, pods: Pods, facts: ClusterFacts, cluster: StoredCluster): SeenPod[] {
+    const { hosts, poll } = this.#options;
+    const surroundings = {
+      templateHash: templateHash(cluster, facts),
+      lost: (host: string) => hosts.lostIn(host) === 0,
+      leaving: (host: string) => hosts.leavingFor(host) !== undefined,
+      report: (uid: string) => {
+        const health = poll.report(key, uid)?.health;
+        return health && { state: health.state, ...health.load };
+      },
+    };
+    return [...pods.values()].map((pod) => ({ pod, facts: podFacts(pod, surroundings) }));
+  }
+
+  #desired(key: string, { spec, status }: StoredCluster, seen: readonly SeenPod[]): number {
+    const { autoscaling } = spec;
+    if (!autoscaling) {
+      this.#samples.delete(key);
+      return spec.replicas ?? 1;
+    }
+    const now = this.#options.now();
+    const serving = seen.filter(({ facts }) => facts.ready && !facts.lost && !facts.drain);
+    let samples = this.#samples.get(key) ?? [];
+    // Whoever says nothing may be the fullest: nothing is concluded then.
+    if (serving.length > 0 && serving.every(({ facts }) => facts.report)) {
+      const tracks = serving.reduce((sum, { facts }) => sum + (facts.report?.forwardedTracks ?? 0), 0);
+      samples = remember(autoscaling, samples, { at: now, nodes: nodesFor(autoscaling, tracks) });
+      this.#samples.set(key, samples);
+    }
+    return scale(autoscaling, status?.desiredReplicas ?? seen.length, samples, now);
+  }
+
+  #problemsOf(seen: readonly SeenPod[], pods: Pods, plan: RolloutPlan): Problem[] {
+    const problems: Problem[] = plan.blocked === undefined ? [] : [{ reason: 'NoFreeIndex', message: plan.blocked }];
+    const hosts = new Set(seen.filter(({ facts }) => facts.lost).map(({ facts }) => pods.get(facts.uid)?.spec?.nodeName));
+    for (const host of hosts)
+      problems.push({ reason: 'HostLost', message: `the host "${host}" is not heard of; its pods are replaced by others` });
+    if (!this.#options.hosts.known)
+      problems.push({
+        reason: 'NodesNotReadable',
+        message: 'the operator may not read Nodes: external addresses are unknown, and cordons and lost hosts are not noticed',
+      });
+    return problems;
+  }
+
+  async #makeAndRemove(look: Look, plan: RolloutPlan, files: Files, { progress, problems }: FleetState): Promise<void> {
+    const { keeper } = this.#options;
+    for (const pod of plan.remove) {
+      await keeper.remove(look, pod, 'it failed');
+      progress.push(`Pod ${pod.name} failed and is replaced.`);
+    }
+    for (const index of plan.create) {
+      const problem = await keeper.create(look, index, 'problems' in files ? undefined : files.hash);
+      if (problem) problems.push(problem);
+      else progress.push(`A pod of index ${index} is made.`);
+    }
+  }
+
+  async #drainAndKeep(look: Look, pods: Pods, plan: RolloutPlan, { seen, progress }: FleetState): Promise<void> {
+    const { keeper } = this.#options;
+    const timeout = drainSeconds(look.cluster) * 1000;
+    for (const { pod, reason } of plan.drain) {
+      const message = await keeper.drain(look, pods, pod, reason, timeout);
+      if (message) progress.push(message);
+      const entry = seen.find(({ facts }) => facts === pod);
+      if (entry) entry.message = message;
+    }
+    for (const pod of plan.keep) {
+      const message = await keeper.callBack(look, pods, pod);
+      if (message) progress.push(message);
+      else if (!pod.ready) progress.push(`Pod ${pod.name} is not ready yet.`);
+      else if (!pod.current) progress.push(`Pod ${pod.name} is to be replaced by one of the new template.`);
+      else if (pod.leaving) progress.push(`Pod ${pod.name} leaves its host as soon as another one is ready.`);
+    }
+    for (const { facts } of seen) if (facts.ending) progress.push(`Pod ${facts.name} is ending.`);
+  }
+
+  async #mark(look: Look, pods: Pods, files: Files, { seen }: FleetState): Promise<void> {
+    const { keeper, poll } = this.#options;
+    for (const entry of seen) {
+      const pod = pods.get(entry.facts.uid);
+      if (!pod || entry.facts.failed) continue;
+      const health = poll.report(look.key, entry.facts.uid)?.health;
+      const config =
+        'problems' in files ? undefined : { hash: files.hash, inForce: health !== undefined && hasFiles(health.config, files) };
+      const problem = await keeper.mark(look, pod, entry.facts, config);
+      if (problem && !entry.facts.ready && entry.message === undefined && pod.spec?.nodeName) entry.message = asSentence(problem.message);
+      if (!health && entry.facts.ready) entry.message ??= poll.error(look.key, entry.facts.uid);
+    }
+  }
+
+  /** Services and claims of living pods of the wanted template, which somebody may have changed or removed. */
+  async #repair({ client, cluster }: Look, pods: Pods, { seen, problems }: FleetState): Promise<void> {
+    for (const { facts } of seen) {
+      const pod = pods.get(facts.uid);
+      const basePort = pod && basePortOf(pod);
+      if (basePort === undefined || !facts.current || facts.failed) continue;
+      const { media, others } = slotObjects(cluster, { index: facts.index, basePort });
+      for (const object of media ? [media, ...others] : others) {
+        const applied = await this.#options.objects.apply(client, cluster, object);
+        if ('problem' in applied) problems.push(applied.problem);
+      }
+    }
+  }
+}
+
+/** Where a pod's REST API is; undefined while it has no address. */
+export function urlOf({ status }: LivePod): string | undefined {
+  const ip = status?.podIP;
+  if (!ip) return undefined;
+  return `http://${ip.includes(':') ? `[${ip}]` : ip}:${nodePorts.http}`;
+}
+
+type WithEnv = { spec?: { containers?: { name: string; env?: { name: string; value?: string }[] }[] } };
+
+/** The first media port that a pod was made with. */
+export function basePortOf(pod: LivePod): number | undefined {
+  const env = (pod as WithEnv).spec?.containers?.find(({ name }) => name === container)?.env;
+  const text = env?.find(({ name }) => name === 'SVC_WEBRTC_BASE_PORT')?.value ?? '';
+  return /^\d{1,5}$/.test(text) ? Number(text) : undefined;
+}
+
+/** Indexes whose Services must stay: a pod of an older template may still need one that the spec does not ask for any more. */
+export function heldIndexes(pods: Pods): Set<number> {
+  return new Set([...pods.values()].map((pod) => indexOf(pod) ?? -1));
+}

@@ -1,0 +1,98 @@
+// What pods stand on: Secrets, configuration files and the objects of the cluster as a whole.
+import type { KubeClient } from '../kube/client.ts';
+import type { EventRecorder } from '../kube/event-recorder.ts';
+import type { ClusterSecrets, RotationState } from './cluster-secrets.ts';
+import { type ConfigFiles, configFiles, configObjects } from './config-files.ts';
+import { sharedObjects, specProblems } from './desired.ts';
+import type { ClusterFacts, IpFamily, Problem } from './facts.ts';
+import type { LiveService } from './live-objects.ts';
+import { namesOf } from './names.ts';
+import type { StoredCluster } from './owned.ts';
+import type { OwnedObjects } from './owned-objects.ts';
+import type { Slots } from './slots.ts';
+
+type Client = Pick<KubeClient, 'apply' | 'create' | 'delete' | 'list' | 'patch'>;
+export type Files = ConfigFiles | { problems: Problem[] };
+
+export type FoundationOptions = {
+  secrets: ClusterSecrets;
+  objects: OwnedObjects;
+  slots: Slots;
+  recorder: Pick<EventRecorder, 'emit'>;
+  image: string;
+  clusterDomain: string;
+  serviceMonitors: boolean;
+};
+
+export type Founded = {
+  facts: ClusterFacts;
+  files: Files;
+  rotation: RotationState;
+  problems: Problem[];
+  /** Names (`Kind name`) of what there is to be. */
+  wanted: Set<string>;
+  /** Whether the headless Service stands: without it nothing is known of addresses, so no pod can be made. */
+  stands: boolean;
+};
+
+export class Foundation {
+  readonly #options: FoundationOptions;
+
+  constructor(options: FoundationOptions) {
+    this.#options = options;
+  }
+
+  /** `confirmed`: whether every node has these files in force. @throws KubeError where the API server cannot be asked */
+  async lay(client: Client, cluster: StoredCluster, confirmed: (files: ConfigFiles) => boolean): Promise<Founded> {
+    const { secrets, recorder, serviceMonitors, image, clusterDomain, slots } = this.#options;
+    const made = await secrets.make(client, cluster);
+    if (made.length > 0)
+      recorder.emit(cluster, 'Normal', 'SecretsMade', 'Create', `Made ${made.map((name) => `Secret ${name}`).join(' and ')}.`);
+    const before = configFiles(cluster, { secrets: secrets.read(cluster) });
+    const rotation = await secrets.rotate(client, cluster, !('problems' in before) && confirmed(before));
+    if (rotation.changed && rotation.message) recorder.emit(cluster, 'Normal', 'KeysRotate', 'Rotate', rotation.message);
+    const read = secrets.read(cluster);
+    const files = rotation.changed ? configFiles(cluster, { secrets: read }) : before;
+    const facts: ClusterFacts = {
+      image,
+      clusterDomain,
+      serviceMonitors,
+      secrets: read,
+      ...(slots.nodePortRange ? { nodePortRange: slots.nodePortRange } : {}),
+    };
+    const problems = [...specProblems(cluster, facts), ...('problems' in files ? files.problems : [])];
+    if (rotation.problem) problems.push(rotation.problem);
+    const wanted = new Set<string>();
+    // Before all else, so that pods find what they mount.
+    if (!('problems' in files)) await this.#apply(client, cluster, configObjects(cluster, files), wanted, problems);
+    const applied = await this.#apply(client, cluster, sharedObjects(cluster, facts), wanted, problems);
+    const headless = applied.get(`Service ${namesOf(cluster.metadata.name).nodes}`) as LiveService | undefined;
+    const family = headless?.spec?.ipFamilies?.[0] as IpFamily | undefined;
+    return {
+      facts: { ...facts, ...(family ? { ipFamily: family } : {}) },
+      files,
+      rotation,
+      problems,
+      wanted,
+      stands: headless !== undefined,
+    };
+  }
+
+  async #apply(
+    client: Client,
+    cluster: StoredCluster,
+    objects: ReturnType<typeof sharedObjects>,
+    wanted: Set<string>,
+    problems: Problem[],
+  ): Promise<Map<string, unknown>> {
+    const stored = new Map<string, unknown>();
+    for (const object of objects) {
+      const name = `${object.kind} ${object.metadata.name}`;
+      wanted.add(name);
+      const applied = await this.#options.objects.apply(client, cluster, object);
+      if ('problem' in applied) problems.push(applied.problem);
+      else stored.set(name, applied.stored);
+    }
+    return stored;
+  }
+}

@@ -1,0 +1,87 @@
+// The machines that pods run on (Nodes, in Kubernetes' word): which are lost, which are about to go.
+import type { KubeObject, Stored } from '../kube/objects.ts';
+
+export type Host = KubeObject & {
+  spec?: { unschedulable?: boolean; taints?: { key: string; effect: string }[] };
+  status?: { conditions?: { type: string; status: string }[]; addresses?: { type: string; address: string }[] };
+};
+
+/** How long a host may say nothing before its pods are replaced, in milliseconds. */
+export const lostAfter = 10_000;
+/** How long pods of a host that goes away wait for their replacement before their rooms are told to end. */
+export const replacementWait = 60_000;
+
+/** Whoever puts one of these on a host is about to take it away. */
+const leavingTaints = new Set(['node.kubernetes.io/unschedulable', 'ToBeDeletedByClusterAutoscaler', 'karpenter.sh/disrupted']);
+
+export function isLeaving(host: Host): boolean {
+  return host.spec?.unschedulable === true || (host.spec?.taints ?? []).some(({ key }) => leavingTaints.has(key));
+}
+
+export function isHostReady(host: Host): boolean {
+  return host.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false;
+}
+
+/** Whether a change of a host can mean anything to the pods on it; most changes are heartbeats. */
+export function hostChanged(host: Host, before: Host | undefined): boolean {
+  return (
+    before === undefined ||
+    isLeaving(host) !== isLeaving(before) ||
+    isHostReady(host) !== isHostReady(before) ||
+    JSON.stringify(host.status?.addresses) !== JSON.stringify(before.status?.addresses)
+  );
+}
+
+type Store = { get: (name: string) => Stored<Host> | undefined; readonly synced: boolean };
+
+/** Remembers since when hosts are unwell, by the operator's own clock: that of a host may be wrong. */
+export class HostWatch {
+  readonly #store: Store | undefined;
+  readonly #now: () => number;
+  readonly #unready = new Map<string, number>();
+  readonly #leaving = new Map<string, number>();
+
+  /** Without a store (no permission to read Nodes) nothing is known, and no host is ever lost or leaving. `now`: monotonic milliseconds. */
+  constructor(store: Store | undefined, now: () => number) {
+    this.#store = store;
+    this.#now = now;
+  }
+
+  get known(): boolean {
+    return this.#store !== undefined;
+  }
+
+  addresses(name: string): readonly { type: string; address: string }[] | undefined {
+    return this.#store?.get(name)?.status?.addresses;
+  }
+
+  /** Milliseconds until the host counts as lost: 0 when it is; undefined while it is well. */
+  lostIn(name: string): number | undefined {
+    const host = this.#store?.get(name);
+    const unwell = this.#store?.synced === true && (host === undefined || !isHostReady(host));
+    const since = this.#since(this.#unready, name, unwell);
+    return since === undefined ? undefined : Math.max(0, since + lostAfter - this.#now());
+  }
+
+  /** How long the host has been leaving, in milliseconds; undefined where it is not. */
+  leavingFor(name: string): number | undefined {
+    const host = this.#store?.get(name);
+    const since = this.#since(this.#leaving, name, host !== undefined && isLeaving(host));
+    return since === undefined ? undefined : this.#now() - since;
+  }
+
+  /** Forgets hosts that nobody asks for any more. */
+  retain(names: ReadonlySet<string>): void {
+    for (const known of [this.#unready, this.#leaving]) for (const name of known.keys()) if (!names.has(name)) known.delete(name);
+  }
+
+  #since(known: Map<string, number>, name: string, holds: boolean): number | undefined {
+    if (!holds) {
+      known.delete(name);
+      return undefined;
+    }
+    const since = known.get(name) ?? this.#now();
+    known.set(name, since);
+    return since;
+  }
+}

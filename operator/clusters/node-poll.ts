@@ -1,0 +1,143 @@
+// What the nodes of each cluster say of themselves: their health, asked for again and again, quicker while something is under way.
+import type { NodeFacts } from './pod-facts.ts';
+
+/** The answer of GET /health, as far as it is used. */
+export type NodeHealth = {
+  state: NodeFacts['state'];
+  load: { rooms: number; connectedPeers: number; forwardedTracks: number };
+  distribution: { nodesInCluster: number };
+  config: { files: readonly { name: string; sha256: string }[]; error: string | null };
+};
+
+/** A node's REST API; `forgive` ends the pause that it takes after failures. */
+export type NodeCalls = {
+  health: (signal?: AbortSignal) => Promise<NodeHealth>;
+  drain: (node: string, seconds?: number, signal?: AbortSignal) => Promise<void>;
+  cancelDrain: (node: string, signal?: AbortSignal) => Promise<void>;
+  forgive: () => void;
+};
+export type NodeCallsFactory = (target: { url: string; token: () => string | undefined }) => NodeCalls;
+
+export type PollTarget = { uid: string; url: string };
+export type NodeReport = {
+  /** When the node answered last, in monotonic milliseconds. */
+  at: number;
+  health: NodeHealth;
+};
+
+/** Milliseconds between two rounds: usually, and while something is under way. */
+const periods = { usual: 5_000, quick: 1_000 };
+/** What a node said is believed for so long: three rounds. */
+export const believed = 15_000;
+
+export type NodePollOptions = {
+  calls: NodeCallsFactory;
+  token: (key: string) => string | undefined;
+  /** Something is different that decisions depend on. */
+  changed: (key: string) => void;
+  now: () => number;
+  periods?: { usual: number; quick: number };
+};
+
+type Polled = { calls: NodeCalls; url: string; report: NodeReport | undefined; error: string | undefined };
+type Round = { nodes: Map<string, Polled>; quick: boolean; timer: NodeJS.Timeout | undefined; running: boolean; ended: AbortController };
+
+export class NodePoll {
+  readonly #options: NodePollOptions;
+  readonly #clusters = new Map<string, Round>();
+
+  constructor(options: NodePollOptions) {
+    this.#options = options;
+  }
+
+  /** From now on these nodes of the cluster are asked. */
+  watch(key: string, targets: readonly PollTarget[], quick: boolean): void {
+    const round = this.#clusters.get(key) ?? this.#begin(key);
+    const wanted = new Map(targets.map((target) => [target.uid, target.url]));
+    for (const [uid, { url }] of round.nodes) if (wanted.get(uid) !== url) round.nodes.delete(uid);
+    const fresh = targets.filter(({ uid }) => !round.nodes.has(uid));
+    for (const { uid, url } of fresh)
+      round.nodes.set(uid, {
+        url,
+        calls: this.#options.calls({ url, token: () => this.#options.token(key) }),
+        report: undefined,
+        error: undefined,
+      });
+    const hurry = fresh.length > 0 || (quick && !round.quick);
+    round.quick = quick;
+    if (hurry && !round.running) this.#schedule(key, round, 0);
+  }
+
+  /** What the node of the pod said lately. */
+  report(key: string, uid: string): NodeReport | undefined {
+    const report = this.#clusters.get(key)?.nodes.get(uid)?.report;
+    return report && this.#options.now() - report.at < believed ? report : undefined;
+  }
+
+  /** Why the node did not answer when it was asked last. */
+  error(key: string, uid: string): string | undefined {
+    return this.#clusters.get(key)?.nodes.get(uid)?.error;
+  }
+
+  calls(key: string, uid: string): NodeCalls | undefined {
+    return this.#clusters.get(key)?.nodes.get(uid)?.calls;
+  }
+
+  /** Asks again at once: something was told to a node. */
+  hurry(key: string): void {
+    const round = this.#clusters.get(key);
+    if (round && !round.running) this.#schedule(key, round, 0);
+  }
+
+  forget(key: string): void {
+    const round = this.#clusters.get(key);
+    clearTimeout(round?.timer);
+    round?.ended.abort();
+    this.#clusters.delete(key);
+  }
+
+  close(): void {
+    for (const key of [...this.#clusters.keys()]) this.forget(key);
+  }
+
+  #begin(key: string): Round {
+    const round: Round = { nodes: new Map(), quick: true, timer: undefined, running: false, ended: new AbortController() };
+    this.#clusters.set(key, round);
+    return round;
+  }
+
+  #schedule(key: string, round: Round, ms: number): void {
+    clearTimeout(round.timer);
+    if (round.ended.signal.aborted) return;
+    round.timer = setTimeout(() => void this.#run(key, round), ms);
+  }
+
+  async #run(key: string, round: Round): Promise<void> {
+    round.running = true;
+    const before = new Map([...round.nodes].map(([uid, node]) => [uid, meaningOf(node)]));
+    await Promise.all([...round.nodes.values()].map((node) => this.#ask(node, round.ended.signal)));
+    round.running = false;
+    if (round.ended.signal.aborted) return;
+    const { usual, quick } = this.#options.periods ?? periods;
+    this.#schedule(key, round, round.quick ? quick : usual);
+    if ([...round.nodes].some(([uid, node]) => meaningOf(node) !== before.get(uid))) this.#options.changed(key);
+  }
+
+  async #ask(node: Polled, signal: AbortSignal): Promise<void> {
+    node.calls.forgive();
+    try {
+      node.report = { health: await node.calls.health(signal), at: this.#options.now() };
+      node.error = undefined;
+    } catch (error) {
+      node.error = error instanceof Error ? error.message : String(error);
+    }
+  }
+}
+
+/** What decisions depend on; mere numbers can wait for the next look. */
+function meaningOf({ report, error }: Polled): string {
+  if (!report) return `${error !== undefined}`;
+  const { state, load, config, distribution } = report.health;
+  const facts = [state, load.rooms > 0, load.connectedPeers > 0, distribution.nodesInCluster, config, error !== undefined];
+  return JSON.stringify(facts);
+}

@@ -1,0 +1,142 @@
+// Writing the objects of MediaClusters: applied when something differs, never over a stranger's, removed when no longer wanted.
+import { createHash } from 'node:crypto';
+import type { Applied, KubeClient } from '../kube/client.ts';
+import { isUnavailable, KubeError } from '../kube/kube-error.ts';
+import { isControlledBy, type KubeObject, keyOf, type Resource, resources, type Stored } from '../kube/objects.ts';
+import type { Problem } from './facts.ts';
+import type { ClusterStores, Store } from './live-objects.ts';
+import type { ClusterObject } from './manifests.ts';
+import type { StoredCluster } from './owned.ts';
+import { stableJson } from './stable-json.ts';
+
+const kinds = {
+  Service: 'services',
+  ConfigMap: 'configMaps',
+  Secret: 'secrets',
+  ServiceAccount: 'serviceAccounts',
+  PersistentVolumeClaim: 'persistentVolumeClaims',
+  PodDisruptionBudget: 'podDisruptionBudgets',
+  NetworkPolicy: 'networkPolicies',
+  Ingress: 'ingresses',
+  ServiceMonitor: 'serviceMonitors',
+} as const satisfies Record<ClusterObject['kind'], keyof ClusterStores & keyof typeof resources>;
+
+/** How long our own answer counts for more than the copies, which may lag behind, in milliseconds. */
+const lag = 5_000;
+/** How long what the API server refused is left alone, unless it changes, in milliseconds. */
+const refusalPause = 30_000;
+
+type Known = { uid: string; hash: string; print: string; at: number; object: Stored };
+type Refused = { hash: string; at: number; problem: Problem };
+
+export type OwnedObjectsOptions = { stores: ClusterStores; now: () => number };
+type Client = Pick<KubeClient, 'apply' | 'list' | 'delete'>;
+
+export class OwnedObjects {
+  readonly #stores: ClusterStores;
+  readonly #now: () => number;
+  readonly #known = new Map<string, Known>();
+  readonly #refused = new Map<string, Refused>();
+
+  constructor({ stores, now }: OwnedObjectsOptions) {
+    this.#stores = stores;
+    this.#now = now;
+  }
+
+  /**
+   * Makes the object be as it is wanted: asks the API server only where it differs from what was applied last, or where somebody changed it.
+   * @returns a problem where it is somebody else's or the API server refuses it
+   * @throws KubeError where the API server cannot be asked
+   */
+  async apply(
+    client: Client,
+    cluster: StoredCluster,
+    object: ClusterObject,
+  ): Promise<{ stored: Stored } | { problem: Problem; error?: KubeError }> {
+    const key = `${object.kind} ${keyOf(object)}`;
+    const hash = digest(object);
+    const known = this.#known.get(key);
+    const copy = this.#storeOf(object.kind)?.get(keyOf(object));
+    if (known?.hash === hash && known.uid === cluster.metadata.uid) {
+      if (copy && known.print === printOf(copy)) return { stored: copy };
+      if (this.#now() - known.at < lag) return { stored: known.object };
+    }
+    const refused = this.#refused.get(key);
+    if (refused?.hash === hash && this.#now() - refused.at < refusalPause) return { problem: refused.problem };
+    const resource = resources[kinds[object.kind]];
+    const there = copy ?? (await this.#find(client, resource, object));
+    if (there && !isControlledBy(there, cluster.metadata.uid)) return { problem: notOurs(object) };
+    try {
+      const metadata = { ...object.metadata, ...(there ? { uid: there.metadata.uid } : {}) };
+      const stored = await client.apply(resource, { ...object, metadata } as Applied);
+      this.#refused.delete(key);
+      this.#known.set(key, { uid: cluster.metadata.uid, hash, print: printOf(stored), at: this.#now(), object: stored });
+      return { stored };
+    } catch (error) {
+      if (!(error instanceof KubeError) || error.status === 0 || error.status === 409 || isUnavailable(error)) throw error;
+      const problem = { reason: 'ObjectRefused', message: `the ${object.kind} "${object.metadata.name}" was refused: ${error.message}` };
+      this.#refused.set(key, { hash, at: this.#now(), problem });
+      return { problem, error };
+    }
+  }
+
+  /** Everything of these kinds that the cluster owns and that is not among the wanted names (`Kind name`) is removed. */
+  async prune(client: Client, cluster: StoredCluster, wanted: ReadonlySet<string>): Promise<string[]> {
+    const removed: string[] = [];
+    for (const kind of prunedKinds) {
+      for (const object of this.#storeOf(kind)?.list() ?? []) {
+        if (!isSurplus(cluster, kind, object, wanted)) continue;
+        const { name, namespace, uid } = object.metadata;
+        this.#known.delete(`${kind} ${keyOf(object)}`);
+        if (await client.delete(resources[kinds[kind]], { name, namespace }, { uid })) removed.push(`${kind} ${name}`);
+      }
+    }
+    return removed;
+  }
+
+  /** Nothing is remembered of a cluster that is gone. */
+  forget(namespace: string, uid: string): void {
+    for (const [key, known] of this.#known) if (known.uid === uid) this.#known.delete(key);
+    for (const key of this.#refused.keys()) if (key.includes(` ${namespace}/`)) this.#refused.delete(key);
+  }
+
+  #storeOf(kind: ClusterObject['kind']): Store<KubeObject> | undefined {
+    return this.#stores[kinds[kind]];
+  }
+
+  /** One that lacks our labels is not among the copies. */
+  async #find(client: Client, resource: Resource, { metadata }: ClusterObject): Promise<Stored | undefined> {
+    const { items } = await client.list(resource, { namespace: metadata.namespace, fieldSelector: `metadata.name=${metadata.name}` });
+    return items[0];
+  }
+}
+
+/**
+ * Made Secrets stay, since what they hold cannot be made again; claims stay, since recordings are on them. Both go with their MediaCluster.
+ */
+const prunedKinds = ['Service', 'PodDisruptionBudget', 'NetworkPolicy', 'Ingress', 'ServiceMonitor'] as const;
+
+/** Whether an object is the cluster's and wanted no more. */
+export function isSurplus(cluster: StoredCluster, kind: string, object: Stored, wanted: ReadonlySet<string>): boolean {
+  return (
+    object.metadata.deletionTimestamp === undefined &&
+    isControlledBy(object, cluster.metadata.uid) &&
+    !wanted.has(`${kind} ${object.metadata.name}`)
+  );
+}
+
+function notOurs({ kind, metadata }: ClusterObject): Problem {
+  const message = `the ${kind} "${metadata.name}" exists already and belongs to somebody else: it is left as it is`;
+  return { reason: 'NotOurs', message };
+}
+
+function digest(value: unknown): string {
+  return createHash('sha256').update(stableJson(value)).digest('base64');
+}
+
+/** Of what a person may have changed: not of status and of what the API server counts. */
+function printOf(object: Stored): string {
+  const { status, metadata, ...rest } = object as Stored & { status?: unknown };
+  const { labels, annotations, ownerReferences } = metadata;
+  return digest({ ...rest, labels, annotations, ownerReferences });
+}

@@ -1,0 +1,252 @@
+// Acts on the pods of a cluster as the plan says: makes, empties, calls back and removes them, and keeps what is written on them.
+
+import type { KubeClient } from '../kube/client.ts';
+import type { EventRecorder } from '../kube/event-recorder.ts';
+import { isAlreadyExists, isUnavailable, KubeError } from '../kube/kube-error.ts';
+import { isControlledBy, keyOf, resources, type Stored } from '../kube/objects.ts';
+import type { Log } from '../log.ts';
+import { cancelStep, drainStep, drainText, isBusy } from './drain.ts';
+import { announcedAddress } from './exposure.ts';
+import type { ClusterFacts, Problem } from './facts.ts';
+import type { HostWatch } from './hosts.ts';
+import type { ClusterStores, LivePod } from './live-objects.ts';
+import { annotation, indexOf, label, namesOf } from './names.ts';
+import type { NodeCalls, NodePoll } from './node-poll.ts';
+import { namespaceOf, type StoredCluster } from './owned.ts';
+import { pod as podOf } from './pod.ts';
+import type { DrainReason, PodFacts } from './pod-facts.ts';
+import type { Slots } from './slots.ts';
+import { nodeName } from './status.ts';
+
+type Client = Pick<KubeClient, 'apply' | 'create' | 'delete' | 'list' | 'patch'>;
+
+/** How long our own answer counts for more than the copies, in milliseconds. */
+const lag = 5_000;
+/** How often the kubelet is told again of files that a node does not have in force, in milliseconds. */
+const retouchAfter = 5_000;
+/** What a pod gets whose rooms had all their time already, in seconds: its end must not begin that time anew. */
+const lastSeconds = 30;
+
+export type PodKeeperOptions = {
+  stores: ClusterStores;
+  slots: Slots;
+  hosts: HostWatch;
+  poll: NodePoll;
+  recorder: Pick<EventRecorder, 'emit'>;
+  log: Log;
+  /** Monotonic milliseconds. */
+  now: () => number;
+  clock: () => Date;
+};
+
+/** One look at one cluster. */
+export type Look = { key: string; client: Client; cluster: StoredCluster; facts: ClusterFacts; signal: AbortSignal };
+export type Pods = ReadonlyMap<string, Stored<LivePod>>;
+
+export class PodKeeper {
+  readonly #options: PodKeeperOptions;
+  readonly #made = new Map<string, { pod: Stored<LivePod>; at: number }>();
+  readonly #touched = new Map<string, { hash: string; at: number; times: number }>();
+
+  constructor(options: PodKeeperOptions) {
+    this.#options = options;
+  }
+
+  /** The pods that the cluster owns, by uid; also those made just now that the copies do not have yet. */
+  pods(cluster: StoredCluster): Map<string, Stored<LivePod>> {
+    const { stores, now } = this.#options;
+    const mine = (pod: Stored<LivePod>) =>
+      pod.metadata.namespace === cluster.metadata.namespace && isControlledBy(pod, cluster.metadata.uid) && indexOf(pod) !== undefined;
+    const found = new Map(
+      stores.pods
+        .list()
+        .filter(mine)
+        .map((pod) => [pod.metadata.uid, pod]),
+    );
+    for (const [key, { pod, at }] of this.#made) {
+      if (found.has(pod.metadata.uid) || now() - at > lag) this.#made.delete(key);
+      else if (mine(pod)) found.set(pod.metadata.uid, pod);
+    }
+    return found;
+  }
+
+  /** @returns what is in the way, where something is */
+  async create(look: Look, index: number, configHash: string | undefined): Promise<Problem | undefined> {
+    const { client, cluster, facts } = look;
+    const slot = await this.#options.slots.make(client, cluster, index);
+    if ('problem' in slot) return slot.problem;
+    const made = podOf(cluster, facts, slot.slot);
+    if (configHash !== undefined) made.metadata.annotations = { ...made.metadata.annotations, [annotation.configHash]: configHash };
+    const { name } = made.metadata;
+    try {
+      const pod = await client.create<LivePod>(resources.pods, made as unknown as LivePod);
+      this.#made.set(keyOf(pod), { pod, at: this.#options.now() });
+      this.#tell(look, 'Normal', 'PodCreated', 'Create', `Created pod ${name}.`);
+      return undefined;
+    } catch (error) {
+      if (isAlreadyExists(error)) return await this.#whoIs(look, name);
+      if (!(error instanceof KubeError) || error.status === 0 || isUnavailable(error)) throw error;
+      this.#tell(look, 'Warning', 'PodRefused', 'Create', `Pod ${name} was refused: ${error.message}`);
+      return { reason: 'PodRefused', message: `the pod "${name}" was refused: ${error.message}` };
+    }
+  }
+
+  async remove({ client, cluster, ...look }: Look, pod: PodFacts, why: string, gracePeriodSeconds?: number): Promise<void> {
+    const options = { uid: pod.uid, ...(gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds }) };
+    if (await client.delete(resources.pods, { namespace: namespaceOf(cluster), name: pod.name }, options))
+      this.#tell({ ...look, client, cluster }, 'Normal', 'PodRemoved', 'Remove', `Removed pod ${pod.name}: ${why}.`);
+  }
+
+  /** One step of emptying a pod. @returns what is waited for */
+  async drain(look: Look, pods: Pods, pod: PodFacts, reason: DrainReason, timeout: number): Promise<string | undefined> {
+    const now = this.#options.clock().getTime();
+    const step = drainStep(pod, reason, timeout, now);
+    switch (step.do) {
+      case 'begin': {
+        await this.#annotate(look, pod, { [annotation.drain]: drainText(step) });
+        this.#tell(look, 'Normal', 'Draining', 'Drain', `Draining pod ${pod.name} (${causes[reason]}).`);
+        const seconds = Math.max(0, Math.ceil((step.deadline - now) / 1000));
+        await this.#ask(look, pods, pod, (calls, node) => calls.drain(node, seconds, look.signal));
+        return `Pod ${pod.name} is being drained.`;
+      }
+      case 'ask':
+        return (
+          (await this.#ask(look, pods, pod, (calls, node) => calls.drain(node, step.seconds, look.signal))) ??
+          `Pod ${pod.name} is being drained.`
+        );
+      case 'remove': {
+        const late = pod.drain !== undefined && now >= pod.drain.deadline;
+        await this.remove(look, pod, causes[reason], late && !pod.idle ? lastSeconds : undefined);
+        return `Pod ${pod.name} ends.`;
+      }
+      case 'wait':
+        return `Pod ${pod.name} is being drained: ${step.message}`;
+    }
+  }
+
+  /** One step of calling a pod back that is to stay after all. */
+  async callBack(look: Look, pods: Pods, pod: PodFacts): Promise<string | undefined> {
+    const step = cancelStep(pod);
+    if (step === 'callBack') {
+      const failure = await this.#ask(look, pods, pod, (calls, node) => calls.cancelDrain(node, look.signal));
+      if (failure !== undefined) return failure;
+    }
+    if (step === 'nothing') return pod.drain ? `Pod ${pod.name} is called back as soon as its node answers.` : undefined;
+    await this.#annotate(look, pod, { [annotation.drain]: null });
+    this.#tell(look, 'Normal', 'DrainCancelled', 'CallBack', `Pod ${pod.name} takes rooms again.`);
+    return undefined;
+  }
+
+  /** Address, configuration hash and busy label, written where they differ, all in one patch. @returns why the address is not known yet */
+  async mark(
+    look: Look,
+    pod: Stored<LivePod>,
+    facts: PodFacts,
+    config: { hash: string; inForce: boolean } | undefined,
+  ): Promise<Problem | undefined> {
+    const { annotations = {}, labels = {} } = pod.metadata;
+    const announced = this.#address(look.cluster, pod);
+    const wanted: Record<string, string> = {};
+    if ('address' in announced && annotations[annotation.mediaAddress] !== announced.address)
+      wanted[annotation.mediaAddress] = announced.address;
+    const touch = config && this.#touch(pod, facts, config);
+    if (touch !== undefined && annotations[annotation.configHash] !== touch) wanted[annotation.configHash] = touch;
+    const busy = isBusy(facts, this.#options.clock().getTime());
+    const relabel = busy !== undefined && busy !== (labels[label.busy] === 'true');
+    if (Object.keys(wanted).length > 0 || relabel)
+      await this.#patch(look, facts, {
+        ...(Object.keys(wanted).length > 0 ? { annotations: wanted } : {}),
+        ...(relabel ? { labels: { [label.busy]: busy ? 'true' : null } } : {}),
+      });
+    return 'address' in announced ? undefined : announced;
+  }
+
+  /** Nothing is remembered of pods that are gone. */
+  forget(uids: ReadonlySet<string>): void {
+    for (const uid of this.#touched.keys()) if (!uids.has(uid)) this.#touched.delete(uid);
+  }
+
+  /** What the annotation shall be: the hash, and a count where the kubelet must be told again. */
+  #touch(pod: Stored<LivePod>, facts: PodFacts, { hash, inForce }: { hash: string; inForce: boolean }): string {
+    const { uid } = pod.metadata;
+    const now = this.#options.now();
+    const present = pod.metadata.annotations?.[annotation.configHash];
+    const before = this.#touched.get(uid);
+    const known = before?.hash === hash ? before : { hash, at: now, times: 0 };
+    const again = !inForce && facts.report !== undefined && now - known.at > retouchAfter;
+    const next = again ? { hash, at: now, times: known.times + 1 } : known;
+    this.#touched.set(uid, next);
+    if (!again && (present === hash || present?.startsWith(`${hash}.`))) return present;
+    return next.times === 0 ? hash : `${hash}.${next.times}`;
+  }
+
+  #address(cluster: StoredCluster, pod: Stored<LivePod>) {
+    const { hosts, stores } = this.#options;
+    const { podIP, hostIP } = pod.status ?? {};
+    const hostAddresses = pod.spec?.nodeName === undefined ? undefined : hosts.addresses(pod.spec.nodeName);
+    const media = `${namespaceOf(cluster)}/${namesOf(cluster.metadata.name).media(indexOf(pod) ?? -1)}`;
+    const loadBalancer = stores.services.get(media)?.status?.loadBalancer?.ingress;
+    return announcedAddress(cluster.spec, {
+      mayReadHosts: hosts.known,
+      ...(podIP ? { podIP } : {}),
+      ...(hostIP ? { hostIP } : {}),
+      ...(hostAddresses ? { hostAddresses } : {}),
+      ...(loadBalancer ? { loadBalancer } : {}),
+    });
+  }
+
+  /** Tells the node of a pod something. @returns why it could not be told */
+  async #ask(
+    look: Look,
+    pods: Pods,
+    facts: PodFacts,
+    tell: (calls: NodeCalls, node: string) => Promise<void>,
+  ): Promise<string | undefined> {
+    const podIP = pods.get(facts.uid)?.status?.podIP;
+    const calls = this.#options.poll.calls(look.key, facts.uid);
+    if (podIP === undefined || !calls) return undefined;
+    calls.forgive();
+    try {
+      await tell(calls, nodeName(podIP));
+      return undefined;
+    } catch (error) {
+      look.signal.throwIfAborted();
+      this.#options.log.info({ pod: facts.name, err: error }, 'a node could not be told to drain or to go on');
+      return `The node of pod ${facts.name} could not be told: ${error instanceof Error ? error.message : String(error)}`;
+    } finally {
+      this.#options.poll.hurry(look.key);
+    }
+  }
+
+  async #annotate(look: Look, pod: PodFacts, annotations: Record<string, string | null>): Promise<void> {
+    await this.#patch(look, pod, { annotations });
+  }
+
+  async #patch({ client, cluster }: Look, pod: PodFacts, metadata: Record<string, unknown>): Promise<void> {
+    const ref = { namespace: namespaceOf(cluster), name: pod.name };
+    try {
+      await client.patch(resources.pods, ref, { metadata: { uid: pod.uid, ...metadata } });
+    } catch (error) {
+      // Another pod has the name by now: the next look sees it.
+      if (!(error instanceof KubeError && error.status === 409)) throw error;
+    }
+  }
+
+  async #whoIs({ client, cluster }: Look, name: string): Promise<Problem | undefined> {
+    const namespace = namespaceOf(cluster);
+    const { items } = await client.list<LivePod>(resources.pods, { namespace, fieldSelector: `metadata.name=${name}` });
+    const [there] = items;
+    if (!there || isControlledBy(there, cluster.metadata.uid)) return undefined;
+    return { reason: 'NotOurs', message: `the pod "${name}" exists already and belongs to somebody else: it is left as it is` };
+  }
+
+  #tell({ cluster }: Look, type: 'Normal' | 'Warning', reason: string, action: string, note: string): void {
+    this.#options.recorder.emit(cluster, type, reason, action, note);
+  }
+}
+
+const causes: Record<DrainReason, string> = {
+  HostDrained: 'its host goes away',
+  Rollout: 'a pod of the new template replaces it',
+  ScaleDown: 'fewer nodes are wanted',
+};

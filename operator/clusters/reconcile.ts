@@ -1,0 +1,132 @@
+// One look at one MediaCluster: what is missing is made, what is too much goes, and the status says how it stands.
+import type { MediaClusterStatus } from '../../crds/types.ts';
+import type { KubeClient } from '../kube/client.ts';
+import { KubeError } from '../kube/kube-error.ts';
+import { resources } from '../kube/objects.ts';
+import { writeStatus } from '../kube/status-writer.ts';
+import { configState } from './config-state.ts';
+import type { Fleet, FleetState } from './fleet.ts';
+import { heldIndexes } from './fleet.ts';
+import type { Foundation, Founded } from './foundation.ts';
+import { publicUrls } from './ingress.ts';
+import type { ClusterStores } from './live-objects.ts';
+import { namesOf, nodePorts } from './names.ts';
+import { namespaceOf, type StoredCluster } from './owned.ts';
+import type { OwnedObjects } from './owned-objects.ts';
+import type { Look, PodKeeper, Pods } from './pod-keeper.ts';
+import { secretsOf } from './secret-values.ts';
+import { statusOf, withoutCounting } from './status.ts';
+
+/** Milliseconds between two looks, usually and while something is under way. */
+const looks = { usual: 5_000, quick: 1_000 };
+/** Numbers that only count are written this often at most, in milliseconds. */
+const countingPause = 10_000;
+
+export type ReconcilerOptions = {
+  client: KubeClient;
+  stores: ClusterStores;
+  foundation: Foundation;
+  fleet: Fleet;
+  keeper: PodKeeper;
+  objects: OwnedObjects;
+  /** Monotonic milliseconds. */
+  now: () => number;
+  clock: () => Date;
+};
+
+type Remembered = { uid: string; namespace: string; quick: boolean; countedAt: number };
+
+export class ClusterReconciler {
+  readonly #options: ReconcilerOptions;
+  readonly #remembered = new Map<string, Remembered>();
+
+  constructor(options: ReconcilerOptions) {
+    this.#options = options;
+  }
+
+  async reconcile(key: string, signal: AbortSignal): Promise<{ requeueAfterMs: number } | undefined> {
+    const cluster = this.#options.stores.mediaClusters.get(key);
+    // The garbage collector ends what a deleted cluster owned; its pods have their own time to end.
+    if (!cluster || cluster.metadata.deletionTimestamp !== undefined) return this.#forget(key);
+    const remembered = this.#remember(key, cluster);
+    const client = this.#options.client.scoped({ signal });
+    const { foundation, fleet } = this.#options;
+    const pods = fleet.watch(key, cluster, remembered.quick);
+    const founded = await foundation.lay(client, cluster, (files) => fleet.knowsKeys(key, pods, files));
+    const look: Look = { key, client, cluster, facts: founded.facts, signal };
+    const state = founded.stands ? await fleet.step(look, pods, founded.files) : nothingSeen(cluster);
+    if (founded.stands) await this.#prune(look, founded);
+    const config = configState(founded.files, fleet.holders(key, pods, false));
+    if (config.reason === 'Waiting') state.progress.push(config.message);
+    if (founded.rotation.message) state.progress.push(founded.rotation.message);
+    remembered.quick = state.progress.length > 0;
+    await this.#writeStatus(look, founded, state, config, remembered);
+    const after = Math.min(
+      remembered.quick ? looks.quick : looks.usual,
+      fleet.nextLoss(pods) ?? Number.POSITIVE_INFINITY,
+      Math.max(1_000, founded.rotation.dueIn ?? Number.POSITIVE_INFINITY),
+    );
+    return { requeueAfterMs: after };
+  }
+
+  #remember(key: string, { metadata }: StoredCluster): Remembered {
+    const known = this.#remembered.get(key);
+    if (known?.uid === metadata.uid) return known;
+    if (known) this.#forget(key);
+    const fresh = { uid: metadata.uid, namespace: metadata.namespace ?? '', quick: true, countedAt: 0 };
+    this.#remembered.set(key, fresh);
+    return fresh;
+  }
+
+  #forget(key: string): undefined {
+    const known = this.#remembered.get(key);
+    if (known) this.#options.objects.forget(known.namespace, known.uid);
+    this.#remembered.delete(key);
+    this.#options.fleet.forget(key);
+    return undefined;
+  }
+
+  async #prune({ client, cluster }: Look, { wanted }: Founded): Promise<void> {
+    const names = namesOf(cluster.metadata.name);
+    const held: Pods = this.#options.keeper.pods(cluster);
+    for (const index of heldIndexes(held)) for (const name of [names.node(index), names.media(index)]) wanted.add(`Service ${name}`);
+    await this.#options.objects.prune(client, cluster, wanted);
+  }
+
+  async #writeStatus(
+    { client, cluster }: Look,
+    { problems, rotation }: Founded,
+    state: FleetState,
+    config: ReturnType<typeof configState>,
+    remembered: Remembered,
+  ): Promise<void> {
+    const { metadata, spec } = cluster;
+    const full = statusOf({
+      cluster,
+      pods: state.seen,
+      desired: state.desired,
+      config,
+      progress: state.progress,
+      problems: [...problems, ...state.problems],
+      keyGeneration: rotation.generation,
+      adminTokenSecret: secretsOf(cluster).apiTokens,
+      url: publicUrls(spec)?.api ?? `http://${namesOf(metadata.name).api}.${namespaceOf(cluster)}.svc:${nodePorts.http}`,
+      now: this.#options.clock(),
+    });
+    const now = this.#options.now();
+    const counts = now - remembered.countedAt >= countingPause;
+    const status: MediaClusterStatus = counts ? full : withoutCounting(full, cluster.status);
+    try {
+      const written = await writeStatus(client, resources.mediaClusters, cluster, status);
+      if (written && counts) remembered.countedAt = now;
+    } catch (error) {
+      // It is gone, or another one has its name: the next look sees which.
+      if (!(error instanceof KubeError && (error.status === 404 || error.status === 409))) throw error;
+    }
+  }
+}
+
+/** Where not even the headless Service could be made. */
+function nothingSeen({ spec, status }: StoredCluster): FleetState {
+  return { seen: [], desired: spec.replicas ?? status?.desiredReplicas ?? 1, progress: [], problems: [] };
+}

@@ -1,0 +1,141 @@
+// What a MediaCluster's status says of its pods; pure.
+import type { MediaClusterStatus } from '../../crds/types.ts';
+import { type Condition, setCondition } from '../kube/conditions.ts';
+import type { Stored } from '../kube/objects.ts';
+import type { MediaCluster } from '../objects.ts';
+import type { ConfigState } from './config-state.ts';
+import type { Problem } from './facts.ts';
+import type { LivePod } from './live-objects.ts';
+import { annotation, podSelector, selectorText } from './names.ts';
+import { whyNotReady } from './observe.ts';
+import type { PodFacts } from './pod-facts.ts';
+
+export type SeenPod = { pod: Stored<LivePod>; facts: PodFacts; message?: string | undefined };
+
+export type StatusInput = {
+  cluster: Stored<MediaCluster>;
+  pods: readonly SeenPod[];
+  desired: number;
+  config: ConfigState;
+  /** What is under way, in sentences; nothing: all is as it should be. */
+  progress: readonly string[];
+  problems: readonly Problem[];
+  keyGeneration: number;
+  adminTokenSecret: string;
+  url: string;
+  now: Date;
+};
+
+type StatusNode = NonNullable<MediaClusterStatus['nodes']>[number];
+
+export function statusOf(input: StatusInput): MediaClusterStatus {
+  const { cluster, pods, desired, now } = input;
+  const { generation = 0, name } = cluster.metadata;
+  const nodes = [...pods].sort((one, other) => one.facts.index - other.facts.index).map(nodeStatus);
+  let conditions = (cluster.status?.conditions ?? []) as readonly Condition[];
+  for (const condition of [available(input), progressing(input), configSynced(input), degraded(input)])
+    conditions = setCondition(conditions, { ...condition, observedGeneration: generation }, now);
+  return {
+    observedGeneration: generation,
+    conditions: conditions as MediaClusterStatus['conditions'],
+    replicas: pods.filter(({ facts }) => !facts.failed).length,
+    readyReplicas: readyPods(pods).length,
+    desiredReplicas: desired,
+    selector: selectorText(podSelector(name)),
+    rooms: sum(nodes.map(({ rooms }) => rooms)),
+    forwardedTracks: sum(nodes.map(({ forwardedTracks }) => forwardedTracks)),
+    keyGeneration: input.keyGeneration,
+    adminTokenSecret: input.adminTokenSecret,
+    url: input.url,
+    nodes,
+  };
+}
+
+/** The status with numbers that only count as they were stored: they alone are no reason to write. */
+export function withoutCounting(status: MediaClusterStatus, stored: MediaClusterStatus | undefined): MediaClusterStatus {
+  const before = new Map(stored?.nodes?.map((node) => [node.name, node]));
+  const nodes = status.nodes?.map((node) => {
+    const { rooms, forwardedTracks, ...rest } = node;
+    const known = before.get(node.name);
+    return {
+      ...rest,
+      ...(known?.rooms === undefined ? {} : { rooms: known.rooms }),
+      ...(known?.forwardedTracks === undefined ? {} : { forwardedTracks: known.forwardedTracks }),
+    };
+  });
+  return {
+    ...status,
+    ...(stored?.rooms === undefined ? {} : { rooms: stored.rooms }),
+    ...(stored?.forwardedTracks === undefined ? {} : { forwardedTracks: stored.forwardedTracks }),
+    ...(nodes ? { nodes } : {}),
+  };
+}
+
+function nodeStatus({ pod, facts, message }: SeenPod): StatusNode {
+  const address = pod.metadata.annotations?.[annotation.mediaAddress];
+  const why = message ?? (facts.ready || facts.ending ? undefined : whyNotReady(pod));
+  return {
+    name: facts.name,
+    ...(pod.status?.podIP ? { node: nodeName(pod.status.podIP) } : {}),
+    ...(address ? { address } : {}),
+    state: stateOf(facts),
+    ...(facts.report ? { rooms: facts.report.rooms, forwardedTracks: facts.report.forwardedTracks } : {}),
+    ...(why ? { message: why.slice(0, 1024) } : {}),
+  };
+}
+
+/** The name of a pod's node among media nodes, as its environment says. */
+export function nodeName(podIP: string): string {
+  return `svc@${podIP}`;
+}
+
+function stateOf(facts: PodFacts): StatusNode['state'] {
+  if (facts.ending) return 'Terminating';
+  if (facts.lost) return 'Lost';
+  if (facts.drain || facts.report?.state === 'draining') return 'Draining';
+  return facts.ready ? 'Ready' : 'Pending';
+}
+
+type Finding = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
+
+function available({ pods, desired }: StatusInput): Finding {
+  const ready = readyPods(pods).length;
+  const count = `${ready} of ${desired} ${desired === 1 ? 'node is' : 'nodes are'} ready.`;
+  if (ready > 0) return { type: 'Available', status: 'True', reason: 'NodesReady', message: count };
+  if (desired === 0) return { type: 'Available', status: 'False', reason: 'ScaledToZero', message: 'No nodes are wanted.' };
+  const why = pods.map(({ pod, facts }) => (facts.ending ? undefined : whyNotReady(pod))).find((text) => text !== undefined);
+  return { type: 'Available', status: 'False', reason: 'NoNodeReady', message: [count, why].filter((text) => text).join(' ') };
+}
+
+function progressing({ progress }: StatusInput): Finding {
+  if (progress.length === 0)
+    return { type: 'Progressing', status: 'False', reason: 'Complete', message: 'All nodes are as they should be.' };
+  return { type: 'Progressing', status: 'True', reason: 'Working', message: progress.slice(0, 20).join(' ') };
+}
+
+function configSynced({ config }: StatusInput): Finding {
+  return { type: 'ConfigSynced', ...config };
+}
+
+function degraded({ problems }: StatusInput): Finding {
+  const [first] = problems;
+  if (!first) return { type: 'Degraded', status: 'False', reason: 'AsExpected', message: 'Nothing is known to be wrong.' };
+  const message = problems
+    .slice(0, 20)
+    .map(({ message: text }) => asSentence(text))
+    .join(' ');
+  return { type: 'Degraded', status: 'True', reason: first.reason, message };
+}
+
+/** With a capital letter and an end. */
+export function asSentence(text: string): string {
+  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`.replace(/[^.!?]$/, '$&.');
+}
+
+function readyPods(pods: readonly SeenPod[]): SeenPod[] {
+  return pods.filter(({ facts }) => facts.ready && !facts.lost);
+}
+
+function sum(numbers: readonly (number | undefined)[]): number {
+  return numbers.reduce<number>((total, number) => total + (number ?? 0), 0);
+}
