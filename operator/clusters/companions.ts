@@ -15,8 +15,8 @@ const allOfThem = 1000;
 
 /**
  * No busy pod may be evicted; one that is not ready may. `maxUnavailable: 0` would say the same, but is counted from `spec.replicas` of the
- * MediaCluster (its scale subresource), which is 0 while autoscaling and too low while a new pod stands beside an old one: then a busy pod
- * would go. A number of pods is counted from the pods themselves.
+ * MediaCluster (its scale subresource): too few while the operator scales, or while a new pod stands beside an old one, and a busy pod would
+ * go. A number of pods is counted from the pods themselves.
  */
 export function disruptionBudget(cluster: StoredCluster): PodDisruptionBudget {
   return {

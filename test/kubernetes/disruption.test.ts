@@ -1,0 +1,87 @@
+// The PodDisruptionBudget of a MediaCluster under Kubernetes' own controller: who may be evicted.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { disruptionBudget, serviceAccount } from '../../operator/clusters/companions.ts';
+import { label, namesOf } from '../../operator/clusters/names.ts';
+import type { StoredCluster } from '../../operator/clusters/owned.ts';
+import { pod } from '../../operator/clusters/pod.ts';
+import { startControlPlane } from '../kit/kube/control-plane.ts';
+import { testFacts } from '../kit/media-cluster.ts';
+
+const namespace = 'default';
+const deadline = 20_000;
+
+const server = await startControlPlane({ after });
+await server.apply(readFileSync(join(import.meta.dirname, '../../crds/mediacluster.yaml'), 'utf8'));
+await server.kubectl(['wait', '--for=condition=Established', 'crd/mediaclusters.mediarooms.dev', '--timeout=20s']);
+
+async function call(method: string, path: string, body: unknown, contentType = 'application/json') {
+  return server.client.call(path, { method, body, contentType });
+}
+
+async function storeCluster(name: string, spec: object): Promise<StoredCluster> {
+  const object = { apiVersion: 'mediarooms.dev/v1alpha1', kind: 'MediaCluster', metadata: { name, namespace }, spec };
+  const { status, body } = await call('POST', `/apis/mediarooms.dev/v1alpha1/namespaces/${namespace}/mediaclusters`, object);
+  assert.equal(status, 201, JSON.stringify(body));
+  return body as StoredCluster;
+}
+
+/** A pod as it is when a kubelet runs it. */
+async function runPod(cluster: StoredCluster, index: number, { busy, ready }: { busy: boolean; ready: boolean }): Promise<string> {
+  const made = pod(cluster, testFacts(), { index, basePort: 50_000 });
+  if (busy) made.metadata.labels[label.busy] = 'true';
+  const { name } = made.metadata;
+  const path = `/api/v1/namespaces/${namespace}/pods`;
+  const created = await call('POST', path, made);
+  assert.equal(created.status, 201, JSON.stringify(created.body));
+  const conditions = [{ type: 'Ready', status: ready ? 'True' : 'False', lastTransitionTime: new Date().toISOString() }];
+  const patched = await call(
+    'PATCH',
+    `${path}/${name}/status`,
+    { status: { phase: 'Running', conditions } },
+    'application/merge-patch+json',
+  );
+  assert.equal(patched.status, 200, JSON.stringify(patched.body));
+  return name;
+}
+
+type Budget = {
+  metadata: { generation: number };
+  status?: { observedGeneration?: number; currentHealthy: number; disruptionsAllowed: number };
+};
+
+/** The budget once the controller has counted so many healthy pods. */
+async function settledBudget(cluster: StoredCluster, healthy: number): Promise<Budget['status']> {
+  const path = `/apis/policy/v1/namespaces/${namespace}/poddisruptionbudgets/${namesOf(cluster.metadata.name).disruptionBudget}`;
+  for (const started = performance.now(); performance.now() - started < deadline; await sleep(50)) {
+    const { status } = (await server.client.call(path)).body as Budget;
+    if (status?.currentHealthy === healthy) return status;
+  }
+  throw new Error('the budget was not counted in time');
+}
+
+async function evict(name: string): Promise<number> {
+  const eviction = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name, namespace } };
+  return (await call('POST', `/api/v1/namespaces/${namespace}/pods/${name}/eviction`, eviction)).status;
+}
+
+for (const [name, spec] of [
+  ['fixed', { replicas: 2 }],
+  ['scaled', { autoscaling: { maxReplicas: 5 } }],
+  ['rolling', { replicas: 1 }],
+] as const) {
+  test(`busy pods of a cluster that is ${name} cannot be evicted, others can`, async () => {
+    const cluster = await storeCluster(name, spec);
+    await server.apply([serviceAccount(cluster), disruptionBudget(cluster)]);
+    const busy = [await runPod(cluster, 0, { busy: true, ready: true }), await runPod(cluster, 1, { busy: true, ready: true })];
+    const sick = await runPod(cluster, 2, { busy: true, ready: false });
+    const idle = await runPod(cluster, 3, { busy: false, ready: true });
+    assert.equal((await settledBudget(cluster, 2))?.disruptionsAllowed, 0);
+    for (const each of busy) assert.equal(await evict(each), 429, each);
+    assert.equal(await evict(sick), 201);
+    assert.equal(await evict(idle), 201);
+  });
+}
