@@ -1,0 +1,58 @@
+// A node whose disk is full under the spool of webhooks: it says so, counts, and goes on with everything else; deliveries come from memory.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { apiClient } from '../kit/api-client.ts';
+import { PeerSocket } from '../kit/peer-socket.ts';
+import { recordedLog } from '../kit/recorded-log.ts';
+import { startNode } from '../kit/start-node.ts';
+import { refuse, startReceiver, take } from '../kit/webhook-receiver.ts';
+
+test('a node on a full disk goes on, says so once, and delivers from memory in order', async (t) => {
+  if (process.getuid?.() !== 0) return t.skip('mounting a tmpfs needs root');
+  const resources = mkdtempSync(join(tmpdir(), 'mediarooms-full-'));
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', resources], { stdio: 'pipe' });
+  } catch (error) {
+    rmSync(resources, { recursive: true });
+    return t.skip(`a tmpfs cannot be mounted here: ${String(error)}`);
+  }
+  t.after(() => {
+    execFileSync('umount', ['-l', resources]);
+    rmSync(resources, { recursive: true });
+  });
+  const receiver = await startReceiver(t, refuse(500));
+  const { log, of } = recordedLog();
+  const node = await startNode(t, { SVC_RESOURCES_BASE_PATH: resources, SVC_WEBHOOK_URLS: receiver.url }, log);
+  const api = apiClient(node.url, node.token);
+  assert.equal((await api.post('/room', { roomId: 'before' })).status, 201);
+  const { bavail, bsize } = statfsSync(resources);
+  writeFileSync(join(resources, 'filler'), Buffer.alloc(bavail * bsize));
+
+  assert.equal((await api.post('/room', { roomId: 'full' })).status, 201);
+  for (let count = 0; count < 100; count += 1) {
+    const { status, body } = await api.post('/room/full/peer', { type: 'webrtc', peerId: `p${count}` });
+    assert.equal(status, 201);
+    if (count > 0) continue;
+    const peer = await PeerSocket.enter(node.peerSocketUrl, body.data.token);
+    t.after(() => peer.cut());
+    assert.equal((await peer.request('createTransport', { direction: 'send' })).ok, true, 'media goes on');
+  }
+  const said = of('error').filter(({ msg }) => msg.includes('the webhook spool cannot be written'));
+  assert.equal(said.length, 1);
+  const errors = /^svc_webhook_spool_errors_total (\d+)$/m.exec(await (await fetch(node.metricsUrl)).text());
+  assert.ok(Number(errors?.[1]) > 0, String(errors));
+  assert.equal((await api.get('/webhooks')).body.data[0].spoolErrors > 0, true);
+
+  receiver.answer(take);
+  await receiver.untilTrue((all) => all.some(({ event }) => event.peerId === 'p99' && event.type === 'PeerAdded'));
+  const seqs = new Map(receiver.received.filter(({ event }) => event.roomId === 'full').map(({ id, event }) => [id, event.seq]));
+  assert.deepEqual(
+    [...seqs.values()],
+    Array.from({ length: seqs.size }, (_, index) => index + 1),
+  );
+  assert.ok(seqs.size >= 102);
+});

@@ -1,0 +1,93 @@
+// Receivers that are not there yet, that take their time, or that end in the middle of their answer.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { startReceiver } from '../../../kit/webhook-receiver.ts';
+import { roomEvent, startWebhooks, testSettings } from '../../../kit/webhooks.ts';
+
+/** A port that nobody listens on. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+const inOrder = (room: string, count: number) => Array.from({ length: count }, (_, index) => `${room}-${index + 1}`);
+
+describe('a receiver', () => {
+  it('whose port refuses connections at first gets everything in order once it listens', async (t) => {
+    const port = await freePort();
+    const { webhooks, of } = startWebhooks(t, testSettings());
+    for (let seq = 1; seq <= 5; seq += 1) webhooks.publish(roomEvent('one', seq), `http://127.0.0.1:${port}/hook`);
+    while (webhooks.counters().retries < 3) await new Promise((resolve) => setImmediate(resolve));
+    assert.match(String(of('info')[0]?.why), /ECONNREFUSED/);
+    const receiver = await startReceiver(t, undefined, port);
+    await receiver.until(5);
+    assert.deepEqual(
+      receiver.received.map(({ id }) => id),
+      inOrder('one', 5),
+    );
+  });
+
+  it('that answers slowly gets each event once and in order, and others do not wait for it', async (t) => {
+    const slow = await startReceiver(t, (response) => void sleep(100).then(() => response.writeHead(200).end('thanks')));
+    const quick = await startReceiver(t);
+    const { webhooks } = startWebhooks(t, testSettings({ urls: [slow.url] }));
+    const started = performance.now();
+    for (let seq = 1; seq <= 10; seq += 1) webhooks.publish(roomEvent('one', seq), quick.url);
+    await quick.until(10);
+    const quickAfter = performance.now() - started;
+    await slow.until(10);
+    assert.ok(performance.now() - started >= 900, 'one at a time within a room');
+    assert.ok(quickAfter < 900, `the quick one had all after ${quickAfter} ms`);
+    for (const { received } of [slow, quick])
+      assert.deepEqual(
+        received.map(({ id }) => id),
+        inOrder('one', 10),
+      );
+  });
+
+  it('whose answer drips is held to the deadline of a request, and what it got comes again with the same id', async (t) => {
+    const receiver = await startReceiver(t, (response, _received, count) => {
+      if (count > 1) return void response.writeHead(204).end();
+      const { socket } = response;
+      // One byte of the head every 20 ms: never whole within the deadline.
+      void (async () => {
+        for (const byte of 'HTTP/1.1 200 OK\r\nx-slow: and slower\r\n\r\n') {
+          if (socket?.destroyed) return;
+          socket?.write(byte);
+          await sleep(20);
+        }
+      })();
+    });
+    const { webhooks } = startWebhooks(t, testSettings(), { poster: { deadline: 200 } });
+    for (let seq = 1; seq <= 3; seq += 1) webhooks.publish(roomEvent('one', seq), receiver.url);
+    await receiver.until(4);
+    assert.deepEqual(
+      receiver.received.map(({ id }) => id),
+      ['one-1', ...inOrder('one', 3)],
+    );
+  });
+
+  it('that closes half way through its answer gets the event again', async (t) => {
+    const receiver = await startReceiver(t, (response, _received, count) => {
+      if (count > 2) return void response.writeHead(204).end();
+      const { socket } = response;
+      socket?.end(count === 1 ? 'HTTP/1.1 20' : 'HTTP/1.1 200 OK\r\ncontent-le');
+    });
+    const { webhooks } = startWebhooks(t, testSettings());
+    for (let seq = 1; seq <= 2; seq += 1) webhooks.publish(roomEvent('one', seq), receiver.url);
+    await receiver.until(4);
+    assert.deepEqual(
+      receiver.received.map(({ id }) => id),
+      ['one-1', 'one-1', 'one-1', 'one-2'],
+    );
+    while (webhooks.counters().pending > 0) await new Promise((resolve) => setImmediate(resolve));
+    assert.equal(webhooks.counters().retries, 2);
+  });
+});
