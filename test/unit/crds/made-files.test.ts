@@ -14,8 +14,9 @@ describe('npm run crds', () => {
     });
   }
 
-  it('makes nothing but the definitions and their reference', () => {
-    assert.deepEqual(Object.keys(madeFiles), ['crds/room.yaml', 'crds/mediacluster.yaml', 'docs/resources.md']);
+  it('makes the definitions, their reference, and the schema and the page of the chart, and nothing else', () => {
+    const names = ['crds/room.yaml', 'crds/mediacluster.yaml', 'docs/resources.md', 'docs/chart.md', 'helm/values.schema.json'];
+    assert.deepEqual(Object.keys(madeFiles), names);
   });
 });
 
