@@ -1,6 +1,7 @@
-// A log that tests read.
+// A log that tests read; searched for the secrets of the nodes that run meanwhile.
 import { pino } from 'pino';
 import { type Log, requestOfLine } from '../../node/log.ts';
+import { searchLine } from './secret-search.ts';
 
 export type Line = { level: 'debug' | 'info' | 'warn' | 'error'; msg: string; [field: string]: unknown };
 
@@ -8,7 +9,12 @@ export function recordedLog(): { log: Log; lines: Line[]; of: (...levels: Line['
   const lines: Line[] = [];
   const log = pino(
     { level: 'debug', base: null, mixin: requestOfLine, timestamp: false, formatters: { level: (level) => ({ level }) } },
-    { write: (line) => void lines.push(JSON.parse(line) as Line) },
+    {
+      write: (line) => {
+        searchLine(line);
+        lines.push(JSON.parse(line) as Line);
+      },
+    },
   );
   return { log, lines, of: (...levels) => lines.filter(({ level }) => levels.includes(level)) };
 }

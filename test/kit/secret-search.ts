@@ -16,6 +16,8 @@ const kinds: Record<string, string> = {
 /** Shorter ones are words, such as `development`, and stand in output by right. */
 const shortest = 16;
 const noted = new Set<string>();
+/** Of the nodes that run in this process. */
+const running = new Set<SecretSearch>();
 
 /** The secrets in an environment. */
 export function secretsOf(env: Environment): Secret[] {
@@ -46,11 +48,19 @@ export function noteSecrets(secrets: readonly Secret[]): void {
 export function startSearch(env: Environment): SecretSearch {
   const secrets = secretsOf(env);
   noteSecrets(secrets);
-  return new SecretSearch(secrets);
+  const search = new SecretSearch(secrets);
+  running.add(search);
+  return search;
 }
 
-/** Throws a sentence for every kind of secret that was found; it shows none of them. */
+/** A line that a node of this process logged to a log of the test's own. */
+export function searchLine(line: string): void {
+  for (const search of running) search.look(line);
+}
+
+/** The end of a search. Throws a sentence for every kind of secret that was found; it shows none of them. */
 export function assertNothingFound(search: SecretSearch): void {
+  running.delete(search);
   const found = search.found();
   if (found.length > 0) throw new Error(`The output of a node holds secrets: ${found.join('; ')}`);
 }

@@ -120,6 +120,17 @@ test('clients behind a trusted proxy have limits of their own, and one token has
   assert.equal((await fetch(`${url}/openapi.json`, { headers: { 'x-forwarded-for': '192.0.2.4' } })).status, 200);
 });
 
+test('what another node asks for its clients is never counted, and does not count against this node’s own clients', async (context) => {
+  const { url, api } = await startServer(context, {
+    rateLimit: () => 1,
+    forwardedBy: (header) => (header === 'signed' ? { node: 'svc@other', client: '192.0.2.1' } : undefined),
+  });
+  const ask = async (mark: string) => (await fetch(`${url}/hls/none/index.m3u8`, { headers: { 'x-mediarooms-forwarded': mark } })).status;
+  for (let count = 0; count < 20; count += 1) assert.equal(await ask('signed'), 404);
+  assert.equal((await api.get('/room')).status, 200);
+  assert.equal(await ask('forged'), 429);
+});
+
 test('a 429 says how long it takes until it is none', async (context) => {
   const { api } = await startServer(context, { rateLimit: () => 0.1 });
   assert.equal((await api.get('/room')).status, 200);

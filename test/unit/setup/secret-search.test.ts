@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { readSecrets, SecretSearch } from '../../../node/setup/secret-search.mjs';
-import { assertNothingFound, searchedLog, secretsOf } from '../../kit/secret-search.ts';
+import { recordedLog } from '../../kit/recorded-log.ts';
+import { assertNothingFound, searchedLog, secretsOf, startSearch } from '../../kit/secret-search.ts';
 
 const token = `token-${randomBytes(12).toString('hex')}`;
 const webhooks = `whsec_${randomBytes(24).toString('base64')}`;
@@ -76,6 +77,13 @@ test('a log is searched as it is written, children and levels below info include
   assertNothingFound(search);
   log.child({ token }).debug('something to find');
   assert.throws(() => assertNothingFound(search), /^Error: The output of a node holds secrets: an API token was printed: /);
+});
+
+test('what nodes of this process log to a log that a test reads is searched, too', () => {
+  const search = startSearch({ SVC_SERVER_API_TOKEN: token });
+  const { log } = recordedLog();
+  log.info({ nested: { token } }, 'a line');
+  assert.throws(() => assertNothingFound(search), /an API token was printed/);
 });
 
 test('what the tests noted is read once each; without a file there is nothing', () => {
