@@ -1,5 +1,7 @@
 // The console's files at `/`: strict policy, hashed files cached for good, the page itself never.
 
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import type { Request, RequestHandler, Response } from 'express';
 import express from 'express';
 
@@ -14,6 +16,7 @@ export function consoleFiles(folder: string, addresses: () => readonly string[])
     dotfiles: 'ignore',
     redirect: false,
     cacheControl: false,
+    lastModified: false,
     fallthrough: true,
     setHeaders,
   });
@@ -30,7 +33,10 @@ export function consoleFiles(folder: string, addresses: () => readonly string[])
 }
 
 function setHeaders(response: Response, path: string): void {
-  response.setHeader('cache-control', hashedFile.test(path) ? 'public, max-age=31536000, immutable' : 'no-cache');
+  const isHashed = hashedFile.test(path);
+  response.setHeader('cache-control', isHashed ? 'public, max-age=31536000, immutable' : 'no-cache');
+  // In an image all files have the same time, and the page of two releases the same size: only its content tells them apart.
+  if (!isHashed) response.setHeader('etag', `"${createHash('sha256').update(readFileSync(path)).digest('base64url').slice(0, 22)}"`);
   response.setHeader('permissions-policy', 'camera=(self), microphone=(self), display-capture=(self)');
 }
 

@@ -1,6 +1,6 @@
 // The console's files: what is served, with which headers, and what is not.
 import assert from 'node:assert/strict';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -52,6 +52,20 @@ test('the page is never cached, hashed files are for good, and all come under a 
     `GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\nif-none-match: ${page.headers.get('etag')}\r\n\r\n`,
   );
   assert.match(again, /^HTTP\/1.1 304 /);
+});
+
+test('a page of another release is told from the last one, even where both have one size and one time', async (context) => {
+  const consoleDir = await consoleFolder(context);
+  const { url } = await startServer(context, { consoleDir });
+  const page = join(consoleDir, 'index.html');
+  await utimes(page, 0, 0);
+  const first = await fetch(`${url}/`);
+  assert.equal(first.headers.get('last-modified'), null);
+  await writeFile(page, '<!doctype html><title>CONSOLE</title>');
+  await utimes(page, 0, 0);
+  const second = await fetch(`${url}/`, { headers: { 'if-none-match': first.headers.get('etag') ?? '' } });
+  assert.equal(second.status, 200);
+  assert.equal(await second.text(), '<!doctype html><title>CONSOLE</title>');
 });
 
 test('nothing outside the folder, hidden or absent is served', async (context) => {
