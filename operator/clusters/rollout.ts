@@ -39,7 +39,7 @@ export function planRollout({ desired, indexes, pods, waitedEnough }: RolloutInp
   const calledBack = going
     .filter((pod) => pod.current && pod.report?.state !== 'terminating')
     .sort((one, other) => byEmptiness(other, one))
-    .slice(0, Math.max(0, desired - serving.length));
+    .slice(0, Math.max(0, desired - serving.filter((pod) => pod.current).length));
   serving.push(...calledBack);
 
   const missing = Math.max(0, desired - serving.length);

@@ -1,0 +1,25 @@
+// Facts of pods for tests of decisions.
+import type { PodFacts } from '../../../../operator/clusters/pod-facts.ts';
+
+const working: Omit<PodFacts, 'name' | 'uid' | 'index'> = {
+  current: true,
+  ready: true,
+  ending: false,
+  failed: false,
+  lost: false,
+  leaving: false,
+  idle: false,
+  busyLabel: false,
+  drain: undefined,
+  report: { state: 'accepting', rooms: 0, connectedPeers: 0, forwardedTracks: 0 },
+};
+
+/** A pod that is ready and empty, but for what is said otherwise. */
+export function aPod(index: number, but: Partial<PodFacts> = {}): PodFacts {
+  return { ...working, name: `c-${index}`, uid: `uid-${index}`, index, ...but };
+}
+
+/** What a node says that has so many peers, one room for each two. */
+export function withPeers(connectedPeers: number, state: 'accepting' | 'draining' = 'accepting'): Pick<PodFacts, 'report'> {
+  return { report: { state, rooms: Math.ceil(connectedPeers / 2), connectedPeers, forwardedTracks: connectedPeers } };
+}
