@@ -21,7 +21,8 @@ async function* outcomeReporter(source) {
   const printed = [];
   for await (const { type, data } of source) {
     if (data.message !== undefined) printed.push(data.message);
-    if (type === 'test:fail') printed.push(`\n${data.name}: ${inspect(data.details?.error, { depth: 5 })}\n`);
+    if (type === 'test:pass' || type === 'test:fail') printed.push(`\n${data.name}\n`);
+    if (type === 'test:fail') printed.push(`${inspect(data.details?.error, { depth: 5 })}\n`);
     // Each file has its summary; the one without a file is of all of them.
     if (type === 'test:summary' && data.file === undefined)
       yield `${JSON.stringify({ counts: data.counts, secrets: secretsIn(printed.join('')) })}\n`;
