@@ -18,7 +18,7 @@ import type { DrainReason, PodFacts } from './pod-facts.ts';
 import type { Slots } from './slots.ts';
 import { nodeName } from './status.ts';
 
-type Client = Pick<KubeClient, 'apply' | 'create' | 'delete' | 'list' | 'patch'>;
+type Client = Pick<KubeClient, 'apply' | 'create' | 'delete' | 'get' | 'list' | 'patch'>;
 
 /** How long our own answer counts for more than the copies, in milliseconds. */
 const lag = 5_000;

@@ -34,6 +34,13 @@ const statusSchema = z.object({
 export type Call = { verb: string; resource: Resource; name?: string | undefined; namespace?: string | undefined };
 export type WatchEvent = { type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK'; object: KubeObject };
 
+/** What a dry run would have made has no version. @throws KubeError 'BadAnswer' */
+export function readDryRun<T extends KubeObject>(call: Call, json: unknown): Stored<T> {
+  const { metadata } = (json ?? {}) as { metadata?: { resourceVersion?: string } };
+  if (metadata) metadata.resourceVersion ??= '';
+  return readObject<T>(call, json);
+}
+
 /** @throws KubeError 'BadAnswer' */
 export function readObject<T extends KubeObject>(call: Call, json: unknown): Stored<T> {
   if (!storedSchema.safeParse(json).success) throw badAnswer(call, 'answered with something that is no stored object');

@@ -1,6 +1,6 @@
 // Calls to the API server: raw JSON both ways, each with a deadline, repeated where that does no harm.
 import type { Log } from '../log.ts';
-import { type Call, isAllowed, readObject, readPage, servesKind, titleOf, type WatchEvent } from './answers.ts';
+import { type Call, isAllowed, readDryRun, readObject, readPage, servesKind, titleOf, type WatchEvent } from './answers.ts';
 import { Deadline, pause } from './deadline.ts';
 import { Endpoint } from './endpoint.ts';
 import { Gate } from './gate.ts';
@@ -149,7 +149,10 @@ export class KubeClient {
     return readObject<T>(call, json);
   }
 
-  /** Server-side apply with force; an unknown field is refused. A `metadata.uid` or `resourceVersion` in it is a precondition. */
+  /**
+   * Server-side apply with force; an unknown field is refused. A `metadata.resourceVersion` in it is a precondition (409 Conflict), and
+   * so is a `metadata.uid` (422 Invalid for another object, 409 for none), though /status takes no notice of uids.
+   */
   async apply<T extends KubeObject = KubeObject>(resource: Resource, object: Applied, options: ApplyOptions = {}): Promise<Stored<T>> {
     const { name, namespace } = object.metadata;
     const call = { verb: 'apply', resource, name, namespace };
@@ -169,7 +172,7 @@ export class KubeClient {
       contentType: 'application/apply-patch+yaml',
       repeatable: true,
     });
-    return readObject<T>(call, json);
+    return options.dryRun ? readDryRun<T>(call, json) : readObject<T>(call, json);
   }
 
   /** JSON merge patch; with `metadata.resourceVersion` only where nobody changed it since. `undefined` where the object is gone. */

@@ -44,6 +44,6 @@ async function write<T extends KubeObject>(
   object: Stored<T>,
   finalizers: string[] | undefined,
 ): Promise<Stored<T> | undefined> {
-  const { name, namespace, resourceVersion, uid } = object.metadata;
-  return client.patch<T>(resource, { namespace, name }, { metadata: { uid, resourceVersion, finalizers: finalizers ?? [] } });
+  const { name, namespace, resourceVersion } = object.metadata;
+  return client.patch<T>(resource, { namespace, name }, { metadata: { resourceVersion, finalizers: finalizers ?? [] } });
 }

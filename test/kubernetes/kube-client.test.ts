@@ -1,0 +1,209 @@
+// The kube layer's client against a real API server.
+import assert from 'node:assert/strict';
+import { after, describe, it, type TestContext } from 'node:test';
+import type { WatchEvent } from '../../operator/kube/answers.ts';
+import type { KubeClient } from '../../operator/kube/client.ts';
+import { EventRecorder } from '../../operator/kube/event-recorder.ts';
+import { addFinalizer, removeFinalizer } from '../../operator/kube/finalizers.ts';
+import { isConflict, KubeError } from '../../operator/kube/kube-error.ts';
+import { controllerOf, type KubeObject, resources, type Stored } from '../../operator/kube/objects.ts';
+import { writeStatus } from '../../operator/kube/status-writer.ts';
+import { silentLog } from '../../operator/log.ts';
+import { startApiServer } from '../kit/kube/api-server.ts';
+import { connectTo, untilServed, type Widget, widget, widgetDefinition, widgets } from './kube-widgets.ts';
+
+type ConfigMap = KubeObject & { data?: Record<string, string> };
+type Managed = { managedFields?: { manager: string; operation: string; subresource?: string; fieldsV1: object }[] };
+
+const inDefault = (name: string) => ({ namespace: 'default', name });
+const configMap = (name: string, data: Record<string, string>) =>
+  ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: inDefault(name), data }) satisfies ConfigMap;
+
+const server = await startApiServer({ after }, { users: [{ name: 'nobody' }] });
+await server.apply(widgetDefinition);
+
+describe('the client of a real API server', () => {
+  const connect = (t: TestContext) => connectTo(t, server.kubeconfig);
+  const ready = async (t: TestContext): Promise<KubeClient> => {
+    const client = await connect(t);
+    await untilServed(client);
+    return client;
+  };
+
+  it('applies the fields that are ours, leaves those of others, and changes nothing twice', async (t) => {
+    const client = await connect(t);
+    const first = await client.apply<ConfigMap>(resources.configMaps, configMap('applied', { a: '1', b: '2' }));
+    const second = await client.apply<ConfigMap>(resources.configMaps, configMap('applied', { a: '1', b: '2' }));
+    assert.equal(second.metadata.resourceVersion, first.metadata.resourceVersion);
+    assert.equal(
+      (await server.kubectl(['patch', 'configmap', 'applied', '--type=merge', '-p', '{"data":{"c":"3","a":"theirs"}}'])).code,
+      0,
+    );
+    const third = await client.apply<ConfigMap>(resources.configMaps, configMap('applied', { a: '9' }));
+    assert.deepEqual(third.data, { a: '9', c: '3' });
+  });
+
+  it('sends every field as it is, also those that the typed clients drop', async (t) => {
+    const client = await connect(t);
+    const spec = { podSelector: {}, policyTypes: ['Ingress'], ingress: [{ from: [{ podSelector: { matchLabels: { a: 'b' } } }] }] };
+    const policy = { apiVersion: 'networking.k8s.io/v1', kind: 'NetworkPolicy', metadata: inDefault('from'), spec };
+    assert.deepEqual((await client.apply<KubeObject & { spec: object }>(resources.networkPolicies, policy)).spec, spec);
+  });
+
+  it('is refused an unknown field and a wrong value with the sentence of the API server', async (t) => {
+    const client = await ready(t);
+    const refused = (sentence: RegExp) => (error: unknown) => error instanceof KubeError && sentence.test(error.message);
+    await assert.rejects(
+      client.apply(widgets, { ...widget('wrong'), spec: { size: 1, colour: 'red' } }),
+      refused(/\.spec\.colour: field not declared in schema/),
+    );
+    await assert.rejects(client.create(widgets, { ...widget('wrong'), spec: { size: 100 } }), refused(/a widget is smaller than 100/));
+    assert.equal(await client.get(widgets, inDefault('wrong')), undefined);
+  });
+
+  it('makes nothing in a dry run, but says what would be', async (t) => {
+    const client = await ready(t);
+    const would = await client.apply<Widget>(widgets, widget('dry', 5), { dryRun: true });
+    assert.equal(would.spec.size, 5);
+    assert.equal(await client.get(widgets, inDefault('dry')), undefined);
+  });
+
+  it('creates once, changes only what it has seen, deletes only what it means', async (t) => {
+    const client = await ready(t);
+    const made = await client.create<Widget>(widgets, widget('once'));
+    await assert.rejects(client.create(widgets, widget('once')), { status: 409, reason: 'AlreadyExists' });
+    const { resourceVersion, uid } = made.metadata;
+    const changed = await client.patch<Widget>(widgets, inDefault('once'), { metadata: { resourceVersion }, spec: { size: 2 } });
+    assert.equal(changed?.spec.size, 2);
+    await assert.rejects(client.patch(widgets, inDefault('once'), { metadata: { resourceVersion }, spec: { size: 3 } }), (error) =>
+      isConflict(error),
+    );
+    assert.equal(await client.delete(widgets, inDefault('once'), { uid: '11111111-1111-1111-1111-111111111111' }), false);
+    await assert.rejects(client.delete(widgets, inDefault('once'), { uid, resourceVersion }), (error) => isConflict(error));
+    assert.equal(await client.delete(widgets, inDefault('once'), { uid }), true);
+    assert.equal(await client.delete(widgets, inDefault('once'), { uid }), false);
+  });
+
+  it('lists more than a page, and each object once', async (t) => {
+    const client = await connect(t);
+    const labels = { listed: 'yes' };
+    const make = (index: number) =>
+      client.create(resources.configMaps, { ...configMap(`listed-${index}`, {}), metadata: { ...inDefault(`listed-${index}`), labels } });
+    await Promise.all(Array.from({ length: 1100 }, (_, index) => make(index)));
+    const { items, resourceVersion } = await client.list<ConfigMap>(resources.configMaps, { labelSelector: 'listed=yes' });
+    assert.equal(new Set(items.map(({ metadata }) => metadata.name)).size, 1100);
+    assert.ok(items.every(({ kind, apiVersion }) => kind === 'ConfigMap' && apiVersion === 'v1'));
+    assert.match(resourceVersion, /^\d+$/);
+  });
+
+  it('writes a status only where it says something new, and never that of another object of the same name', async (t) => {
+    const client = await ready(t);
+    const made = await client.create<Widget>(widgets, widget('watched'));
+    assert.equal(await writeStatus(client, widgets, made, { seen: 1, phase: 'Ready' }), true);
+    const seen = await client.get<Widget>(widgets, inDefault('watched'));
+    assert.ok(seen);
+    assert.deepEqual(seen.status, { seen: 1, phase: 'Ready' });
+    assert.equal(await writeStatus(client, widgets, seen, { phase: 'Ready', seen: 1 }), false);
+    // An old copy does no harm: it is read again, and nothing is new.
+    assert.equal(await writeStatus(client, widgets, made, { seen: 1, phase: 'Ready' }), false);
+    assert.equal((await client.get(widgets, inDefault('watched')))?.metadata.resourceVersion, seen.metadata.resourceVersion);
+    assert.equal(await writeStatus(client, widgets, made, { seen: 2 }), true);
+    const last = await client.get<Widget>(widgets, inDefault('watched'));
+    assert.ok(last);
+    assert.deepEqual([last.status, last.spec, last.metadata.generation], [{ seen: 2 }, { size: 1 }, 1]);
+    const managers = (last.metadata as Managed).managedFields?.map(({ manager, subresource }) => [manager, subresource]);
+    assert.ok(managers?.some(([manager, subresource]) => manager === 'mediarooms-operator-status' && subresource === 'status'));
+    await client.delete(widgets, inDefault('watched'));
+    await assert.rejects(writeStatus(client, widgets, seen, { seen: 3 }), { status: 404 });
+    await client.create<Widget>(widgets, widget('watched'));
+    await assert.rejects(writeStatus(client, widgets, seen, { seen: 3 }), { status: 409 });
+  });
+
+  it('holds an object by a finalizer until it lets go, and writes none over the finalizers of others', async (t) => {
+    const client = await ready(t);
+    const made = await client.create<Widget>(widgets, widget('held'));
+    const held = await addFinalizer(client, widgets, made, 'mediarooms.dev/room');
+    assert.deepEqual(held?.metadata.finalizers, ['mediarooms.dev/room']);
+    assert.equal(await addFinalizer(client, widgets, held as Stored<Widget>, 'mediarooms.dev/room'), held);
+    const other = await client.patch<Widget>(widgets, inDefault('held'), {
+      metadata: { finalizers: ['mediarooms.dev/room', 'other/one'] },
+    });
+    assert.ok(held && other);
+    await assert.rejects(removeFinalizer(client, widgets, held, 'mediarooms.dev/room'), (error) => isConflict(error));
+    await client.delete(widgets, inDefault('held'));
+    const dying = await client.get<Widget>(widgets, inDefault('held'));
+    assert.ok(dying?.metadata.deletionTimestamp);
+    const left = await removeFinalizer(client, widgets, dying, 'mediarooms.dev/room');
+    assert.deepEqual(left?.metadata.finalizers, ['other/one']);
+    await removeFinalizer(client, widgets, left as Stored<Widget>, 'other/one');
+    assert.equal(await client.get(widgets, inDefault('held')), undefined);
+    assert.equal(await removeFinalizer(client, widgets, left as Stored<Widget>, 'other/one'), undefined);
+  });
+
+  it('knows which kinds there are and what it may do', async (t) => {
+    const client = await ready(t);
+    assert.deepEqual(await Promise.all([widgets, resources.pods, resources.serviceMonitors].map((kind) => client.serves(kind))), [
+      true,
+      true,
+      false,
+    ]);
+    assert.equal(await client.can('create', resources.pods, 'default'), true);
+    const nobody = await connectTo(t, server.kubeconfigFor({ user: 'nobody' }));
+    assert.equal(await nobody.can('get', resources.nodes), false);
+    await assert.rejects(nobody.get(resources.secrets, inDefault('x')), (error) => {
+      assert.ok(error instanceof KubeError && error.status === 403 && error.reason === 'Forbidden');
+      return error.message.startsWith('secrets "x" is forbidden: User "nobody" cannot get resource "secrets"');
+    });
+  });
+
+  it('is told of changes, and by bookmarks how far the API server is', async (t) => {
+    // A watch of 6 s: its bookmark comes before it ends.
+    const client = await connectTo(t, server.kubeconfig, { random: () => -0.98 });
+    const { resourceVersion } = await client.list(resources.configMaps, { namespace: 'default' });
+    const events: WatchEvent[] = [];
+    const labelSelector = 'watched=yes';
+    const watching = client.watch(resources.configMaps, { namespace: 'default', labelSelector, resourceVersion, idleMs: 30_000 }, (event) =>
+      events.push(event),
+    );
+    const labels = { watched: 'yes' };
+    await client.create(resources.configMaps, { ...configMap('seen', {}), metadata: { ...inDefault('seen'), labels } });
+    await client.patch(resources.configMaps, inDefault('seen'), { data: { a: '1' } });
+    await client.delete(resources.configMaps, inDefault('seen'));
+    const last = await client.create(resources.configMaps, configMap('unseen', {}));
+    await watching;
+    const types = events.map(({ type }) => type);
+    assert.deepEqual(types.slice(0, 4), ['ADDED', 'MODIFIED', 'DELETED', 'BOOKMARK']);
+    const latest = Number(events.at(-1)?.object.metadata.resourceVersion);
+    assert.ok(latest >= Number(last.metadata.resourceVersion), 'the bookmark knows of what the watch did not show');
+  });
+
+  it('shows events to people, repetitions as one line', async (t) => {
+    const client = await ready(t);
+    const made = await client.create<Widget>(widgets, widget('eventful'));
+    const recorder = new EventRecorder({ client, controller: 'mediarooms.dev/operator', instance: 'operator-1', log: silentLog() });
+    for (let i = 0; i < 3; i++) recorder.emit(made, 'Warning', 'TooSmall', 'Measure', 'The widget is too small.');
+    recorder.emit(made, 'Normal', 'Made', 'Make', `Long: ${'ü'.repeat(2000)}`);
+    await recorder.close();
+    assert.equal(recorder.dropped, 0);
+    const { stdout } = await server.kubectl(['events', '--for', 'widget/eventful', '--no-headers']);
+    assert.match(stdout, /Warning +TooSmall +Widget\/eventful +The widget is too small\./);
+    const { items } = await client.list<KubeObject & { series?: { count: number }; reason: string }>(resources.events, {
+      namespace: 'default',
+    });
+    const small = items.filter(({ reason }) => reason === 'TooSmall');
+    assert.deepEqual(
+      small.map(({ series }) => series?.count),
+      [3],
+    );
+  });
+
+  it('takes what is owned away with its owner only by the reference that names it', async (t) => {
+    const client = await ready(t);
+    const owner = await client.create<Widget>(widgets, widget('owner'));
+    const owned = await client.apply(resources.configMaps, {
+      ...configMap('owned', {}),
+      metadata: { ...inDefault('owned'), ownerReferences: [controllerOf(owner)] },
+    });
+    assert.equal(owned.metadata.ownerReferences?.[0]?.uid, owner.metadata.uid);
+  });
+});
