@@ -79,6 +79,7 @@ export class PodReporter {
       const answer = await patchStatus(this.#client, pod, status).catch(() => undefined);
       if (answer === 200) this.#sent = comparable(status);
       else if (answer !== 404) {
+        if (answer !== undefined && answer < 500) console.error(`the status of pod ${pod.metadata.name} was refused with ${answer}`);
         this.#dirty = true;
         await sleep(retryDelay);
       }

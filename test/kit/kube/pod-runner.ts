@@ -156,7 +156,7 @@ export class PodRunner {
   async recoverHost(name: string): Promise<void> {
     this.#failed.delete(name);
     await this.#heartbeats.get(name)?.start();
-    for (const pod of this.#pods.all) if (pod.spec.nodeName === name) this.#run(pod, 1);
+    for (const pod of this.#pods.all) if (pod.spec.nodeName === name) this.#run(pod, restartsOf(pod) + 1);
   }
 
   /** Kills all processes. Idempotent. */
@@ -194,7 +194,7 @@ export class PodRunner {
     else this.#run(now, 0);
   }
 
-  /** @param lived how often it ran before on this host */
+  /** @param lived how often it was started before on this host */
   #run(pod: Pod, lived: number): void {
     const host = this.hosts.find(({ name }) => name === pod.spec.nodeName);
     if (!host || this.#failed.has(host.name) || this.#closed) return;
@@ -307,6 +307,10 @@ export class PodRunner {
     }, this.#refreshMs);
     this.#refreshTimers.add(timer);
   }
+}
+
+function restartsOf({ status }: Pod): number {
+  return status?.containerStatuses?.[0]?.restartCount ?? 0;
 }
 
 /** Processes for the pods of a control plane, on hosts that do not exist. */

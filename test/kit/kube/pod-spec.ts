@@ -96,7 +96,16 @@ export type Pod = ApiObject & {
     hostNetwork?: boolean;
     enableServiceLinks?: boolean;
   };
-  status?: { phase?: string; podIP?: string; conditions?: PodCondition[] };
+  status?: { phase?: string; podIP?: string; conditions?: PodCondition[]; containerStatuses?: ContainerStatus[] };
+};
+
+export type Terminated = { exitCode: number; reason: string };
+export type ContainerStatus = {
+  name: string;
+  ready: boolean;
+  restartCount: number;
+  state: { running?: object; terminated?: Terminated; waiting?: { reason: string; message?: string } };
+  lastState: { terminated?: Terminated };
 };
 
 export type ServicePort = { name?: string; port: number; targetPort?: number | string; nodePort?: number; protocol?: string };

@@ -22,6 +22,9 @@ export function timeText(at = new Date()): string {
   return at.toISOString().replace(/\.\d+/, '');
 }
 
+/** A list that would else be merged by its addresses: a pod that runs again has another one. */
+const replaced = { $patch: 'replace' };
+
 /** The parts of a pod's status that are the kubelet's, to be merged into what is there. */
 export function podStatus(pod: Pod, state: PodState, place: PodPlace): Record<string, unknown> {
   const [container] = pod.spec.containers;
@@ -41,9 +44,9 @@ export function podStatus(pod: Pod, state: PodState, place: PodPlace): Record<st
   return {
     phase: phaseOf(now, restarts),
     hostIP: place.hostIP,
-    hostIPs: [{ ip: place.hostIP }],
+    hostIPs: [replaced, { ip: place.hostIP }],
     podIP: place.podIP,
-    podIPs: [{ ip: place.podIP }],
+    podIPs: [replaced, { ip: place.podIP }],
     startTime,
     conditions,
     containerStatuses: [

@@ -1,0 +1,105 @@
+// The MediaCluster controller in the process of a test, with reflectors of its own: what a test wants to hold still can be given to it.
+import { ClusterController, type ClusterControllerOptions } from '../../../operator/clusters/controller.ts';
+import type { ClusterStores } from '../../../operator/clusters/live-objects.ts';
+import { KubeClient } from '../../../operator/kube/client.ts';
+import { EventRecorder } from '../../../operator/kube/event-recorder.ts';
+import { type KubeObject, type Resource, resources, type Stored } from '../../../operator/kube/objects.ts';
+import type { CallObservation } from '../../../operator/kube/observer.ts';
+import { Reflector } from '../../../operator/kube/reflector.ts';
+import { createLog, type Log, silentLog } from '../../../operator/log.ts';
+import { NodeClient } from '../../../operator/nodes/node-client.ts';
+import type { Scope } from './scope.ts';
+
+export type ClusterOperatorOptions = Partial<Pick<ClusterControllerOptions, 'clock' | 'tokenLifetimeMs' | 'image'>> & {
+  /** Namespaces that are watched; all where left out. */
+  namespaces?: readonly string[];
+  /** Whether Nodes may be read; they may. */
+  nodes?: boolean;
+  /** Whether ServiceMonitors are known to the API server; they are not. */
+  serviceMonitors?: boolean;
+  log?: Log;
+};
+
+const ours = 'app.kubernetes.io/managed-by=mediarooms-operator';
+
+export class ClusterOperator {
+  readonly controller: ClusterController;
+  /** Every call to the API server but watches. */
+  readonly calls: CallObservation[];
+  readonly #end: () => Promise<void>;
+
+  private constructor(controller: ClusterController, calls: CallObservation[], end: () => Promise<void>) {
+    this.controller = controller;
+    this.calls = calls;
+    this.#end = end;
+  }
+
+  /** Works when it returns; ends with the scope. */
+  static async start(scope: Scope, kubeconfig: string, options: ClusterOperatorOptions = {}): Promise<ClusterOperator> {
+    const log = options.log ?? (process.env.OPERATOR_LOG ? createLog({ level: 'debug', structured: false }) : silentLog());
+    const calls: CallObservation[] = [];
+    const observe = (call: CallObservation) => {
+      if (call.verb !== 'watch') calls.push(call);
+    };
+    const common = { log, userAgent: 'mediarooms-test', timeoutMs: 10_000, fieldManager: 'mediarooms-operator', observe };
+    const client = await KubeClient.connect({ kubeconfig, ...common });
+    const recorder = new EventRecorder({ client, controller: 'mediarooms.dev/operator', instance: 'test', log });
+    const stop = new AbortController();
+    const reflectors: Reflector<KubeObject>[] = [];
+    let controller: ClusterController | undefined;
+    const reflect = <T extends KubeObject>(resource: Resource, labelSelector?: string): Reflector<T> => {
+      const reflector = new Reflector<T>({
+        client,
+        resource,
+        namespaces: resource.namespaced ? (options.namespaces ?? []) : [],
+        ...(labelSelector ? { labelSelector } : {}),
+        log,
+        onChange: (object: Stored<T>, old?: Stored<T>) => controller?.changed(object, old),
+        onDelete: (object: Stored<T>) => controller?.deleted(object),
+      });
+      reflectors.push(reflector as unknown as Reflector<KubeObject>);
+      return reflector;
+    };
+    const stores: ClusterStores = {
+      mediaClusters: reflect(resources.mediaClusters),
+      pods: reflect(resources.pods, ours),
+      secrets: reflect(resources.secrets),
+      services: reflect(resources.services, ours),
+      configMaps: reflect(resources.configMaps, ours),
+      serviceAccounts: reflect(resources.serviceAccounts, ours),
+      persistentVolumeClaims: reflect(resources.persistentVolumeClaims, ours),
+      podDisruptionBudgets: reflect(resources.podDisruptionBudgets, ours),
+      networkPolicies: reflect(resources.networkPolicies, ours),
+      ingresses: reflect(resources.ingresses, ours),
+      serviceMonitors: options.serviceMonitors ? reflect(resources.serviceMonitors, ours) : undefined,
+      nodes: options.nodes === false ? undefined : reflect(resources.nodes),
+    };
+    controller = new ClusterController({
+      client: client.scoped({ signal: stop.signal }),
+      stores,
+      nodeCalls: ({ url, token }) => new NodeClient({ url, token, timeoutMs: 2_000 }),
+      recorder,
+      log,
+      image: options.image ?? 'mediarooms-node:test',
+      ...(options.clock ? { clock: options.clock } : {}),
+      ...(options.tokenLifetimeMs === undefined ? {} : { tokenLifetimeMs: options.tokenLifetimeMs }),
+    });
+    const running = reflectors.map((reflector) => reflector.run(stop.signal));
+    await Promise.all(reflectors.map((reflector) => reflector.whenSynced(stop.signal)));
+    running.push(controller.run(stop.signal));
+    const end = async () => {
+      stop.abort();
+      await Promise.allSettled(running);
+      await recorder.close();
+      await client.close();
+    };
+    const operator = new ClusterOperator(controller, calls, end);
+    scope.after(() => operator.stop());
+    return operator;
+  }
+
+  /** As if its process were gone. Idempotent. */
+  async stop(): Promise<void> {
+    await this.#end();
+  }
+}

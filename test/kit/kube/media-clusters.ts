@@ -1,0 +1,157 @@
+// MediaClusters in tests: made, waited for, and looked into from the side of their clients.
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { MediaClusterSpec } from '../../../crds/types.ts';
+import type { MediaCluster } from '../../../operator/objects.ts';
+import { type ApiClient, apiClient } from '../api-client.ts';
+import type { ApiServer } from './api-server.ts';
+
+export type ClusterPod = {
+  metadata: {
+    name: string;
+    uid: string;
+    labels: Record<string, string>;
+    annotations: Record<string, string>;
+    deletionTimestamp?: string;
+  };
+  spec: { nodeName?: string; containers: { env: { name: string; value?: string }[] }[] };
+  status: { podIP?: string; phase?: string; conditions?: { type: string; status: string }[] };
+};
+
+const patience = 60_000;
+const pollInterval = 100;
+
+export class MediaClusterUser {
+  readonly name: string;
+  readonly namespace: string;
+  readonly #server: ApiServer;
+
+  private constructor(server: ApiServer, namespace: string, name: string) {
+    this.#server = server;
+    this.namespace = namespace;
+    this.name = name;
+  }
+
+  /** A MediaCluster `c` in a namespace of its own. */
+  static async make(server: ApiServer, namespace: string, spec: Record<string, unknown>): Promise<MediaClusterUser> {
+    const user = new MediaClusterUser(server, namespace, 'c');
+    await user.send({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
+    await server.waitFor('the ServiceAccount of the namespace', `/api/v1/namespaces/${namespace}/serviceaccounts/default`);
+    await user.apply(spec);
+    return user;
+  }
+
+  /** As `kubectl apply` of the MediaCluster with this spec. */
+  async apply(spec: Record<string, unknown>): Promise<void> {
+    const { namespace, name } = this;
+    await this.send({ apiVersion: 'mediarooms.dev/v1alpha1', kind: 'MediaCluster', metadata: { namespace, name }, spec });
+  }
+
+  async send(object: object): Promise<void> {
+    const { code, stderr } = await this.#server.apply(object);
+    if (code !== 0) throw new Error(stderr);
+  }
+
+  async kubectl(...args: string[]): Promise<string> {
+    const { code, stdout, stderr } = await this.#server.kubectl(['-n', this.namespace, ...args]);
+    if (code !== 0) throw new Error(`kubectl ${args.join(' ')}: ${stderr}`);
+    return stdout;
+  }
+
+  async get<T>(...what: string[]): Promise<T> {
+    return JSON.parse(await this.kubectl('get', '-o', 'json', ...what)) as T;
+  }
+
+  async names(kind: string): Promise<string[]> {
+    const { items } = await this.get<{ items: { metadata: { name: string } }[] }>(kind);
+    return items.map(({ metadata }) => metadata.name).sort();
+  }
+
+  cluster(): Promise<MediaCluster & { spec: MediaClusterSpec }> {
+    return this.get('mediacluster', this.name);
+  }
+
+  async condition(type: string): Promise<{ status: string; reason: string; message: string }> {
+    const { status } = await this.cluster();
+    const found = status?.conditions?.find((condition) => condition.type === type);
+    return found ?? { status: 'Missing', reason: '', message: '' };
+  }
+
+  /** Its pods, by index. */
+  async pods(): Promise<ClusterPod[]> {
+    const { items } = await this.get<{ items: ClusterPod[] }>('pods', '-l', `mediarooms.dev/cluster=${this.name}`);
+    return items.sort((one, other) => indexOf(one) - indexOf(other));
+  }
+
+  async livingPods(): Promise<ClusterPod[]> {
+    return (await this.pods()).filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+  }
+
+  async readyPods(): Promise<ClusterPod[]> {
+    return (await this.livingPods()).filter(isReady);
+  }
+
+  /** Until it holds. @throws with what the cluster's status was last */
+  async until(what: string, holds: () => Promise<boolean>, patienceMs = patience): Promise<void> {
+    const started = performance.now();
+    for (;;) {
+      if (await holds()) return;
+      if (performance.now() - started > patienceMs) {
+        const { status } = await this.cluster();
+        throw new Error(
+          `not within ${patienceMs} ms: ${what}\n${JSON.stringify(status, null, 1)}\n${await this.kubectl('get', 'pods', '-o', 'wide')}`,
+        );
+      }
+      await sleep(pollInterval);
+    }
+  }
+
+  /** Until exactly these pods live, all of them ready, and nothing is under way. */
+  async settled(...names: string[]): Promise<ClusterPod[]> {
+    await this.until(`only ${names.join(', ')} live and are ready`, async () => {
+      const living = await this.livingPods();
+      return living.map(({ metadata }) => metadata.name).join() === names.join() && living.every(isReady);
+    });
+    await this.until('nothing is under way', async () => (await this.condition('Progressing')).status === 'False');
+    return this.livingPods();
+  }
+
+  async token(key = 'admin'): Promise<string> {
+    const { data } = await this.get<{ data: Record<string, string> }>('secret', `${this.name}-api-tokens`);
+    return Buffer.from(data[key] ?? '', 'base64').toString();
+  }
+
+  /** The REST API of the node in a pod. */
+  async api(pod: ClusterPod): Promise<ApiClient> {
+    return apiClient(`http://${pod.status.podIP}:8080`, await this.token());
+  }
+
+  /** `ws://` address of a socket in a pod. */
+  socket(pod: ClusterPod, path = '/socket/peer/websocket'): string {
+    return `ws://${pod.status.podIP}:8080${path}`;
+  }
+}
+
+export function isReady({ status }: ClusterPod): boolean {
+  return status.conditions?.some((condition) => condition.type === 'Ready' && condition.status === 'True') ?? false;
+}
+
+export function indexOf({ metadata }: ClusterPod): number {
+  return Number(metadata.labels['mediarooms.dev/index']);
+}
+
+export function basePort({ spec }: ClusterPod): number {
+  return Number(spec.containers[0]?.env.find(({ name }) => name === 'SVC_WEBRTC_BASE_PORT')?.value);
+}
+
+/** The definitions of our kinds, in force. */
+export async function applyDefinitions(server: ApiServer): Promise<void> {
+  const { code, stderr } = await server.kubectl(['apply', '--server-side', '-f', 'crds/room.yaml', '-f', 'crds/mediacluster.yaml']);
+  if (code !== 0) throw new Error(stderr);
+  const waited = await server.kubectl([
+    'wait',
+    '--for=condition=Established',
+    'crd/rooms.mediarooms.dev',
+    'crd/mediaclusters.mediarooms.dev',
+  ]);
+  if (waited.code !== 0) throw new Error(waited.stderr);
+}

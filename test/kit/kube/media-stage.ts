@@ -1,0 +1,127 @@
+// A whole stage for tests of the operator: control plane, pods that run as processes, the operator, and one MediaCluster that is Available.
+import assert from 'node:assert/strict';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type ApiClient, apiClient } from '../api-client.ts';
+import type { ApiServer } from './api-server.ts';
+import { type ControlPlaneOptions, startControlPlane } from './control-plane.ts';
+import { type OperatorOptions, type OperatorProcess, startOperator } from './operator-process.ts';
+import { type PodRunner, type PodRunnerOptions, startPodRunner } from './pod-runner.ts';
+import type { Scope } from './scope.ts';
+
+export type MediaStageOptions = {
+  /** spec of the MediaCluster `media`; one replica with drains of 5 s where left out. */
+  spec?: Record<string, unknown>;
+  plane?: ControlPlaneOptions;
+  pods?: PodRunnerOptions;
+  operator?: OperatorOptions;
+};
+
+// biome-ignore lint/suspicious/noExplicitAny: objects of Kubernetes as a test looks at them.
+export type Anything = any;
+
+export class MediaStage {
+  readonly server: ApiServer;
+  readonly runner: PodRunner;
+  operator: OperatorProcess;
+
+  constructor(server: ApiServer, runner: PodRunner, operator: OperatorProcess) {
+    this.server = server;
+    this.runner = runner;
+    this.operator = operator;
+  }
+
+  /** kubectl as a user has it. @throws with its sentence */
+  async kubectl(...args: string[]): Promise<string> {
+    const { code, stdout, stderr } = await this.server.kubectl(args);
+    if (code !== 0) throw new Error(stderr);
+    return stdout;
+  }
+
+  async get(kind: string, name: string, namespace = 'default'): Promise<Anything> {
+    const { code, stdout } = await this.server.kubectl(['get', kind, name, '-n', namespace, '-o', 'json', '--ignore-not-found']);
+    assert.equal(code, 0);
+    return stdout === '' ? undefined : JSON.parse(stdout);
+  }
+
+  async list(kind: string, namespace = 'default'): Promise<Anything[]> {
+    return JSON.parse(await this.kubectl('get', kind, '-n', namespace, '-o', 'json')).items;
+  }
+
+  room(name: string, spec: Record<string, unknown> = {}, namespace = 'default') {
+    return { apiVersion: 'mediarooms.dev/v1alpha1', kind: 'Room', metadata: { name, namespace }, spec };
+  }
+
+  /** Applies a Room and waits until it is Ready. */
+  async makeRoom(name: string, spec: Record<string, unknown> = {}): Promise<Anything> {
+    await this.server.apply(this.room(name, spec));
+    return this.waitFor('room', name, isReady);
+  }
+
+  /** Looks until the object is as wanted. @throws with what it last was, and the end of the operator's log */
+  async waitFor(
+    kind: string,
+    name: string,
+    is: (object: Anything) => boolean,
+    patience = 30_000,
+    namespace = 'default',
+  ): Promise<Anything> {
+    const path = { room: 'rooms', mediacluster: 'mediaclusters' }[kind];
+    const started = performance.now();
+    for (;;) {
+      const object = path
+        ? (await this.server.client.call(`/apis/mediarooms.dev/v1alpha1/namespaces/${namespace}/${path}/${name}`)).body
+        : await this.get(kind, name, namespace);
+      const found = object?.kind === 'Status' ? undefined : object;
+      if (is(found)) return found;
+      if (performance.now() - started > patience)
+        assert.fail(
+          `${kind} ${name} is not as wanted after ${patience} ms: ${JSON.stringify(found, null, 1)}\n${this.operator.output.slice(-4_000)}`,
+        );
+      await sleep(50);
+    }
+  }
+
+  async adminToken(cluster = 'media'): Promise<string> {
+    const secret = await this.get('secret', `${cluster}-api-tokens`);
+    return Buffer.from(secret.data.admin, 'base64').toString();
+  }
+
+  /** REST at a pod, as the operator reaches it. */
+  async api(pod: string): Promise<ApiClient> {
+    const { podIP } = this.runner.pod(pod).status ?? {};
+    return apiClient(`http://${podIP}:8080`, await this.adminToken());
+  }
+}
+
+export function condition(object: Anything, type: string): Anything {
+  return object?.status?.conditions?.find((each: Anything) => each.type === type);
+}
+
+export function isReady(object: Anything): boolean {
+  const ready = condition(object, 'Ready');
+  return ready?.status === 'True' && ready.observedGeneration === object.metadata.generation;
+}
+
+export function isAvailable(object: Anything): boolean {
+  return condition(object, 'Available')?.status === 'True' && condition(object, 'Progressing')?.status !== 'True';
+}
+
+/** Everything ends with the scope. */
+export async function startMediaStage(scope: Scope, options: MediaStageOptions = {}): Promise<MediaStage> {
+  const server = await startControlPlane(scope, options.plane);
+  const runner = await startPodRunner(server, options.pods);
+  const stage = new MediaStage(server, runner, startOperator(scope, server, options.operator));
+  await stage.operator.says(/this operator works now/);
+  await server.apply(mediaCluster('media', options.spec));
+  await stage.waitFor('mediacluster', 'media', isAvailable, 60_000);
+  return stage;
+}
+
+export function mediaCluster(name: string, spec: Record<string, unknown> = {}, namespace = 'default') {
+  return {
+    apiVersion: 'mediarooms.dev/v1alpha1',
+    kind: 'MediaCluster',
+    metadata: { name, namespace },
+    spec: { replicas: 1, drain: { timeoutSeconds: 5 }, config: { componentsUsed: ['file'] }, ...spec },
+  };
+}

@@ -1,0 +1,91 @@
+// The operator as a process of its own, as its pod runs it: for whole scenarios, signals and kill -9.
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ApiServer } from './api-server.ts';
+import { Child, type ChildEnd } from './child.ts';
+import type { Scope } from './scope.ts';
+
+const main = join(import.meta.dirname, '../../../operator/main.ts');
+const startDeadline = 30_000;
+let count = 0;
+
+export type OperatorOptions = {
+  /** As which account; the administrator's where left out. */
+  kubeconfig?: string;
+  env?: Record<string, string>;
+  args?: readonly string[];
+};
+
+export class OperatorProcess {
+  readonly #child: Child;
+
+  constructor(child: Child) {
+    this.#child = child;
+  }
+
+  get pid(): number {
+    return this.#child.pid;
+  }
+
+  get ended(): Promise<ChildEnd> {
+    return this.#child.ended;
+  }
+
+  /** Everything it said so far. */
+  get output(): string {
+    return existsSync(this.#child.log) ? readFileSync(this.#child.log, 'utf8') : '';
+  }
+
+  /** `http://127.0.0.1:<port>` of /metrics, /healthz and /readyz. */
+  get url(): string | undefined {
+    const port = /"port":(\d+),"msg":"metrics and health listen"/.exec(this.output)?.[1];
+    return port === undefined ? undefined : `http://127.0.0.1:${port}`;
+  }
+
+  /** The value of a metric, summed over its series whose labels hold `having`. */
+  async metric(name: string, having = ''): Promise<number> {
+    const text = await (await fetch(`${this.url}/metrics`, { signal: AbortSignal.timeout(5_000) })).text();
+    const lines = text.split('\n').filter((line) => new RegExp(`^${name}[{ ]`).test(line) && line.includes(having));
+    return lines.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
+  }
+
+  /** When its output holds that. @throws with the output when it does not in time */
+  async says(what: RegExp, patience = startDeadline): Promise<void> {
+    const started = performance.now();
+    while (!what.test(this.output)) {
+      if (this.#child.end !== undefined && !what.test(this.output)) throw new Error(`the operator ended:\n${this.#child.tail()}`);
+      if (performance.now() - started > patience) throw new Error(`not said within ${patience} ms: ${what}\n${this.#child.tail()}`);
+      await sleep(20);
+    }
+  }
+
+  /** SIGTERM unless said otherwise; SIGKILL after 25 s. */
+  stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<ChildEnd> {
+    return this.#child.stop(signal, 25_000);
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#child.signal(signal);
+  }
+}
+
+/** Runs at once; it watches the namespace `default` where nothing else is said. Killed with the scope. */
+export function startOperator(scope: Scope, server: ApiServer, options: OperatorOptions = {}): OperatorProcess {
+  count += 1;
+  const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(SVC|LEGACY|OPERATOR)_|^KUBE/.test(name)));
+  const env = {
+    ...inherited,
+    KUBECONFIG: options.kubeconfig ?? server.kubeconfig,
+    OPERATOR_NAMESPACE: 'default',
+    OPERATOR_IDENTITY: `operator-${count}`,
+    OPERATOR_IP: '127.0.0.1',
+    OPERATOR_PORT: '0',
+    OPERATOR_LOG_LEVEL: 'debug',
+    ...options.env,
+  };
+  const log = join(server.dir, `operator-${count}.log`);
+  const child = new Child([process.execPath, main, ...(options.args ?? [])], { log, env, cwd: server.dir });
+  scope.after(() => child.stop('SIGKILL'));
+  return new OperatorProcess(child);
+}
