@@ -74,6 +74,36 @@ test('a node that is killed with -9 before its receiver takes anything delivers 
   for (const { body, headers } of delivered) assert.ok(new Webhook(secret).verify(body, headers));
 });
 
+test('a node that was killed and comes back under another name, beside one that lives, delivers what it left', async (t) => {
+  const resources = mkdtempSync(join(tmpdir(), 'mediarooms-webhooks-'));
+  t.after(() => rmSync(resources, { recursive: true, force: true }));
+  const receiver = await startReceiver(t, refuse(500));
+  const node = (name: string) =>
+    startNodeProcess(t, { SVC_WEBHOOK_URLS: receiver.url, SVC_RESOURCES_BASE_PATH: resources, SVC_DIST_NODE_NAME: `${name}@localhost` });
+  const [lives, old] = [await node('lives'), await node('old')];
+  for (const { url, roomId } of [
+    { ...lives, roomId: 'of-the-living' },
+    { ...old, roomId: 'of-the-old' },
+  ])
+    assert.equal((await apiClient(url, apiToken).post('/room', { roomId })).status, 201);
+  old.kill('SIGKILL');
+  await old.ended;
+  const renamed = await node('new');
+  const pending = async ({ url }: { url: string }) => (await apiClient(url, apiToken).get('/webhooks')).body.data[0].pending;
+  while ((await pending(renamed)) < 1) await new Promise((resolve) => setTimeout(resolve, 20));
+  assert.deepEqual([await pending(lives), await pending(renamed)], [1, 1]);
+  receiver.answer(take);
+  const refused = receiver.received.length;
+  await receiver.until(refused + 2);
+  assert.deepEqual(
+    receiver.received
+      .slice(refused)
+      .map(({ event }) => event.roomId)
+      .sort(),
+    ['of-the-living', 'of-the-old'],
+  );
+});
+
 test('what was given up can be looked at and sent again over REST', async (t) => {
   const receiver = await startReceiver(t, refuse(410));
   const { url, token } = await startNode(t, { SVC_WEBHOOK_ALLOW_PRIVATE: 'true', SVC_WEBHOOK_SECRET: secret });
