@@ -1,0 +1,272 @@
+// The definitions in a real API server: what it takes, what it refuses and with which sentence, what it fills in, what kubectl shows.
+import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { parse, stringify } from 'yaml';
+import { definitions } from '../../crds/definitions.ts';
+import { startApiServer } from '../kit/kube/api-server.ts';
+import { examples, expectations, manifests, refusals } from './manifests.ts';
+
+const server = await startApiServer({ after });
+const crds = join(import.meta.dirname, '../../crds');
+
+describe('The definitions of Room and MediaCluster', () => {
+  before(async () => {
+    for (const file of Object.keys(definitions)) await run(['apply', '--server-side', '-f', join(crds, file)]);
+    await run(['wait', '--for=condition=Established', 'crd/rooms.mediarooms.dev', 'crd/mediaclusters.mediarooms.dev']);
+  });
+
+  /** @returns what kubectl printed */
+  async function run(args: readonly string[], input = ''): Promise<string> {
+    const { code, stdout, stderr } = await server.kubectl(args, { input });
+    assert.equal(code, 0, stderr);
+    return stdout;
+  }
+
+  async function read(what: string): Promise<{ spec: Record<string, unknown>; metadata: { generation: number } }> {
+    return JSON.parse(await run(['get', what, '-o', 'json']));
+  }
+
+  async function namespace(name: string): Promise<string[]> {
+    await run(['create', 'namespace', name]);
+    return ['--namespace', name];
+  }
+
+  it('are established, and the API server has nothing to say against their schemas', async () => {
+    for (const name of ['rooms', 'mediaclusters']) {
+      const { status } = JSON.parse(await run(['get', `crd/${name}.mediarooms.dev`, '-o', 'json'])) as {
+        status: { conditions: { type: string; status: string }[] };
+      };
+      const conditions = Object.fromEntries(status.conditions.map((each) => [each.type, each.status]));
+      assert.deepEqual(conditions, { NamesAccepted: 'True', Established: 'True' }, name);
+    }
+  });
+
+  it('take every example of examples/kubernetes', async () => {
+    const files = readdirSync(examples);
+    assert.ok(files.length >= 4);
+    const there = await namespace('examples');
+    const said = await run(['apply', ...there, '-f', examples]);
+    assert.equal(
+      said
+        .trim()
+        .split('\n')
+        .filter((line) => line.endsWith(' created')).length,
+      files.length,
+    );
+    const again = await run(['apply', ...there, '-f', examples]);
+    assert.equal(
+      again
+        .trim()
+        .split('\n')
+        .filter((line) => line.endsWith(' unchanged')).length,
+      files.length,
+    );
+  });
+
+  it('refuse each of the wrong manifests with its sentence, and nothing is made', async () => {
+    const folder = join(manifests, 'refused');
+    const expected = expectations(folder, 'refused');
+    assert.ok(expected.size >= 70, `there are ${expected.size}`);
+    const there = await namespace('refused');
+    const { stdout, stderr, code } = await server.kubectl(['apply', ...there, '-f', folder]);
+    assert.notEqual(code, 0);
+    assert.equal(stdout, '');
+    assert.deepEqual(sorted(refusals(stderr)), sorted(expected));
+    assert.deepEqual(JSON.parse(await run(['get', 'mroom,mcl', ...there, '-o', 'json'])).items, []);
+  });
+
+  it('refuse them in the same way by server-side apply', async () => {
+    const folder = join(manifests, 'refused');
+    const there = ['--namespace', 'refused'];
+    const { stdout, stderr } = await server.kubectl(['apply', '--server-side', ...there, '-f', folder]);
+    assert.equal(stdout, '');
+    // Of unknown fields and the like the merge speaks before the schema does, in words of its own.
+    assert.equal(stderr.match(/^Error from server/gm)?.length, expectations(folder, 'refused').size, stderr);
+    assert.deepEqual(JSON.parse(await run(['get', 'mroom,mcl', ...there, '-o', 'json'])).items, []);
+  });
+
+  it('refuse each change of what cannot change, and what stands stays as it was', async () => {
+    const folder = join(manifests, 'refused-changes');
+    const expected = expectations(folder, 'refused');
+    const there = await namespace('changes');
+    await run(['apply', ...there, '-f', join(manifests, 'standing.yaml')]);
+    const before = await run(['get', 'mroom,mcl', ...there, '-o', 'json']);
+    const { stdout, stderr } = await server.kubectl(['apply', ...there, '-f', folder]);
+    assert.equal(stdout, '');
+    assert.deepEqual(sorted(refusals(stderr)), sorted(expected));
+    assert.equal(await run(['get', 'mroom,mcl', ...there, '-o', 'json']), before);
+  });
+
+  it('say one mistake in one line to whoever applies one manifest', async () => {
+    const { stderr } = await server.kubectl(['apply', '-f', join(manifests, 'refused/room-webhook-without-scheme.yaml')]);
+    assert.equal(
+      stderr,
+      'The Room "room-webhook-without-scheme" is invalid: spec.webhookUrl: Invalid value: "hooks.example.com/rooms": must be an http or https URL with a host and without a fragment\n',
+    );
+  });
+
+  it('fill in defaults, also where there is no spec at all', async () => {
+    await run(['apply', '-f', '-'], stringify({ apiVersion: 'mediarooms.dev/v1alpha1', kind: 'Room', metadata: { name: 'bare' } }));
+    assert.deepEqual((await read('mroom/bare')).spec, { recreate: 'Always' });
+    const bare = { apiVersion: 'mediarooms.dev/v1alpha1', kind: 'MediaCluster', metadata: { name: 'bare' } };
+    await run(['apply', '-f', '-'], stringify(bare));
+    assert.deepEqual((await read('mcl/bare')).spec, { replicas: 1, maxReplicas: 10, workersPerNode: 1 });
+    const spec = { media: {}, autoscaling: { maxReplicas: 4 }, turn: {}, drain: {}, networkPolicy: {} };
+    await run(['apply', '-f', '-'], stringify({ ...bare, metadata: { name: 'filled' }, spec }));
+    assert.deepEqual((await read('mcl/filled')).spec, {
+      replicas: 1,
+      maxReplicas: 10,
+      workersPerNode: 1,
+      media: { exposure: 'nodePort' },
+      autoscaling: { minReplicas: 1, maxReplicas: 4, targetForwardedTracks: 500, scaleDownStabilizationSeconds: 300 },
+      turn: { enabled: false },
+      drain: { timeoutSeconds: 3600 },
+      networkPolicy: { enabled: true },
+    });
+  });
+
+  it('keep metadata of peers and parts of Pods as they were written', async () => {
+    const metadata = { name: 'Ann', nested: [{ a: 'b', c: 1.5 }, 'x', true], '': {} };
+    const affinity = { nodeAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 1, preference: {} }] } };
+    const volume = { name: 'music', configMap: { name: 'music', items: [{ key: 'a', path: 'b' }] } };
+    const apiVersion = 'mediarooms.dev/v1alpha1';
+    const objects = [
+      {
+        apiVersion,
+        kind: 'Room',
+        metadata: { name: 'kept' },
+        spec: {
+          peers: [
+            { name: 'ann', metadata },
+            { name: 'bob', metadata: 'text' },
+          ],
+        },
+      },
+      { apiVersion, kind: 'MediaCluster', metadata: { name: 'kept' }, spec: { podTemplate: { affinity, volumes: [volume] } } },
+    ];
+    await run(['apply', '-f', '-'], JSON.stringify({ apiVersion: 'v1', kind: 'List', items: objects }));
+    assert.deepEqual((await read('mroom/kept')).spec.peers, [
+      { name: 'ann', metadata },
+      { name: 'bob', metadata: 'text' },
+    ]);
+    assert.deepEqual((await read('mcl/kept')).spec.podTemplate, { affinity, volumes: [volume] });
+  });
+
+  it('let two appliers each have peers of their own in one Room', async () => {
+    const room = (...names: string[]) =>
+      stringify({
+        apiVersion: 'mediarooms.dev/v1alpha1',
+        kind: 'Room',
+        metadata: { name: 'shared' },
+        spec: { peers: names.map((name) => ({ name })) },
+      });
+    await run(['apply', '--server-side', '--field-manager=one', '-f', '-'], room('ann', 'bob'));
+    await run(['apply', '--server-side', '--field-manager=two', '-f', '-'], room('cid'));
+    await run(['apply', '--server-side', '--field-manager=one', '-f', '-'], room('ann'));
+    assert.deepEqual((await read('mroom/shared')).spec.peers, [{ name: 'ann' }, { name: 'cid' }]);
+  });
+
+  it('count generations by the spec, not by the status', async () => {
+    const { generation } = (await read('mroom/bare')).metadata;
+    await run(['patch', 'mroom', 'bare', '--subresource=status', '--type=merge', '-p', '{"status":{"phase":"Pending"}}']);
+    assert.equal((await read('mroom/bare')).metadata.generation, generation);
+    await run(['patch', 'mroom', 'bare', '--type=merge', '-p', '{"spec":{"maxPeers":5},"status":{"phase":"Ready"}}']);
+    const now = (await read('mroom/bare')) as { status?: unknown; metadata: { generation: number } };
+    assert.deepEqual([now.metadata.generation, now.status], [generation + 1, { phase: 'Pending' }]);
+  });
+
+  it('scale a MediaCluster by kubectl scale, within its bounds only', async () => {
+    await run(['scale', 'mcl', 'bare', '--replicas=3']);
+    assert.equal((await read('mcl/bare')).spec.replicas, 3);
+    const beyond = await server.kubectl(['scale', 'mcl', 'bare', '--replicas=11']);
+    assert.match(beyond.stderr, /spec.replicas: Invalid value: must not be above maxReplicas, for which paths and indexes are made/);
+    const automatic = await server.kubectl(['scale', 'mcl', 'filled', '--replicas=2']);
+    assert.match(automatic.stderr, /set replicas or autoscaling, not both/);
+    const status = { status: { replicas: 2, selector: 'mediarooms.dev/cluster=bare' } };
+    await run(['patch', 'mcl', 'bare', '--subresource=status', '--type=merge', '-p', JSON.stringify(status)]);
+    const scale = JSON.parse(await run(['get', '--raw', '/apis/mediarooms.dev/v1alpha1/namespaces/default/mediaclusters/bare/scale']));
+    assert.deepEqual([scale.spec, scale.status], [{ replicas: 3 }, { replicas: 2, selector: 'mediarooms.dev/cluster=bare' }]);
+  });
+
+  it('show a Room in a row, and more of it with -o wide', async () => {
+    const status = {
+      phase: 'Ready',
+      node: 'svc@10.0.0.7',
+      address: 'media.example.com/n/0',
+      roomId: 'bare',
+      peers: { total: 3, connected: 2 },
+      componentsReady: '1/2',
+      conditions: [
+        { type: 'Ready', status: 'True', reason: 'AllThere', message: 'All is there.', lastTransitionTime: '2026-11-21T12:00:00Z' },
+      ],
+    };
+    await run(['patch', 'mroom', 'bare', '--subresource=status', '--type=merge', '-p', JSON.stringify({ status })]);
+    const rows = async (...args: string[]) =>
+      (await run(['get', ...args]))
+        .trim()
+        .split('\n')
+        .map((line) => line.split(/\s{2,}/));
+    const narrow = await rows('mroom', 'bare');
+    assert.deepEqual(narrow[0], ['NAME', 'PHASE', 'NODE', 'PEERS', 'ADDRESS', 'AGE']);
+    assert.deepEqual(narrow[1]?.slice(0, 5), ['bare', 'Ready', 'svc@10.0.0.7', '2', 'media.example.com/n/0']);
+    const wide = await rows('room', 'bare', '-o', 'wide');
+    assert.deepEqual(wide[0]?.slice(6), ['ROOMID', 'COMPONENTS', 'REASON']);
+    assert.deepEqual(wide[1]?.slice(6), ['bare', '1/2', 'AllThere']);
+    await run(['wait', '--for=condition=Ready', '--timeout=5s', 'mroom/bare']);
+  });
+
+  it('show a MediaCluster in a row, and more of it with -o wide', async () => {
+    const condition = (type: string, status: string) => ({
+      type,
+      status,
+      reason: 'Why',
+      message: 'So.',
+      lastTransitionTime: '2026-11-21T12:00:00Z',
+    });
+    const status = {
+      ...{ readyReplicas: 2, desiredReplicas: 3, rooms: 7, forwardedTracks: 90, url: 'https://media.example.com' },
+      conditions: [condition('Available', 'True'), condition('ConfigSynced', 'False')],
+    };
+    await run(['patch', 'mcl', 'bare', '--subresource=status', '--type=merge', '-p', JSON.stringify({ status })]);
+    const [head = '', row = ''] = (await run(['get', 'mediaclusters', 'bare', '-o', 'wide'])).trim().split('\n');
+    assert.deepEqual(head.split(/\s{2,}/), ['NAME', 'READY', 'DESIRED', 'ROOMS', 'AVAILABLE', 'SYNCED', 'AGE', 'URL', 'TRACKS']);
+    const cells = row.split(/\s{2,}/);
+    assert.deepEqual(cells.slice(0, 6), ['bare', '2', '3', '7', 'True', 'False']);
+    assert.deepEqual(cells.slice(7), ['https://media.example.com', '90']);
+  });
+
+  it('have short names, a category, and a field selector for room ids', async () => {
+    const resources = (await run(['api-resources', '--api-group=mediarooms.dev', '-o', 'wide', '--no-headers'])).trim().split('\n');
+    assert.match(resources.join('\n'), /mediaclusters +mcl +mediarooms.dev\/v1alpha1 +true +MediaCluster .* media$/m);
+    assert.match(resources.join('\n'), /rooms +mroom +mediarooms.dev\/v1alpha1 +true +Room .* media$/m);
+    const all = await run(['get', 'media', '-o', 'name']);
+    assert.match(all, /^room.mediarooms.dev\/bare$/m);
+    assert.match(all, /^mediacluster.mediarooms.dev\/bare$/m);
+    const found = await run(['get', 'mroom', '-A', '--field-selector=spec.roomId=webinar-2026', '-o', 'name']);
+    assert.equal(found, 'room.mediarooms.dev/webinar\n');
+  });
+
+  it('teach by kubectl explain: every field with its meaning, bounds and default', async () => {
+    const spec = await run(['explain', 'mroom.spec']);
+    assert.match(spec, /maxPeers\s+<integer>\n\s+Most peers in the room; the limit of the cluster where left out \(1 to\s+1000000\)\./);
+    assert.match(spec, /recreate\s+<string>\n\s*enum: Always, Never\n\s+What happens[\s\S]*Failed \(default Always\)\./);
+    const file = await run(['explain', 'mroom.spec.components.options.filePath']);
+    assert.match(file, /file: path below `file_component_sources`; .ogg \(Opus\) or .h264./);
+    for (const kind of ['mroom', 'mcl']) assert.doesNotMatch(await run(['explain', kind, '--recursive']), /<no description>/);
+    assert.doesNotMatch(await run(['explain', 'mcl.spec']), /<no description>/);
+  });
+
+  it('say the same in the files as in the code', async () => {
+    const installed = JSON.parse(await run(['get', 'crd/rooms.mediarooms.dev', '-o', 'json'])) as {
+      spec: { versions: { schema: unknown }[] };
+    };
+    const ours = parse(stringify(definitions['room.yaml'], { aliasDuplicateObjects: false })) as typeof installed;
+    assert.deepEqual(installed.spec.versions[0]?.schema, ours.spec.versions[0]?.schema);
+  });
+});
+
+function sorted(map: Map<string, string>): [string, string][] {
+  return [...map].sort(([one], [other]) => (one < other ? -1 : 1));
+}
