@@ -1,0 +1,90 @@
+// A real media node with the environment and the files that its pod would have: it starts, takes all of it, and says nothing against it.
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { coldVariables, hotVariables } from '../../node/config/variables.ts';
+import { type ConfigFiles, configFiles } from '../../operator/clusters/config-files.ts';
+import { paths } from '../../operator/clusters/names.ts';
+import type { StoredCluster } from '../../operator/clusters/owned.ts';
+import { pod } from '../../operator/clusters/pod.ts';
+import { containerEnvironment } from '../kit/kube/pod-env.ts';
+import type { Pod } from '../kit/kube/pod-spec.ts';
+import { richSpec, testCluster, testFacts, testSecrets } from '../kit/media-cluster.ts';
+import { type NodeProcess, startNodeProcess } from '../kit/node-process.ts';
+
+const token = 'token-of-the-operator';
+const image = Object.fromEntries(
+  Object.entries({ ...coldVariables, ...hotVariables }).flatMap(([name, row]) => ('image' in row ? [[`SVC_${name}`, row.image]] : [])),
+);
+
+type Started = { node: NodeProcess; get: (path: string) => Promise<Response>; announce: (text: string) => void; files: ConfigFiles };
+
+/** Starts the node of index 0 on an address of loopback of its own, with the ports that it has in a pod. */
+async function startNodeOf(t: TestContext, cluster: StoredCluster): Promise<Started> {
+  const podIP = `127.${230 + (process.pid % 20)}.${Math.floor(Math.random() * 250)}.1`;
+  const folder = mkdtempSync(join(tmpdir(), 'mediarooms-pod-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const put = (path: string, text: string) => {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    writeFileSync(join(folder, path), text);
+  };
+  const files = configFiles(cluster, testFacts());
+  assert.ok('config' in files, JSON.stringify(files));
+  for (const { path, text } of [files.config, files.secrets]) put(path, text);
+  put(paths.address, '');
+  const made = pod(cluster, testFacts(), { index: 0, basePort: 50_000 }) as unknown as Pod;
+  const [container] = made.spec.containers;
+  assert.ok(container);
+  const secrets = new Map(
+    Object.entries(testSecrets).map(([name, data]) => [
+      name,
+      Object.fromEntries(Object.entries(data).map(([key, value]) => [key, Buffer.from(value)])),
+    ]),
+  );
+  const env = containerEnvironment(container, made, { podIP, hostIP: '192.0.2.1' }, { configMaps: new Map(), secrets }, {});
+  const whole = Object.entries({ ...image, ...env }).map(([name, value]) => {
+    if (value === '0.0.0.0') return [name, podIP];
+    return [name, value.replaceAll(/\/(etc|var)\/[a-z/]*mediarooms/g, (path) => join(folder, path))];
+  });
+  const node = await startNodeProcess(t, Object.fromEntries(whole), { bare: true });
+  const get = (path: string) =>
+    fetch(`http://${podIP}:8080${path}`, { headers: { authorization: `Bearer ${token}` }, signal: AbortSignal.timeout(5000) });
+  return { node, get, announce: (text) => put(paths.address, text), files };
+}
+
+type Health = { config: { files: { name: string; sha256: string }[]; shadowed: string[]; error: string | null } };
+
+/** What the node logged above `info`, but for the name of the headless Service, which nobody serves here. */
+function complaints(node: NodeProcess): string[] {
+  return node
+    .output()
+    .split('\n')
+    .filter((line) => /"level":"(warn|error|fatal)"/.test(line) && !line.includes('the DNS query fails'));
+}
+
+for (const [form, spec] of [
+  ['small', {}],
+  ['rich', { ...richSpec, workersPerNode: 1 }],
+] as const) {
+  test(`the node of a ${form} cluster starts with what its pod has, and is ready once its address is written`, async (t) => {
+    const cluster = testCluster(spec);
+    const { node, get, announce, files } = await startNodeOf(t, cluster);
+    const { data: health } = (await (await get('/health')).json()) as { data: Health };
+    assert.deepEqual(health.config.shadowed, []);
+    assert.equal(health.config.error, null);
+    assert.deepEqual(
+      health.config.files.map(({ sha256 }) => sha256),
+      [files.config.sha256, files.secrets.sha256],
+    );
+    assert.deepEqual(complaints(node), []);
+    assert.equal((await get('/livez')).status, 200);
+    assert.equal((await get('/readyz')).status, 503);
+    announce('192.0.2.7');
+    while ((await get('/readyz')).status !== 200) await sleep(50);
+    for (const secret of ['token-of', 'token-that', 'cookie-of', 'secret-key-of', 'password of', 'cccccc', 'whsec_'])
+      assert.ok(!node.output().includes(secret), secret);
+  });
+}
