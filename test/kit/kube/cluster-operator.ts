@@ -8,7 +8,7 @@ import type { CallObservation } from '../../../operator/kube/observer.ts';
 import { Reflector } from '../../../operator/kube/reflector.ts';
 import { createLog, type Log, silentLog } from '../../../operator/log.ts';
 import { NodeClient } from '../../../operator/nodes/node-client.ts';
-import type { Scope } from './scope.ts';
+import type { ApiServer } from './api-server.ts';
 
 export type ClusterOperatorOptions = Partial<Pick<ClusterControllerOptions, 'clock' | 'tokenLifetimeMs' | 'image'>> & {
   /** Namespaces that are watched; all where left out. */
@@ -18,6 +18,8 @@ export type ClusterOperatorOptions = Partial<Pick<ClusterControllerOptions, 'clo
   /** Whether ServiceMonitors are known to the API server; they are not. */
   serviceMonitors?: boolean;
   log?: Log;
+  /** Of another user than the administrator. */
+  kubeconfig?: string;
 };
 
 const ours = 'app.kubernetes.io/managed-by=mediarooms-operator';
@@ -27,6 +29,7 @@ export class ClusterOperator {
   /** Every call to the API server but watches. */
   readonly calls: CallObservation[];
   readonly #end: () => Promise<void>;
+  #ending: Promise<void> | undefined;
 
   private constructor(controller: ClusterController, calls: CallObservation[], end: () => Promise<void>) {
     this.controller = controller;
@@ -34,15 +37,15 @@ export class ClusterOperator {
     this.#end = end;
   }
 
-  /** Works when it returns; ends with the scope. */
-  static async start(scope: Scope, kubeconfig: string, options: ClusterOperatorOptions = {}): Promise<ClusterOperator> {
+  /** Works when it returns; ends before the API server does. */
+  static async start(server: ApiServer, options: ClusterOperatorOptions = {}): Promise<ClusterOperator> {
     const log = options.log ?? (process.env.OPERATOR_LOG ? createLog({ level: 'debug', structured: false }) : silentLog());
     const calls: CallObservation[] = [];
     const observe = (call: CallObservation) => {
       if (call.verb !== 'watch') calls.push(call);
     };
     const common = { log, userAgent: 'mediarooms-test', timeoutMs: 10_000, fieldManager: 'mediarooms-operator', observe };
-    const client = await KubeClient.connect({ kubeconfig, ...common });
+    const client = await KubeClient.connect({ kubeconfig: options.kubeconfig ?? server.kubeconfig, ...common });
     const recorder = new EventRecorder({ client, controller: 'mediarooms.dev/operator', instance: 'test', log });
     const stop = new AbortController();
     const reflectors: Reflector<KubeObject>[] = [];
@@ -94,12 +97,13 @@ export class ClusterOperator {
       await client.close();
     };
     const operator = new ClusterOperator(controller, calls, end);
-    scope.after(() => operator.stop());
+    server.beforeEnd(() => operator.stop());
     return operator;
   }
 
   /** As if its process were gone. Idempotent. */
-  async stop(): Promise<void> {
-    await this.#end();
+  stop(): Promise<void> {
+    this.#ending ??= this.#end();
+    return this.#ending;
   }
 }

@@ -1,0 +1,58 @@
+// A MediaCluster becomes media nodes that find each other: real API server, controllers and media nodes.
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ClusterOperator } from '../kit/kube/cluster-operator.ts';
+import { startControlPlane } from '../kit/kube/control-plane.ts';
+import { applyDefinitions, basePort, MediaClusterUser } from '../kit/kube/media-clusters.ts';
+import { startPodRunner } from '../kit/kube/pod-runner.ts';
+
+const server = await startControlPlane({ after });
+await applyDefinitions(server);
+const runner = await startPodRunner(server);
+const operator = await ClusterOperator.start(server);
+
+test('a MediaCluster with two replicas becomes two nodes that find each other, each with ports and an address of its own', async () => {
+  const user = await MediaClusterUser.make(server, 'start', { replicas: 2 });
+  const pods = await user.settled('c-0', 'c-1');
+  for (const pod of pods) {
+    const api = await user.api(pod);
+    await user.until('both nodes know each other', async () => (await api.get('/health')).body.data.distribution.nodesInCluster === 2);
+  }
+  const [one, other] = pods.map(basePort);
+  assert.notEqual(one, other);
+  const external = runner.hosts.map(({ externalIP }) => externalIP);
+  for (const pod of pods) assert.ok(external.includes(pod.metadata.annotations['mediarooms.dev/media-address'] ?? ''));
+  assert.equal((await user.condition('Available')).message, '2 of 2 nodes are ready.');
+  await user.until('the configuration is in force', async () => (await user.condition('ConfigSynced')).status === 'True');
+  const degraded = await user.condition('Degraded');
+  assert.deepEqual([degraded.status, degraded.message], ['False', 'Nothing is known to be wrong.']);
+  const { status } = await user.cluster();
+  assert.deepEqual(
+    status?.nodes?.map(({ name, state }) => [name, state]),
+    [
+      ['c-0', 'Ready'],
+      ['c-1', 'Ready'],
+    ],
+  );
+  assert.deepEqual([status?.replicas, status?.readyReplicas, status?.desiredReplicas, status?.keyGeneration], [2, 2, 2, 0]);
+  assert.equal(status?.adminTokenSecret, 'c-api-tokens');
+});
+
+test('an operator asks the API server nothing while nothing happens', async () => {
+  const before = operator.calls.length;
+  await sleep(12_000);
+  assert.deepEqual(
+    operator.calls.slice(before).map(({ verb, resource }) => `${verb} ${resource}`),
+    [],
+  );
+});
+
+test('a MediaCluster that is deleted takes everything with it', async () => {
+  const user = await MediaClusterUser.make(server, 'gone', { replicas: 1, drain: { timeoutSeconds: 1 } });
+  await user.settled('c-0');
+  await user.kubectl('delete', 'mediacluster', 'c');
+  for (const kind of ['pods', 'services', 'secrets', 'poddisruptionbudgets', 'networkpolicies'])
+    await user.until(`no ${kind} are left`, async () => (await user.names(kind)).length === 0);
+  assert.deepEqual(await user.names('configmaps'), ['kube-root-ca.crt']);
+});
