@@ -1,0 +1,186 @@
+// The files that nodes follow: what is in them, that the node's own reader takes them, and what is told of Secrets that are wrong.
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { test } from 'node:test';
+import { parse } from 'yaml';
+import { defaultLayer, fileLayer, settle } from '../../../../node/config/layers.ts';
+import { type ConfigFiles, configFiles, configObjects } from '../../../../operator/clusters/config-files.ts';
+import type { SecretData } from '../../../../operator/clusters/facts.ts';
+import { decodeSecret, operatorToken, secretNames } from '../../../../operator/clusters/secret-values.ts';
+import { richSpec, testCluster, testFacts, testSecrets, webhookKey } from '../../../kit/media-cluster.ts';
+
+const rich = testCluster(richSpec);
+const factsWith = (changes: Record<string, SecretData | undefined>) => {
+  const entries = Object.entries({ ...testSecrets, ...changes });
+  return { secrets: new Map(entries.filter((entry): entry is [string, SecretData] => entry[1] !== undefined)) };
+};
+
+function filesOf(cluster = rich, facts = factsWith({})): ConfigFiles {
+  const files = configFiles(cluster, facts);
+  assert.ok('config' in files, JSON.stringify(files));
+  return files;
+}
+
+function problemsOf(changes: Record<string, SecretData | undefined>, cluster = rich) {
+  const found = configFiles(cluster, factsWith(changes));
+  assert.ok('problems' in found, 'no problem');
+  const text = JSON.stringify(found.problems);
+  for (const data of factsWith(changes).secrets.values())
+    for (const value of Object.values(data)) assert.ok(value === '' || !text.includes(value), 'a secret in a message');
+  return found.problems;
+}
+
+function inForce({ config, secrets }: ConfigFiles) {
+  const layers = [config, secrets].map(({ path, text }) => {
+    const layer = fileLayer(path, Buffer.from(text));
+    assert.deepEqual(layer.mistakes, []);
+    return layer.settings;
+  });
+  const settled = settle([defaultLayer({ apiTokens: undefined, avMaxCpu: 2 }), ...layers]);
+  assert.ok('settings' in settled, JSON.stringify(settled));
+  return settled.settings;
+}
+
+test('what the spec and its Secrets say is in force on a node that reads the files', () => {
+  const settings = inForce(filesOf());
+  assert.deepEqual(settings.apiTokens, [
+    { name: 'admin', token: 'token-of-the-admin', scope: 'admin' },
+    { name: 'dashboard.read', token: 'token-that-reads', scope: 'read' },
+    { name: 'operator', token: 'token-of-the-operator', scope: 'admin' },
+  ]);
+  assert.deepEqual(settings.secretKeys, ['c'.repeat(48), 'p'.repeat(48)]);
+  assert.deepEqual(settings.s3, {
+    bucket: 'recordings',
+    region: 'eu-1',
+    endpoint: 'https://s3.example',
+    pathPrefix: 'rooms/',
+    accessKeyId: 'key-id-of-s3',
+    secretAccessKey: 'secret-key-of-s3',
+  });
+  assert.deepEqual(settings.webhooks, {
+    urls: ['https://hooks.example/rooms'],
+    secrets: [webhookKey],
+    maxAge: 600_000,
+    allowPrivate: true,
+  });
+  assert.deepEqual(settings.iceServers, [
+    { urls: ['stun:stun.example:3478'] },
+    { urls: ['turns:turn.example:5349?transport=tcp'], username: 'someone', credential: 'password of turn' },
+  ]);
+  assert.equal(settings.limits.rateLimitApi, null);
+  assert.equal(settings.limits.maxRooms, 20);
+  assert.deepEqual(settings.roomDefaults, { peerDisconnectedTimeout: null, peerlessPurgeTimeout: 600 });
+  assert.equal(settings.webrtc.maxIncomingBitrate, 2_500_000);
+});
+
+test('a cluster that says nothing has the defaults, with webhooks to private addresses off', () => {
+  const settings = inForce(filesOf(testCluster()));
+  assert.equal(settings.webhooks.allowPrivate, false);
+  assert.equal(settings.roomDefaults.peerDisconnectedTimeout, 120);
+  assert.deepEqual(settings.iceServers, []);
+  assert.equal(settings.s3, null);
+});
+
+test('no secret stands in the ConfigMap', () => {
+  const [map] = configObjects(rich, filesOf());
+  for (const data of Object.values(testSecrets))
+    for (const value of Object.values(data)) assert.ok(!JSON.stringify(map).includes(value.trim()), 'a secret in a ConfigMap');
+});
+
+test('the hash of a file is that of the bytes that the objects hold', () => {
+  const files = filesOf(testCluster({ config: { corsOrigins: ['https://bücher.example'] } }));
+  const [map, secret] = configObjects(rich, files);
+  const sha256 = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex');
+  assert.equal(files.config.sha256, sha256(Buffer.from(map.data['config.yaml'] ?? '', 'utf8')));
+  assert.equal(files.secrets.sha256, sha256(Buffer.from(secret.data['secrets.yaml'] ?? '', 'base64')));
+});
+
+test('the text does not depend on the order in which anything was given', () => {
+  const config = { logLevel: 'debug', limits: { maxRooms: 1, maxTracksPerPeer: 2 } };
+  const other = { limits: { maxTracksPerPeer: 2, maxRooms: 1 }, logLevel: 'debug' };
+  assert.equal(filesOf(testCluster({ config })).hash, filesOf(testCluster({ config: other })).hash);
+  const reversed = { secrets: new Map([...testFacts().secrets].reverse()) };
+  assert.equal(filesOf(rich, reversed).hash, filesOf().hash);
+});
+
+test('every change of a secret changes the hash that pods are told', () => {
+  const before = filesOf().hash;
+  const changed = { 'media-secret-keys': { current: 'n'.repeat(48) } };
+  assert.notEqual(filesOf(rich, factsWith(changed)).hash, before);
+});
+
+test('a new key is known before it signs, and the old one is known after', () => {
+  const keysWith = (data: SecretData) => parse(filesOf(rich, factsWith({ 'media-secret-keys': data })).secrets.text).secretKeys;
+  assert.deepEqual(keysWith({ current: 'one', next: 'two' }), ['one', 'two']);
+  assert.deepEqual(keysWith({ current: 'two', previous: 'one' }), ['two', 'one']);
+  assert.deepEqual(keysWith({ previous: 'one', current: 'one' }), ['one']);
+});
+
+test('text that YAML would take for something else stays what it is', () => {
+  const data = { current: '0123456789', previous: 'true' };
+  assert.deepEqual(inForce(filesOf(rich, factsWith({ 'media-secret-keys': data }))).secretKeys, ['0123456789', 'true']);
+});
+
+for (const [name, field] of [
+  ['media-api-tokens', 'secrets.apiTokens'],
+  ['media-secret-keys', 'secrets.secretKeys'],
+  ['media-cookie', 'secrets.cookie'],
+  ['bucket-keys', 'secrets.s3'],
+  ['hook-keys', 'secrets.webhooks'],
+  ['turn-credentials', 'config.iceServers'],
+] as const)
+  test(`a missing Secret of ${field} is told by name, and there are no files`, () => {
+    assert.deepEqual(problemsOf({ [name]: undefined }), [
+      { reason: 'SecretMissing', message: `the Secret "${name}", which ${field} needs, does not exist` },
+    ]);
+  });
+
+test('all problems are told at once', () => {
+  const problems = problemsOf({ 'bucket-keys': { accessKeyId: 'an id with spaces' }, 'hook-keys': { first: 'whsec_short' } });
+  assert.deepEqual(problems, [
+    {
+      reason: 'SecretInvalid',
+      message: 'the value of "first" in the Secret "hook-keys" must be whsec_ followed by the base64 of 24 to 64 bytes',
+    },
+    {
+      reason: 'SecretInvalid',
+      message: 'the value of "accessKeyId" in the Secret "bucket-keys" must be text without spaces, at most 4096 characters',
+    },
+    { reason: 'SecretKeyMissing', message: 'the Secret "bucket-keys" has no key "secretAccessKey", which secrets.s3 needs' },
+  ]);
+});
+
+test('values that nodes would refuse are refused here, in a sentence without them', () => {
+  const reasons = (changes: Record<string, SecretData>) => problemsOf(changes).map(({ reason }) => reason);
+  assert.deepEqual(reasons({ 'media-api-tokens': { operator: 'two words' } }), ['SecretInvalid']);
+  assert.deepEqual(reasons({ 'media-api-tokens': { 'only.read': 'reads' } }), ['SecretKeyMissing']);
+  assert.deepEqual(reasons({ 'media-api-tokens': {} }), ['SecretKeyMissing']);
+  assert.deepEqual(reasons({ 'media-api-tokens': { operator: 'token-one', ['n'.repeat(65)]: 'token-two' } }), ['SecretInvalid']);
+  assert.deepEqual(reasons({ 'media-cookie': { cookie: 'a-line-end\n' } }), ['SecretInvalid']);
+  assert.deepEqual(reasons({ 'media-secret-keys': { current: 'a\u0000b' } }), ['SecretInvalid']);
+  assert.deepEqual(reasons({ 'hook-keys': {} }), ['SecretInvalid']);
+  const five = Object.fromEntries(['a', 'b', 'c', 'd', 'e'].map((key) => [key, webhookKey]));
+  assert.deepEqual(reasons({ 'hook-keys': five }), ['SecretInvalid']);
+});
+
+test('a Secret whose keys are all taken cannot serve for something else too', () => {
+  const cluster = testCluster({ secrets: { apiTokens: { name: 'one' }, cookie: { name: 'one' } } });
+  assert.ok(problemsOf({ one: { cookie: 'a-cookie' } }, cluster).some(({ reason }) => reason === 'SecretShared'));
+});
+
+test('every Secret that matters is followed, each once', () => {
+  assert.deepEqual(secretNames(rich).sort(), Object.keys(testSecrets).sort());
+  assert.deepEqual(secretNames(testCluster()), ['media-api-tokens', 'media-secret-keys', 'media-cookie']);
+});
+
+test('the operator takes its own token, else another that may do everything', () => {
+  assert.equal(operatorToken(rich, testFacts().secrets), 'token-of-the-operator');
+  const others = { 'media-api-tokens': { 'a.read': 'reads', backend: 'writes\n' } };
+  assert.equal(operatorToken(rich, factsWith(others).secrets), 'writes');
+  assert.equal(operatorToken(rich, factsWith({ 'media-api-tokens': undefined }).secrets), undefined);
+});
+
+test('data of a Secret is text in UTF-8', () => {
+  assert.deepEqual(decodeSecret({ data: { key: Buffer.from('grün').toString('base64') } }), { key: 'grün' });
+  assert.deepEqual(decodeSecret({}), {});
+});
