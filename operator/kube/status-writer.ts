@@ -21,28 +21,41 @@ export async function writeStatus<T extends WithStatus>(
   object: Stored<T>,
   status: NonNullable<T['status']>,
 ): Promise<boolean> {
+  return (await applyStatus(client, resource, object, status)) !== undefined;
+}
+
+/** As writeStatus; gives the object as it is stored then, or `undefined` where there was nothing to write. */
+export async function applyStatus<T extends WithStatus>(
+  client: Pick<KubeClient, 'apply' | 'get'>,
+  resource: Resource,
+  object: Stored<T>,
+  status: NonNullable<T['status']>,
+): Promise<Stored<T> | undefined> {
   const wanted = plain(status);
-  if (isDeepStrictEqual(wanted, object.status ?? {})) return false;
+  if (isDeepStrictEqual(wanted, object.status ?? {})) return undefined;
   try {
-    await apply(client, resource, object, wanted);
-    return true;
+    return await apply(client, resource, object, wanted);
   } catch (error) {
     if (!isConflict(error)) throw error;
     const { name, namespace, uid } = object.metadata;
     const now = await client.get<T>(resource, { namespace, name });
     if (!now) throw new KubeError({ status: 404, reason: 'NotFound', message: `${resource.kind} ${namespace}/${name} is gone.` });
     if (now.metadata.uid !== uid) throw error;
-    if (isDeepStrictEqual(wanted, now.status ?? {})) return false;
-    await apply(client, resource, now, wanted);
-    return true;
+    if (isDeepStrictEqual(wanted, now.status ?? {})) return undefined;
+    return apply(client, resource, now, wanted);
   }
 }
 
-async function apply(client: Pick<KubeClient, 'apply'>, resource: Resource, object: Stored, status: unknown): Promise<void> {
+function apply<T extends WithStatus>(
+  client: Pick<KubeClient, 'apply'>,
+  resource: Resource,
+  object: Stored<T>,
+  status: unknown,
+): Promise<Stored<T>> {
   const { apiVersion, kind } = resource;
   const { name, namespace, resourceVersion } = object.metadata;
   const metadata = { name, namespace, resourceVersion };
-  await client.apply(resource, { apiVersion, kind, metadata, status }, { subresource: 'status', fieldManager: statusManager });
+  return client.apply<T>(resource, { apiVersion, kind, metadata, status }, { subresource: 'status', fieldManager: statusManager });
 }
 
 /** As JSON has it: without properties that are `undefined`. */

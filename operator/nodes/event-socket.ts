@@ -1,0 +1,137 @@
+// One connection to a node's notification socket: authenticates, subscribes, tells what comes, watches that the node is there.
+import { z } from 'zod';
+import { type NodeEvent, nodeEventSchema } from './shapes.ts';
+
+/** By source: the index of the last event that was seen. */
+export type EventCursor = Record<string, number>;
+
+/** Until it is subscribed, in milliseconds. */
+const startTimeoutMs = 5_000;
+const pingIntervalMs = 15_000;
+const pongTimeoutMs = 10_000;
+/** Longest frame that is read, in UTF-16 units. */
+const maxFrame = 1024 * 1024;
+
+const cursorSchema = z.record(z.string().max(600), z.int().min(0));
+const answerSchema = z.object({
+  id: z.int(),
+  ok: z.boolean(),
+  error: z.object({ code: z.string().max(128), message: z.string().max(4096) }).optional(),
+  data: z.object({ cursor: cursorSchema.optional(), incomplete: z.array(z.string().max(600)).max(10_000).optional() }).optional(),
+});
+type Answer = z.infer<typeof answerSchema>;
+const [authenticate, subscribe, firstPing] = [1, 2, 3];
+
+export type EventSocketOptions = {
+  /** `ws://host:port/socket/server/websocket` */
+  url: string;
+  token: string;
+  /** Kinds of events. */
+  types: readonly string[];
+  /** Where to take up; from now on where left out. */
+  cursor: EventCursor | undefined;
+  /** Subscribed. `complete`: nothing since the cursor is missing. */
+  onSubscribed: (complete: boolean) => void;
+  onEvent: (event: NodeEvent) => void;
+  /** What was seen by now. */
+  onCursor: (cursor: EventCursor) => void;
+  pingIntervalMs?: number;
+};
+
+export class EventSocket {
+  readonly #options: EventSocketOptions;
+  readonly #socket: WebSocket;
+  readonly #ended = Promise.withResolvers<string>();
+  #timer: NodeJS.Timeout;
+  #cursor: EventCursor = {};
+  #nextPing = firstPing;
+  #over = false;
+
+  constructor(options: EventSocketOptions) {
+    this.#options = options;
+    this.#timer = setTimeout(() => this.close(`it did not subscribe within ${startTimeoutMs / 1000} s`), startTimeoutMs);
+    this.#socket = new WebSocket(options.url);
+    this.#socket.addEventListener('open', () => this.#send(authenticate, 'authenticate', { token: options.token }));
+    this.#socket.addEventListener('message', ({ data }) => this.#receive(data));
+    this.#socket.addEventListener('close', ({ code }) => this.close(`it was closed with ${code}`));
+    this.#socket.addEventListener('error', () => this.close('it could not be reached'));
+  }
+
+  /** Resolves with why it ended, a part of a sentence. */
+  get ended(): Promise<string> {
+    return this.#ended.promise;
+  }
+
+  /** Idempotent. */
+  close(why: string): void {
+    if (this.#over) return;
+    this.#over = true;
+    clearTimeout(this.#timer);
+    this.#socket.close();
+    this.#ended.resolve(why);
+  }
+
+  #receive(data: unknown): void {
+    if (this.#over) return;
+    if (typeof data !== 'string' || data.length > maxFrame) {
+      this.close('a frame was too long or no text');
+      return;
+    }
+    const frame = parse(data);
+    const event = nodeEventSchema.safeParse(frame);
+    if (event.success) {
+      this.#take(event.data);
+      return;
+    }
+    const answer = answerSchema.safeParse(frame);
+    // Frames of kinds that only newer nodes send are none of ours.
+    if (answer.success) this.#answered(answer.data);
+  }
+
+  #take({ source, index, data }: z.infer<typeof nodeEventSchema>): void {
+    // A room that was lost with its node is told without a place of its own.
+    if (data.seq !== undefined) this.#cursor[source] = index;
+    this.#options.onEvent(data);
+    this.#options.onCursor(this.#cursor);
+  }
+
+  #answered({ id, ok, error, data }: Answer): void {
+    const { types, cursor, onSubscribed, onCursor } = this.#options;
+    if (!ok) {
+      this.close(`it refused: ${error?.message ?? 'no reason given'}`);
+      return;
+    }
+    if (id === authenticate) {
+      this.#send(subscribe, 'subscribe', { events: types, ...(cursor && { cursor }) });
+      return;
+    }
+    if (data?.cursor) {
+      this.#cursor = data.cursor;
+      onCursor(this.#cursor);
+    }
+    this.#pingLater();
+    if (id === subscribe) onSubscribed(cursor !== undefined && (data?.incomplete ?? []).length === 0);
+  }
+
+  /** The next ping goes out after a while; no answer to it in time ends the connection. */
+  #pingLater(): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      this.#nextPing += 1;
+      this.#send(this.#nextPing, 'ping', {});
+      this.#timer = setTimeout(() => this.close(`it was silent for ${pongTimeoutMs / 1000} s`), pongTimeoutMs);
+    }, this.#options.pingIntervalMs ?? pingIntervalMs);
+  }
+
+  #send(id: number, method: string, data: unknown): void {
+    if (this.#socket.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify({ id, method, data }));
+  }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,304 @@
+// One media node's REST API: every call with a deadline, every answer checked, a node that fails left alone for a while.
+import type { z } from 'zod';
+import { Deadline } from '../kube/deadline.ts';
+import { Gate } from '../kube/gate.ts';
+import { boundedText } from './bounded-text.ts';
+import { NodeError } from './node-error.ts';
+import {
+  type ClusterNodeView,
+  type ComponentRequest,
+  clusterNodesSchema,
+  createdComponentSchema,
+  createdPeerSchema,
+  createdRoomSchema,
+  foundPeerSchema,
+  healthAnswerSchema,
+  type NodeComponent,
+  type NodeHealth,
+  type NodePeer,
+  type NodePermissions,
+  type NodeRoom,
+  type NodeRoomConfig,
+  type PeerRequest,
+  peerTokenSchema,
+  type RoomRequest,
+  refusalSchema,
+  roomAnswerSchema,
+  roomPageSchema,
+} from './shapes.ts';
+
+/** Short enough that whoever waits for a node can say so within 5 s. */
+const defaultTimeoutMs = 4_000;
+/** A component starts a process of its own. */
+const componentTimeoutMs = 10_000;
+const maxAnswerBytes = 64 * 1024 * 1024;
+/** Calls to one node at a time, and how many may wait for their turn. */
+const width = 16;
+const longestQueue = 10_000;
+const pageSize = 1_000;
+const firstBackOffMs = 250;
+const longestBackOffMs = 15_000;
+/** Failures of a connection that was kept open: the node may have closed it just then, so the call is made once more. */
+const keptConnection = ['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'];
+
+export type NodeClientOptions = {
+  /** `http://host:port`, without a slash at the end. */
+  url: string;
+  /** Asked for each call, so that it may rotate. */
+  token: () => string | undefined;
+  timeoutMs?: number;
+  maxBytes?: number;
+  /** A monotonic clock in milliseconds. */
+  now?: () => number;
+  random?: () => number;
+  /** Told of each call that came to an end; `status` 0 where there was no answer. */
+  observe?: (call: { method: string; status: number; ms: number }) => void;
+};
+
+type CallOptions = { body?: unknown; timeoutMs?: number; signal?: AbortSignal | undefined };
+
+/** All methods reject with NodeError. Calls that make something carry an externalId, so that repeating them makes it once. */
+export class NodeClient {
+  readonly url: string;
+  readonly #options: NodeClientOptions;
+  readonly #gate = new Gate(width, longestQueue);
+  readonly #now: () => number;
+  #failures = 0;
+  #notBefore = 0;
+
+  constructor(options: NodeClientOptions) {
+    this.url = options.url;
+    this.#options = options;
+    this.#now = options.now ?? (() => performance.now());
+  }
+
+  /** Milliseconds for which the node is left alone after its failures; 0 where it may be asked. */
+  get backOffMs(): number {
+    return Math.max(0, this.#notBefore - this.#now());
+  }
+
+  /** The node was heard of: it may be asked at once. */
+  forgive(): void {
+    this.#failures = 0;
+    this.#notBefore = 0;
+  }
+
+  async health(signal?: AbortSignal): Promise<NodeHealth> {
+    return (await this.#call('GET', '/health', healthAnswerSchema, { signal })).data;
+  }
+
+  /** The rooms of the whole cluster. `incomplete`: nodes whose rooms are missing in it. */
+  async rooms(signal?: AbortSignal): Promise<{ rooms: NodeRoom[]; incomplete: string[] }> {
+    const rooms: NodeRoom[] = [];
+    const incomplete = new Set<string>();
+    for (let cursor: string | undefined = ''; cursor !== undefined; ) {
+      const query: string = `?limit=${pageSize}${cursor === '' ? '' : `&cursor=${encodeURIComponent(cursor)}`}`;
+      const page: z.output<typeof roomPageSchema> = await this.#call('GET', `/room${query}`, roomPageSchema, { signal });
+      rooms.push(...page.data);
+      for (const node of page.incomplete) incomplete.add(node);
+      // A cursor that does not move would have no end.
+      cursor = page.cursor === cursor || page.data.length === 0 ? undefined : page.cursor;
+    }
+    return { rooms, incomplete: [...incomplete] };
+  }
+
+  /** @throws NodeError `already_exists` where another room has the id, `no_node_accepts_rooms` */
+  async createRoom(room: RoomRequest, signal?: AbortSignal): Promise<{ room: NodeRoom; address: string }> {
+    const { data } = await this.#call('POST', '/room', createdRoomSchema, { body: room, signal });
+    return { room: data.room, address: data.svc_address };
+  }
+
+  /** @throws NodeError `room_not_found`, `room_ended` */
+  async room(roomId: string, signal?: AbortSignal): Promise<NodeRoom> {
+    return (await this.#call('GET', pathOf('room', roomId), roomAnswerSchema, { signal })).data;
+  }
+
+  async patchRoom(roomId: string, config: Partial<NodeRoomConfig>, signal?: AbortSignal): Promise<NodeRoom> {
+    return (await this.#call('PATCH', pathOf('room', roomId), roomAnswerSchema, { body: config, signal })).data;
+  }
+
+  async deleteRoom(roomId: string, signal?: AbortSignal): Promise<void> {
+    await this.#call('DELETE', pathOf('room', roomId), undefined, { signal });
+  }
+
+  /** `url`: address of the peer's socket without a scheme. @throws NodeError `already_exists`, `room_full` */
+  async addPeer(roomId: string, peer: PeerRequest, signal?: AbortSignal): Promise<{ peer: NodePeer; token: string; url: string }> {
+    const { peerId, externalId, metadata, permissions } = peer;
+    const body = { type: 'webrtc', peerId, externalId, options: { permissions }, ...(metadata !== undefined && { metadata }) };
+    const { data } = await this.#call('POST', pathOf('room', roomId, 'peer'), createdPeerSchema, { body, signal });
+    return { peer: data.peer, token: data.token, url: data.peer_websocket_url };
+  }
+
+  async peer(roomId: string, peerId: string, signal?: AbortSignal): Promise<{ peer: NodePeer; url: string }> {
+    const { data } = await this.#call('GET', pathOf('room', roomId, 'peer', peerId), foundPeerSchema, { signal });
+    return { peer: data.peer, url: data.peer_websocket_url };
+  }
+
+  async patchPeer(roomId: string, peerId: string, permissions: NodePermissions, signal?: AbortSignal): Promise<NodePeer> {
+    const options = { body: { permissions }, signal };
+    return (await this.#call('PATCH', pathOf('room', roomId, 'peer', peerId), foundPeerSchema, options)).data.peer;
+  }
+
+  async deletePeer(roomId: string, peerId: string, signal?: AbortSignal): Promise<void> {
+    await this.#call('DELETE', pathOf('room', roomId, 'peer', peerId), undefined, { signal });
+  }
+
+  /** A fresh token; older ones stay good. */
+  async peerToken(roomId: string, peerId: string, signal?: AbortSignal): Promise<string> {
+    return (await this.#call('POST', pathOf('room', roomId, 'peer', peerId, 'token'), peerTokenSchema, { signal })).data.token;
+  }
+
+  /** @throws NodeError `bad_request`, `invalid_field`, `not_found`, `unavailable` with what is wrong with the component */
+  async addComponent(roomId: string, component: ComponentRequest, signal?: AbortSignal): Promise<NodeComponent> {
+    const options = { body: component, timeoutMs: componentTimeoutMs, signal };
+    return (await this.#call('POST', pathOf('room', roomId, 'component'), createdComponentSchema, options)).data;
+  }
+
+  async deleteComponent(roomId: string, componentId: string, signal?: AbortSignal): Promise<void> {
+    const options = { timeoutMs: componentTimeoutMs, signal };
+    await this.#call('DELETE', pathOf('room', roomId, 'component', componentId), undefined, options);
+  }
+
+  /** The nodes that this one is connected to, and itself. */
+  async clusterNodes(signal?: AbortSignal): Promise<ClusterNodeView[]> {
+    return (await this.#call('GET', '/cluster/nodes', clusterNodesSchema, { signal })).data;
+  }
+
+  /** `deadline` in seconds; that of the node where left out. @throws NodeError `terminating` */
+  async drain(node: string, deadline?: number, signal?: AbortSignal): Promise<void> {
+    const body = deadline === undefined ? undefined : { deadline };
+    await this.#call('POST', pathOf('cluster', 'nodes', node, 'drain'), undefined, { body, signal });
+  }
+
+  /** @throws NodeError `terminating` */
+  async cancelDrain(node: string, signal?: AbortSignal): Promise<void> {
+    await this.#call('DELETE', pathOf('cluster', 'nodes', node, 'drain'), undefined, { signal });
+  }
+
+  #call<S extends z.ZodType>(method: string, path: string, schema: S, options: CallOptions): Promise<z.output<S>>;
+  #call(method: string, path: string, schema: undefined, options: CallOptions): Promise<undefined>;
+  async #call(method: string, path: string, schema: z.ZodType | undefined, options: CallOptions): Promise<unknown> {
+    const text = await this.#inTurn(options.signal, () => this.#ask(method, path, options));
+    if (!schema) return undefined;
+    const parsed = schema.safeParse(parseJson(text));
+    if (parsed.success) return parsed.data;
+    const issue = parsed.error.issues[0];
+    const where = issue ? ` (${issue.path.join('.') || 'body'}: ${issue.message})` : '';
+    throw new NodeError({ status: 0, code: 'bad_answer', sentence: `${this.url} answered ${method} ${path} with something else${where}.` });
+  }
+
+  #inTurn(signal: AbortSignal | undefined, work: () => Promise<string>): Promise<string> {
+    return this.#gate.through(signal ?? new AbortController().signal, work).catch((error: unknown) => {
+      if (error instanceof NodeError) throw error;
+      throw new NodeError({
+        status: 0,
+        code: 'aborted',
+        sentence: `The call to ${this.url} was ended before its turn came.`,
+        cause: error,
+      });
+    });
+  }
+
+  async #ask(method: string, path: string, { body, timeoutMs, signal }: CallOptions): Promise<string> {
+    const token = this.#options.token();
+    if (token === undefined) throw new NodeError({ status: 0, code: 'no_token', sentence: `There is no API token for ${this.url} yet.` });
+    const wait = this.backOffMs;
+    if (wait > 0) {
+      const sentence = `${this.url} did not answer ${this.#failures} times in a row and is asked again in ${Math.ceil(wait / 1000)} s.`;
+      throw new NodeError({ status: 0, code: 'backing_off', sentence, retryAfterMs: wait });
+    }
+    const started = this.#now();
+    const ms = timeoutMs ?? this.#options.timeoutMs ?? defaultTimeoutMs;
+    const timeout = () => new NodeError({ status: 0, code: 'timeout', sentence: `${this.url} did not answer within ${ms / 1000} s.` });
+    const deadline = new Deadline(ms, timeout, signal ? [signal] : []);
+    let status = 0;
+    try {
+      const answer = await this.#fetch(method, path, token, body, deadline.signal);
+      status = answer.status;
+      this.forgive();
+      if (status >= 200 && status < 300) return answer.text;
+      throw refusalOf(this.url, answer);
+    } catch (error) {
+      if (error instanceof NodeError && error.status > 0) throw error;
+      const failure = this.#failureOf(error, signal);
+      if (failure.code === 'unreachable' || failure.code === 'timeout') this.#fail();
+      throw failure;
+    } finally {
+      deadline.end();
+      this.#options.observe?.({ method, status, ms: this.#now() - started });
+    }
+  }
+
+  async #fetch(
+    method: string,
+    path: string,
+    token: string,
+    body: unknown,
+    signal: AbortSignal,
+    again = false,
+  ): Promise<{ status: number; headers: Headers; text: string }> {
+    try {
+      const response = await fetch(this.url + path, {
+        method,
+        redirect: 'manual',
+        signal,
+        headers: {
+          authorization: `Bearer ${token}`,
+          accept: 'application/json',
+          ...(body !== undefined && { 'content-type': 'application/json' }),
+        },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      });
+      const text = await boundedText(response, this.#options.maxBytes ?? maxAnswerBytes);
+      if (text !== undefined) return { status: response.status, headers: response.headers, text };
+    } catch (error) {
+      if (again || signal.aborted || !keptConnection.includes(codeOf(error))) throw error;
+      return this.#fetch(method, path, token, body, signal, true);
+    }
+    throw new NodeError({ status: 0, code: 'bad_answer', sentence: `${this.url} answered ${method} ${path} with more than is read.` });
+  }
+
+  #failureOf(error: unknown, signal: AbortSignal | undefined): NodeError {
+    if (error instanceof NodeError) return error;
+    if (signal?.aborted) return new NodeError({ status: 0, code: 'aborted', sentence: `The call to ${this.url} was ended.`, cause: error });
+    const code = codeOf(error);
+    const sentence = `${this.url} cannot be reached${code === '' ? '' : ` (${code})`}.`;
+    return new NodeError({ status: 0, code: 'unreachable', sentence, cause: error });
+  }
+
+  #fail(): void {
+    const random = this.#options.random ?? Math.random;
+    const backOff = Math.min(firstBackOffMs * 2 ** Math.min(this.#failures, 10), longestBackOffMs) * (0.5 + 0.5 * random());
+    this.#failures += 1;
+    this.#notBefore = this.#now() + backOff;
+  }
+}
+
+function pathOf(...parts: string[]): string {
+  return `/${parts.map(encodeURIComponent).join('/')}`;
+}
+
+function refusalOf(url: string, { status, headers, text }: { status: number; headers: Headers; text: string }): NodeError {
+  const refusal = refusalSchema.safeParse(parseJson(text));
+  const seconds = Number(headers.get('retry-after') ?? Number.NaN);
+  const retryAfterMs = Number.isFinite(seconds) ? seconds * 1000 : undefined;
+  if (!refusal.success)
+    return new NodeError({ status, code: 'bad_answer', sentence: `${url} answered with status ${status}.`, retryAfterMs });
+  return new NodeError({ status, code: refusal.data.code, sentence: refusal.data.errors, retryAfterMs });
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** fetch hides what happened in the cause of its error. */
+function codeOf(error: unknown): string {
+  for (let each: unknown = error; each instanceof Error; each = each.cause) {
+    if ('code' in each && typeof each.code === 'string') return each.code;
+  }
+  return '';
+}

@@ -1,0 +1,174 @@
+// The Room controller: Rooms become rooms on nodes, and stay as they are declared.
+import { Controller } from '../kube/controller.ts';
+import { keyOf, type Stored } from '../kube/objects.ts';
+import type { ControllerObserver, QueueObserver } from '../kube/observer.ts';
+import { WorkQueue } from '../kube/work-queue.ts';
+import type { NodeEvent, NodeRoom } from '../nodes/shapes.ts';
+import type { MediaCluster, Room } from '../objects.ts';
+import { digestOf } from './cluster-link.ts';
+import { type Secret, secretNamesOf } from './component-wishes.ts';
+import { roomIdOf } from './desired.ts';
+import { clusterStamp, Links } from './links.ts';
+import type { RoomMemory } from './memory.ts';
+import { peerSecretName } from './peer-secret.ts';
+import { countsIntervalMs } from './reconcile-placed.ts';
+import { RoomWork, type RoomWorld, roomFinalizer } from './room-work.ts';
+
+export type RoomControllerOptions = RoomWorld & {
+  metrics?: QueueObserver & ControllerObserver;
+  workers?: number;
+  random?: () => number;
+  /** How often all rooms of a cluster are looked at, beside its events. */
+  pollMs?: number;
+};
+
+const defaultWorkers = 16;
+const timeoutMs = 60_000;
+/** A burst of events of one room is one look. */
+const burstMs = 100;
+const maxBackOffMs = 60_000;
+
+export class RoomController {
+  readonly #options: RoomControllerOptions;
+  readonly #queue: WorkQueue;
+  readonly #controller: Controller;
+  readonly #links: Links;
+  readonly #work: RoomWork;
+  readonly #memories = new Map<string, RoomMemory>();
+
+  constructor(options: RoomControllerOptions) {
+    this.#options = options;
+    const { access, log, metrics, random = Math.random, pollMs } = options;
+    this.#links = new Links({
+      access,
+      log,
+      random,
+      pollMs,
+      onEvent: (namespace, event) => this.#heard(namespace, event),
+      onListing: (namespace, cluster, rooms) => this.#listed(namespace, cluster, rooms),
+    });
+    this.#work = new RoomWork({ ...options, links: this.#links, memories: this.#memories });
+    this.#queue = new WorkQueue({ name: 'room', capMs: maxBackOffMs, random, ...(metrics && { metrics }) });
+    this.#controller = new Controller({
+      name: 'room',
+      workers: options.workers ?? defaultWorkers,
+      timeoutMs,
+      queue: this.#queue,
+      reconcile: (key, signal) => this.#work.reconcile(key, signal),
+      log,
+      ...(metrics && { metrics }),
+    });
+  }
+
+  /** Until the signal aborts and every worker has ended. To be called once. */
+  async run(signal: AbortSignal): Promise<void> {
+    try {
+      await this.#controller.run(signal);
+    } finally {
+      this.#queue.close();
+      await this.#links.close();
+    }
+  }
+
+  roomChanged(room: Stored<Room>, old?: Stored<Room>): void {
+    if (old && old.status?.phase !== room.status?.phase) this.#addSiblings(room);
+    if (old && onlyToldOf(room, old)) return;
+    this.#queue.add(keyOf(room), room.metadata.deletionTimestamp === undefined ? 'normal' : 'high');
+  }
+
+  roomDeleted(room: Stored<Room>): void {
+    this.#queue.add(keyOf(room));
+    this.#addSiblings(room);
+  }
+
+  secretChanged(secret: Stored<Secret>): void {
+    const { namespace, name, resourceVersion, ownerReferences } = secret.metadata;
+    const owner = ownerReferences?.find(({ controller, kind }) => controller === true && kind === 'Room');
+    if (owner) {
+      const key = `${namespace}/${owner.name}`;
+      if (this.#memories.get(key)?.secret.resourceVersion !== resourceVersion) this.#queue.add(key);
+      return;
+    }
+    for (const room of this.#roomsOf(namespace)) {
+      if (secretNamesOf(room.spec).includes(name) || peerSecretName(room.metadata) === name) this.#queue.add(keyOf(room));
+    }
+  }
+
+  /** A MediaCluster is there, is another, or is gone. */
+  clusterChanged(cluster: Stored<MediaCluster>, old?: Stored<MediaCluster>): void {
+    if (old && clusterStamp(old) === clusterStamp(cluster)) return;
+    const { namespace, name } = cluster.metadata;
+    for (const room of this.#roomsOf(namespace)) {
+      const wanted = room.spec?.clusterRef?.name ?? room.status?.cluster ?? name;
+      if (wanted === name || room.status?.cluster === undefined) this.#queue.add(keyOf(room));
+    }
+  }
+
+  /** Pods of a MediaCluster came, went, or became ready: Rooms look for their node. */
+  nodesChanged(namespace: string, cluster: string): void {
+    const nodes = this.#options.access.nodes(namespace, cluster);
+    const living = new Set(nodes.filter(({ lost }) => !lost).map(({ pod }) => pod));
+    for (const room of this.#roomsOf(namespace)) {
+      const { phase, node, cluster: on } = room.status ?? {};
+      const waits = phase !== 'Ready' && phase !== 'Finished' && phase !== 'Failed';
+      const lost = on === cluster && phase === 'Ready' && node !== undefined && !node.includes('@') && !living.has(node);
+      if (lost) this.#queue.add(keyOf(room), 'high');
+      else if (waits && (on === undefined || on === cluster)) this.#queue.add(keyOf(room));
+    }
+  }
+
+  #roomsOf(namespace: string | undefined): Stored<Room>[] {
+    return this.#options.rooms.list().filter(({ metadata }) => metadata.namespace === namespace);
+  }
+
+  /** Those that want the same id may have it now. */
+  #addSiblings(room: Stored<Room>): void {
+    for (const other of this.#withId(room.metadata.namespace, roomIdOf(room))) {
+      if (other.metadata.uid !== room.metadata.uid) this.#queue.add(keyOf(other));
+    }
+  }
+
+  #withId(namespace: string | undefined, roomId: string): Stored<Room>[] {
+    return this.#options.rooms.where('roomId', `${namespace}/${roomId}`);
+  }
+
+  #heard(namespace: string, { type, roomId, peerId }: NodeEvent): void {
+    for (const room of this.#withId(namespace, roomId)) {
+      const key = keyOf(room);
+      if (type.startsWith('Room')) this.#queue.add(key, 'high');
+      else if (type.startsWith('Component')) this.#queue.addAfter(key, burstMs);
+      else {
+        const declared = Array.isArray(room.spec?.peers) && room.spec.peers.some(({ name }) => name === peerId);
+        const gone = type === 'PeerDeleted' || type === 'PeerCrashed';
+        const age = performance.now() - (this.#memories.get(key)?.countsAt ?? Number.NEGATIVE_INFINITY);
+        this.#queue.addAfter(key, gone && declared ? burstMs : Math.max(burstMs, countsIntervalMs - age));
+      }
+    }
+  }
+
+  #listed(namespace: string, cluster: string, listing: readonly NodeRoom[]): void {
+    const found = new Map(listing.map((room) => [room.externalId, room]));
+    for (const room of this.#roomsOf(namespace)) {
+      const { phase, incarnation, cluster: on } = room.status ?? {};
+      if (on !== cluster || incarnation === undefined || phase === 'Finished' || phase === 'Failed') continue;
+      const there = found.get(room.metadata.uid);
+      const seen = this.#memories.get(keyOf(room))?.digest;
+      if (!there || seen !== digestOf(there)) this.#queue.add(keyOf(room));
+    }
+    this.#work.deleteOrphans(namespace, cluster, found);
+  }
+}
+
+/** Whether all that changed is what the controller wrote itself: the status, and its finalizer. */
+function onlyToldOf(room: Stored<Room>, old: Stored<Room>): boolean {
+  const [now, before] = [room.metadata, old.metadata];
+  if (now.resourceVersion === before.resourceVersion || now.uid !== before.uid) return false;
+  const others = (finalizers: string[] | undefined) => (finalizers ?? []).filter((name) => name !== roomFinalizer).join();
+  const kept = now.finalizers?.includes(roomFinalizer) === true || !before.finalizers?.includes(roomFinalizer);
+  return (
+    now.generation === before.generation &&
+    now.deletionTimestamp === before.deletionTimestamp &&
+    kept &&
+    others(now.finalizers) === others(before.finalizers)
+  );
+}

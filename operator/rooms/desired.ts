@@ -1,0 +1,85 @@
+// What a Room asks of the nodes, in the nodes' words.
+import { roomSpecSchema } from '../../crds/room.ts';
+import type { RoomSpec } from '../../crds/types.ts';
+import type { NodePermissions, NodeRoomConfig, PeerRequest, RoomRequest } from '../nodes/shapes.ts';
+import type { MediaCluster, Room } from '../objects.ts';
+
+/** Timeouts in seconds of rooms that say nothing; null = never. */
+export type RoomDefaults = Pick<NodeRoomConfig, 'peerlessPurgeTimeout' | 'peerDisconnectedTimeout'>;
+
+/** Those of a node where the MediaCluster says nothing (docs/configuration.md). */
+const nodeDefaults: RoomDefaults = { peerlessPurgeTimeout: null, peerDisconnectedTimeout: 120 };
+
+export function defaultsOf({ spec }: Pick<MediaCluster, 'spec'>): RoomDefaults {
+  const given = spec.config?.roomDefaults;
+  return {
+    peerlessPurgeTimeout: given?.peerlessPurgeTimeout === undefined ? nodeDefaults.peerlessPurgeTimeout : given.peerlessPurgeTimeout,
+    peerDisconnectedTimeout:
+      given?.peerDisconnectedTimeout === undefined ? nodeDefaults.peerDisconnectedTimeout : given.peerDisconnectedTimeout,
+  };
+}
+
+/** Also of a Room that does not hold to the schema. */
+export function roomIdOf({ spec, metadata }: Room): string {
+  return typeof spec?.roomId === 'string' ? spec.roomId : metadata.name;
+}
+
+/** Reads a spec that may be older than the schema. */
+export function readSpec(spec: unknown): { spec: RoomSpec } | { sentence: string } {
+  const parsed = roomSpecSchema.safeParse(spec ?? {});
+  if (parsed.success) return { spec: parsed.data };
+  const issue = parsed.error.issues[0];
+  const where = ['spec', ...(issue?.path ?? [])].join('.');
+  return { sentence: `${where} does not hold to the definition of Room: ${issue?.message ?? 'it is invalid'}.` };
+}
+
+export function configOf(spec: RoomSpec, defaults: RoomDefaults): NodeRoomConfig {
+  return {
+    maxPeers: spec.maxPeers ?? null,
+    webhookUrl: spec.webhookUrl ?? null,
+    peerlessPurgeTimeout: timeoutOf(spec.peerlessPurgeTimeout, defaults.peerlessPurgeTimeout),
+    peerDisconnectedTimeout: timeoutOf(spec.peerDisconnectedTimeout, defaults.peerDisconnectedTimeout),
+  };
+}
+
+/** The fields in which they differ, as they should be; undefined where there is none. */
+export function configChanges(wanted: NodeRoomConfig, found: NodeRoomConfig): Partial<NodeRoomConfig> | undefined {
+  const fields = Object.keys(wanted) as (keyof NodeRoomConfig)[];
+  const changes = Object.fromEntries(fields.filter((field) => wanted[field] !== found[field]).map((field) => [field, wanted[field]]));
+  return Object.keys(changes).length > 0 ? changes : undefined;
+}
+
+export function roomRequest(room: { uid: string; roomId: string }, spec: RoomSpec, defaults: RoomDefaults): RoomRequest {
+  return { roomId: room.roomId, externalId: room.uid, videoCodec: spec.videoCodec ?? null, ...configOf(spec, defaults) };
+}
+
+type PeerSpec = NonNullable<RoomSpec['peers']>[number];
+
+export function peerRequest(uid: string, { name, metadata, permissions }: PeerSpec): PeerRequest {
+  return { peerId: name, externalId: externalIdOf(uid, name), metadata, permissions: permissionsOf(permissions) };
+}
+
+export function permissionsOf(given: PeerSpec['permissions']): NodePermissions {
+  return { publish: given?.publish ?? ['audio', 'video'], subscribe: given?.subscribe ?? true, data: given?.data ?? true };
+}
+
+export function samePermissions(one: NodePermissions, other: NodePermissions): boolean {
+  const kinds = ({ publish }: NodePermissions) => [...new Set(publish)].sort().join();
+  return kinds(one) === kinds(other) && one.subscribe === other.subscribe && one.data === other.data;
+}
+
+/** Of a peer; of a component with its revision behind it, so that another revision is another component. */
+export function externalIdOf(uid: string, name: string, revision?: string): string {
+  return revision === undefined ? `${uid}/${name}` : `${uid}/${name}/${revision}`;
+}
+
+/** The name by which the Room with that uid declared it; undefined for what is not of that Room. */
+export function declaredName(externalId: string | null, uid: string): string | undefined {
+  return externalId?.startsWith(`${uid}/`) ? externalId.split('/')[1] : undefined;
+}
+
+/** 0 = never in a Room, null on a node. */
+function timeoutOf(given: number | undefined, byDefault: number | null): number | null {
+  if (given === undefined) return byDefault;
+  return given === 0 ? null : given;
+}

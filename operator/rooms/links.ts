@@ -1,0 +1,73 @@
+// The connections to the nodes of every MediaCluster that has Rooms.
+import type { Log } from '../log.ts';
+import type { NodeEvent, NodeRoom } from '../nodes/shapes.ts';
+import type { MediaCluster } from '../objects.ts';
+import type { ClusterAccess } from './cluster-access.ts';
+import { ClusterLink } from './cluster-link.ts';
+
+export type LinksOptions = {
+  access: ClusterAccess;
+  log: Log;
+  random: () => number;
+  pollMs: number | undefined;
+  onEvent: (namespace: string, event: NodeEvent) => void;
+  onListing: (namespace: string, cluster: string, rooms: readonly NodeRoom[]) => void;
+};
+
+export class Links {
+  readonly #options: LinksOptions;
+  readonly #links = new Map<string, ClusterLink>();
+  #closed = false;
+
+  constructor(options: LinksOptions) {
+    this.#options = options;
+  }
+
+  get(namespace: string, name: string): ClusterLink | undefined {
+    return this.#links.get(`${namespace}/${name}`);
+  }
+
+  /** Begins to listen where nobody did. @throws Error once closed */
+  open(namespace: string, name: string): ClusterLink {
+    const known = this.get(namespace, name);
+    if (known) return known;
+    if (this.#closed) throw new Error('the Room controller has ended');
+    this.#endGone();
+    const { access, log, random, pollMs, onEvent, onListing } = this.#options;
+    const link = new ClusterLink({
+      namespace,
+      name,
+      nodes: () => access.nodes(namespace, name),
+      token: () => access.token(namespace, name),
+      exists: () => 'cluster' in access.find(namespace, name),
+      onEvent: (event) => onEvent(namespace, event),
+      onListing: (rooms) => onListing(namespace, name, rooms),
+      log: log.child({ cluster: `${namespace}/${name}` }),
+      random,
+      ...(pollMs !== undefined && { pollMs }),
+    });
+    this.#links.set(`${namespace}/${name}`, link);
+    return link;
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await Promise.all([...this.#links.values()].map((link) => link.close()));
+    this.#links.clear();
+  }
+
+  /** Whoever asks for a new one has time to end those of MediaClusters that are gone. */
+  #endGone(): void {
+    for (const [key, link] of this.#links) {
+      if (link.exists) continue;
+      this.#links.delete(key);
+      void link.close();
+    }
+  }
+}
+
+/** What refusals of a cluster's nodes depend on: its configuration, and whether that is in force. */
+export function clusterStamp({ metadata, status }: MediaCluster): string {
+  const synced = status?.conditions?.find(({ type }) => type === 'ConfigSynced');
+  return [metadata.generation, status?.keyGeneration ?? 0, synced?.status, synced?.lastTransitionTime].join('|');
+}

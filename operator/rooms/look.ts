@@ -1,0 +1,101 @@
+// What became of a room: its own node is asked first, then others that would know; never judged by a request that failed.
+import type { RoomStatus } from '../../crds/types.ts';
+import { hasCode, isUnavailable, NodeError } from '../nodes/node-error.ts';
+import type { NodeRoom } from '../nodes/shapes.ts';
+import type { ClusterNode } from './cluster-access.ts';
+import type { Candidate, ClusterLink } from './cluster-link.ts';
+import type { Fate } from './observed.ts';
+
+export type LookOptions = {
+  link: ClusterLink;
+  cluster: string;
+  roomId: string;
+  /** externalId of the room. */
+  uid: string;
+  status: RoomStatus;
+  signal: AbortSignal;
+};
+
+/** So many nodes are asked beside the room's own. */
+const mostAsked = 3;
+
+/** `forMs` of an unknown fate is left to the caller. */
+export async function look(options: LookOptions): Promise<Fate> {
+  const { link, status } = options;
+  const heard = link.roomEnd(status.incarnation);
+  if (heard !== undefined) return { kind: 'ended', reason: heard };
+  const nodes = link.nodes();
+  if (nodes.length === 0) return { kind: 'absent' };
+  const owner = nodes.find(({ pod }) => pod === status.node);
+  const failures: NodeError[] = [];
+  if (owner && !owner.lost) {
+    const fate = await ask(options, { node: owner, client: link.clientOf(owner) }, true, failures);
+    if (fate) return fate;
+  }
+  const unknownOwner = owner === undefined && (status.node === undefined || status.node.includes('@'));
+  const others = link.candidates().filter(({ node }) => node !== owner);
+  for (const candidate of others.slice(0, mostAsked)) {
+    // Where it is not known who had the room, whoever remembers its end is believed.
+    const fate = await ask(options, candidate, unknownOwner, failures);
+    if (fate && (fate.kind !== 'absent' || (await knows(candidate, owner, nodes, options)))) return fate;
+  }
+  // Its pod is gone, and nobody is left to say otherwise.
+  if (status.node !== undefined && (owner === undefined || owner.lost) && others.length === 0) return { kind: 'absent' };
+  const message = failures[0]?.message ?? `No node of MediaCluster ${options.cluster} can say what became of the room.`;
+  return { kind: 'unknown', reason: failures[0]?.code === 'no_token' ? 'NoToken' : 'NodeUnreachable', message, forMs: 0 };
+}
+
+/** @param remembers whether it is to be believed that the room ended; else another room of the same id may be meant */
+async function ask(options: LookOptions, candidate: Candidate, remembers: boolean, failures: NodeError[]): Promise<Fate | undefined> {
+  const { roomId, uid, signal } = options;
+  try {
+    const room = await candidate.client.room(roomId, signal);
+    return room.externalId === uid ? await presence(options, candidate, room) : { kind: 'stranger' };
+  } catch (error) {
+    if (hasCode(error, 'room_ended')) return remembers ? { kind: 'ended', reason: reasonOf(error.message) } : { kind: 'absent' };
+    if (hasCode(error, 'room_not_found')) return { kind: 'absent' };
+    if (signal.aborted || !(error instanceof NodeError)) throw error;
+    failures.push(error);
+    return undefined;
+  }
+}
+
+/** One that is new to us is at an address that is new too. */
+async function presence({ link, status, signal }: LookOptions, { client }: Candidate, room: NodeRoom): Promise<Fate> {
+  const known = status.incarnation === room.incarnation && status.node !== undefined && status.address !== undefined;
+  if (known) return { kind: 'present', room, node: status.node, address: status.address };
+  try {
+    // Making it again gives what is there, and where.
+    const { id: roomId, externalId, config } = room;
+    const { address } = await client.createRoom({ roomId, externalId: externalId ?? '', ...config }, signal);
+    const node = await link.nodeAt(address, signal);
+    return { kind: 'present', room, address, ...(node !== undefined && { node }) };
+  } catch (error) {
+    if (!isUnavailable(error)) throw error;
+    return { kind: 'present', room };
+  }
+}
+
+/** Whether a node that does not know the room would know it if it were there. */
+async function knows(
+  { client }: Candidate,
+  owner: ClusterNode | undefined,
+  nodes: readonly ClusterNode[],
+  { link, signal }: LookOptions,
+): Promise<boolean> {
+  if (owner && !owner.lost && owner.ready) {
+    // It lives, and we do not reach it: only a node that is connected to it can speak for it.
+    const names = await client.clusterNodes(signal).catch(() => []);
+    return names.some(({ name }) => link.podOf(name) === owner);
+  }
+  const living = nodes.filter((each) => each.ready && !each.lost && each !== owner);
+  if (living.length <= 1) return true;
+  const names = await client.clusterNodes(signal).catch(() => []);
+  // One that is cut off from the others cannot speak for them.
+  return names.length * 2 > living.length;
+}
+
+/** `Room x has ended: <reason>` */
+function reasonOf(sentence: string): string {
+  return /has ended: ([\w-]{1,64})$/.exec(sentence)?.[1] ?? 'deleted';
+}

@@ -1,0 +1,99 @@
+// What the controller remembers of one Room between two looks; all of it may be forgotten with the process.
+import type { Stored } from '../kube/objects.ts';
+import type { Room } from '../objects.ts';
+import type { Secret } from './component-wishes.ts';
+import type { Why } from './observed.ts';
+
+/** Shorter than the pause before a Room that lacks something is looked at again. */
+const refusalMs = 55_000;
+/** Longest that a reflector may be behind. */
+const reflectedMs = 10_000;
+const crashWindowMs = 10 * 60_000;
+const mostCrashes = 3;
+
+type Refusal = Why & { stamp: string; until: number };
+
+/** What was refused, each until it expires or `stamp` (what it depends on) is another. Times are monotonic milliseconds. */
+export class Refusals {
+  readonly #refused = new Map<string, Refusal>();
+
+  set(name: string, why: Why, stamp: string, now: number, ms: number = refusalMs): void {
+    this.#refused.set(name, { ...why, stamp, until: now + ms });
+  }
+
+  delete(name: string): void {
+    this.#refused.delete(name);
+  }
+
+  current(stamp: string, now: number): Map<string, Why> {
+    for (const [name, refusal] of this.#refused) if (refusal.stamp !== stamp || refusal.until <= now) this.#refused.delete(name);
+    return new Map([...this.#refused].map(([name, { reason, message }]) => [name, { reason, message }]));
+  }
+}
+
+/** The Secret of the peers: as it was written, until the reflector has it. */
+export class WrittenSecret {
+  #written: { secret: Stored<Secret>; until: number; seen: boolean } | undefined;
+  #deleted: string | undefined;
+
+  get resourceVersion(): string | undefined {
+    return this.#written?.secret.metadata.resourceVersion;
+  }
+
+  /** `now`: monotonic milliseconds. */
+  set(secret: Stored<Secret>, now: number): void {
+    this.#written = { secret, until: now + reflectedMs, seen: false };
+  }
+
+  delete(uid: string): void {
+    this.#written = undefined;
+    this.#deleted = uid;
+  }
+
+  /** As it is stored, by all that is known. */
+  current(cached: Stored<Secret> | undefined, now: number): Stored<Secret> | undefined {
+    const written = this.#written;
+    if (cached && cached.metadata.uid === this.#deleted) return undefined;
+    if (!written) return cached;
+    if (cached) {
+      written.seen ||= cached.metadata.uid === written.secret.metadata.uid;
+      return newer(cached, written.secret);
+    }
+    // It is on its way to the reflector, or somebody deleted it.
+    return !written.seen && now < written.until ? written.secret : undefined;
+  }
+}
+
+export class RoomMemory {
+  /** As it was written last: the copies of the reflectors come later. */
+  room: Stored<Room> | undefined;
+  readonly secret = new WrittenSecret();
+  /** Of the room at the last look that left nothing to do. */
+  digest: string | undefined;
+  countsAt = Number.NEGATIVE_INFINITY;
+  deletingSince: number | undefined;
+  unknownSince: number | undefined;
+  skewMs: number | undefined;
+  readonly components = new Refusals();
+  readonly peers = new Refusals();
+  readonly config = new Refusals();
+  readonly uid: string;
+  readonly #crashes = new Map<string, number[]>();
+
+  constructor(uid: string) {
+    this.uid = uid;
+  }
+
+  /** Counts a crash of the component of that name. @returns whether it may be added again now */
+  componentCrashed(name: string, now: number): boolean {
+    const recent = (this.#crashes.get(name) ?? []).filter((at) => now - at < crashWindowMs);
+    this.#crashes.set(name, [...recent, now].slice(-mostCrashes));
+    return recent.length + 1 < mostCrashes;
+  }
+}
+
+/** The one that was stored later; what was written may be of an earlier object of the same name. */
+export function newer<T extends Stored>(cached: T | undefined, written: T | undefined): T | undefined {
+  if (!cached || !written || cached.metadata.uid !== written.metadata.uid) return cached;
+  return BigInt(written.metadata.resourceVersion) > BigInt(cached.metadata.resourceVersion) ? written : cached;
+}

@@ -1,0 +1,193 @@
+// The decision about a Room whose room is there: what differs from its spec, one thing after the other. Pure.
+import type { RoomSpec, RoomStatus } from '../../crds/types.ts';
+import type { ComponentWish } from './component-wishes.ts';
+import { configChanges, configOf, declaredName, externalIdOf, peerRequest, samePermissions } from './desired.ts';
+import type { Action, Decision, Fate, Observed, Why } from './observed.ts';
+import { type Access, peerSecretName, peerUrl, renewalIn } from './peer-secret.ts';
+import { placedStatus } from './status.ts';
+
+/** The counts of peers are written this often at most, in milliseconds. */
+export const countsIntervalMs = 10_000;
+const slowMs = 60_000;
+const shortestRequeueMs = 200;
+const longestRequeueMs = 24 * 60 * 60_000;
+const finishedMessage = 'It came to its end by itself.';
+
+type Cluster = { name: string; api: string | undefined; keyGeneration: number; defaults: Parameters<typeof configOf>[1] };
+type Present = Extract<Fate, { kind: 'present' }>;
+type ComponentStatus = NonNullable<RoomStatus['components']>[number];
+
+export function reconcilePlaced(observed: Observed, cluster: Cluster, spec: RoomSpec, fate: Present): Decision {
+  const { status } = observed;
+  const config = configChanges(configOf(spec, cluster.defaults), fate.room.config);
+  if (config && !observed.refusedConfig) return { status, action: { type: 'patch', config } };
+  const components = componentsOf(observed, fate);
+  if (components.action) return { status, action: components.action };
+  const peers = peersOf(observed, spec, fate);
+  if (peers.action) return { status, action: peers.action };
+  const access = accessOf(observed, cluster, spec, fate);
+  if (access.action) return { status, action: access.action };
+  const { connected, total } = countsOf(fate);
+  const countsDiffer = status.peers !== undefined && (status.peers.connected !== connected || status.peers.total !== total);
+  const countPeers = !countsDiffer || observed.countsAgeMs >= countsIntervalMs;
+  const lacks = [
+    ...(config && observed.refusedConfig ? [observed.refusedConfig] : []),
+    ...access.lacks,
+    ...peers.lacks,
+    ...components.lacks,
+  ];
+  const requeue = Math.min(
+    access.renewInMs,
+    countPeers ? Number.POSITIVE_INFINITY : countsIntervalMs - observed.countsAgeMs,
+    lacks.length > 0 ? slowMs : Number.POSITIVE_INFINITY,
+  );
+  return {
+    status: placedStatus(
+      status,
+      { generation: observed.room.metadata.generation ?? 0, now: observed.now },
+      {
+        cluster: cluster.name,
+        room: fate.room,
+        node: fate.node,
+        address: fate.address,
+        components: components.statuses,
+        countPeers,
+        peersSecretName: access.written ? peerSecretName(observed.room.metadata) : undefined,
+        lacks,
+      },
+    ),
+    action: Number.isFinite(requeue)
+      ? { type: 'wait', requeueAfterMs: Math.min(Math.max(requeue, shortestRequeueMs), longestRequeueMs) }
+      : { type: 'wait' },
+  };
+}
+
+function countsOf({ room }: Present): { total: number; connected: number } {
+  return { total: room.peers.length, connected: room.peers.filter((peer) => peer.status === 'connected').length };
+}
+
+type Components = { action?: Action; statuses: ComponentStatus[]; lacks: Why[] };
+
+function componentsOf(observed: Observed, { room }: Present): Components {
+  const { uid } = observed.room.metadata;
+  const mine = new Map(
+    room.components.flatMap((each) => (declaredName(each.externalId, uid) === undefined ? [] : [[each.externalId ?? '', each]])),
+  );
+  // Where a Secret is missing, what runs with an earlier one may stay.
+  const keeps = (externalId: string) =>
+    observed.wishes.some((wish) =>
+      'problem' in wish ? declaredName(externalId, uid) === wish.name : externalIdOf(uid, wish.name, wish.revision) === externalId,
+    );
+  const superfluous = [...mine].filter(([externalId]) => !keeps(externalId)).map(([, { id }]) => id);
+  if (superfluous.length > 0) return { action: { type: 'removeComponents', ids: superfluous }, statuses: [], lacks: [] };
+  const missing: Extract<ComponentWish, { request: unknown }>[] = [];
+  const statuses: ComponentStatus[] = [];
+  const lacks: Why[] = [];
+  for (const wish of observed.wishes) {
+    const { name, type } = wish;
+    const prefix = { name, type };
+    if ('problem' in wish) {
+      const running = [...mine].find(([externalId]) => declaredName(externalId, uid) === name)?.[1];
+      const message = `Component ${name}: ${wish.problem.message}`;
+      statuses.push({ ...prefix, ...(running && { id: running.id }), ready: running !== undefined, message: wish.problem.message });
+      lacks.push({ reason: wish.problem.reason, message });
+      continue;
+    }
+    const { revision } = wish;
+    const running = mine.get(externalIdOf(uid, name, revision));
+    const refusal = observed.refusedComponents.get(`${name}/${revision}`);
+    const finished = running ? undefined : finishedOne(observed, room.incarnation, wish);
+    if (running) statuses.push({ ...prefix, id: running.id, ready: true, revision });
+    else if (finished) statuses.push(finished);
+    else if (refusal) {
+      statuses.push({ ...prefix, ready: false, revision, message: refusal.message });
+      lacks.push({ reason: refusal.reason, message: `Component ${name}: ${refusal.message}` });
+    } else missing.push(wish);
+  }
+  if (missing.length > 0) return { action: { type: 'addComponents', wishes: missing }, statuses: [], lacks: [] };
+  return { statuses, lacks };
+}
+
+/** A component that was there and did what it had to do is not started again. */
+function finishedOne(
+  observed: Observed,
+  incarnation: string,
+  wish: { name: string; type: string; revision: string },
+): ComponentStatus | undefined {
+  const { status, componentEnds } = observed;
+  const last = status.components?.find(({ name }) => name === wish.name);
+  if (!last?.id || last.revision !== wish.revision || status.incarnation !== incarnation) return undefined;
+  const end = componentEnds.get(last.id);
+  // Only a file has an end of its own; nobody may have heard of it.
+  const finished = last.message === finishedMessage || end === 'finished' || (end === undefined && wish.type === 'file');
+  return finished ? { ...last, ready: false, message: finishedMessage } : undefined;
+}
+
+type Peers = { action?: Action; lacks: Why[] };
+
+function peersOf(observed: Observed, spec: RoomSpec, { room }: Present): Peers {
+  const { uid } = observed.room.metadata;
+  const declared = new Map((spec.peers ?? []).map((peer) => [peer.name, peerRequest(uid, peer)]));
+  const superfluous = room.peers.filter(({ externalId, id }) => declaredName(externalId, uid) !== undefined && !declared.has(id));
+  if (superfluous.length > 0) return { action: { type: 'removePeers', ids: superfluous.map(({ id }) => id) }, lacks: [] };
+  const found = new Map(room.peers.map((peer) => [peer.id, peer]));
+  const lacks: Why[] = [];
+  const missing = [];
+  const changed = [];
+  for (const [name, request] of declared) {
+    const peer = found.get(name);
+    const refusal = observed.refusedPeers.get(name);
+    if (!peer && refusal) lacks.push({ reason: refusal.reason, message: `Peer ${name}: ${refusal.message}` });
+    else if (!peer) missing.push(request);
+    else if (peer.externalId !== request.externalId) {
+      lacks.push({ reason: 'PeerIdTaken', message: `Peer ${name}: the room has a peer of that id that is not of this Room.` });
+    } else if (!samePermissions(peer.permissions, request.permissions)) changed.push(request);
+  }
+  if (missing.length > 0) return { action: { type: 'addPeers', peers: missing }, lacks };
+  return changed.length > 0 ? { action: { type: 'patchPeers', peers: changed }, lacks } : { lacks };
+}
+
+type Accesses = { action?: Action; lacks: Why[]; renewInMs: number; written: boolean };
+
+/** Tokens and URLs of the declared peers that are there, in their Secret. */
+function accessOf(observed: Observed, cluster: Cluster, spec: RoomSpec, fate: Present): Accesses {
+  const { secret, fresh, now, skewMs } = observed;
+  const { uid } = observed.room.metadata;
+  const ours = fate.room.peers.filter(({ externalId, id }) => externalId === externalIdOf(uid, id));
+  const none = { lacks: [], renewInMs: Number.POSITIVE_INFINITY, written: false };
+  if ((spec.peers ?? []).length === 0) {
+    return secret && !secret.foreign ? { ...none, action: { type: 'deleteSecret' } } : none;
+  }
+  if (secret?.foreign) {
+    const message = `Secret ${peerSecretName(observed.room.metadata)} is not of this Room and is left as it is: peers get no tokens.`;
+    return { ...none, lacks: [{ reason: 'SecretNotOurs', message }] };
+  }
+  const stored = secret?.peers ?? new Map<string, Partial<Access>>();
+  const sameKeys = secret?.keyGeneration === cluster.keyGeneration;
+  const due: string[] = [];
+  const wanted = new Map<string, Access>();
+  let renewInMs = Number.POSITIVE_INFINITY;
+  for (const { id } of ours) {
+    const kept = stored.get(id);
+    const keptIn = kept?.token === undefined || !sameKeys ? 0 : renewalIn(kept.token, now.getTime(), skewMs);
+    const given = fresh.get(id);
+    const token = keptIn > 0 ? kept?.token : given?.token;
+    const bare = given?.url ?? (fate.address === undefined ? undefined : `${fate.address}/socket/peer/websocket`);
+    const url = peerUrl(bare, cluster.api) ?? kept?.url;
+    if (token === undefined || url === undefined) due.push(id);
+    else {
+      wanted.set(id, { token, url });
+      renewInMs = Math.min(renewInMs, keptIn > 0 ? keptIn : renewalIn(token, now.getTime(), skewMs ?? 0));
+    }
+  }
+  if (due.length > 0) return { ...none, action: { type: 'tokens', peers: due } };
+  if (!secret || !sameKeys || !sameAccess(stored, wanted)) {
+    return { ...none, action: { type: 'writeSecret', peers: wanted, keyGeneration: cluster.keyGeneration } };
+  }
+  return { lacks: [], renewInMs, written: true };
+}
+
+function sameAccess(stored: ReadonlyMap<string, Partial<Access>>, wanted: ReadonlyMap<string, Access>): boolean {
+  if (stored.size !== wanted.size) return false;
+  return [...wanted].every(([peer, { token, url }]) => stored.get(peer)?.token === token && stored.get(peer)?.url === url);
+}

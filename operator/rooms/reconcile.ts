@@ -1,0 +1,121 @@
+// The decision about a Room: from what is known to its next status and at most one action. Pure.
+import type { RoomStatus } from '../../crds/types.ts';
+import { roomRequest } from './desired.ts';
+import type { Action, Decision, Observed, Why } from './observed.ts';
+import { reconcilePlaced } from './reconcile-placed.ts';
+import { overStatus, recoveringStatus, refusedStatus, unknownStatus, waitingStatus, withConditions } from './status.ts';
+import { countCrash, type End, endOf, gone, mostCrashes } from './verdict.ts';
+
+/** A node, MediaCluster or Secret that is gone must not block deletion for longer, in milliseconds. */
+export const deletionPatienceMs = 30_000;
+/** A Room that was ready counts as ready so long while its node cannot be asked: a connection breaks now and then. */
+export const unknownPatienceMs = 15_000;
+
+const soonMs = 2_000;
+/** For what changes elsewhere without telling us. */
+export const slowMs = 60_000;
+
+export function reconcile(observed: Observed): Decision {
+  const { room, cluster, spec, status } = observed;
+  if (room.metadata.deletionTimestamp !== undefined) return deletion(observed);
+  if ('sentence' in spec) return refused(observed, { reason: 'InvalidSpec', message: spec.sentence });
+  // Over is over; only what was not to be made again may be, once that is wanted.
+  if (status.phase === 'Finished' || (status.phase === 'Failed' && spec.spec.recreate === 'Never')) return settled(observed);
+  if ('reason' in cluster) return refused(observed, cluster);
+  if (observed.rival !== undefined) {
+    return refused(observed, {
+      reason: 'RoomIdTaken',
+      message: `Room ${observed.rival} of this namespace has the roomId ${observed.roomId} on MediaCluster ${cluster.name} already.`,
+    });
+  }
+  if (!observed.finalized) return { status, action: { type: 'finalize' } };
+  return byFate(observed, cluster, spec.spec);
+}
+
+type Cluster = Exclude<Observed['cluster'], Why>;
+type Spec = Extract<Observed['spec'], { spec: unknown }>['spec'];
+
+function byFate(observed: Observed, cluster: Cluster, spec: Spec): Decision {
+  const { fate, status, room, roomId } = observed;
+  const { uid } = room.metadata;
+  switch (fate.kind) {
+    case 'present':
+      return reconcilePlaced(observed, cluster, spec, fate);
+    case 'stranger':
+      return refused(observed, {
+        reason: 'RoomIdTaken',
+        message: `MediaCluster ${cluster.name} has a room with the id ${roomId} that is not of this Room.`,
+      });
+    case 'unknown':
+      return notKnown(observed, cluster, fate);
+    case 'refused':
+      return { status: waitingStatus(status, contextOf(observed), cluster.name, fate), action: wait(fate.retryMs) };
+    case 'ended':
+    case 'absent':
+      if (status.incarnation === undefined)
+        return { status, action: { type: 'create', request: roomRequest({ uid, roomId }, spec, cluster.defaults) } };
+      return over(observed, spec, fate.kind === 'ended' ? endOf(fate.reason) : gone);
+  }
+}
+
+/** The room that the status tells of is no more. */
+function over(observed: Observed, spec: Spec, end: End): Decision {
+  const { now } = observed;
+  const context = contextOf(observed);
+  const record: Action = { type: 'record' };
+  const crashes = end.kind === 'crashed' ? countCrash(observed.status.crashes, now) : observed.status.crashes;
+  const status: RoomStatus = { ...observed.status, ...(crashes && { crashes }) };
+  if (end.kind === 'ended') return { status: overStatus(status, context, 'Finished', end.why), action: record };
+  if (end.kind === 'crashed' && (crashes?.length ?? 0) >= mostCrashes) {
+    const message = `The room ended: it crashed ${mostCrashes} times within ten minutes.`;
+    return { status: overStatus(status, context, 'Finished', { reason: 'CrashedTooOften', message }), action: record };
+  }
+  if (spec.recreate === 'Never') {
+    const message = `${end.why.message} It is not made again, since recreate is Never.`;
+    return { status: overStatus(status, context, 'Failed', { reason: end.why.reason, message }), action: record };
+  }
+  const message = `${end.why.message} It is being made again.`;
+  return { status: recoveringStatus(status, context, { reason: end.why.reason, message }), action: record };
+}
+
+/** The operator's own failed request says nothing about the room. */
+function notKnown(observed: Observed, cluster: Cluster, fate: Extract<Observed['fate'], { kind: 'unknown' }>): Decision {
+  const { status, room } = observed;
+  const steady = status.phase === 'Ready' && status.observedGeneration === room.metadata.generation;
+  if (steady && fate.forMs < unknownPatienceMs) return { status, action: wait(soonMs) };
+  return { status: unknownStatus(status, contextOf(observed), cluster.name, fate), action: wait(soonMs) };
+}
+
+function deletion(observed: Observed): Decision {
+  const { status, fate, cluster, finalized, deletingForMs } = observed;
+  if (!finalized) return { status, action: { type: 'wait' } };
+  if ('reason' in cluster) return { status, action: { type: 'release', orphan: false } };
+  if (fate.kind === 'present') return { status, action: { type: 'delete' } };
+  if (fate.kind !== 'unknown') return { status, action: { type: 'release', orphan: false } };
+  if (deletingForMs >= deletionPatienceMs) return { status, action: { type: 'release', orphan: true } };
+  const why = { reason: 'Deleting', message: `The room is to be deleted: ${fate.message}` };
+  return {
+    status: withConditions(status, contextOf(observed), { Ready: { status: 'False', ...why } }),
+    action: wait(Math.min(soonMs, deletionPatienceMs - deletingForMs)),
+  };
+}
+
+/** Finished or failed: only that a later spec was seen is told. */
+function settled({ status, room }: Observed): Decision {
+  const { generation = 0 } = room.metadata;
+  const seen = { ...status, observedGeneration: generation };
+  const conditions = status.conditions?.map((condition) => ({ ...condition, observedGeneration: generation }));
+  return { status: { ...seen, ...(conditions && { conditions }) }, action: { type: 'wait' } };
+}
+
+function refused(observed: Observed, why: Why): Decision {
+  return { status: refusedStatus(observed.status, contextOf(observed), why), action: wait(slowMs) };
+}
+
+export function contextOf({ room, now }: Pick<Observed, 'room' | 'now'>): { generation: number; now: Date } {
+  return { generation: room.metadata.generation ?? 0, now };
+}
+
+function wait(requeueAfterMs: number): Action {
+  return { type: 'wait', requeueAfterMs };
+}

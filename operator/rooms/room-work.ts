@@ -1,0 +1,261 @@
+// The work on one Room: what is known is gathered, decided upon and done, until nothing is left to do.
+import { roomStatusSchema } from '../../crds/room.ts';
+import type { RoomStatus } from '../../crds/types.ts';
+import type { KubeClient } from '../kube/client.ts';
+import type { Reconciled } from '../kube/controller.ts';
+import type { EventRecorder } from '../kube/event-recorder.ts';
+import { addFinalizer, hasFinalizer, removeFinalizer } from '../kube/finalizers.ts';
+import { isConflict, isNotFound } from '../kube/kube-error.ts';
+import { resources, type Stored } from '../kube/objects.ts';
+import type { Reflector } from '../kube/reflector.ts';
+import { applyStatus } from '../kube/status-writer.ts';
+import type { Log } from '../log.ts';
+import type { NodeRoom } from '../nodes/shapes.ts';
+import type { MediaCluster, Room } from '../objects.ts';
+import { type ActContext, act, lookAgain } from './act.ts';
+import type { ClusterAccess } from './cluster-access.ts';
+import { digestOf } from './cluster-link.ts';
+import { componentWishes, type Secret, SecretDigests } from './component-wishes.ts';
+import { defaultsOf, readSpec, roomIdOf } from './desired.ts';
+import { clusterStamp, type Links } from './links.ts';
+import { newer, RoomMemory } from './memory.ts';
+import { Newest } from './newest.ts';
+import type { Action, Observed } from './observed.ts';
+import { peerSecretName, readPeerSecret } from './peer-secret.ts';
+import { reconcile } from './reconcile.ts';
+import { rivalOf } from './rivals.ts';
+import { deletePeerSecret, writePeerSecret } from './secret-writer.ts';
+import { transition } from './transitions.ts';
+
+export const roomFinalizer = 'mediarooms.dev/room';
+
+/** Many more than any Room needs: one that is not done then begins anew, later and later. */
+const maxSteps = 25;
+const conflictMs = 50;
+const maxOrphans = 10_000;
+
+/** What surrounds the work on Rooms. */
+export type RoomWorld = {
+  client: Pick<KubeClient, 'get' | 'create' | 'apply' | 'patch' | 'delete'>;
+  /** With `roomIndexes`; its changes go to `roomChanged` and `roomDeleted` of the controller. */
+  rooms: Pick<Reflector<Room>, 'get' | 'list' | 'where'>;
+  /** Of the same namespaces; its changes go to `secretChanged`. */
+  secrets: Pick<Reflector<Secret>, 'get'>;
+  access: ClusterAccess;
+  recorder: Pick<EventRecorder, 'emit'>;
+  log: Log;
+  /** The clock, in milliseconds since 1970. */
+  now?: () => number;
+};
+export type RoomWorkOptions = RoomWorld & { links: Links; memories: Map<string, RoomMemory> };
+
+/** One look at a Room, from gathering to the last action. */
+type Task = { state: Observed; memory: RoomMemory; peersSecret: Stored<Secret> | undefined; context: ActContext | undefined };
+
+export class RoomWork {
+  readonly #options: RoomWorkOptions;
+  readonly #digests = new SecretDigests();
+  /** Rooms left on nodes that did not answer, by externalId: their ids. */
+  readonly #orphans = new Newest<string, string>(maxOrphans);
+
+  constructor(options: RoomWorkOptions) {
+    this.#options = options;
+  }
+
+  async reconcile(key: string, signal: AbortSignal): Promise<Reconciled> {
+    const { rooms, memories } = this.#options;
+    const cached = rooms.get(key);
+    if (!cached) {
+      memories.delete(key);
+      return undefined;
+    }
+    const known = memories.get(key);
+    const memory = known?.uid === cached.metadata.uid ? known : new RoomMemory(cached.metadata.uid);
+    memories.set(key, memory);
+    try {
+      const task = await this.#gather(newer(cached, memory.room) ?? cached, memory, signal);
+      return await this.#settle(task);
+    } catch (error) {
+      // Somebody was quicker: what they wrote is on its way to us.
+      if (isConflict(error)) return { requeueAfterMs: conflictMs };
+      if (isNotFound(error) && !rooms.get(key)) return undefined;
+      throw error;
+    }
+  }
+
+  /** Rooms whose Rooms are gone, and which turn up after all. */
+  deleteOrphans(namespace: string, cluster: string, found: ReadonlyMap<string | null, NodeRoom>): void {
+    for (const [uid, roomId] of this.#orphans.map) {
+      if (!found.has(uid)) continue;
+      const [first] = this.#options.links.get(namespace, cluster)?.candidates() ?? [];
+      first?.client.deleteRoom(roomId).catch((error: unknown) => this.#options.log.info({ err: error, roomId }, 'an orphaned room stays'));
+    }
+  }
+
+  async #gather(room: Stored<Room>, memory: RoomMemory, signal: AbortSignal): Promise<Task> {
+    const { access, links, secrets } = this.#options;
+    const { namespace = '', uid, deletionTimestamp } = room.metadata;
+    const parsed = roomStatusSchema.safeParse(room.status ?? {});
+    const status: RoomStatus = parsed.success ? parsed.data : {};
+    const spec = readSpec(room.spec);
+    const wanted = room.spec?.clusterRef?.name ?? status.cluster;
+    const found = access.find(namespace, typeof wanted === 'string' ? wanted : undefined);
+    const cluster = 'cluster' in found ? found.cluster : undefined;
+    const secretOf = (name: string) => secrets.get(`${namespace}/${name}`);
+    const monotonic = performance.now();
+    const stamp = cluster ? `${status.incarnation}|${room.metadata.generation}|${clusterStamp(cluster)}` : '';
+    if (deletionTimestamp !== undefined) memory.deletingSince ??= monotonic;
+    const peersSecret = memory.secret.current(secretOf(peerSecretName(room.metadata)), monotonic);
+    const state: Observed = {
+      room,
+      roomId: roomIdOf(room),
+      spec,
+      status,
+      finalized: hasFinalizer(room, roomFinalizer),
+      cluster: 'cluster' in found ? this.#clusterOf(found.cluster) : found,
+      rival: cluster && this.#rivalOf(room, cluster),
+      fate: { kind: 'absent' },
+      wishes: 'spec' in spec ? await componentWishes(spec.spec, uid, secretOf, this.#digests) : [],
+      componentEnds: new Map(),
+      refusedComponents: memory.components.current(stamp, monotonic),
+      refusedPeers: memory.peers.current(stamp, monotonic),
+      refusedConfig: memory.config.current(stamp, monotonic).get('config'),
+      secret: readPeerSecret(peersSecret, uid),
+      fresh: new Map(),
+      now: this.#now(),
+      skewMs: memory.skewMs,
+      countsAgeMs: monotonic - memory.countsAt,
+      deletingForMs: monotonic - (memory.deletingSince ?? monotonic),
+    };
+    if (!cluster) return { state, memory, peersSecret, context: undefined };
+    const link = links.open(namespace, cluster.metadata.name);
+    const fresh = new Map<string, { token: string; url: string }>();
+    state.fresh = fresh;
+    state.componentEnds = link.componentEnds;
+    const context = { state, memory, link, cluster: cluster.metadata.name, stamp, fresh, signal, now: () => performance.now() };
+    if (asksNodes(state)) state.fate = await lookAgain(context);
+    return { state, memory, peersSecret, context };
+  }
+
+  async #settle(task: Task): Promise<Reconciled> {
+    const { state, memory } = task;
+    for (let step = 0; step < maxSteps; step += 1) {
+      state.now = this.#now();
+      this.#countUnknown(task);
+      const { status, action } = reconcile(state);
+      if (action.type === 'release') {
+        await this.#release(task, action.orphan);
+        return undefined;
+      }
+      if (action.type === 'wait') {
+        await this.#write(task, status);
+        memory.digest = state.fate.kind === 'present' ? digestOf(state.fate.room) : undefined;
+        return action.requeueAfterMs === undefined ? undefined : { requeueAfterMs: action.requeueAfterMs };
+      }
+      await this.#do(task, status, action);
+    }
+    throw new Error(`Room ${state.room.metadata.namespace}/${state.room.metadata.name} was not settled in ${maxSteps} steps`);
+  }
+
+  async #do(task: Task, status: RoomStatus, action: Exclude<Action, { type: 'wait' | 'release' }>): Promise<void> {
+    const { state, memory, context } = task;
+    const { client } = this.#options;
+    switch (action.type) {
+      case 'record':
+        await this.#write(task, status);
+        return;
+      case 'finalize': {
+        const stored = await addFinalizer<Room>(client, resources.rooms, state.room, roomFinalizer);
+        // It is gone: the reflector tells.
+        if (stored) memory.room = stored;
+        state.room = stored ?? state.room;
+        state.finalized = true;
+        return;
+      }
+      case 'writeSecret':
+        task.peersSecret = await writePeerSecret(client, state.room, task.peersSecret, action.peers, action.keyGeneration);
+        if (task.peersSecret) memory.secret.set(task.peersSecret, performance.now());
+        state.secret = readPeerSecret(task.peersSecret, state.room.metadata.uid);
+        return;
+      case 'deleteSecret':
+        if (task.peersSecret) {
+          await deletePeerSecret(client, state.room, task.peersSecret);
+          memory.secret.delete(task.peersSecret.metadata.uid);
+        }
+        task.peersSecret = undefined;
+        state.secret = undefined;
+        return;
+      default:
+        if (!context) throw new Error('no node can be asked without a MediaCluster');
+        await act(context, action);
+    }
+  }
+
+  async #write({ state, memory }: Task, status: RoomStatus): Promise<void> {
+    const { client, recorder } = this.#options;
+    const told = transition(state.status, status);
+    const counted = JSON.stringify(status.peers) !== JSON.stringify(state.status.peers);
+    state.status = status;
+    const stored = await applyStatus<Room>(client, resources.rooms, state.room, status);
+    if (!stored) return;
+    memory.room = stored;
+    state.room = stored;
+    if (counted) memory.countsAt = performance.now();
+    if (told) recorder.emit(stored, told.type, told.reason, told.action, told.note);
+  }
+
+  async #release({ state, memory }: Task, orphan: boolean): Promise<void> {
+    const { client, recorder } = this.#options;
+    const { room, roomId, fate } = state;
+    if (orphan) {
+      this.#orphans.set(room.metadata.uid, roomId);
+      const why = fate.kind === 'unknown' ? ` ${fate.message}` : '';
+      recorder.emit(room, 'Warning', 'RoomLeft', 'Delete', `Room ${roomId} may be left on a node that could not be asked.${why}`);
+    }
+    memory.room = await removeFinalizer<Room>(client, resources.rooms, room, roomFinalizer);
+  }
+
+  /** How long nobody could say what became of the room. */
+  #countUnknown({ state, memory }: Task): void {
+    if (state.fate.kind !== 'unknown') {
+      memory.unknownSince = undefined;
+      return;
+    }
+    memory.unknownSince ??= performance.now();
+    state.fate = { ...state.fate, forMs: performance.now() - memory.unknownSince };
+  }
+
+  #clusterOf(cluster: Stored<MediaCluster>): Extract<Observed['cluster'], { name: string }> {
+    return {
+      name: cluster.metadata.name,
+      defaults: defaultsOf(cluster),
+      api: this.#options.access.publicUrls(cluster)?.api,
+      keyGeneration: cluster.status?.keyGeneration ?? 0,
+    };
+  }
+
+  #rivalOf(room: Stored<Room>, cluster: Stored<MediaCluster>): string | undefined {
+    const { rooms, access, memories } = this.#options;
+    const { namespace = '' } = room.metadata;
+    const others = rooms.where('roomId', `${namespace}/${roomIdOf(room)}`).map((other) => {
+      return newer(other, memories.get(`${namespace}/${other.metadata.name}`)?.room) ?? other;
+    });
+    if (others.length < 2) return undefined;
+    const same = others.filter((other) => {
+      const named = access.find(namespace, other.spec?.clusterRef?.name ?? other.status?.cluster);
+      return 'cluster' in named && named.cluster.metadata.uid === cluster.metadata.uid;
+    });
+    return rivalOf(room, same);
+  }
+
+  #now(): Date {
+    return new Date(this.#options.now?.() ?? Date.now());
+  }
+}
+
+/** Whether what the nodes say matters: else nothing was made yet, or nothing is to be done any more. */
+function asksNodes({ room, status, spec, rival, finalized }: Observed): boolean {
+  if (room.metadata.deletionTimestamp !== undefined) return finalized;
+  const over = status.phase === 'Finished' || (status.phase === 'Failed' && 'spec' in spec && spec.spec.recreate === 'Never');
+  return status.incarnation !== undefined && !over && rival === undefined && 'spec' in spec;
+}

@@ -1,0 +1,42 @@
+// Writes the Secret of a Room's peers, and never one that is not of this Room.
+import type { KubeClient } from '../kube/client.ts';
+import { isAlreadyExists } from '../kube/kube-error.ts';
+import { resources, type Stored } from '../kube/objects.ts';
+import type { Room } from '../objects.ts';
+import type { Secret } from './component-wishes.ts';
+import { type Access, peerSecret, peerSecretName } from './peer-secret.ts';
+
+type Client = Pick<KubeClient, 'create' | 'get' | 'patch' | 'delete'>;
+
+/**
+ * The Secret as it is stored now. One that somebody else made under the name meanwhile is given as it is.
+ * @throws KubeError reason 'Conflict' where somebody changed it meanwhile
+ */
+export async function writePeerSecret(
+  client: Client,
+  room: Stored<Room>,
+  found: Stored<Secret> | undefined,
+  peers: ReadonlyMap<string, Access>,
+  keyGeneration: number,
+): Promise<Stored<Secret> | undefined> {
+  const secret = peerSecret(room, peers, keyGeneration);
+  const { namespace, name } = secret.metadata;
+  if (!found) {
+    try {
+      return await client.create<Secret>(resources.secrets, secret);
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error;
+      return client.get<Secret>(resources.secrets, { namespace, name });
+    }
+  }
+  const { uid, resourceVersion } = found.metadata;
+  const gone = Object.keys(found.data ?? {}).filter((key) => !(key in secret.data));
+  const data = { ...Object.fromEntries(gone.map((key) => [key, null])), ...secret.data };
+  const { annotations, labels } = secret.metadata;
+  return client.patch<Secret>(resources.secrets, { namespace, name }, { metadata: { uid, resourceVersion, annotations, labels }, data });
+}
+
+export async function deletePeerSecret(client: Client, room: Stored<Room>, found: Stored<Secret>): Promise<void> {
+  const { namespace } = room.metadata;
+  await client.delete(resources.secrets, { namespace, name: peerSecretName(room.metadata) }, { uid: found.metadata.uid });
+}

@@ -1,0 +1,39 @@
+// What a room's end means for its Room: it ended, it crashed, or it is lost and to be made again.
+import type { Why } from './observed.ts';
+
+/** Crashes in so many milliseconds, of which the third ends the Room. */
+export const crashWindowMs = 10 * 60_000;
+export const mostCrashes = 3;
+
+const ends: Readonly<Record<string, Why>> = {
+  deleted: { reason: 'Deleted', message: 'The room ended: it was deleted over REST.' },
+  peerless: { reason: 'Purged', message: 'The room ended: nobody was connected for its peerlessPurgeTimeout.' },
+};
+
+/** The node goes or went; or an older room of the same id lives elsewhere, which is found then. */
+const losses: Readonly<Record<string, string>> = {
+  draining: 'its node is drained',
+  shutdown: 'its node was stopped',
+  duplicate: 'another one of its id was found when nodes met again',
+  node_lost: 'its node is lost',
+};
+
+export type End = { kind: 'ended'; why: Why } | { kind: 'lost'; why: Why } | { kind: 'crashed'; why: Why };
+
+/** @param reason as the node tells it in its answer or event; an unknown one counts as a crash, so that nothing goes on for ever */
+export function endOf(reason: string): End {
+  const ended = Object.hasOwn(ends, reason) ? ends[reason] : undefined;
+  if (ended) return { kind: 'ended', why: ended };
+  const loss = Object.hasOwn(losses, reason) ? losses[reason] : undefined;
+  if (loss !== undefined) return { kind: 'lost', why: { reason: 'RoomLost', message: `The room is lost: ${loss}.` } };
+  const crash = reason === 'crashed' ? 'The room crashed.' : `The room crashed: ${reason.slice(0, 200)}.`;
+  return { kind: 'crashed', why: { reason: 'RoomCrashed', message: crash } };
+}
+
+export const gone: End = { kind: 'lost', why: { reason: 'RoomLost', message: 'The room is lost: no node has it any more.' } };
+
+/** The crashes that still count, with one more now; times in RFC 3339. */
+export function countCrash(earlier: readonly string[] | undefined, now: Date): string[] {
+  const recent = (earlier ?? []).filter((time) => Math.abs(now.getTime() - Date.parse(time)) < crashWindowMs);
+  return [...recent, now.toISOString().replace(/\.\d+Z$/, 'Z')].slice(-mostCrashes);
+}
