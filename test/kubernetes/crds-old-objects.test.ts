@@ -1,0 +1,151 @@
+// Objects that were stored when the definitions were laxer: what they say today is refused of new ones, but they can be read, looked
+// after and deleted, since a mistake of the past must block nobody (ratcheting of the API server). It does so for all but types, the
+// keys of lists, and fields that a rule asks for: these may never become stricter.
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { definitions } from '../../crds/definitions.ts';
+import { KubeClient } from '../../operator/kube/client.ts';
+import { type KubeObject, type Resource, resources } from '../../operator/kube/objects.ts';
+import { silentLog } from '../../operator/log.ts';
+import type { Room } from '../../operator/objects.ts';
+import { startApiServer } from '../kit/kube/api-server.ts';
+
+const server = await startApiServer({ after });
+const namespace = 'default';
+const finalizers = ['mediarooms.dev/room'];
+
+/** The definition as an early version may have been: every spec and status is taken. */
+function lax(definition: object): KubeObject {
+  const copy = structuredClone(definition) as KubeObject & { spec: { versions: { schema: unknown; selectableFields?: unknown }[] } };
+  copy.metadata.annotations = { 'mediarooms.dev/definitions-version': '0' };
+  const [version] = copy.spec.versions;
+  assert.ok(version);
+  const open = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
+  version.schema = { openAPIV3Schema: { type: 'object', properties: { spec: open, status: open } } };
+  delete version.selectableFields;
+  return copy;
+}
+
+const oldRooms: Record<string, object> = {
+  // A name that needs a roomId today.
+  'old.name': { maxPeers: 5 },
+  'old-values': {
+    roomId: 'my room',
+    maxPeers: 0,
+    videoCodec: 'av1',
+    webhookUrl: 'ftp://hooks.example.com',
+    color: 'blue',
+    peers: [{ name: 'ann.example' }],
+    components: [
+      { name: 'music', type: 'file' },
+      { name: 'mix', type: 'rtmp' },
+    ],
+  },
+  'old-peers-twice': { peers: [{ name: 'ann' }, { name: 'ann' }] },
+  'old-gap': { clusterRef: {} },
+};
+const oldCluster = { replicas: 30, autoscaling: { maxReplicas: 50 }, config: { logLevel: 'loud' } };
+
+describe('An object of a laxer time', () => {
+  let client: KubeClient;
+  const rooms = (name: string) => ({ namespace, name });
+  const object = (resource: Resource, name: string, spec: object): KubeObject & { spec: object } => ({
+    apiVersion: resource.apiVersion,
+    kind: resource.kind,
+    metadata: { name, namespace, finalizers },
+    spec,
+  });
+
+  before(async () => {
+    client = await KubeClient.connect({
+      ...{ kubeconfig: server.kubeconfig, log: silentLog(), userAgent: 'test', timeoutMs: 10_000, fieldManager: 'mediarooms-operator' },
+    });
+    const names = Object.values(definitions).map((definition) => (definition as unknown as KubeObject).metadata.name);
+    for (const definition of Object.values(definitions)) await client.create(resources.customResourceDefinitions, lax(definition));
+    for (const name of names) await server.kubectl(['wait', '--for=condition=Established', `crd/${name}`]);
+    for (const [name, spec] of Object.entries(oldRooms)) await client.create(resources.rooms, object(resources.rooms, name, spec));
+    await client.create(resources.mediaClusters, object(resources.mediaClusters, 'old.cluster', oldCluster));
+    for (const definition of Object.values(definitions))
+      await client.apply(resources.customResourceDefinitions, definition as unknown as KubeObject & Record<string, unknown>);
+    await untilStrict();
+  });
+  after(() => client.close());
+
+  /** A definition takes hold a moment after it was written. */
+  async function untilStrict(): Promise<void> {
+    for (const resource of [resources.rooms, resources.mediaClusters]) {
+      const wrong = object(resource, 'probe', { replicas: -1, maxPeers: -1 });
+      const deadline = performance.now() + 10_000;
+      let refused = false;
+      while (!refused && performance.now() < deadline) {
+        const { stderr } = await server.kubectl(['create', '--dry-run=server', '--validate=ignore', '-f', '-'], {
+          input: JSON.stringify(wrong),
+        });
+        refused = stderr.includes('is invalid');
+      }
+      assert.ok(refused, `${resource.kind} is strict`);
+    }
+  }
+
+  it('is refused when it is new', async () => {
+    for (const [name, spec] of Object.entries(oldRooms))
+      await assert.rejects(client.create(resources.rooms, object(resources.rooms, `new-${name}`, spec)), name);
+  });
+
+  it('is read and listed, without fields that are unknown today and with defaults', async () => {
+    const { items } = await client.list<Room>(resources.rooms, { namespace });
+    assert.deepEqual(items.map(({ metadata }) => metadata.name).sort(), Object.keys(oldRooms).sort());
+    const values = await client.get<Room>(resources.rooms, rooms('old-values'));
+    const { color: _, ...known } = oldRooms['old-values'] as { color: string };
+    assert.deepEqual(values?.spec, { ...known, recreate: 'Always' });
+  });
+
+  it('has its status written, by apply and by patch', async () => {
+    for (const name of Object.keys(oldRooms)) {
+      const status = {
+        phase: 'Failed',
+        conditions: [
+          { type: 'Ready', status: 'False', reason: 'SpecInvalid', message: 'It is old.', lastTransitionTime: '2026-11-21T12:00:00Z' },
+        ],
+      };
+      const { apiVersion, kind } = resources.rooms;
+      const options = { subresource: 'status', fieldManager: 'mediarooms-operator-status' } as const;
+      const applied = await client.apply<Room>(resources.rooms, { apiVersion, kind, metadata: { name, namespace }, status }, options);
+      assert.equal(applied.status?.phase, 'Failed', name);
+      const patched = await client.patch<Room>(resources.rooms, rooms(name), { status: { phase: 'Pending' } }, { subresource: 'status' });
+      assert.equal(patched?.status?.phase, 'Pending', name);
+    }
+    const ref = rooms('old.cluster');
+    assert.ok(await client.patch(resources.mediaClusters, ref, { status: { replicas: 1 } }, { subresource: 'status' }));
+  });
+
+  it('can be labelled, and changed where it is right', async () => {
+    for (const name of Object.keys(oldRooms)) {
+      const patched = await client.patch<Room>(resources.rooms, rooms(name), {
+        metadata: { labels: { seen: 'yes' } },
+        spec: { maxPeers: 7 },
+      });
+      assert.deepEqual([patched?.metadata.labels, patched?.spec.maxPeers], [{ seen: 'yes' }, 7], name);
+    }
+  });
+
+  it('cannot be changed into something else that is wrong', async () => {
+    await assert.rejects(
+      client.patch(resources.rooms, rooms('old-values'), { spec: { webhookUrl: 'gopher://x' } }),
+      /must be an http or https URL/,
+    );
+  });
+
+  it('is deleted: its finalizer can be taken off', async () => {
+    for (const name of Object.keys(oldRooms)) {
+      assert.ok(await client.delete(resources.rooms, rooms(name)));
+      const leaving = await client.get(resources.rooms, rooms(name));
+      const { resourceVersion } = leaving?.metadata ?? {};
+      await client.patch(resources.rooms, rooms(name), { metadata: { resourceVersion, finalizers: [] } });
+      assert.equal(await client.get(resources.rooms, rooms(name)), undefined, name);
+    }
+    await client.delete(resources.mediaClusters, rooms('old.cluster'));
+    await client.patch(resources.mediaClusters, rooms('old.cluster'), { metadata: { finalizers: [] } });
+    assert.equal(await client.get(resources.mediaClusters, rooms('old.cluster')), undefined);
+  });
+});
