@@ -86,6 +86,8 @@ export function startOperator(scope: Scope, server: ApiServer, options: Operator
   };
   const log = join(server.dir, `operator-${count}.log`);
   const child = new Child([process.execPath, main, ...(options.args ?? [])], { log, env, cwd: server.dir });
-  scope.after(() => child.stop('SIGKILL'));
+  scope.after(async () => {
+    await child.stop('SIGKILL');
+  });
   return new OperatorProcess(child);
 }

@@ -1,0 +1,202 @@
+// The operator: everything composed from a configuration, run until it is asked to end or has lost its Lease.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ClusterController } from './clusters/controller.ts';
+import { type OperatorConfig, version } from './config.ts';
+import { ensureDefinitions } from './definitions/ensure-definitions.ts';
+import { KubeClient } from './kube/client.ts';
+import { EventRecorder } from './kube/event-recorder.ts';
+import { LeaderElector } from './kube/lease.ts';
+import { type KubeObject, resources, type Stored } from './kube/objects.ts';
+import type { Log } from './log.ts';
+import { HealthServer } from './metrics/health-server.ts';
+import { OperatorMetrics } from './metrics/operator-metrics.ts';
+import { NodeClient } from './nodes/node-client.ts';
+import type { MediaCluster, Room } from './objects.ts';
+import { RoomController } from './rooms/controller.ts';
+import { Stores } from './stores.ts';
+
+export const fieldManager = 'mediarooms-operator';
+/** Lease of an operator of named namespaces, in its own; of one that watches all, in the namespace that every cluster has. */
+const leaseName = 'mediarooms-operator';
+const clusterWide = { namespace: 'kube-system', name: 'mediarooms-operator-cluster-wide' };
+/** Longest that lists at the start may take. */
+const syncDeadline = 120_000;
+/** Longest that work under way is waited for at the end. */
+const endDeadline = 20_000;
+
+export class Operator {
+  readonly #config: OperatorConfig;
+  readonly #log: Log;
+  readonly #ending = new AbortController();
+  readonly #metrics = new OperatorMetrics();
+  #stores: Stores | undefined;
+  #elector: LeaderElector | undefined;
+  #health: HealthServer | undefined;
+
+  constructor(config: OperatorConfig, log: Log) {
+    this.#config = config;
+    this.#log = log;
+  }
+
+  /** Port of /metrics, /healthz and /readyz, once it runs. */
+  get port(): number | undefined {
+    return this.#health?.port;
+  }
+
+  /** Asks it to end: work under way is finished, the Lease given back. Idempotent. */
+  close(): void {
+    this.#ending.abort(new Error('the operator ends'));
+  }
+
+  /** @returns undefined where it was asked to end, else why it ended in one sentence */
+  async run(): Promise<string | undefined> {
+    const { ip, port } = this.#config;
+    const client = await connect(this.#config, this.#log, this.#metrics);
+    this.#health = await HealthServer.start({
+      ip,
+      port,
+      metrics: { contentType: this.#metrics.contentType, text: () => this.#metrics.text() },
+      healthy: [{ name: 'watches', check: () => this.#stores?.stalled() }],
+      // One that waits for the Lease is ready too: it is what takes over.
+      ready: [{ name: 'synced', check: () => (this.#stores ? this.#stores.unsynced() : 'the API server has not answered yet') }],
+      log: this.#log,
+    });
+    this.#log.info({ ip, port: this.#health.port }, 'metrics and health listen');
+    try {
+      return await this.#work(client);
+    } catch (error) {
+      return this.#ending.signal.aborted ? undefined : error instanceof Error ? error.message : String(error);
+    } finally {
+      this.#ending.abort(new Error('the operator ends'));
+      await this.#health.close();
+      await client.close();
+    }
+  }
+
+  async #work(client: KubeClient): Promise<string | undefined> {
+    const { signal } = this.#ending;
+    const reading = client.scoped({ signal });
+    await ensureDefinitions({
+      client: reading,
+      log: this.#log,
+      apply: this.#config.applyDefinitions,
+      signal,
+      sleep: (ms, ended) => sleep(ms, undefined, { signal: ended }),
+      now: () => performance.now(),
+    });
+    // Writes of one who lost the Lease are refused before they are sent.
+    const writing = client.scoped({ mayWrite: () => !this.#config.leaderElection || (this.#elector?.leading ?? false) });
+    const recorder = this.#recorder(writing);
+    const { stores, rooms, clusters } = await this.#compose(reading, writing, recorder);
+    this.#stores = stores;
+    const running = stores.run(signal);
+    await stores.whenSynced(AbortSignal.any([signal, AbortSignal.timeout(syncDeadline)]));
+    const lead = async (lost: AbortSignal) => {
+      this.#log.info('this operator works now');
+      await Promise.all([rooms.run(lost), clusters.run(lost)]);
+    };
+    try {
+      return await this.#lead(client, lead);
+    } finally {
+      this.#ending.abort(new Error('the operator ends'));
+      await recorder.close();
+      await running;
+    }
+  }
+
+  async #lead(client: KubeClient, lead: (lost: AbortSignal) => Promise<void>): Promise<string | undefined> {
+    const { signal } = this.#ending;
+    const { leaderElection, namespace, namespaces, identity } = this.#config;
+    if (!leaderElection) {
+      await within(endDeadline, signal, lead(signal));
+      return undefined;
+    }
+    const place = namespaces.length === 0 ? clusterWide : { namespace, name: leaseName };
+    const elector = new LeaderElector({
+      client,
+      ...place,
+      identity,
+      log: this.#log,
+      onChange: (leading) => this.#metrics.leading(place.name, leading),
+    });
+    this.#elector = elector;
+    const why = await within(endDeadline, signal, elector.run(signal, lead));
+    return why === 'lost' ? 'the Lease was lost' : undefined;
+  }
+
+  #recorder(client: KubeClient): EventRecorder {
+    return new EventRecorder({ client, controller: 'mediarooms.dev/operator', instance: this.#config.identity, log: this.#log });
+  }
+
+  async #compose(reading: KubeClient, writing: KubeClient, recorder: EventRecorder) {
+    const { namespaces, nodeImage, roomWorkers, clusterWorkers } = this.#config;
+    const log = this.#log;
+    const metrics = this.#metrics;
+    const mayReadNodes = (await reading.can('list', resources.nodes)) && (await reading.can('watch', resources.nodes));
+    if (!mayReadNodes) log.warn('Nodes may not be read: external addresses of hosts and draining of cordoned hosts are off');
+    const stores: Stores = new Stores({
+      client: reading,
+      namespaces,
+      nodes: mayReadNodes,
+      serviceMonitors: await reading.serves(resources.serviceMonitors),
+      log,
+      metrics,
+      changed: (object, old) => {
+        if (object.kind !== 'Room') clusters.changed(object, old);
+        tellRooms(rooms, object, old);
+      },
+      deleted: (object) => {
+        if (object.kind === 'Room') rooms.roomDeleted(object as Stored<Room>);
+        else clusters.deleted(object);
+        tellRooms(rooms, object, undefined, true);
+      },
+    });
+    const clusters = new ClusterController({
+      client: writing,
+      stores: stores.clusters,
+      nodeCalls: ({ url, token }) => new NodeClient({ url, token, timeoutMs: 2_000 }),
+      recorder,
+      log,
+      metrics,
+      image: nodeImage,
+      workers: clusterWorkers,
+    });
+    const rooms = new RoomController({
+      client: writing,
+      rooms: stores.rooms,
+      secrets: stores.clusters.secrets,
+      access: clusters.access,
+      recorder,
+      log,
+      metrics,
+      workers: roomWorkers,
+    });
+    return { stores, rooms, clusters };
+  }
+}
+
+export function connect(config: OperatorConfig, log: Log, metrics?: OperatorMetrics): Promise<KubeClient> {
+  return KubeClient.connect({
+    kubeconfig: config.kubeconfig,
+    log,
+    userAgent: `mediarooms-operator/${version}`,
+    timeoutMs: config.apiTimeout,
+    fieldManager,
+    observe: (call) => metrics?.call(call),
+  });
+}
+
+/** What Rooms depend on beside their nodes. */
+function tellRooms(rooms: RoomController, object: Stored<KubeObject>, old: Stored<KubeObject> | undefined, gone = false): void {
+  if (object.kind === 'Room' && !gone) rooms.roomChanged(object as Stored<Room>, old as Stored<Room> | undefined);
+  else if (object.kind === 'Secret') rooms.secretChanged(object);
+  else if (object.kind === 'MediaCluster') rooms.clusterChanged(object as Stored<MediaCluster>, old as Stored<MediaCluster> | undefined);
+}
+
+/** The work, for at most so long after the signal. */
+async function within<T>(ms: number, signal: AbortSignal, work: Promise<T>): Promise<T> {
+  const overdue = new Promise<never>((_, reject) => {
+    signal.addEventListener('abort', () => setTimeout(() => reject(new Error('work under way took too long')), ms).unref(), { once: true });
+  });
+  return await Promise.race([work, overdue]);
+}

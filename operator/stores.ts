@@ -1,0 +1,96 @@
+// The copies of all objects that the operator looks at, and how they are kept.
+import type { ClusterStores } from './clusters/live-objects.ts';
+import type { KubeClient } from './kube/client.ts';
+import { type KubeObject, type Resource, resources, type Stored } from './kube/objects.ts';
+import { Reflector, type ReflectorOptions } from './kube/reflector.ts';
+import type { Log } from './log.ts';
+import type { OperatorMetrics } from './metrics/operator-metrics.ts';
+import type { MediaCluster, Room } from './objects.ts';
+import { roomIndexes } from './rooms/rivals.ts';
+
+export type StoresOptions = {
+  client: KubeClient;
+  /** None: all. */
+  namespaces: readonly string[];
+  /** Whether Nodes may be read, and whether the API server knows ServiceMonitors. */
+  nodes: boolean;
+  serviceMonitors: boolean;
+  log: Log;
+  metrics: OperatorMetrics;
+  changed: (object: Stored<KubeObject>, old?: Stored<KubeObject>) => void;
+  deleted: (object: Stored<KubeObject>) => void;
+};
+
+/** Everything is looked at anew so often, whatever happened: the net below lost changes. */
+const resyncMs = 10 * 60_000;
+/** A watch that is silent for so long, bookmarks included, is broken in a way that only a new process mends. */
+const longestSilenceMs = 10 * 60_000;
+
+export class Stores {
+  readonly clusters: ClusterStores;
+  readonly rooms: Reflector<Room>;
+  readonly #all: { name: string; reflector: Reflector<KubeObject> }[] = [];
+  readonly #options: StoresOptions;
+
+  constructor(options: StoresOptions) {
+    this.#options = options;
+    const managed = { labelSelector: 'app.kubernetes.io/managed-by=mediarooms-operator' };
+    this.rooms = this.#keep<Room>(resources.rooms, { resyncMs, indexes: roomIndexes });
+    this.clusters = {
+      mediaClusters: this.#keep<MediaCluster>(resources.mediaClusters, { resyncMs }),
+      pods: this.#keep(resources.pods, managed),
+      // Those of Helm's releases are large and of no interest.
+      secrets: this.#keep(resources.secrets, { fieldSelector: 'type!=helm.sh/release.v1' }),
+      services: this.#keep(resources.services, managed),
+      configMaps: this.#keep(resources.configMaps, managed),
+      serviceAccounts: this.#keep(resources.serviceAccounts, managed),
+      persistentVolumeClaims: this.#keep(resources.persistentVolumeClaims, managed),
+      podDisruptionBudgets: this.#keep(resources.podDisruptionBudgets, managed),
+      networkPolicies: this.#keep(resources.networkPolicies, managed),
+      ingresses: this.#keep(resources.ingresses, managed),
+      serviceMonitors: options.serviceMonitors ? this.#keep(resources.serviceMonitors, managed) : undefined,
+      nodes: options.nodes ? this.#keep(resources.nodes, {}) : undefined,
+    };
+  }
+
+  /** Until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    await Promise.all(this.#all.map(({ reflector }) => reflector.run(signal)));
+  }
+
+  /** Resolves once everything was listed. @throws the reason of the signal */
+  async whenSynced(signal: AbortSignal): Promise<void> {
+    await Promise.all(this.#all.map(({ reflector }) => reflector.whenSynced(signal)));
+  }
+
+  /** What was not listed yet, in a sentence. */
+  unsynced(): string | undefined {
+    const missing = this.#all.filter(({ reflector }) => !reflector.synced).map(({ name }) => name);
+    return missing.length === 0 ? undefined : `not listed yet: ${missing.join(', ')}`;
+  }
+
+  /** What the API server has not been heard of for long, in a sentence. */
+  stalled(): string | undefined {
+    const silent = this.#all.filter(({ reflector }) => reflector.silence > longestSilenceMs).map(({ name }) => name);
+    return silent.length === 0 ? undefined : `nothing was heard for ${longestSilenceMs / 60_000} minutes of ${silent.join(', ')}`;
+  }
+
+  #keep<T extends KubeObject>(
+    resource: Resource,
+    narrowed: Pick<ReflectorOptions<T>, 'labelSelector' | 'fieldSelector' | 'resyncMs' | 'indexes'>,
+  ): Reflector<T> {
+    const { client, namespaces, log, metrics, changed, deleted } = this.#options;
+    const reflector = new Reflector<T>({
+      client,
+      resource,
+      namespaces,
+      log,
+      metrics,
+      onChange: changed,
+      onDelete: deleted,
+      ...narrowed,
+    });
+    this.#all.push({ name: resource.plural, reflector: reflector as unknown as Reflector<KubeObject> });
+    return reflector;
+  }
+}
