@@ -8,7 +8,19 @@ import { apiClient } from '../kit/api-client.ts';
 import { makeTone, makeVideo } from '../kit/media-files.ts';
 import { makeResources } from '../kit/resources-folder.ts';
 import { apiToken, startNode } from '../kit/start-node.ts';
-import { byId, comesToHold, enter, heardFrequency, launch, logIn, openConsole, overflow, seeText, tileOf } from './console-kit.ts';
+import {
+  byId,
+  comesToHold,
+  enter,
+  heardFrequency,
+  hearsNothing,
+  launch,
+  logIn,
+  openConsole,
+  overflow,
+  seeText,
+  tileOf,
+} from './console-kit.ts';
 
 const seconds = 60;
 const tone = 660;
@@ -117,7 +129,7 @@ test('files are added, seen, heard and removed in a call', async (t) => {
   }
   await page.waitForSelector(byId('no-components'));
   assert.deepEqual((await api.get('/room/stage')).body.data.components, []);
-  assert.equal(await heardFrequency(page, 1_000), 0);
+  await hearsNothing(page);
   assert.deepEqual(complaints, []);
 });
 

@@ -105,6 +105,12 @@ export async function comesToHold(page: Page, expression: string): Promise<void>
   }
 }
 
+/** Resolves when nothing is heard for a second: what was under way, and what the browser makes up for sound that is late, fades first. */
+export async function hearsNothing(page: Page): Promise<void> {
+  for (const end = Date.now() + deadline; (await heardFrequency(page, 1_000)) !== 0; )
+    assert.ok(Date.now() < end, 'It did not become silent in the page');
+}
+
 /** Loudest frequency in Hz that the page hears within the time, over all sounds of others. 0 is silence. */
 export async function heardFrequency(page: Page, milliseconds: number): Promise<number> {
   return page.evaluate(`(async () => {
