@@ -22,6 +22,7 @@ export const aptPackages = /** @type {const} */ ({
   browser: ['chromium', 'ffmpeg', 'coturn'],
   cluster: ['erlang-base'],
   metrics: ['prometheus'],
+  images: ['buildah', 'debootstrap'],
 });
 
 const statusFormat = `\${Package} \${db:Status-Status}\n`;

@@ -1,0 +1,86 @@
+// What is in an image, as a CycloneDX document: Debian's packages, those of npm, Node.js itself.
+
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/**
+ * @typedef {object} Component
+ * @property {'library' | 'application'} type
+ * @property {string} name
+ * @property {string} version
+ * @property {string} purl https://github.com/package-url/purl-spec
+ * @property {string} [license] as its package says it
+ */
+
+/**
+ * @param {string} status content of /var/lib/dpkg/status
+ * @param {string} release VERSION_ID of /etc/os-release
+ * @returns {Component[]} what is installed
+ */
+export function debianComponents(status, release) {
+  return status.split('\n\n').flatMap((paragraph) => {
+    /** @param {string} name */
+    const field = (name) => new RegExp(`^${name}: (.*)$`, 'm').exec(paragraph)?.[1] ?? '';
+    if (!/ installed$/.test(field('Status'))) return [];
+    const [name, version, architecture] = [field('Package'), field('Version'), field('Architecture')];
+    const purl = `pkg:deb/debian/${encodeURIComponent(name)}@${encodeURIComponent(version)}?arch=${architecture}&distro=debian-${release}`;
+    return [{ type: /** @type {const} */ ('library'), name, version, purl }];
+  });
+}
+
+/**
+ * @param {{ name: string, version: string, license?: string }} manifest what its package.json says
+ * @returns {Component}
+ */
+export function npmComponent({ name, version, license }) {
+  const purl = `pkg:npm/${name.replace('@', '%40')}@${version}`;
+  return { type: 'library', name, version, purl, ...(license !== undefined && { license }) };
+}
+
+/**
+ * @param {string} folder a node_modules
+ * @returns {Component[]} its packages, and those in their own node_modules
+ */
+export function npmComponents(folder) {
+  if (!existsSync(folder)) return [];
+  const names = readdirSync(folder).flatMap((name) =>
+    name.startsWith('@') ? readdirSync(join(folder, name)).map((inner) => join(name, inner)) : [name],
+  );
+  return names.flatMap((name) => {
+    const manifest = join(folder, name, 'package.json');
+    if (!existsSync(manifest)) return [];
+    return [npmComponent(JSON.parse(readFileSync(manifest, 'utf8'))), ...npmComponents(join(folder, name, 'node_modules'))];
+  });
+}
+
+/**
+ * @param {{ name: string, version: string, digest: string }} image
+ * @param {readonly Component[]} components
+ * @returns {object} CycloneDX 1.5: the same for the same image, so without serial number and time
+ */
+export function billOfMaterials(image, components) {
+  const byPurl = new Map(components.map((component) => [component.purl, component]));
+  const sorted = [...byPurl.values()].sort((one, other) => (one.purl < other.purl ? -1 : 1));
+  return {
+    $schema: 'http://cyclonedx.org/schema/bom-1.5.schema.json',
+    bomFormat: 'CycloneDX',
+    specVersion: '1.5',
+    version: 1,
+    metadata: {
+      component: {
+        'bom-ref': image.name,
+        type: 'container',
+        name: image.name,
+        version: image.version,
+        hashes: [{ alg: 'SHA-256', content: image.digest.replace(/^sha256:/, '') }],
+        licenses: [{ expression: 'Apache-2.0' }],
+      },
+    },
+    components: sorted.map(({ license, purl, ...component }) => ({
+      'bom-ref': purl,
+      ...component,
+      purl,
+      ...(license !== undefined && { licenses: [{ license: { name: license } }] }),
+    })),
+  };
+}
