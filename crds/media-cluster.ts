@@ -63,10 +63,10 @@ const ownSecret = (field: string): Rule => {
 const secrets = withRules(
   z.object({
     apiTokens: reference(
-      'Secret whose values are API tokens, each key its name; made with a key `operator` and one `admin` where it does not exist.',
+      'Secret whose values are API tokens, each key its name; the token of a key that ends with `.read` may only read. Made with a key `operator` and one `admin` where it does not exist.',
     ).optional(),
     secretKeys: reference(
-      'Secret with the keys of tokens: `current`, and `previous` while they rotate; made where it does not exist.',
+      'Secret with the keys of tokens: `current`, and `next` or `previous` while they rotate; made where it does not exist.',
     ).optional(),
     cookie: reference('Secret with the `cookie` of the cluster; made where it does not exist.').optional(),
     s3: reference('Secret with `accessKeyId` and `secretAccessKey` of config.s3.').optional(),
@@ -175,7 +175,7 @@ export const mediaClusterSpecSchema = withRules(
     fieldPath: '.autoscaling.maxReplicas',
   },
   {
-    rule: '!has(self.media) || !has(self.media.ports) || self.media.ports.to - self.media.ports.from + 1 >= self.workersPerNode + (has(self.turn) && self.turn.enabled ? 1 : 0)',
+    rule: '!has(self.media) || !has(self.media.ports) || self.media.ports.from > self.media.ports.to || self.media.ports.to - self.media.ports.from + 1 >= self.workersPerNode + (has(self.turn) && self.turn.enabled ? 1 : 0)',
     message: 'must have a port for each of workersPerNode, and one for TURN where it is enabled',
     fieldPath: '.media.ports',
   },
