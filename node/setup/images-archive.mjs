@@ -54,7 +54,7 @@ function settle(layout) {
 }
 
 /**
- * @template {{ history?: { comment?: string }[] }} Config
+ * @template {{ [field: string]: unknown, history?: { [field: string]: unknown }[] }} Config
  * @param {Config} config of an OCI image
  * @returns {Config} its history still says what each step was
  */
