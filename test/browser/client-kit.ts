@@ -22,7 +22,9 @@ export async function setStage(t: TestContext, env: Record<string, string> = {})
   return { node, browser, pageUrl, roomId: answer.body.data.room.id };
 }
 
-export type Options = Partial<Pick<RoomClientOptions, 'iceProtocols' | 'iceTransportPolicy' | 'subscribe' | 'takeover' | 'metadata' | 'timing' | 'fallbackUrls'>>;
+export type Options = Partial<
+  Pick<RoomClientOptions, 'iceProtocols' | 'iceTransportPolicy' | 'subscribe' | 'takeover' | 'metadata' | 'timing' | 'fallbackUrls'>
+>;
 type Publishing = { colour?: string; width?: number; height?: number; tone?: number };
 
 /** A peer of the room and the page it is in. */
