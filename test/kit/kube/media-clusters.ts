@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { MediaClusterSpec } from '../../../crds/types.ts';
 import type { MediaCluster } from '../../../operator/objects.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
+import { PeerSocket } from '../peer-socket.ts';
 import type { ApiServer } from './api-server.ts';
 
 export type ClusterPod = {
@@ -128,6 +129,51 @@ export class MediaClusterUser {
   /** `ws://` address of a socket in a pod. */
   socket(pod: ClusterPod, path = '/socket/peer/websocket'): string {
     return `ws://${pod.status.podIP}:8080${path}`;
+  }
+}
+
+/** A room with one connected peer, on the node of one pod. */
+export class LiveRoom {
+  readonly id: string;
+  readonly socket: PeerSocket;
+  readonly #user: MediaClusterUser;
+  readonly #pod: ClusterPod;
+
+  private constructor(user: MediaClusterUser, pod: ClusterPod, id: string, socket: PeerSocket) {
+    this.#user = user;
+    this.#pod = pod;
+    this.id = id;
+    this.socket = socket;
+  }
+
+  /** Made by trying until the cluster puts one there: rooms go to the emptiest node. */
+  static async open(user: MediaClusterUser, pod: ClusterPod, id: string): Promise<LiveRoom> {
+    const api = await user.api(pod);
+    for (let attempt = 0; attempt < 20; attempt += 1) {
+      const roomId = `${id}-${attempt}`;
+      const { status, body } = await api.post('/room', { roomId });
+      if (status !== 201) throw new Error(`no room: ${JSON.stringify(body)}`);
+      if (body.data.svc_address === `${pod.status.podIP}:8080`) {
+        const { token } = (await api.post(`/room/${roomId}/peer`, { type: 'webrtc' })).body.data;
+        const socket = await PeerSocket.enter(user.socket(pod), token);
+        if (!socket.welcome.ok) throw new Error(`no peer: ${JSON.stringify(socket.welcome)}`);
+        return new LiveRoom(user, pod, roomId, socket);
+      }
+    }
+    throw new Error(`no room came to ${pod.metadata.name}`);
+  }
+
+  /** Whether the peer is still connected to it. */
+  async lives(): Promise<boolean> {
+    if (this.socket.webSocket.readyState !== WebSocket.OPEN) return false;
+    const { status, body } = await (await this.#user.api(this.#pod)).get(`/room/${this.id}`);
+    return status === 200 && body.data.peers.some((peer: { status: string }) => peer.status === 'connected');
+  }
+
+  /** The peer goes, the room stays as long as its node lets it. */
+  async leave(): Promise<void> {
+    await this.socket.request('leave');
+    this.socket.webSocket.terminate();
   }
 }
 

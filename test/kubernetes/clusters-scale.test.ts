@@ -1,0 +1,109 @@
+// Numbers and templates of pods: what is empty goes first, what is new comes first, live rooms have their time.
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { ClusterOperator } from '../kit/kube/cluster-operator.ts';
+import { startControlPlane } from '../kit/kube/control-plane.ts';
+import { applyDefinitions, basePort, type ClusterPod, LiveRoom, MediaClusterUser } from '../kit/kube/media-clusters.ts';
+import { startPodRunner } from '../kit/kube/pod-runner.ts';
+
+const server = await startControlPlane({ after });
+await applyDefinitions(server);
+await startPodRunner(server);
+await ClusterOperator.start(server);
+
+const uids = (pods: readonly ClusterPod[]) => pods.map(({ metadata: { uid } }) => uid);
+
+test('two, then three, then one: the pod with a live room stays, and ports are never shared', async () => {
+  const spec = { drain: { timeoutSeconds: 600 } };
+  const user = await MediaClusterUser.make(server, 'numbers', { ...spec, replicas: 2 });
+  const two = await user.settled('c-0', 'c-1');
+  const [, second] = two;
+  assert.ok(second);
+  const room = await LiveRoom.open(user, second, 'alive');
+  await user.kubectl('scale', 'mediacluster', 'c', '--replicas=3');
+  const three = await user.settled('c-0', 'c-1', 'c-2');
+  assert.deepEqual(uids(three).slice(0, 2), uids(two));
+  assert.equal(new Set(three.map(basePort)).size, 3);
+  await user.until(
+    'the pod with the room is marked',
+    async () => (await user.pods())[1]?.metadata.labels['mediarooms.dev/busy'] === 'true',
+  );
+  await user.kubectl('scale', 'mediacluster', 'c', '--replicas=1');
+  const one = await user.settled('c-1');
+  assert.deepEqual(uids(one), [second.metadata.uid]);
+  assert.equal(await room.lives(), true);
+  assert.deepEqual((await user.names('services')).sort(), ['c', 'c-1', 'c-1-media', 'c-nodes']);
+  await room.leave();
+  await user.until('the mark is gone', async () => (await user.pods())[0]?.metadata.labels['mediarooms.dev/busy'] === undefined);
+});
+
+test('another template: the new pod comes first, the old one stays as long as its room lives', async () => {
+  const spec = { replicas: 1, drain: { timeoutSeconds: 600 } };
+  const user = await MediaClusterUser.make(server, 'rollout', spec);
+  const [old] = await user.settled('c-0');
+  assert.ok(old);
+  const room = await LiveRoom.open(user, old, 'alive');
+  await user.apply({ ...spec, podTemplate: { extraEnv: [{ name: 'SVC_DIST_TICK', value: '30' }] } });
+  await user.until('the new pod is ready and the old one drains', async () => {
+    const ready = (await user.readyPods()).map(({ metadata: { name } }) => name);
+    const { status } = await user.cluster();
+    return ready.join() === 'c-0,c-1' && status?.nodes?.find(({ name }) => name === 'c-0')?.state === 'Draining';
+  });
+  assert.equal(await room.lives(), true);
+  const api = await user.api(old);
+  assert.equal((await api.get('/health')).body.data.state, 'draining');
+  assert.match((await user.condition('Progressing')).message, /c-0 is being drained: 1 live room has time until/);
+  await room.leave();
+  await user.settled('c-1');
+  assert.equal((await user.condition('Progressing')).reason, 'Complete');
+});
+
+test('a template that is taken back calls the old pod back', async () => {
+  const spec = { replicas: 1, drain: { timeoutSeconds: 600 } };
+  const user = await MediaClusterUser.make(server, 'back', spec);
+  const [old] = await user.settled('c-0');
+  assert.ok(old);
+  const room = await LiveRoom.open(user, old, 'alive');
+  await user.apply({ ...spec, workersPerNode: 2 });
+  const health = async () => (await (await user.api(old)).get('/health')).body.data.state;
+  await user.until('the old pod drains', async () => (await health()) === 'draining');
+  await user.apply(spec);
+  await user.until('the old pod takes rooms again', async () => (await health()) === 'accepting');
+  assert.deepEqual(uids(await user.settled('c-0')), [old.metadata.uid]);
+  assert.equal(await room.lives(), true);
+  assert.equal((await user.pods())[0]?.metadata.annotations['mediarooms.dev/drain'], undefined);
+});
+
+test('at the deadline of its drain a pod goes, whoever is in its rooms', async () => {
+  const user = await MediaClusterUser.make(server, 'deadline', { replicas: 2, drain: { timeoutSeconds: 4 } });
+  const pods = await user.settled('c-0', 'c-1');
+  const rooms = await Promise.all(pods.map((pod, index) => LiveRoom.open(user, pod, `alive-${index}`)));
+  await user.until('both are marked', async () => (await user.pods()).every(({ metadata }) => metadata.labels['mediarooms.dev/busy']));
+  const started = performance.now();
+  await user.kubectl('scale', 'mediacluster', 'c', '--replicas=1');
+  await user.until('one pod is left', async () => (await user.pods()).length === 1);
+  assert.ok(performance.now() - started > 3_500);
+  const lives = await Promise.all(rooms.map((room) => room.lives()));
+  assert.equal(lives.filter((alive) => alive).length, 1);
+});
+
+test('a pod that somebody deletes is replaced', async () => {
+  const user = await MediaClusterUser.make(server, 'deleted', { replicas: 2, drain: { timeoutSeconds: 2 } });
+  const pods = await user.settled('c-0', 'c-1');
+  await user.kubectl('delete', 'pod', 'c-0', '--wait=false');
+  await user.until('two others are ready and the old one is gone', async () => {
+    const ready = await user.readyPods();
+    return ready.length === 2 && (await user.pods()).length === 2 && !uids(ready).includes(pods[0]?.metadata.uid ?? '');
+  });
+  assert.ok(uids(await user.readyPods()).includes(pods[1]?.metadata.uid ?? ''));
+});
+
+test('a cluster scales to nothing and back', async () => {
+  const user = await MediaClusterUser.make(server, 'nothing', { replicas: 1, drain: { timeoutSeconds: 2 } });
+  await user.settled('c-0');
+  await user.kubectl('scale', 'mediacluster', 'c', '--replicas=0');
+  await user.settled();
+  assert.equal((await user.condition('Available')).reason, 'ScaledToZero');
+  await user.kubectl('scale', 'mediacluster', 'c', '--replicas=1');
+  await user.settled('c-0');
+});
