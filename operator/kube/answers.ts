@@ -87,7 +87,8 @@ export function failure(call: Call, status: number, json: unknown, retryAfter: s
   const seconds = retryAfter !== undefined && /^\d{1,6}$/.test(retryAfter) ? Number(retryAfter) : said?.details?.retryAfterSeconds;
   return new KubeError({
     status,
-    reason: said?.reason || String(status),
+    // What is not there is told by a Status; a path that is not known at all is not, and says nothing of the object.
+    reason: said?.reason || (status === 404 ? 'NotServed' : String(status)),
     message: sentence(call, status, said).slice(0, longestMessage),
     retryAfterMs: seconds === undefined ? undefined : seconds * 1000,
   });

@@ -4,7 +4,7 @@ import { type Call, isAllowed, readDryRun, readObject, readPage, servesKind, tit
 import { Deadline, pause } from './deadline.ts';
 import { Endpoint } from './endpoint.ts';
 import { Gate } from './gate.ts';
-import { isUnreachable, KubeError } from './kube-error.ts';
+import { isNotFound, isUnreachable, KubeError } from './kube-error.ts';
 import type { KubeObject, Resource, Stored } from './objects.ts';
 import type { CallObservation } from './observer.ts';
 import { collectionPath, groupOf, objectPath, rootOf } from './paths.ts';
@@ -111,7 +111,7 @@ export class KubeClient {
     });
   }
 
-  /** `undefined` where there is none of that name. */
+  /** `undefined` where there is none of that name. @throws KubeError 'NotServed' where the kind is not known */
   async get<T extends KubeObject = KubeObject>(resource: Resource, ref: ObjectRef): Promise<Stored<T> | undefined> {
     const call = { verb: 'get', resource, ...ref };
     const send = this.#send({ call, observedAs: 'get', method: 'GET', path: objectPath(resource, ref), repeatable: true });
@@ -262,8 +262,12 @@ export class KubeClient {
   /** Whether the API server knows the kind. */
   async serves(resource: Resource): Promise<boolean> {
     const call = { verb: 'discover', resource };
-    const json = await orGone(this.#send({ call, observedAs: 'get', method: 'GET', path: rootOf(resource), repeatable: true }));
-    return json !== undefined && servesKind(resource, json);
+    try {
+      return servesKind(resource, await this.#send({ call, observedAs: 'get', method: 'GET', path: rootOf(resource), repeatable: true }));
+    } catch (error) {
+      if (error instanceof KubeError && error.status === 404) return false;
+      throw error;
+    }
   }
 
   /** Calls back when an attempt of any call finds the API server after others found none. Gives what ends that. */
@@ -360,7 +364,7 @@ async function orGone(sent: Promise<unknown>): Promise<unknown> {
   try {
     return await sent;
   } catch (error) {
-    if (error instanceof KubeError && error.status === 404) return undefined;
+    if (isNotFound(error)) return undefined;
     throw error;
   }
 }

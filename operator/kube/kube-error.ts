@@ -44,8 +44,9 @@ export function isAlreadyExists(error: unknown): boolean {
   return error instanceof KubeError && error.status === 409 && error.reason === 'AlreadyExists';
 }
 
+/** Whether the API server says that the object is not there; not that it does not know the kind. */
 export function isNotFound(error: unknown): boolean {
-  return error instanceof KubeError && error.status === 404;
+  return error instanceof KubeError && error.status === 404 && error.reason === 'NotFound';
 }
 
 export function isForbidden(error: unknown): boolean {

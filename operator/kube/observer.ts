@@ -35,7 +35,7 @@ export type ControllerObserver = {
   workers: (controller: string, active: number, most: number) => void;
 };
 
-/** How a watch ended: by the server in good order; its connection broke; silence; its version is too old; anything else. */
+/** How a watch ended: by the server in good order; its connection broke or the server was busy; silence; its version is too old; anything else. */
 export type WatchEnd = 'closed' | 'cut' | 'stalled' | 'expired' | 'failed';
 
 export type ReflectorObserver = {

@@ -113,16 +113,19 @@ export class Reflector<T extends KubeObject> {
     while (!signal.aborted) {
       const began = performance.now();
       let end: WatchEnd = 'closed';
+      let askedMs = 0;
       try {
         if (scope.resourceVersion === '') await this.#relist(client, scope);
         await this.#watch(client, scope);
       } catch (error) {
         if (signal.aborted) return;
         end = this.#failed(scope, error);
+        askedMs = error instanceof KubeError ? (error.retryAfterMs ?? 0) : 0;
       }
       this.#options.metrics?.watchEnded(this.#options.resource.plural, end);
-      const wait = this.#backOff(scope, end, performance.now() - began);
-      if (wait > 0) await this.#pause(client, wait, signal);
+      const wait = Math.max(this.#backOff(scope, end, performance.now() - began), Math.min(askedMs, longestBackOffMs));
+      // What is back after an outage begins with short waits again.
+      if (wait > 0 && (await this.#pause(client, wait, signal))) scope.backOffMs = firstBackOffMs;
     }
   }
 
@@ -152,15 +155,20 @@ export class Reflector<T extends KubeObject> {
     return wait;
   }
 
-  /** Cut short when another call finds the API server back. */
-  async #pause(client: KubeClient, ms: number, signal: AbortSignal): Promise<void> {
-    const back = new AbortController();
-    const stop = client.onReachable(() => back.abort());
-    const abort = () => back.abort();
+  /** Says whether it was cut short, as another call found the API server back. */
+  async #pause(client: KubeClient, ms: number, signal: AbortSignal): Promise<boolean> {
+    const short = new AbortController();
+    let back = false;
+    const abort = () => short.abort();
+    const stop = client.onReachable(() => {
+      back = true;
+      abort();
+    });
     signal.addEventListener('abort', abort);
-    if (!signal.aborted) await pause(ms, back.signal);
+    if (!signal.aborted) await pause(ms, short.signal);
     signal.removeEventListener('abort', abort);
     stop();
+    return back;
   }
 
   #failed(scope: Scope, error: unknown): WatchEnd {
@@ -178,7 +186,7 @@ export class Reflector<T extends KubeObject> {
     }
     scope.failures += 1;
     log[scope.failures === 1 ? 'warn' : 'debug']({ ...said, failures: scope.failures }, 'a watch broke off');
-    if (isUnreachable(error)) return neverReached(error) ? 'failed' : 'cut';
+    if (isUnreachable(error) || status === 429) return neverReached(error) ? 'failed' : 'cut';
     // What cannot be read stays where it is: a list goes around it.
     if (scope.failures >= mostFailures) scope.resourceVersion = '';
     return 'failed';

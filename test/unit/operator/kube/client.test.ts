@@ -56,6 +56,15 @@ describe('the client of the API server', () => {
     await assert.rejects(client.create(resources.rooms, room('a', '1')), failure({ status: 404, message: 'rooms "a" not found' }));
   });
 
+  it('does not take an object for gone whose kind the API server does not know', async (t) => {
+    const api = await startFakeApi(t, (_request, response) => void response.writeHead(404).end('404 page not found\n'));
+    const client = await connect(t, api);
+    const message = 'The API server answered 404 to get Room default/a.';
+    await assert.rejects(client.get(resources.rooms, ref), failure({ status: 404, reason: 'NotServed', message }));
+    await assert.rejects(client.delete(resources.rooms, ref), failure({ status: 404, reason: 'NotServed' }));
+    assert.equal(await client.serves(resources.rooms), false);
+  });
+
   it('deletes only the one that it means', async (t) => {
     const other = { ...room('a', '9'), metadata: { ...room('a', '9').metadata, uid: 'another' } };
     const conflict = status(409, 'Conflict', 'the UID in the precondition does not match');
@@ -210,12 +219,16 @@ describe('the client of the API server', () => {
     const api = await startFakeApi(t, ({ path }, response) => {
       if (path.endsWith('/lease')) json(response, room('lease', '1'));
     });
-    const client = await connect(t, { ...api, timeoutMs: 1000 });
-    const stuck = Array.from({ length: 40 }, () => client.get(resources.rooms, ref));
+    const client = await connect(t, { ...api, timeoutMs: 60_000 });
+    const term = new AbortController();
+    const slow = client.scoped({ signal: term.signal });
+    const stuck = Promise.allSettled(Array.from({ length: 40 }, () => slow.get(resources.rooms, ref)));
+    await api.until(32);
     const urgent = client.scoped({ urgent: true });
     assert.equal((await urgent.get(resources.rooms, { ...ref, name: 'lease' }))?.metadata.name, 'lease');
-    for (const { status: outcome } of await Promise.allSettled(stuck)) assert.equal(outcome, 'rejected');
     assert.equal(api.asked.length, 33);
+    term.abort(new Error('enough'));
+    assert.ok((await stuck).every(({ status: outcome }) => outcome === 'rejected'));
   });
 
   it('ends the calls of a scope whose signal aborts, those that wait for their turn too', async (t) => {

@@ -1,0 +1,38 @@
+// A process that stands for leader and, while it leads, writes its name: what tests freeze and kill.
+import { KubeClient } from '../../operator/kube/client.ts';
+import { pause } from '../../operator/kube/deadline.ts';
+import { LeaderElector } from '../../operator/kube/lease.ts';
+import { resources } from '../../operator/kube/objects.ts';
+import { silentLog } from '../../operator/log.ts';
+
+const [kubeconfig = '', identity = ''] = process.argv.slice(2);
+const log = silentLog();
+const client = await KubeClient.connect({ kubeconfig, log, userAgent: identity, timeoutMs: 5000, fieldManager: 'elector' });
+const say = (what: string) => process.stdout.write(`${what}\n`);
+
+const elector = new LeaderElector({
+  client,
+  namespace: 'default',
+  name: 'elector',
+  identity,
+  leaseMs: 3000,
+  renewMs: 2000,
+  retryMs: 300,
+  log,
+});
+const end = new AbortController();
+process.once('SIGTERM', () => end.abort(new Error('SIGTERM')));
+
+say('waits');
+const result = await elector.run(end.signal, async (lost) => {
+  say('leads');
+  const leader = client.scoped({ signal: lost, mayWrite: () => elector.leading });
+  for (let count = 1; !lost.aborted; count++) {
+    const data = { writer: identity, count: String(count) };
+    const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'written', namespace: 'default' }, data };
+    await leader.apply(resources.configMaps, object).catch((error: unknown) => say(`refused ${(error as { reason?: string }).reason}`));
+    await pause(20, lost);
+  }
+});
+say(result);
+await client.close();

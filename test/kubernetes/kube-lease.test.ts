@@ -1,0 +1,119 @@
+// Two processes that want to lead, one of them frozen, killed or told to end: writes never mix.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { after, describe, it, type TestContext } from 'node:test';
+import { type KubeObject, resources, type Stored } from '../../operator/kube/objects.ts';
+import { Reflector } from '../../operator/kube/reflector.ts';
+import { silentLog } from '../../operator/log.ts';
+import { startApiServer } from '../kit/kube/api-server.ts';
+import { connectTo } from './kube-widgets.ts';
+
+type ConfigMap = KubeObject & { data?: { writer: string } };
+
+const server = await startApiServer({ after });
+const program = new URL('kube-elector.ts', import.meta.url).pathname;
+
+/** A process of kube-elector.ts; what it says, and when. */
+async function startElector(t: TestContext, identity: string) {
+  const child = spawn(process.execPath, [program, server.kubeconfig, identity], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const exited = once(child, 'exit');
+  const said: { what: string; at: number }[] = [];
+  const listeners = new Set<() => void>();
+  createInterface({ input: child.stdout }).on('line', (what) => {
+    said.push({ what, at: performance.now() });
+    for (const look of [...listeners]) look();
+  });
+  t.after(async () => {
+    child.kill('SIGKILL');
+    await exited;
+  });
+  const until = (what: string) =>
+    new Promise<number>((resolve) => {
+      const look = () => {
+        const found = said.find((each) => each.what === what);
+        if (!found) return;
+        listeners.delete(look);
+        resolve(found.at);
+      };
+      listeners.add(look);
+      look();
+    });
+  return { identity, said, until, exited, signal: (name: NodeJS.Signals) => child.kill(name) };
+}
+
+/** Who wrote, in the order of the API server; each name once per turn. */
+async function watchWriters(t: TestContext): Promise<{ turns: string[]; whenWrote: (writer: string) => Promise<void> }> {
+  const client = await connectTo(t, server.kubeconfig);
+  const turns: string[] = [];
+  const listeners = new Set<() => void>();
+  const note = ({ data }: Stored<ConfigMap>) => {
+    if (data && turns.at(-1) !== data.writer) turns.push(data.writer);
+    for (const look of [...listeners]) look();
+  };
+  const options = {
+    client,
+    resource: resources.configMaps,
+    namespaces: ['default'],
+    fieldSelector: 'metadata.name=written',
+    log: silentLog(),
+  };
+  const reflector = new Reflector<ConfigMap>({ ...options, onChange: note, onDelete: () => {} });
+  const end = new AbortController();
+  const running = reflector.run(end.signal);
+  t.after(async () => {
+    end.abort();
+    await running;
+  });
+  await reflector.whenSynced(end.signal);
+  turns.length = 0;
+  const whenWrote = (writer: string) =>
+    new Promise<void>((resolve) => {
+      const look = () => {
+        if (turns.at(-1) !== writer) return;
+        listeners.delete(look);
+        resolve();
+      };
+      listeners.add(look);
+      look();
+    });
+  return { turns, whenWrote };
+}
+
+describe('two processes that want to lead', () => {
+  it('lead one after the other when the first is killed, frozen or told to end, and no write of a former leader comes after', async (t) => {
+    const { turns, whenWrote } = await watchWriters(t);
+    const a = await startElector(t, 'a');
+    await a.until('leads');
+    const b = await startElector(t, 'b');
+    await b.until('waits');
+    await whenWrote('a');
+
+    a.signal('SIGKILL');
+    const killed = performance.now();
+    const took = (await b.until('leads')) - killed;
+    assert.ok(took < 5000, `taken over after ${took} ms`);
+    await whenWrote('b');
+
+    const c = await startElector(t, 'c');
+    // Frozen within its work: when it wakes up its write is under way, or just about to be.
+    b.signal('SIGSTOP');
+    await c.until('leads');
+    await whenWrote('c');
+    b.signal('SIGCONT');
+    await b.until('lost');
+    await b.exited;
+
+    const d = await startElector(t, 'd');
+    await d.until('waits');
+    c.signal('SIGTERM');
+    const told = performance.now();
+    assert.ok((await d.until('leads')) - told < 2000);
+    await c.until('ended');
+    await whenWrote('d');
+    assert.deepEqual(turns, ['a', 'b', 'c', 'd']);
+    const { stdout } = await server.kubectl(['get', 'lease', 'elector', '-o', 'jsonpath={.spec.holderIdentity} {.spec.leaseTransitions}']);
+    assert.equal(stdout, 'd 3');
+  });
+});

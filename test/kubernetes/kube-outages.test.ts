@@ -1,0 +1,161 @@
+// The kube layer while the API server is cut off, away, or has forgotten: no change is lost, and few requests are made.
+import assert from 'node:assert/strict';
+import { after, describe, it, type TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { KubeClient } from '../../operator/kube/client.ts';
+import { Controller } from '../../operator/kube/controller.ts';
+import { keyOf, type Stored } from '../../operator/kube/objects.ts';
+import type { CallObservation } from '../../operator/kube/observer.ts';
+import { Reflector } from '../../operator/kube/reflector.ts';
+import { writeStatus } from '../../operator/kube/status-writer.ts';
+import { WorkQueue } from '../../operator/kube/work-queue.ts';
+import { silentLog } from '../../operator/log.ts';
+import { startApiServer } from '../kit/kube/api-server.ts';
+import { startTcpProxy } from '../kit/tcp-proxy.ts';
+import { connectTo, untilServed, type Widget, widget, widgetDefinition, widgets } from './kube-widgets.ts';
+
+const log = silentLog();
+const minute = 60_000;
+
+async function startServer() {
+  const server = await startApiServer({ after });
+  await server.apply(widgetDefinition);
+  return server;
+}
+
+const [shaky, resting] = await Promise.all([startServer(), startServer()]);
+
+/** A reflector and a controller that tells in each widget's status which size it has seen. */
+function operate(t: TestContext, client: KubeClient) {
+  const known = new Map<string, string>();
+  const ends: string[] = [];
+  const lists: number[] = [];
+  const queue = new WorkQueue({ name: 'widgets' });
+  const reflector = new Reflector<Widget>({
+    client,
+    resource: widgets,
+    namespaces: [],
+    log,
+    onChange: (object) => {
+      known.set(keyOf(object), object.metadata.resourceVersion);
+      queue.add(keyOf(object));
+    },
+    onDelete: (object) => known.delete(keyOf(object)),
+    metrics: { watchEnded: (_resource, why) => ends.push(why), listed: (_resource, objects) => lists.push(objects) },
+  });
+  const reconcile = async (key: string, signal: AbortSignal) => {
+    const scoped = client.scoped({ signal });
+    const [namespace, name = ''] = key.split('/');
+    const object = await scoped.get<Widget>(widgets, { namespace, name });
+    if (object) await writeStatus(scoped, widgets, object, { seen: object.spec.size });
+  };
+  const controller = new Controller({ name: 'widgets', workers: 10, timeoutMs: 30_000, queue, reconcile, log });
+  const end = new AbortController();
+  const running = Promise.all([reflector.run(end.signal), controller.run(end.signal)]);
+  t.after(async () => {
+    end.abort();
+    queue.close();
+    await running;
+  });
+  return { reflector, queue, known, ends, lists, signal: end.signal };
+}
+
+/** Until the copy is what the API server has and every status says what the spec does; gives how long that took. */
+async function untilCaughtUp(admin: KubeClient, reflector: Reflector<Widget>, known: Map<string, string>): Promise<number> {
+  const began = performance.now();
+  const versions = (objects: readonly Stored<Widget>[]) =>
+    objects.map((object) => `${keyOf(object)} ${object.metadata.resourceVersion}`).sort();
+  for (;;) {
+    const { items } = await admin.list<Widget>(widgets);
+    const told = [...known].map(([key, version]) => `${key} ${version}`).sort();
+    const same = (one: string[]) => JSON.stringify(one) === JSON.stringify(versions(items));
+    if (same(told) && same(versions(reflector.list())) && items.every(({ spec, status }) => status?.seen === spec.size)) break;
+    if (performance.now() - began > 40_000) assert.fail(`not caught up after 40 s: ${told.length} known, ${items.length} there`);
+    await sleep(100);
+  }
+  return performance.now() - began;
+}
+
+describe('the kube layer', { concurrency: true }, () => {
+  it('loses no change while its connections are cut every second for a minute, and makes no more requests than that takes', {
+    timeout: 3 * minute,
+  }, async (t) => {
+    const proxy = await startTcpProxy(t, Number(new URL(shaky.url).port));
+    const calls: CallObservation[] = [];
+    const kubeconfig = shaky.kubeconfigFor({ server: `https://127.0.0.1:${proxy.port}` });
+    const client = await connectTo(t, kubeconfig, { observe: (call) => calls.push(call) });
+    const admin = await connectTo(t, shaky.kubeconfig);
+    await untilServed(admin);
+    const { reflector, known, signal } = operate(t, client);
+    await reflector.whenSynced(signal);
+    const began = performance.now();
+    let changes = 0;
+    while (performance.now() - began < minute) {
+      const second = sleep(1000);
+      const name = `widget-${changes % 7}`;
+      if (changes % 5 === 4) await admin.delete(widgets, { namespace: 'default', name });
+      else await admin.apply(widgets, widget(name, changes));
+      changes += 1;
+      await second;
+      proxy.cut();
+      proxy.mend();
+    }
+    const took = await untilCaughtUp(admin, reflector, known);
+    const watches = calls.filter(({ verb }) => verb === 'watch' || verb === 'list').length;
+    const others = calls.length - watches;
+    t.diagnostic(`${changes} changes, ${watches} watches and lists, ${others} other calls; caught up after ${Math.round(took)} ms`);
+    assert.ok(watches <= 75, `${watches} watches and lists`);
+    // Each change is read and written once; a cut may repeat a call.
+    assert.ok(others <= 4 * changes, `${others} other calls for ${changes} changes`);
+    assert.ok(took < 10_000, `${took} ms`);
+  });
+
+  it('rests while the API server is away for a minute, then finishes; and lists anew what etcd has compacted', {
+    timeout: 4 * minute,
+  }, async (t) => {
+    const proxy = await startTcpProxy(t, Number(new URL(resting.url).port));
+    const calls: CallObservation[] = [];
+    const kubeconfig = resting.kubeconfigFor({ server: `https://127.0.0.1:${proxy.port}` });
+    const client = await connectTo(t, kubeconfig, { observe: (call) => calls.push(call) });
+    const admin = await connectTo(t, resting.kubeconfig);
+    await untilServed(admin);
+    const { reflector, queue, known, ends, lists, signal } = operate(t, client);
+    await Promise.all(Array.from({ length: 200 }, (_, index) => admin.apply(widgets, widget(`widget-${index}`, 1))));
+    await reflector.whenSynced(signal);
+    await untilCaughtUp(admin, reflector, known);
+
+    await resting.stopApiServer();
+    calls.length = 0;
+    const away = performance.now();
+    while (performance.now() - away < minute) {
+      for (const key of known.keys()) queue.add(key);
+      await sleep(5000);
+    }
+    const attempts = calls.length;
+    assert.ok(calls.every(({ status }) => status === 0));
+    await resting.startApiServer();
+    const changed = admin.apply(widgets, widget('widget-0', 2));
+    await Promise.all([changed, admin.delete(widgets, { namespace: 'default', name: 'widget-1' }), admin.apply(widgets, widget('new', 3))]);
+    const took = await untilCaughtUp(admin, reflector, known);
+    t.diagnostic(`${attempts} attempts in a minute without API server; caught up ${Math.round(took)} ms after it was back`);
+    assert.ok(attempts >= 5 && attempts <= 150, `${attempts} attempts`);
+    assert.ok(took < 15_000, `${took} ms`);
+
+    ends.length = 0;
+    lists.length = 0;
+    proxy.cut();
+    await Promise.all([
+      admin.apply(widgets, widget('widget-2', 4)),
+      admin.delete(widgets, { namespace: 'default', name: 'widget-3' }),
+      admin.apply(widgets, widget('newer', 5)),
+    ]);
+    await resting.stopApiServer();
+    await resting.compactEtcd();
+    await resting.startApiServer();
+    proxy.mend();
+    await untilCaughtUp(admin, reflector, known);
+    assert.ok(ends.includes('expired'), `watches ended: ${ends.join(', ')}`);
+    assert.equal(lists.length, 1);
+    assert.deepEqual([known.has('default/widget-3'), known.has('default/newer')], [false, true]);
+  });
+});
