@@ -16,6 +16,8 @@ export type ClusterFacts = {
   ipFamily?: IpFamily;
   /** Range of node ports of the API server, where a refusal told it (`portRangeOf`); else 30000-32767. */
   nodePortRange?: PortRange;
+  /** Media ports of the pods that exist (`mediaPortsOf`), which may be of an older spec: what reaches them stays open. */
+  livePorts?: readonly PortRange[];
   /** Whether the API server knows ServiceMonitors. */
   serviceMonitors: boolean;
   /** The Secrets of `secretNames(cluster)` that exist, by name. */

@@ -4,7 +4,7 @@ import type { EventRecorder } from '../kube/event-recorder.ts';
 import type { ClusterSecrets, RotationState } from './cluster-secrets.ts';
 import { type ConfigFiles, configFiles, configObjects } from './config-files.ts';
 import { sharedObjects, specProblems } from './desired.ts';
-import type { ClusterFacts, IpFamily, Problem } from './facts.ts';
+import type { ClusterFacts, IpFamily, PortRange, Problem } from './facts.ts';
 import type { LiveService } from './live-objects.ts';
 import { namesOf } from './names.ts';
 import type { StoredCluster } from './owned.ts';
@@ -43,7 +43,12 @@ export class Foundation {
   }
 
   /** `confirmed`: whether every node has these files in force. @throws KubeError where the API server cannot be asked */
-  async lay(client: Client, cluster: StoredCluster, confirmed: (files: ConfigFiles) => boolean): Promise<Founded> {
+  async lay(
+    client: Client,
+    cluster: StoredCluster,
+    livePorts: readonly PortRange[],
+    confirmed: (files: ConfigFiles) => boolean,
+  ): Promise<Founded> {
     const { secrets, recorder, serviceMonitors, image, clusterDomain, slots } = this.#options;
     const made = await secrets.make(client, cluster);
     if (made.length > 0)
@@ -57,6 +62,7 @@ export class Foundation {
       image,
       clusterDomain,
       serviceMonitors,
+      livePorts,
       secrets: read,
       ...(slots.nodePortRange ? { nodePortRange: slots.nodePortRange } : {}),
     };

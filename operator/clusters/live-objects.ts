@@ -10,7 +10,7 @@ type ContainerState = {
 };
 
 export type LivePod = KubeObject & {
-  spec?: { nodeName?: string };
+  spec?: { nodeName?: string; containers?: { ports?: { name?: string; containerPort: number }[] }[] };
   status?: {
     phase?: string;
     reason?: string;

@@ -6,7 +6,7 @@ import { ownedMeta, type StoredCluster } from './owned.ts';
 import { type Sender, type TrafficRow, traffic } from './traffic.ts';
 
 /** Undefined where the cluster wants none. */
-export function networkPolicy(cluster: StoredCluster, facts: Pick<ClusterFacts, 'nodePortRange'>): NetworkPolicy | undefined {
+export function networkPolicy(cluster: StoredCluster, facts: Pick<ClusterFacts, 'nodePortRange' | 'livePorts'>): NetworkPolicy | undefined {
   const wanted = cluster.spec.networkPolicy;
   if (wanted?.enabled === false) return undefined;
   const { name } = cluster.metadata;

@@ -60,6 +60,15 @@ export function fixedBlock(spec: MediaClusterSpec, index: number): number | unde
   return base + blockSize(spec) - 1 <= to ? base : undefined;
 }
 
+type WithPorts = { spec?: { containers?: readonly { ports?: readonly { name?: string; containerPort: number }[] }[] } };
+
+/** The block that a pod was made with, whatever its cluster says by now. */
+export function mediaPortsOf(pod: WithPorts): PortRange | undefined {
+  const ports = (pod.spec?.containers ?? []).flatMap((container) => container.ports ?? []);
+  const media = ports.filter(({ name }) => /^(udp|tcp)-\d+$/.test(name ?? '')).map(({ containerPort }) => containerPort);
+  return media.length === 0 ? undefined : { from: Math.min(...media), to: Math.max(...media) };
+}
+
 /** Node ports that an API server refused since somebody has them: the ports of its sentence (`provided port is already allocated`). */
 export function allocatedPorts(message: string): number[] {
   const found = message.matchAll(/nodePort: Invalid value: "?(\d{1,5})"?: provided port is already allocated/g);

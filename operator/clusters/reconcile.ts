@@ -14,6 +14,7 @@ import { namesOf, nodePorts } from './names.ts';
 import { namespaceOf, type StoredCluster } from './owned.ts';
 import type { OwnedObjects } from './owned-objects.ts';
 import type { Look, PodKeeper, Pods } from './pod-keeper.ts';
+import { mediaPortsOf } from './ports.ts';
 import { secretsOf } from './secret-values.ts';
 import { statusOf, withoutCounting } from './status.ts';
 
@@ -52,7 +53,8 @@ export class ClusterReconciler {
     const client = this.#options.client.scoped({ signal });
     const { foundation, fleet } = this.#options;
     const pods = fleet.watch(key, cluster, remembered.quick);
-    const founded = await foundation.lay(client, cluster, (files) => fleet.knowsKeys(key, pods, files));
+    const livePorts = [...pods.values()].flatMap((pod) => mediaPortsOf(pod) ?? []);
+    const founded = await foundation.lay(client, cluster, livePorts, (files) => fleet.knowsKeys(key, pods, files));
     const look: Look = { key, client, cluster, facts: founded.facts, signal };
     const state = founded.stands ? await fleet.step(look, pods, founded.files) : nothingSeen(cluster);
     if (founded.stands) await this.#prune(look, founded);

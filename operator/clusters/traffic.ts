@@ -18,10 +18,11 @@ export type TrafficRow = {
 const sipPorts = { SVC_SIP_PORT: '5060', SVC_SIP_RTP_PORTS: '10000-10019' };
 
 /** What may reach a pod of the cluster. All that is not in here is refused. */
-export function traffic(spec: MediaClusterSpec, facts: Pick<ClusterFacts, 'nodePortRange'>): TrafficRow[] {
+export function traffic(spec: MediaClusterSpec, facts: Pick<ClusterFacts, 'nodePortRange' | 'livePorts'>): TrafficRow[] {
   const rows: TrafficRow[] = [
     row('http', ['TCP'], nodePorts.http, httpFrom(spec), 'REST API, sockets, content and console, of every pod'),
     row('media', ['UDP', 'TCP'], mediaRange(spec, facts), 'anyone', 'WebRTC media and TURN'),
+    ...livePorts(spec, facts).map((ports) => row('media-before', ['UDP', 'TCP'], ports, 'anyone', 'The same of pods of an older spec')),
     row('epmd', ['TCP'], nodePorts.epmd, 'nodes', 'Names of nodes (plain text: must stay inside)'),
     row('dist', ['TCP'], nodePorts.dist, 'nodes', 'Erlang distribution (plain text: must stay inside)'),
     row('metrics', ['TCP'], nodePorts.metrics, 'monitoring', 'Prometheus'),
@@ -32,6 +33,14 @@ export function traffic(spec: MediaClusterSpec, facts: Pick<ClusterFacts, 'nodeP
     row('sip', ['UDP', 'TCP'], portsIn(spec, 'SVC_SIP_PORT'), 'anyone', 'SIP'),
     row('sip-rtp', ['UDP'], portsIn(spec, 'SVC_SIP_RTP_PORTS'), 'anyone', 'RTP and RTCP of SIP calls'),
   ];
+}
+
+/** Blocks of living pods that are not in the range of the spec, each once: a changed spec must not cut off who is in their rooms. */
+function livePorts(spec: MediaClusterSpec, facts: Pick<ClusterFacts, 'nodePortRange' | 'livePorts'>): PortRange[] {
+  const { from, to } = mediaRange(spec, facts);
+  const outside = (facts.livePorts ?? []).filter((ports) => ports.from < from || ports.to > to);
+  const byText = new Map(outside.map((ports) => [`${ports.from}-${ports.to}`, ports]));
+  return [...byText.values()].sort((one, other) => one.from - other.from || one.to - other.to);
 }
 
 /** Where clients are told the address of the pod itself, they come from everywhere. */

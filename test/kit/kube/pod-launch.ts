@@ -1,7 +1,7 @@
 // Starts the process of a container: a real media node, with what the image and the pod give it, told of the runner's DNS.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { coldVariables } from '../../../node/config/variables.ts';
+import { coldVariables, hotVariables } from '../../../node/config/variables.ts';
 import { workerBin } from '../worker-bin.ts';
 import { Child } from './child.ts';
 import type { Launch } from './pod-worker.ts';
@@ -9,7 +9,7 @@ import type { Launch } from './pod-worker.ts';
 const main = join(import.meta.dirname, '../../../node/main.ts');
 
 /** What the image sets: the table of the configuration says it. */
-const imageVariables = Object.entries(coldVariables).flatMap(([name, row]) =>
+const imageVariables = Object.entries({ ...coldVariables, ...hotVariables }).flatMap(([name, row]) =>
   'image' in row ? [[`SVC_${name}`, row.image] as const] : [],
 );
 

@@ -5,7 +5,7 @@ import type { NetworkPolicy } from '../../../../operator/clusters/manifests.ts';
 import { podSelector } from '../../../../operator/clusters/names.ts';
 import { networkPolicy } from '../../../../operator/clusters/network-policy.ts';
 import { pod } from '../../../../operator/clusters/pod.ts';
-import { type Exposure, fixedBlock } from '../../../../operator/clusters/ports.ts';
+import { type Exposure, fixedBlock, mediaPortsOf } from '../../../../operator/clusters/ports.ts';
 import { type Sender, traffic } from '../../../../operator/clusters/traffic.ts';
 import { richSpec, testCluster, testFacts } from '../../../kit/media-cluster.ts';
 
@@ -107,6 +107,21 @@ test('ports of SIP are open only where SIP may be used, and those that the clust
   const extraEnv = [{ name: 'SVC_SIP_RTP_PORTS', value: '12000-12009' }];
   assert.equal(open({ config, podTemplate: { extraEnv } }, 'UDP', 12_009), true);
   assert.equal(open({ config, podTemplate: { extraEnv } }, 'UDP', 10_000), false);
+});
+
+test('media of pods of an older spec stays open until they are gone', () => {
+  const cluster = testCluster({ media: { exposure: 'podIP' } });
+  const older = pod(testCluster({ workersPerNode: 2 }), testFacts(), { index: 0, basePort: 30_500 });
+  const livePorts = [mediaPortsOf(older) ?? assert.fail('no ports')];
+  const open = (port: number) => allows(networkPolicy(cluster, testFacts({ livePorts })), outside, 'UDP', port);
+  assert.deepEqual([30_499, 30_500, 30_501, 30_502, 50_000].map(open), [false, true, true, false, true]);
+  assert.equal(allows(networkPolicy(cluster, testFacts()), outside, 'UDP', 30_500), false);
+});
+
+test('a pod whose ports are in the range anyway changes nothing of the policy', () => {
+  const cluster = testCluster();
+  const livePorts = [{ from: 30_500, to: 30_501 }];
+  assert.deepEqual(networkPolicy(cluster, testFacts({ livePorts })), networkPolicy(cluster, testFacts()));
 });
 
 test('no policy is made where none is wanted', () => {
