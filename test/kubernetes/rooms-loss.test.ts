@@ -1,0 +1,171 @@
+// Rooms whose room goes without their will: behind the operator's back, with its node, by a drain; and those that nobody answers for.
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { apiClient } from '../kit/api-client.ts';
+import { type Anything, conditionOf, type RoomOperator, RoomStage, room } from '../kit/kube/room-stage.ts';
+import { type NodeProcess, startNodeProcess } from '../kit/node-process.ts';
+import { PeerSocket } from '../kit/peer-socket.ts';
+import { apiToken } from '../kit/start-node.ts';
+
+const ends: (() => Promise<void>)[] = [];
+const scope = { after: (end: () => Promise<void>) => void ends.push(end) };
+let stage: RoomStage;
+let operator: RoomOperator;
+let pairs = 0;
+
+before(async () => {
+  stage = await RoomStage.start(scope);
+  operator = await stage.startOperator({ pollMs: 2_000 });
+});
+after(async () => {
+  for (const end of ends.reverse()) await end();
+});
+
+/** Two nodes of one cluster as processes, and a MediaCluster of that name with them. */
+async function startPair(name: string): Promise<[NodeProcess, NodeProcess]> {
+  pairs += 1;
+  const suffix = `${process.pid}-${pairs}@localhost`;
+  const env = (each: string) => ({
+    SVC_IP: '127.0.0.1',
+    SVC_DIST_ENABLED: 'true',
+    SVC_DIST_NODE_NAME: `${each}${suffix}`,
+    SVC_DIST_NODES: `first${suffix}`,
+  });
+  const first = await startNodeProcess(scope as never, env('first'));
+  const second = await startNodeProcess(scope as never, env('second'));
+  for (const end = Date.now() + 15_000; (await apiClient(second.url, apiToken).get('/cluster/nodes')).body.data.length < 2; ) {
+    assert.ok(Date.now() < end, 'the two nodes did not find each other');
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  await stage.addCluster(name, [first, second]);
+  return [first, second];
+}
+
+function ofCluster(cluster: string, spec: object = {}): object {
+  return { clusterRef: { name: cluster }, ...spec };
+}
+
+async function eventsOf(name: string): Promise<string[]> {
+  const { items } = await stage.object('/apis/events.k8s.io/v1/namespaces/default/events');
+  return items.filter(({ regarding }: Anything) => regarding.name === name).map(({ reason }: Anything) => reason);
+}
+
+describe('A room that is lost', () => {
+  test('with its node is made again on another one, and takes the tokens that there were', async () => {
+    const nodes = await startPair('killed');
+    await stage.apply(room('lost', ofCluster('killed', { peers: [{ name: 'alice' }] })));
+    const first = await stage.waitUntilReady('lost');
+    const token = (await stage.secret('lost-peers'))?.['alice.token'] ?? '';
+    const index = Number(first.status.node.split('-').at(-1));
+    nodes[index]?.kill('SIGKILL');
+    await nodes[index]?.ended;
+    stage.removePod('default/killed', first.status.node);
+    const again = await stage.waitFor('lost', ({ status }) => status.phase === 'Ready' && status.incarnation !== first.status.incarnation);
+    assert.notEqual(again.status.node, first.status.node);
+    const secret = await stage.secret('lost-peers');
+    assert.equal(secret?.['alice.token'], token);
+    assert.notEqual(again.status.address, first.status.address);
+    const socket = await PeerSocket.enter(secret?.['alice.url'] ?? '', token);
+    assert.equal(socket.welcome.ok, true);
+    await socket.close();
+    assert.ok((await eventsOf('lost')).includes('RoomLost'));
+  });
+
+  test('is not made again where recreate is Never, until that is changed', async () => {
+    const nodes = await startPair('never');
+    await stage.apply(room('once', ofCluster('never', { recreate: 'Never' })));
+    const first = await stage.waitUntilReady('once');
+    nodes[Number(first.status.node.split('-').at(-1))]?.kill('SIGKILL');
+    stage.removePod('default/never', first.status.node);
+    const failed = await stage.waitFor('once', ({ status }) => status.phase === 'Failed');
+    assert.match(conditionOf(failed, 'Ready').message, /It is not made again, since recreate is Never/);
+    await stage.apply(room('once', ofCluster('never', { recreate: 'Always' })));
+    await stage.waitUntilReady('once');
+  });
+
+  test('by a drain moves, without its end being taken for a wish', async () => {
+    const nodes = await startPair('drained');
+    await stage.apply(room('moving', ofCluster('drained')));
+    const first = await stage.waitUntilReady('moving');
+    const api = apiClient(nodes[0].url, apiToken);
+    const { body } = await api.get('/cluster/nodes');
+    const owner = body.data.find(({ address }: Anything) => address === first.status.address);
+    assert.equal((await api.post(`/cluster/nodes/${encodeURIComponent(owner.name)}/drain`)).status, 202);
+    const again = await stage.waitFor(
+      'moving',
+      ({ status }) => status.phase === 'Ready' && status.incarnation !== first.status.incarnation,
+    );
+    assert.notEqual(again.status.node, first.status.node);
+  });
+});
+
+describe('A room that ended', () => {
+  test('while no operator ran is Finished where its node remembers that it was deleted', async () => {
+    const nodes = await startPair('unwatched');
+    await stage.apply(room('unseen', ofCluster('unwatched')));
+    await stage.waitUntilReady('unseen');
+    await operator.stop();
+    await apiClient(nodes[0].url, apiToken).delete('/room/unseen');
+    operator = await stage.startOperator({ pollMs: 2_000 });
+    const over = await stage.waitFor('unseen', ({ status }) => status.phase !== 'Ready');
+    assert.equal(over.status.phase, 'Finished');
+    assert.equal(conditionOf(over, 'Ready').reason, 'Deleted');
+  });
+
+  test('with its node while no operator ran is made again', async () => {
+    const nodes = await startPair('unwatched-too');
+    await stage.apply(room('forgotten', ofCluster('unwatched-too')));
+    const first = await stage.waitUntilReady('forgotten');
+    await operator.stop();
+    const owner = nodes[Number(first.status.node.split('-').at(-1))];
+    owner?.kill('SIGKILL');
+    await owner?.ended;
+    stage.removePod('default/unwatched-too', first.status.node);
+    operator = await stage.startOperator({ pollMs: 2_000 });
+    await stage.waitFor('forgotten', ({ status }) => status.phase === 'Ready' && status.incarnation !== first.status.incarnation);
+  });
+
+  test('because nobody came is Finished', async () => {
+    await startPair('peerless');
+    await stage.apply(room('lonely', ofCluster('peerless', { peerlessPurgeTimeout: 1 })));
+    const over = await stage.waitFor('lonely', ({ status }) => status?.phase === 'Finished');
+    assert.equal(conditionOf(over, 'Ready').reason, 'Purged');
+  });
+
+  test('by three crashes within ten minutes is Finished, after two it was made again', async () => {
+    const nodes = await startPair('crashing');
+    await stage.apply(room('fragile', ofCluster('crashing')));
+    let { incarnation, node } = (await stage.waitUntilReady('fragile')).status;
+    for (let crash = 1; crash <= 3; crash += 1) {
+      const owner = nodes[Number(node.split('-').at(-1))];
+      // The room has media once a peer asks for it.
+      await apiClient(owner?.url ?? '', apiToken).post('/room/fragile/peer', { type: 'webrtc' });
+      for (const child of (await owner?.children()) ?? []) process.kill(child, 'SIGKILL');
+      const after = await stage.waitFor(
+        'fragile',
+        ({ status }) => status.phase === 'Finished' || (status.phase === 'Ready' && status.incarnation !== incarnation),
+      );
+      assert.equal(after.status.phase, crash < 3 ? 'Ready' : 'Finished', `after crash ${crash}`);
+      ({ incarnation, node } = after.status);
+    }
+    const over = await stage.room('fragile');
+    assert.equal(conditionOf(over, 'Ready').reason, 'CrashedTooOften');
+  });
+});
+
+describe('A Room whose nodes do not answer', () => {
+  test('says so within 5 s, is not given up, and is deleted in bounded time', async () => {
+    const gone = [{ url: 'http://127.0.0.1:9' }];
+    await stage.addCluster('silent', gone);
+    const began = performance.now();
+    await stage.apply(room('waiting', ofCluster('silent')));
+    const waiting = await stage.waitFor('waiting', (each) => conditionOf(each, 'Ready') !== undefined);
+    assert.ok(performance.now() - began < 5_000);
+    assert.equal(conditionOf(waiting, 'Ready').reason, 'NodeUnreachable');
+    assert.match(conditionOf(waiting, 'Ready').message, /cannot be reached/);
+    stage.setPods('default/silent', []);
+    await stage.waitFor('waiting', (each) => conditionOf(each, 'Ready').reason === 'NoReadyNode');
+    const { code } = await stage.server.kubectl(['delete', 'mroom', 'waiting', '--timeout=15s']);
+    assert.equal(code, 0);
+  });
+});
