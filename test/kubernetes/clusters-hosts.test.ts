@@ -1,0 +1,105 @@
+// Hosts that go away: announced, by eviction, or without a word.
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { ClusterOperator } from '../kit/kube/cluster-operator.ts';
+import { startControlPlane } from '../kit/kube/control-plane.ts';
+import { applyDefinitions, type ClusterPod, LiveRoom, MediaClusterUser } from '../kit/kube/media-clusters.ts';
+import { startPodRunner } from '../kit/kube/pod-runner.ts';
+
+const server = await startControlPlane({ after });
+await applyDefinitions(server);
+const runner = await startPodRunner(server, { hosts: 3 });
+await ClusterOperator.start(server);
+
+const uids = (pods: readonly ClusterPod[]) => pods.map(({ metadata: { uid } }) => uid);
+const drain = { timeoutSeconds: 600 };
+
+async function kubectl(...args: string[]): Promise<void> {
+  const { code, stderr } = await server.kubectl(args);
+  assert.equal(code, 0, stderr);
+}
+
+/** A cluster of one node with a live room on it. */
+async function withRoom(namespace: string): Promise<{ user: MediaClusterUser; pod: ClusterPod; host: string; room: LiveRoom }> {
+  const user = await MediaClusterUser.make(server, namespace, { replicas: 1, drain });
+  const [pod] = await user.settled('c-0');
+  assert.ok(pod?.spec.nodeName);
+  const room = await LiveRoom.open(user, pod, 'alive');
+  await user.until('the pod is marked', async () => (await user.pods())[0]?.metadata.labels['mediarooms.dev/busy'] === 'true');
+  return { user, pod, host: pod.spec.nodeName, room };
+}
+
+async function stateOf(user: MediaClusterUser, pod: ClusterPod): Promise<string> {
+  return (await (await user.api(pod)).get('/health')).body.data.state;
+}
+
+test('a cordon drains the pods of its host once others are ready; an uncordon calls them back', async () => {
+  const { user, pod, host, room } = await withRoom('cordon');
+  await kubectl('cordon', host);
+  try {
+    await user.until('the pod drains', async () => (await stateOf(user, pod)) === 'draining');
+    const ready = await user.readyPods();
+    assert.equal(ready.length, 2);
+    assert.notEqual(ready[1]?.spec.nodeName, host);
+    assert.equal(await room.lives(), true);
+  } finally {
+    await kubectl('uncordon', host);
+  }
+  await user.until('the pod takes rooms again', async () => (await stateOf(user, pod)) === 'accepting');
+  assert.deepEqual(uids(await user.settled('c-0')), [pod.metadata.uid]);
+  assert.equal(await room.lives(), true);
+});
+
+test('a taint of an autoscaler drains too, and the pod goes when its rooms have ended', async () => {
+  const { user, pod, host, room } = await withRoom('taint');
+  await kubectl('taint', 'node', host, 'ToBeDeletedByClusterAutoscaler=1:NoSchedule');
+  try {
+    await user.until('the pod drains', async () => (await stateOf(user, pod)) === 'draining');
+    await room.leave();
+    await user.settled('c-1');
+  } finally {
+    await kubectl('taint', 'node', host, 'ToBeDeletedByClusterAutoscaler-');
+  }
+});
+
+test('kubectl drain waits for live rooms and then takes the pod', async () => {
+  const { user, host, room } = await withRoom('evicted');
+  const selector = `--pod-selector=mediarooms.dev/cluster=${user.name}`;
+  try {
+    const impatient = await server.kubectl(['drain', host, selector, '--delete-emptydir-data', '--timeout=4s']);
+    assert.notEqual(impatient.code, 0);
+    assert.match(impatient.stderr, /violate the pod's disruption budget|global timeout/);
+    assert.equal(await room.lives(), true);
+    const patient = server.kubectl(['drain', host, selector, '--delete-emptydir-data', '--timeout=60s']);
+    await room.leave();
+    assert.equal((await patient).code, 0);
+    await user.until('one pod elsewhere is ready', async () => {
+      const ready = await user.readyPods();
+      return ready.length === 1 && ready[0]?.spec.nodeName !== host;
+    });
+  } finally {
+    await kubectl('uncordon', host);
+  }
+});
+
+test('pods of a lost host are replaced under another index, and the status says what happened', async () => {
+  const user = await MediaClusterUser.make(server, 'lost', { replicas: 2, drain: { timeoutSeconds: 2 } });
+  const pods = await user.settled('c-0', 'c-1');
+  const host = pods[0]?.spec.nodeName ?? '';
+  assert.notEqual(host, pods[1]?.spec.nodeName);
+  await runner.failHost(host);
+  await user.until('a third pod is ready', async () => {
+    const { status } = await user.cluster();
+    return status?.nodes?.some(({ name, state }) => name === 'c-2' && state === 'Ready') ?? false;
+  });
+  const { status } = await user.cluster();
+  assert.equal(status?.nodes?.find(({ name }) => name === 'c-0')?.state, 'Lost');
+  const degraded = await user.condition('Degraded');
+  assert.deepEqual([degraded.reason, degraded.status], ['HostLost', 'True']);
+  assert.match(degraded.message, new RegExp(`The host "${host}" is not heard of`));
+  await runner.recoverHost(host);
+  await user.until('two pods are left and nothing is wrong', async () => {
+    const nodes = (await user.cluster()).status?.nodes ?? [];
+    return nodes.length === 2 && nodes.every(({ state }) => state === 'Ready') && (await user.condition('Degraded')).status === 'False';
+  });
+});
