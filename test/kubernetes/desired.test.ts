@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { parse } from 'yaml';
 import { configFiles, configObjects } from '../../operator/clusters/config-files.ts';
 import { sharedObjects, slotObjects } from '../../operator/clusters/desired.ts';
 import { missingSecrets } from '../../operator/clusters/made-secrets.ts';
@@ -152,6 +153,15 @@ test('a rich cluster has one object of every kind that there is', async () => {
     'ServiceAccount',
     'ServiceMonitor',
   ]);
+});
+
+test('null in a configuration is kept by the API server and reaches the file', async () => {
+  await makeNamespace('nulls');
+  const cluster = await storeCluster('nulls', richSpec);
+  const files = configFiles(cluster, testFacts());
+  assert.ok('config' in files);
+  const { limits, roomDefaults, timeouts } = parse(files.config.text);
+  assert.deepEqual([limits.rateLimitApi, roomDefaults.peerDisconnectedTimeout, timeouts.rawRecordingTtl], [null, null, null]);
 });
 
 test('the Secrets that are missing can be created, and only once', async () => {
