@@ -26,6 +26,9 @@ export const clusterPrograms = /** @type {const} */ ([
   'traefik',
 ]);
 
+/** Which work with Kubernetes of any version. @type {readonly string[]} */
+const others = ['coredns', 'helm', 'traefik'];
+
 const downloadDeadline = 600_000;
 
 /**
@@ -73,11 +76,13 @@ export function goArchitecture(arch) {
 export function choosePrograms(wanted, folders, exists) {
   const whole = folders.find((folder) => wanted.every((name) => exists(join(folder, name))));
   const searched = whole === undefined ? folders : [whole];
+  const ours = folders.at(-1);
   /** @type {Partial<Record<KubernetesProgram, string>>} */
   const found = {};
   for (const name of wanted) {
-    // An etcd that is not beside its API server is a distribution's own, which may be too old (Debian 12 has 3.4).
-    const folder = searched.find((each) => exists(join(each, name)) && (name !== 'etcd' || exists(join(each, 'kube-apiserver'))));
+    // What is not beside an API server is of any version: a user's kubectl, or a distribution's etcd (Debian 12 has 3.4).
+    const counts = (/** @type {string} */ folder) => ours === folder || others.includes(name) || exists(join(folder, 'kube-apiserver'));
+    const folder = searched.find((each) => exists(join(each, name)) && counts(each));
     if (folder !== undefined) found[name] = join(folder, name);
   }
   return { found, missing: wanted.filter((name) => found[name] === undefined) };

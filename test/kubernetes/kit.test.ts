@@ -99,9 +99,12 @@ const objects = [
   },
 ];
 
-describe('an API server', async () => {
-  const api = await startApiServer({ after }, { users: [{ name: 'reader', groups: ['readers'] }] });
+const api = await startApiServer({ after }, { users: [{ name: 'reader', groups: ['readers'] }] });
+const plane = await startControlPlane({ after });
+const runner = await startPodRunner(plane);
+await plane.apply(objects);
 
+describe('an API server', () => {
   test('keeps what is applied, over an outage and at the same address', async () => {
     await api.apply('apiVersion: v1\nkind: ConfigMap\nmetadata: { name: kept, namespace: default }\ndata: { a: one }\n');
     const [before] = [api.pids['kube-apiserver']];
@@ -174,11 +177,7 @@ test('nothing of an API server outlives the process of its test, even when that 
   assert.equal(existsSync(dir), false, 'the next one removes what it left');
 });
 
-describe('a control plane', async () => {
-  const plane = await startControlPlane({ after });
-  const runner = await startPodRunner(plane);
-  await plane.apply(objects);
-
+describe('a control plane', () => {
   const get = async (...args: string[]) => (await plane.kubectl(['get', ...args])).stdout;
   const annotate = (pod: string) => plane.kubectl(['annotate', 'pod', pod, 'test/address=127.0.0.1']);
   const ready = async (name: string) => {

@@ -54,27 +54,30 @@ test('all programs come from one folder where one has them all', () => {
 });
 
 test('otherwise each comes from the first folder that has it, and the rest is missing', () => {
-  const exists = there('/a/kubectl', '/b/kubectl', '/b/kube-apiserver', '/b/etcd');
-  const { found, missing } = choosePrograms(['etcd', 'kube-apiserver', 'kubectl', 'helm'], ['/a', '/b'], exists);
-  assert.deepEqual(found, { etcd: '/b/etcd', 'kube-apiserver': '/b/kube-apiserver', kubectl: '/a/kubectl' });
-  assert.deepEqual(missing, ['helm']);
+  const exists = there('/a/helm', '/b/kubectl', '/b/kube-apiserver', '/b/etcd', '/b/helm');
+  const { found, missing } = choosePrograms(['etcd', 'kube-apiserver', 'kubectl', 'helm', 'coredns'], ['/a', '/b', '/ours'], exists);
+  assert.deepEqual(found, { etcd: '/b/etcd', 'kube-apiserver': '/b/kube-apiserver', kubectl: '/b/kubectl', helm: '/a/helm' });
+  assert.deepEqual(missing, ['coredns']);
 });
 
-test('an etcd without an API server beside it is not taken', () => {
-  const { missing } = choosePrograms(['etcd', 'kube-apiserver'], ['/usr/bin', '/b'], there('/usr/bin/etcd', '/b/kube-apiserver'));
-  assert.deepEqual(missing, ['etcd']);
+test("a program of Kubernetes without an API server beside it is not taken, unless it is our cache's", () => {
+  const wanted = ['etcd', 'kubectl', 'kube-apiserver'] as const;
+  const exists = there('/usr/bin/etcd', '/usr/bin/kubectl', '/b/kube-apiserver', '/ours/etcd');
+  const { found, missing } = choosePrograms(wanted, ['/usr/bin', '/b', '/ours'], exists);
+  assert.deepEqual(found, { etcd: '/ours/etcd', 'kube-apiserver': '/b/kube-apiserver' });
+  assert.deepEqual(missing, ['kubectl']);
 });
 
 test('only what can be run is a program', () => {
   const folder = mkdtempSync(join(tmpdir(), 'mediarooms-programs-'));
   try {
-    for (const [name, mode] of [['kubectl', 0o644] as const, ['helm', 0o755] as const]) {
+    for (const [name, mode] of [['coredns', 0o644] as const, ['helm', 0o755] as const]) {
       writeFileSync(join(folder, name), '#!/bin/sh\n');
       chmodSync(join(folder, name), mode);
     }
-    const { found, missing } = findKubernetes(['kubectl', 'helm'], { KUBEBUILDER_ASSETS: folder, HOME: folder });
+    const { found, missing } = findKubernetes(['coredns', 'helm'], { KUBEBUILDER_ASSETS: folder, HOME: folder });
     assert.deepEqual(found, { helm: join(folder, 'helm') });
-    assert.deepEqual(missing, ['kubectl']);
+    assert.deepEqual(missing, ['coredns']);
   } finally {
     rmSync(folder, { recursive: true });
   }
