@@ -80,6 +80,16 @@ export const roomSpecSchema = withRules(
       }),
     })
     .meta({ description: 'The room that is to exist.' }),
+  {
+    rule: '!has(self.maxPeers) || !has(self.peers) || self.peers.size() <= self.maxPeers',
+    message: 'must not be more than maxPeers',
+    fieldPath: '.peers',
+  },
+  {
+    rule: "!has(self.videoCodec) || self.videoCodec == 'h264' || !has(self.components) || !self.components.exists(each, each.type == 'file' && has(each.options) && has(each.options.filePath) && each.options.filePath.endsWith('.h264'))",
+    message: 'an .h264 file can be played only where videoCodec is h264 or left out',
+    fieldPath: '.components',
+  },
   ...['clusterRef', 'roomId', 'videoCodec'].map(immutable),
 );
 export type RoomSpec = z.infer<typeof roomSpecSchema>;

@@ -14,7 +14,11 @@ export function withConditions(status: RoomStatus, { generation, now }: Context,
   for (const [type, verdict] of Object.entries(verdicts)) {
     conditions = setCondition(conditions, { type, ...verdict, observedGeneration: generation }, now);
   }
-  return { ...status, observedGeneration: generation, conditions };
+  const { componentsReady: _, ...rest } = status;
+  const { components = [] } = status;
+  // A column of kubectl shows one item of a list only.
+  const componentsReady = `${components.filter(({ ready }) => ready).length}/${components.length}`;
+  return { ...rest, observedGeneration: generation, conditions, ...(components.length > 0 && { componentsReady }) };
 }
 
 export function verdict(status: Condition['status'], { reason, message }: Why): Verdict {

@@ -1,0 +1,109 @@
+// Wrong manifests that only a running cluster can know to be wrong: each is told of in its status, and nothing else changes.
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parse } from 'yaml';
+import { type Anything, condition, startMediaStage } from '../kit/kube/media-stage.ts';
+import { expectations, manifests } from './manifests.ts';
+
+const namespaces = ['default', 'two', 'none', 'clusters'];
+const stage = await startMediaStage({ after }, { operator: { env: { OPERATOR_WATCH_NAMESPACES: namespaces.join(' ') } } });
+const folder = join(manifests, 'conditions');
+/** Longest until a status says why, in milliseconds. */
+const patience = 5_000;
+
+type Wrong = { file: string; kind: string; name: string; namespace: string; type: string; status: string; reason: string; message: string };
+
+const wrong = [...expectations(folder, 'condition')].map(([file, expected]): Wrong => {
+  const [, type = '', status = '', reason = '', message = ''] = /^(\w+)=(\w+) (\w+): (.+)$/.exec(expected) ?? [];
+  const { kind, metadata } = parse(readFileSync(join(folder, file), 'utf8')) as Anything;
+  return { file, kind: kind.toLowerCase(), ...metadata, type, status, reason, message };
+});
+
+/** Every Room and MediaCluster by what it is, with its version. */
+async function versions(): Promise<Map<string, string>> {
+  const { items } = JSON.parse(await stage.kubectl('get', 'mroom,mcl', '-A', '-o', 'json')) as Anything;
+  return new Map(items.map(({ kind, metadata }: Anything) => [`${kind} ${metadata.namespace}/${metadata.name}`, metadata.resourceVersion]));
+}
+
+/** Rooms on the one node: id, incarnation, and whose they are. */
+async function nodeRooms(): Promise<Map<string, { incarnation: string; externalId: string | null }>> {
+  const { body } = await (await stage.api('media-0')).get('/room');
+  return new Map(body.data.map(({ id, incarnation, externalId }: Anything) => [id, { incarnation, externalId }]));
+}
+
+describe('What only the cluster can know to be wrong', () => {
+  let standing: Map<string, string>;
+  let rooms: Awaited<ReturnType<typeof nodeRooms>>;
+
+  it('is at least 18 things', () => {
+    assert.ok(wrong.length >= 18);
+    assert.deepEqual(
+      wrong.filter(({ type }) => type === '').map(({ file }) => file),
+      [],
+    );
+    assert.equal(new Set(wrong.map(({ reason }) => reason)).size >= 10, true);
+  });
+
+  it('is told within 5 s as a condition, with a reason and a sentence', async (t) => {
+    await stage.kubectl('apply', '-f', join(manifests, 'around-conditions.yaml'));
+    assert.equal((await (await stage.api('media-0')).post('/room', { roomId: 'stranger' })).status, 201);
+    await stage.waitFor('room', 'owner', (room) => condition(room, 'Ready')?.status === 'True');
+    standing = await versions();
+    rooms = await nodeRooms();
+    const started = performance.now();
+    await stage.kubectl('apply', '-f', folder);
+    for (const { file, kind, name, namespace, type, status, reason, message } of wrong) {
+      const left = Math.max(0, started + patience - performance.now());
+      const told = (object: Anything) => condition(object, type)?.reason === reason && condition(object, type).message === message;
+      const object = await stage.waitFor(kind, name, told, left, namespace);
+      const found = condition(object, type);
+      assert.equal(found.status, status, file);
+      assert.equal(found.observedGeneration, object.metadata.generation, file);
+      if (kind === 'room')
+        assert.deepEqual([condition(object, 'Ready').status, condition(object, 'Ready').reason], ['False', reason], file);
+      if (kind === 'room') assert.equal(object.status.phase, 'Pending', file);
+    }
+    t.diagnostic(`${wrong.length} told after ${Math.round(performance.now() - started)} ms`);
+  });
+
+  it('has an Event that kubectl describe shows', async () => {
+    const described = await stage.kubectl('describe', 'mroom', 'room-id-of-another-room');
+    assert.match(described, /RoomIdTaken[\s\S]*Events:[\s\S]*Warning\s+RoomIdTaken/);
+  });
+
+  it('makes no room of what is not accepted, and touches no room of anybody else', async () => {
+    const now = await nodeRooms();
+    for (const [id, room] of rooms) assert.deepEqual(now.get(id), room, id);
+    const placed = wrong.filter(({ kind, type }) => kind === 'room' && type === 'Ready').map(({ name }) => name);
+    assert.deepEqual([...now.keys()].sort(), [...rooms.keys(), ...placed].sort());
+    const versionsNow = await versions();
+    assert.equal(versionsNow.get('Room default/owner'), standing.get('Room default/owner'));
+  });
+
+  it('comes to rest: nothing is written again and again', async () => {
+    const told = async () => [...(await versions())].filter(([key]) => key !== 'MediaCluster default/media');
+    // The first look may be at something that is on its way. That nothing happens can only be seen by waiting.
+    for (let looks = 1; ; looks += 1) {
+      const before = await told();
+      await sleep(3_000);
+      const now = await told();
+      if (looks === 3 || String(now) === String(before)) return assert.deepEqual(now, before);
+    }
+  });
+
+  it('is shown in one word by kubectl get -o wide, and ends a wait for what will not come', async () => {
+    const row = (await stage.kubectl('get', 'mroom', 'room-s3-secret-missing', '-o', 'wide', '--no-headers')).trim().split(/\s+/);
+    assert.deepEqual([row[1], row.at(-1), row.at(-2)], ['Pending', 'SecretNotFound', '0/1']);
+    await stage.kubectl('wait', '--for=condition=Ready=false', '--timeout=5s', 'mroom/room-id-of-another-room');
+  });
+
+  it('is deleted at once, and what belongs to others stays', async () => {
+    await stage.kubectl('delete', '--timeout=20s', '-f', folder);
+    assert.deepEqual(await nodeRooms(), rooms);
+    assert.equal((await versions()).get('Room default/owner'), standing.get('Room default/owner'));
+    assert.deepEqual(readdirSync(folder).length, wrong.length);
+  });
+});
