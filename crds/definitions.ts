@@ -122,7 +122,7 @@ export const roomDefinition = definition({
     },
     { name: 'Reason', type: 'string', jsonPath: ".status.conditions[?(@.type=='Ready')].reason", priority: 1 },
   ],
-  selectableFields: [{ jsonPath: '.spec.roomId' }],
+  selectableFields: ['.spec.roomId', '.spec.clusterRef.name', '.status.phase', '.status.node'].map((jsonPath) => ({ jsonPath })),
 });
 
 export const mediaClusterDefinition = definition({

@@ -13,7 +13,7 @@ const crds = join(import.meta.dirname, '../../crds');
 
 describe('The definitions of Room and MediaCluster', () => {
   before(async () => {
-    for (const file of Object.keys(definitions)) await run(['apply', '--server-side', '-f', join(crds, file)]);
+    await run(['apply', '-f', crds]);
     await run(['wait', '--for=condition=Established', 'crd/rooms.mediarooms.dev', 'crd/mediaclusters.mediarooms.dev']);
   });
 
@@ -237,7 +237,7 @@ describe('The definitions of Room and MediaCluster', () => {
     assert.deepEqual(cells.slice(7), ['https://media.example.com', '90']);
   });
 
-  it('have short names, a category, and a field selector for room ids', async () => {
+  it('have short names, a category, and fields to select Rooms by', async () => {
     const resources = (await run(['api-resources', '--api-group=mediarooms.dev', '-o', 'wide', '--no-headers'])).trim().split('\n');
     assert.match(resources.join('\n'), /mediaclusters +mcl +mediarooms.dev\/v1alpha1 +true +MediaCluster .* media$/m);
     assert.match(resources.join('\n'), /rooms +mroom +mediarooms.dev\/v1alpha1 +true +Room .* media$/m);
@@ -246,6 +246,10 @@ describe('The definitions of Room and MediaCluster', () => {
     assert.match(all, /^mediacluster.mediarooms.dev\/bare$/m);
     const found = await run(['get', 'mroom', '-A', '--field-selector=spec.roomId=webinar-2026', '-o', 'name']);
     assert.equal(found, 'room.mediarooms.dev/webinar\n');
+    const ready = await run(['get', 'mroom', '-A', '--field-selector=status.phase=Ready,status.node=svc@10.0.0.7', '-o', 'name']);
+    assert.equal(ready, 'room.mediarooms.dev/bare\n');
+    const ofMedia = await run(['get', 'mroom', '-A', '--field-selector=spec.clusterRef.name=media', '-o', 'name']);
+    assert.equal(ofMedia, 'room.mediarooms.dev/webinar\n');
   });
 
   it('teach by kubectl explain: every field with its meaning, bounds and default', async () => {
