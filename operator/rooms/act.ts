@@ -28,8 +28,6 @@ export type NodeAction = Exclude<Action, { type: 'record' | 'finalize' | 'releas
 /** Peers and tokens asked for at a time. */
 const width = 8;
 const mostAsked = 3;
-const soonMs = 2_000;
-const slowMs = 60_000;
 const crashPauseMs = 10 * 60_000;
 
 /** Does it; what goes wrong is what is known afterwards. @throws what is neither a node's answer nor its silence */
@@ -109,7 +107,7 @@ async function create(context: ActContext, request: RoomRequest): Promise<Fate> 
   const ready = link.candidates({ ready: true });
   if (ready.length === 0) {
     const message = `MediaCluster ${cluster} has no ready node that takes rooms.`;
-    return { kind: 'refused', reason: 'NoReadyNode', message, retryMs: soonMs };
+    return { kind: 'impossible', reason: 'NoReadyNode', message };
   }
   let failed: NodeError | undefined;
   for (const { client } of ready.slice(0, mostAsked)) {
@@ -121,9 +119,9 @@ async function create(context: ActContext, request: RoomRequest): Promise<Fate> 
       if (!(error instanceof NodeError) || signal.aborted) throw error;
       if (error.code === 'already_exists') return { kind: 'stranger' };
       if (error.code === 'no_node_accepts_rooms') {
-        return { kind: 'refused', reason: 'NoNodeAcceptsRooms', message: `MediaCluster ${cluster}: ${error.message}.`, retryMs: soonMs };
+        return { kind: 'impossible', reason: 'NoNodeAcceptsRooms', message: `MediaCluster ${cluster}: ${error.message}.` };
       }
-      if (!isUnavailable(error)) return { kind: 'refused', reason: 'RefusedByNode', message: `${error.message}.`, retryMs: slowMs };
+      if (!isUnavailable(error)) return { kind: 'refused', reason: 'RefusedByNode', message: `${error.message}.` };
       failed = error;
       // Another try may be at another node; until then the status says what is waited for.
       if (error.code === 'timeout') break;
@@ -172,7 +170,7 @@ async function addPeers(context: ActContext, node: NodeClient, peers: readonly P
   const { state, memory, stamp, signal, now } = context;
   let full: NodeError | undefined;
   const refuse = (name: string, reason: string, message: string) => {
-    memory.peers.set(name, { reason, message }, stamp, now());
+    memory.peers.set(name, { reason, message }, peersStamp(stamp, state.fate), now());
     state.refusedPeers = new Map([...state.refusedPeers, [name, { reason, message }]]);
   };
   await eachOf(peers, async (request) => {
@@ -200,6 +198,11 @@ async function freshToken(context: ActContext, node: NodeClient, peerId: string)
     if (!hasCode(error, 'peer_not_found')) throw error;
     change(state, (room) => ({ ...room, peers: room.peers.filter(({ id }) => id !== peerId) }));
   }
+}
+
+/** Whoever found no place tries again once others came or went. */
+export function peersStamp(stamp: string, fate: Fate): string {
+  return `${stamp}|${fate.kind === 'present' ? fate.room.peers.length : ''}`;
 }
 
 /** A token tells the node's clock, too. */

@@ -141,7 +141,10 @@ export class RoomController {
         const declared = Array.isArray(room.spec?.peers) && room.spec.peers.some(({ name }) => name === peerId);
         const gone = type === 'PeerDeleted' || type === 'PeerCrashed';
         const age = performance.now() - (this.#memories.get(key)?.countsAt ?? Number.NEGATIVE_INFINITY);
-        this.#queue.addAfter(key, gone && declared ? burstMs : Math.max(burstMs, countsIntervalMs - age));
+        this.#queue.addAfter(
+          key,
+          gone && (declared || room.status?.phase !== 'Ready') ? burstMs : Math.max(burstMs, countsIntervalMs - age),
+        );
       }
     }
   }

@@ -24,13 +24,26 @@ export function roomIdOf({ spec, metadata }: Room): string {
   return typeof spec?.roomId === 'string' ? spec.roomId : metadata.name;
 }
 
-/** Reads a spec that may be older than the schema. */
-export function readSpec(spec: unknown): { spec: RoomSpec } | { sentence: string } {
-  const parsed = roomSpecSchema.safeParse(spec ?? {});
-  if (parsed.success) return { spec: parsed.data };
-  const issue = parsed.error.issues[0];
-  const where = ['spec', ...(issue?.path ?? [])].join('.');
-  return { sentence: `${where} does not hold to the definition of Room: ${issue?.message ?? 'it is invalid'}.` };
+const idPattern = /^[A-Za-z0-9_-]{1,128}$/;
+
+/** Reads the spec of a Room that may be older than the schema and its rules. */
+export function readSpec(room: Room): { spec: RoomSpec } | { sentence: string } {
+  const parsed = roomSpecSchema.safeParse(room.spec ?? {});
+  if (!parsed.success) {
+    const issue = parsed.error.issues[0];
+    const where = ['spec', ...(issue?.path ?? [])].join('.');
+    return { sentence: `${where} does not hold to the definition of Room: ${issue?.message ?? 'it is invalid'}.` };
+  }
+  const spec = parsed.data;
+  if (!idPattern.test(roomIdOf(room)))
+    return { sentence: `A room cannot have the id ${roomIdOf(room)}: spec.roomId must name another one.` };
+  const double = doubleName(spec.peers) ?? doubleName(spec.components);
+  return double === undefined ? { spec } : { sentence: `The name ${double} is declared twice.` };
+}
+
+function doubleName(items: readonly { name: string }[] | undefined): string | undefined {
+  const seen = new Set<string>();
+  return items?.find(({ name }) => seen.size === seen.add(name).size)?.name;
 }
 
 export function configOf(spec: RoomSpec, defaults: RoomDefaults): NodeRoomConfig {

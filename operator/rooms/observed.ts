@@ -21,7 +21,9 @@ export type Fate =
   /** There is none: it was never made, or it is lost. */
   | { kind: 'absent' }
   /** It could not be made now; another try may do. */
-  | ({ kind: 'refused'; retryMs: number } & Why)
+  | ({ kind: 'impossible' } & Why)
+  /** The nodes understood, and will not make it as it is. */
+  | ({ kind: 'refused' } & Why)
   /** Nobody could be asked. */
   | ({ kind: 'unknown'; forMs: number } & Why);
 

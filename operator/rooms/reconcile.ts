@@ -48,8 +48,10 @@ function byFate(observed: Observed, cluster: Cluster, spec: Spec): Decision {
       });
     case 'unknown':
       return notKnown(observed, cluster, fate);
+    case 'impossible':
+      return { status: waitingStatus(status, contextOf(observed), cluster.name, fate), action: wait(soonMs) };
     case 'refused':
-      return { status: waitingStatus(status, contextOf(observed), cluster.name, fate), action: wait(fate.retryMs) };
+      return refused(observed, fate);
     case 'ended':
     case 'absent':
       if (status.incarnation === undefined)

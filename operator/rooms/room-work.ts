@@ -12,7 +12,7 @@ import { applyStatus } from '../kube/status-writer.ts';
 import type { Log } from '../log.ts';
 import type { NodeRoom } from '../nodes/shapes.ts';
 import type { MediaCluster, Room } from '../objects.ts';
-import { type ActContext, act, lookAgain } from './act.ts';
+import { type ActContext, act, lookAgain, peersStamp } from './act.ts';
 import type { ClusterAccess } from './cluster-access.ts';
 import { digestOf } from './cluster-link.ts';
 import { componentWishes, type Secret, SecretDigests } from './component-wishes.ts';
@@ -97,7 +97,7 @@ export class RoomWork {
     const { namespace = '', uid, deletionTimestamp } = room.metadata;
     const parsed = roomStatusSchema.safeParse(room.status ?? {});
     const status: RoomStatus = parsed.success ? parsed.data : {};
-    const spec = readSpec(room.spec);
+    const spec = readSpec(room);
     const wanted = room.spec?.clusterRef?.name ?? status.cluster;
     const found = access.find(namespace, typeof wanted === 'string' ? wanted : undefined);
     const cluster = 'cluster' in found ? found.cluster : undefined;
@@ -118,7 +118,7 @@ export class RoomWork {
       wishes: 'spec' in spec ? await componentWishes(spec.spec, uid, secretOf, this.#digests) : [],
       componentEnds: new Map(),
       refusedComponents: memory.components.current(stamp, monotonic),
-      refusedPeers: memory.peers.current(stamp, monotonic),
+      refusedPeers: new Map(),
       refusedConfig: memory.config.current(stamp, monotonic).get('config'),
       secret: readPeerSecret(peersSecret, uid),
       fresh: new Map(),
@@ -134,6 +134,7 @@ export class RoomWork {
     state.componentEnds = link.componentEnds;
     const context = { state, memory, link, cluster: cluster.metadata.name, stamp, fresh, signal, now: () => performance.now() };
     if (asksNodes(state)) state.fate = await lookAgain(context);
+    state.refusedPeers = memory.peers.current(peersStamp(stamp, state.fate), monotonic);
     return { state, memory, peersSecret, context };
   }
 

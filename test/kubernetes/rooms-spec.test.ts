@@ -1,0 +1,283 @@
+// What a Room declares, against what only the cluster can know: components, Secrets, peers, ids that are taken, old objects.
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { roomDefinition } from '../../crds/definitions.ts';
+import { type ApiClient, apiClient } from '../kit/api-client.ts';
+import { type Anything, conditionOf, isSettled, type RoomOperator, RoomStage, room } from '../kit/kube/room-stage.ts';
+import { oggFile, opusPacket } from '../kit/ogg-file.ts';
+import { PeerSocket } from '../kit/peer-socket.ts';
+import { makeResources } from '../kit/resources-folder.ts';
+import { startNode } from '../kit/start-node.ts';
+
+const ends: (() => Promise<void>)[] = [];
+const scope = { after: (end: () => Promise<void>) => void ends.push(end) };
+let stage: RoomStage;
+let operator: RoomOperator;
+let api: ApiClient;
+let nodeUrl: string;
+
+const song = (packets: number) => oggFile(Array.from({ length: packets }, (_, index) => opusPacket(50, index)));
+
+before(async () => {
+  stage = await RoomStage.start(scope);
+  const resources = await makeResources(scope as never, {
+    'file_component_sources/long.ogg': song(50 * 60),
+    'file_component_sources/other.ogg': song(50 * 60),
+    'file_component_sources/short.ogg': song(5),
+  });
+  const node = await startNode(scope as never, { SVC_IP: '127.0.0.1', SVC_COMPONENTS_USED: 'file', SVC_RESOURCES_BASE_PATH: resources });
+  api = apiClient(node.url, node.token);
+  nodeUrl = node.url;
+  await stage.addCluster('media', [node]);
+  operator = await stage.startOperator({ pollMs: 2_000 });
+});
+after(async () => {
+  for (const end of ends.reverse()) await end();
+});
+
+const file = (name: string, filePath: string) => ({ name, type: 'file', options: { filePath } });
+const componentsOf = async (roomId: string): Promise<Anything[]> => (await api.get(`/room/${roomId}`)).body.data.components;
+const peersOf = async (roomId: string): Promise<string[]> =>
+  (await api.get(`/room/${roomId}`)).body.data.peers.map(({ id }: Anything) => id);
+
+describe('Components of a Room', () => {
+  test('are added, replaced where they changed, and removed where they are not declared any more', async () => {
+    await stage.apply(room('band', { components: [file('bass', 'long.ogg'), file('drums', 'long.ogg')] }));
+    const first = await stage.waitUntilReady('band');
+    assert.deepEqual(
+      first.status.components.map(({ name, ready }: Anything) => `${name} ${ready}`),
+      ['bass true', 'drums true'],
+    );
+    const idOf = (of: Anything, name: string) => of.status.components.find((each: Anything) => each.name === name)?.id;
+    await stage.apply(room('band', { components: [file('bass', 'long.ogg'), file('drums', 'other.ogg')] }));
+    await stage.waitFor('band', isSettled);
+    const second = await stage.waitUntilReady('band');
+    assert.equal(idOf(second, 'bass'), idOf(first, 'bass'));
+    assert.notEqual(idOf(second, 'drums'), idOf(first, 'drums'));
+    await stage.apply(room('band', { components: [file('bass', 'long.ogg')] }));
+    await stage.waitFor('band', (each) => isSettled(each) && each.status.components.length === 1);
+    assert.deepEqual(
+      (await componentsOf('band')).map(({ id }) => id),
+      [idOf(first, 'bass')],
+    );
+  });
+
+  test('that are removed behind the back are added again, but a file that came to its end is not played twice', async () => {
+    await stage.apply(room('radio', { components: [file('long', 'long.ogg'), file('short', 'short.ogg')] }));
+    const ended = await stage.waitFor('radio', ({ status }) => status?.components?.some(({ message }: Anything) => message !== undefined));
+    assert.equal(ended.status.phase, 'Ready');
+    const [long] = await componentsOf('radio');
+    await api.delete(`/room/radio/component/${long.id}`);
+    await stage.waitFor('radio', ({ status }) => status.components.some(({ name, id }: Anything) => name === 'long' && id !== long.id));
+    assert.equal((await componentsOf('radio')).length, 1);
+  });
+
+  test('of a kind that is disabled, or of a file that is not there, make it Degraded with a reason, and all else is there', async () => {
+    await stage.apply(
+      room('half', { components: [{ name: 'stream', type: 'hls' }, file('missing', 'none.ogg'), file('bass', 'long.ogg')] }),
+    );
+    const half = await stage.waitFor('half', (each) => conditionOf(each, 'Degraded')?.status === 'True');
+    assert.equal(conditionOf(half, 'Degraded').reason, 'ComponentRefused');
+    assert.match(conditionOf(half, 'Degraded').message, /Component stream: Components of type hls are disabled on this node\./);
+    assert.match(conditionOf(half, 'Degraded').message, /Component missing: File not found\./);
+    assert.equal(conditionOf(half, 'Placed').status, 'True');
+    assert.equal(conditionOf(half, 'Ready').status, 'False');
+    await stage.apply(room('half', { components: [file('bass', 'long.ogg')] }));
+    await stage.waitUntilReady('half');
+  });
+});
+
+describe('Secrets of a Room', () => {
+  test('that come after it are followed, and so are their changes', async () => {
+    const s3 = { bucket: 'bucket', secretRef: { name: 'keys' } };
+    await stage.apply(room('taped', { components: [{ name: 'tape', type: 'recording', options: { s3 } }] }));
+    const waiting = await stage.waitFor('taped', (each) => conditionOf(each, 'Degraded')?.status === 'True');
+    assert.equal(conditionOf(waiting, 'Degraded').message, 'Component tape: Secret keys does not exist.');
+    const keys = (data: object) => ({
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name: 'keys', namespace: 'default' },
+      stringData: data,
+    });
+    await stage.apply(keys({ accessKeyId: 'id' }));
+    await stage.waitFor(
+      'taped',
+      (each) => conditionOf(each, 'Degraded').message === 'Component tape: Secret keys has no key secretAccessKey.',
+    );
+    await stage.apply(keys({ accessKeyId: 'id', secretAccessKey: 'a-secret-that-must-not-show' }));
+    // This node has no recordings: what it says shows that it was asked.
+    const asked = await stage.waitFor('taped', (each) => conditionOf(each, 'Degraded').reason === 'ComponentRefused');
+    const revision = asked.status.components[0].revision;
+    assert.doesNotMatch(JSON.stringify(asked), /must-not-show/);
+    await stage.apply(keys({ accessKeyId: 'id', secretAccessKey: 'another' }));
+    await stage.waitFor('taped', ({ status }) => status.components[0].revision !== revision);
+  });
+
+  test('are left alone where the name is somebody else’s', async () => {
+    const data = {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name: 'guarded-peers', namespace: 'default' },
+      stringData: { mine: 'yes' },
+    };
+    await stage.apply(data);
+    await stage.apply(room('guarded', { peers: [{ name: 'alice' }] }));
+    const guarded = await stage.waitFor('guarded', (each) => conditionOf(each, 'Degraded')?.status === 'True');
+    assert.equal(conditionOf(guarded, 'Degraded').reason, 'SecretNotOurs');
+    assert.deepEqual(await stage.secret('guarded-peers'), { mine: 'yes' });
+    await stage.server.kubectl(['delete', 'secret', 'guarded-peers']);
+    await stage.waitUntilReady('guarded');
+    assert.deepEqual(Object.keys((await stage.secret('guarded-peers')) ?? {}).sort(), ['alice.token', 'alice.url']);
+    await stage.server.kubectl(['delete', 'secret', 'guarded-peers']);
+    await stage.waitFor('guarded', () => true);
+    for (let tries = 0; (await stage.secret('guarded-peers')) === undefined; tries += 1) {
+      assert.ok(tries < 200, 'the Secret was not made again');
+      await new Promise((resolve) => setTimeout(resolve, 25));
+    }
+  });
+});
+
+describe('Peers of a Room', () => {
+  test('come and go with what is declared; those of others stay', async () => {
+    await stage.apply(room('class', { peers: [{ name: 'ann' }, { name: 'ben' }] }));
+    await stage.waitUntilReady('class');
+    await api.post('/room/class/peer', { type: 'webrtc', peerId: 'guest' });
+    await stage.apply(room('class', { peers: [{ name: 'ben' }, { name: 'cleo' }] }));
+    await stage.waitFor('class', isSettled);
+    assert.deepEqual((await peersOf('class')).sort(), ['ben', 'cleo', 'guest']);
+    assert.deepEqual(Object.keys((await stage.secret('class-peers')) ?? {}).sort(), ['ben.token', 'ben.url', 'cleo.token', 'cleo.url']);
+    await api.delete('/room/class/peer/ben');
+    for (let tries = 0; !(await peersOf('class')).includes('ben'); tries += 1) {
+      assert.ok(tries < 200, 'the peer was not made again');
+      await new Promise((resolve) => setTimeout(resolve, 25));
+    }
+    await stage.apply(room('class', {}));
+    await stage.waitFor('class', (each) => isSettled(each) && each.status.peersSecretName === undefined);
+    assert.equal(await stage.secret('class-peers'), undefined);
+  });
+
+  test('that find no place are named, and get it when there is one', async () => {
+    await stage.apply(room('small', { maxPeers: 2, peers: [{ name: 'ann' }] }));
+    await stage.waitUntilReady('small');
+    await api.post('/room/small/peer', { type: 'webrtc', peerId: 'guest' });
+    await stage.apply(room('small', { maxPeers: 2, peers: [{ name: 'ann' }, { name: 'ben' }] }));
+    const small = await stage.waitFor('small', (each) => conditionOf(each, 'Degraded')?.status === 'True');
+    assert.equal(conditionOf(small, 'Degraded').reason, 'RoomFull');
+    assert.match(conditionOf(small, 'Degraded').message, /Peer ben: Reached webrtc peers limit in room small\./);
+    await api.delete('/room/small/peer/guest');
+    await stage.waitUntilReady('small');
+  });
+});
+
+describe('A roomId', () => {
+  test('that two Rooms want is the older one’s, and the other says so until it is free', async () => {
+    await stage.apply(room('older', { roomId: 'wanted' }));
+    const older = await stage.waitUntilReady('older');
+    await stage.apply(room('younger', { roomId: 'wanted' }));
+    const younger = await stage.waitFor('younger', (each) => conditionOf(each, 'Accepted')?.status === 'False');
+    assert.equal(conditionOf(younger, 'Accepted').reason, 'RoomIdTaken');
+    assert.match(conditionOf(younger, 'Ready').message, /Room older of this namespace has the roomId wanted/);
+    assert.equal((await api.get('/room/wanted')).body.data.externalId, older.metadata.uid);
+    await stage.server.kubectl(['delete', 'mroom', 'older']);
+    await stage.waitUntilReady('younger');
+  });
+
+  test('that a stranger’s room has is never touched', async () => {
+    await api.post('/room', { roomId: 'theirs', maxPeers: 7 });
+    await stage.apply(room('theirs', { maxPeers: 1 }));
+    const refused = await stage.waitFor('theirs', (each) => conditionOf(each, 'Accepted')?.status === 'False');
+    assert.equal(conditionOf(refused, 'Accepted').reason, 'RoomIdTaken');
+    assert.equal((await stage.server.kubectl(['delete', 'mroom', 'theirs', '--timeout=10s'])).code, 0);
+    assert.equal((await api.get('/room/theirs')).body.data.config.maxPeers, 7);
+  });
+
+  test('is free for the Room once the stranger’s room ended', async () => {
+    await api.post('/room', { roomId: 'later' });
+    await stage.apply(room('later'));
+    await stage.waitFor('later', (each) => conditionOf(each, 'Accepted')?.status === 'False');
+    await api.delete('/room/later');
+    await stage.waitUntilReady('later');
+  });
+});
+
+describe('A Room', () => {
+  test('whose room was changed behind the back is as declared again', async () => {
+    await stage.apply(room('steady', { maxPeers: 4 }));
+    await stage.waitUntilReady('steady');
+    await api.patch('/room/steady', { maxPeers: 40, webhookUrl: 'http://127.0.0.1:9/' });
+    for (let tries = 0; (await api.get('/room/steady')).body.data.config.maxPeers !== 4; tries += 1) {
+      assert.ok(tries < 400, 'it is still as somebody else wanted');
+      await new Promise((resolve) => setTimeout(resolve, 25));
+    }
+  });
+
+  test('waits for its MediaCluster, and gets the timeouts of that', async () => {
+    await stage.apply(room('early', { clusterRef: { name: 'late' } }));
+    const early = await stage.waitFor('early', (each) => conditionOf(each, 'Accepted')?.status === 'False');
+    assert.equal(conditionOf(early, 'Ready').reason, 'ClusterNotFound');
+    assert.deepEqual(early.metadata.finalizers, undefined);
+    const spec = { config: { roomDefaults: { peerDisconnectedTimeout: 77 } } };
+    await stage.addCluster('late', [{ url: nodeUrl }], spec);
+    await stage.waitUntilReady('early');
+    assert.equal((await api.get('/room/early')).body.data.config.peerDisconnectedTimeout, 77);
+    await stage.addCluster('late', [{ url: nodeUrl }], { config: { roomDefaults: { peerDisconnectedTimeout: 78 } } });
+    for (let tries = 0; (await api.get('/room/early')).body.data.config.peerDisconnectedTimeout !== 78; tries += 1) {
+      assert.ok(tries < 200, 'the new default is not in force');
+      await new Promise((resolve) => setTimeout(resolve, 25));
+    }
+    // Its MediaCluster is gone: that must not hold it back.
+    await stage.server.kubectl(['delete', 'mcl', 'late']);
+    await stage.waitFor('early', (each) => conditionOf(each, 'Accepted')?.status === 'False');
+    assert.equal((await stage.server.kubectl(['delete', 'mroom', 'early', '--timeout=10s'])).code, 0);
+    await api.delete('/room/early');
+  });
+
+  test('takes the tokens of a clock that is hours away, without a storm of new ones', async () => {
+    for (const hours of [-30, 30]) {
+      await operator.stop();
+      operator = await stage.startOperator({ now: () => Date.now() + hours * 3_600_000, pollMs: 2_000 });
+      const name = `skewed${hours}`.replace('-', '-minus-');
+      await stage.apply(room(name, { peers: [{ name: 'ann' }] }));
+      await stage.waitUntilReady(name);
+      const { resourceVersion } = (await stage.object(`/api/v1/namespaces/default/secrets/${name}-peers`)).metadata;
+      await new Promise((resolve) => setTimeout(resolve, 1_000));
+      assert.equal((await stage.object(`/api/v1/namespaces/default/secrets/${name}-peers`)).metadata.resourceVersion, resourceVersion);
+      const secret = await stage.secret(`${name}-peers`);
+      const socket = await PeerSocket.enter(secret?.['ann.url'] ?? '', secret?.['ann.token'] ?? '');
+      assert.equal(socket.welcome.ok, true);
+      await socket.close();
+    }
+    await operator.stop();
+    operator = await stage.startOperator({ pollMs: 2_000 });
+  });
+
+  test('of a laxer time says what is wrong with it, and can be deleted', async () => {
+    const lax = structuredClone(roomDefinition) as Anything;
+    lax.spec.versions[0].schema = {
+      openAPIV3Schema: {
+        type: 'object',
+        properties: { spec: open, status: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
+      },
+    };
+    delete lax.spec.versions[0].selectableFields;
+    await stage.apply(lax);
+    await stage.apply([
+      room('old-kind', { maxPeers: 0 }),
+      room('old.name'),
+      room('old-twice', { peers: [{ name: 'ann' }, { name: 'ann' }] }),
+    ]);
+    for (const [name, sentence] of Object.entries({
+      'old-kind': /spec\.maxPeers does not hold to the definition of Room/,
+      'old.name': /A room cannot have the id old\.name/,
+      'old-twice': /The name ann is declared twice/,
+    })) {
+      const old = await stage.waitFor(name, (each) => conditionOf(each, 'Accepted')?.status === 'False');
+      assert.equal(conditionOf(old, 'Accepted').reason, 'InvalidSpec');
+      assert.match(conditionOf(old, 'Ready').message, sentence);
+    }
+    await stage.apply(roomDefinition);
+    assert.equal((await stage.server.kubectl(['delete', 'mroom', 'old-kind', 'old.name', 'old-twice', '--timeout=10s'])).code, 0);
+  });
+});
+
+const open = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
