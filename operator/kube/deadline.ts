@@ -7,11 +7,13 @@
 export class Deadline {
   readonly #controller = new AbortController();
   readonly #parents: readonly AbortSignal[];
-  readonly #at: number;
+  readonly #ms: number;
+  #at: number;
   readonly #timer: NodeJS.Timeout;
 
   /** `reason` makes what the signal aborts with when the time is over; others pass on their own reason. */
   constructor(ms: number, reason: () => unknown, parents: readonly AbortSignal[] = []) {
+    this.#ms = ms;
     this.#at = performance.now() + ms;
     this.#timer = setTimeout(() => this.#controller.abort(reason()), ms);
     this.#parents = parents;
@@ -32,6 +34,7 @@ export class Deadline {
 
   /** The whole time anew, from now on. */
   refresh(): void {
+    this.#at = performance.now() + this.#ms;
     this.#timer.refresh();
   }
 

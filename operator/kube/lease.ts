@@ -43,6 +43,8 @@ export class LeaderElector {
   /** When the renewal that succeeded last was begun. */
   #renewedAt = Number.NEGATIVE_INFINITY;
   #leads = false;
+  /** What went wrong the last time. */
+  #said = '';
 
   constructor(options: LeaderElectorOptions) {
     const { client, onChange = () => {}, ...rest } = options;
@@ -137,11 +139,15 @@ export class LeaderElector {
       this.#see(spec, begun);
       // Others count from when they see it, which is later.
       this.#renewedAt = begun;
+      this.#said = '';
       return true;
     } catch (error) {
       // Somebody was faster; or the API server is away: then the record stays what it was.
       const beaten = isConflict(error) || isAlreadyExists(error);
-      log[beaten ? 'debug' : 'warn']({ lease: name, identity, error: (error as Error).message }, 'the lease could not be had');
+      const { message } = error as Error;
+      // Each try of an outage says the same: once is enough.
+      log[beaten || message === this.#said ? 'debug' : 'warn']({ lease: name, identity, error: message }, 'the lease could not be had');
+      this.#said = message;
       return false;
     }
   }

@@ -43,6 +43,7 @@ type Scope = { namespace: string | undefined; resourceVersion: string; listedAt:
 export class Reflector<T extends KubeObject> {
   readonly #options: ReflectorOptions<T>;
   readonly #store: Store<T>;
+  readonly #namespaces: readonly (string | undefined)[];
   readonly #unlisted: Set<string | undefined>;
   readonly #waiting = new Set<() => void>();
   readonly #random: () => number;
@@ -52,7 +53,8 @@ export class Reflector<T extends KubeObject> {
     this.#options = options;
     this.#store = new Store<T>(options.indexes ?? {});
     const { namespaced } = options.resource;
-    this.#unlisted = new Set(namespaced && options.namespaces.length > 0 ? options.namespaces : [undefined]);
+    this.#namespaces = namespaced && options.namespaces.length > 0 ? [...new Set(options.namespaces)] : [undefined];
+    this.#unlisted = new Set(this.#namespaces);
     this.#random = options.random ?? Math.random;
   }
 
@@ -73,7 +75,7 @@ export class Reflector<T extends KubeObject> {
   /** Until the signal aborts; never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     const fresh = { resourceVersion: '', listedAt: 0, backOffMs: firstBackOffMs, failures: 0 };
-    const scopes = [...this.#unlisted].map((namespace) => ({ namespace, ...fresh }));
+    const scopes = this.#namespaces.map((namespace) => ({ namespace, ...fresh }));
     await Promise.all([...scopes.map((scope) => this.#follow(scope, signal)), this.#resync(signal)]);
   }
 

@@ -110,6 +110,25 @@ describe('the kube layer', { concurrency: true }, () => {
     assert.ok(took < 10_000, `${took} ms`);
   });
 
+  it('stays on one watch while nothing happens, as it is told each minute that nothing does', { timeout: 3 * minute }, async (t) => {
+    const calls: CallObservation[] = [];
+    const client = await connectTo(t, shaky.kubeconfig, { observe: (call) => calls.push(call) });
+    await untilServed(client);
+    const end = new AbortController();
+    const listeners = { onChange: () => {}, onDelete: () => {} };
+    const reflector = new Reflector<Widget>({ client, resource: widgets, namespaces: ['kube-public'], log, idleMs: 68_000, ...listeners });
+    const running = reflector.run(end.signal);
+    await reflector.whenSynced(end.signal);
+    calls.length = 0;
+    const began = performance.now();
+    // Longer than a watch may be silent.
+    while (performance.now() - began < 72_000) await sleep(1000);
+    assert.ok(reflector.silence < 68_000, `${reflector.silence} ms without a word`);
+    assert.ok(calls.length <= 1, `${calls.length} calls`);
+    end.abort();
+    await running;
+  });
+
   it('rests while the API server is away for a minute, then finishes; and lists anew what etcd has compacted', {
     timeout: 4 * minute,
   }, async (t) => {

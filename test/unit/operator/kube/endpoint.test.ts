@@ -1,12 +1,15 @@
 // How to get in: credentials that change, and what is said where there are none.
 import assert from 'node:assert/strict';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { Endpoint } from '../../../../operator/kube/endpoint.ts';
 import { KubeError } from '../../../../operator/kube/kube-error.ts';
-import { kubeconfigOf } from './fake-api.ts';
+import { resources } from '../../../../operator/kube/objects.ts';
+import { connect, kubeconfigOf, room } from './fake-api.ts';
 
 type Config = ReturnType<typeof kubeconfigOf>;
 
@@ -69,6 +72,25 @@ describe('the endpoint of the API server', () => {
     t.after(() => endpoint.close());
     for (let i = 0; i < 2; i++)
       await assert.rejects(endpoint.access(), noCredentials(/^The credentials for the API server cannot be had\.$/));
+  });
+
+  it('goes through a proxy where the kubeconfig names one', async (t) => {
+    const seen: string[] = [];
+    const proxy = createServer((request, response) => {
+      seen.push(`${request.method} ${request.url}`);
+      response.end(JSON.stringify(room('a', '1')));
+    });
+    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+    t.after(() => {
+      proxy.close();
+      proxy.closeAllConnections();
+    });
+    const { port } = proxy.address() as AddressInfo;
+    const cluster = { server: 'http://api.example:6443', 'insecure-skip-tls-verify': true, 'proxy-url': `http://127.0.0.1:${port}` };
+    const { path } = await kubeconfig(t, (config) => ({ ...config, clusters: [{ name: 'c', cluster }] }));
+    const client = await connect(t, { kubeconfig: path });
+    assert.equal((await client.get(resources.rooms, { namespace: 'default', name: 'a' }))?.metadata.name, 'a');
+    assert.deepEqual(seen, ['GET http://api.example:6443/apis/mediarooms.dev/v1alpha1/namespaces/default/rooms/a']);
   });
 
   it('says what is missing', async (t) => {
