@@ -127,7 +127,9 @@ export class ClusterSecrets {
   }
 
   #keep(secret: Stored<LiveSecret>): void {
-    this.#fresh.set(keyOf(secret), { secret, at: this.#options.now() });
+    const at = this.#options.now();
+    for (const [key, known] of this.#fresh) if (at - known.at > lag) this.#fresh.delete(key);
+    this.#fresh.set(keyOf(secret), { secret, at });
   }
 }
 

@@ -19,6 +19,11 @@ import type { Look, PodKeeper, Pods } from './pod-keeper.ts';
 import { planRollout, type RolloutPlan } from './rollout.ts';
 import { asSentence, type SeenPod } from './status.ts';
 
+/** How long no pod is made after one failed, doubled each time, and after how long without a failure all is forgiven; milliseconds. */
+const firstFailurePause = 1_000;
+const longestFailurePause = 60_000;
+const failureMemory = 300_000;
+
 export type FleetOptions = { keeper: PodKeeper; poll: NodePoll; hosts: HostWatch; objects: OwnedObjects; now: () => number };
 
 export type FleetState = {
@@ -31,6 +36,7 @@ export type FleetState = {
 export class Fleet {
   readonly #options: FleetOptions;
   readonly #samples = new Map<string, Sample[]>();
+  readonly #failures = new Map<string, { times: number; until: number }>();
 
   constructor(options: FleetOptions) {
     this.#options = options;
@@ -77,6 +83,7 @@ export class Fleet {
     await this.#drainAndKeep(look, pods, plan, state);
     await this.#mark(look, pods, files, state);
     await this.#repair(look, pods, state);
+    this.#options.keeper.retain(key, pods);
     return state;
   }
 
@@ -88,6 +95,8 @@ export class Fleet {
 
   forget(key: string): void {
     this.#samples.delete(key);
+    this.#failures.delete(key);
+    this.#options.keeper.retain(key, new Map());
     this.#options.poll.forget(key);
   }
 
@@ -102,6 +111,8 @@ export class Fleet {
       templateHash: templateHash(cluster, facts),
       lost: (host: string) => hosts.lostIn(host) === 0,
       leaving: (host: string) => hosts.leavingFor(host) !== undefined,
+      indexes: indexCount(cluster),
+      unasked: (uid: string) => poll.unasked(key, uid),
       report: (uid: string) => {
         const health = poll.report(key, uid)?.health;
         return health && { state: health.state, ...health.load };
@@ -147,11 +158,27 @@ export class Fleet {
       await keeper.remove(look, pod, 'it failed');
       progress.push(`Pod ${pod.name} failed and is replaced.`);
     }
+    const pause = this.#pauseAfterFailures(look.key, plan.remove.length > 0);
+    if (pause > 0 && plan.create.length > 0) {
+      progress.push('The next pod is made a little later, since another one failed.');
+      return;
+    }
     for (const index of plan.create) {
       const problem = await keeper.create(look, index, 'problems' in files ? undefined : files.hash);
       if (problem) problems.push(problem);
       else progress.push(`A pod of index ${index} is made.`);
     }
+  }
+
+  /** Pods that fail as soon as they are placed must not be made as fast as the API server can. @returns milliseconds to wait */
+  #pauseAfterFailures(key: string, failed: boolean): number {
+    const now = this.#options.now();
+    const known = this.#failures.get(key);
+    if (failed) {
+      const times = known && now - known.until < failureMemory ? known.times + 1 : 0;
+      this.#failures.set(key, { times, until: now + Math.min(firstFailurePause * 2 ** times, longestFailurePause) });
+    }
+    return Math.max(0, (this.#failures.get(key)?.until ?? 0) - now);
   }
 
   async #drainAndKeep(look: Look, pods: Pods, plan: RolloutPlan, { seen, progress }: FleetState): Promise<void> {

@@ -11,6 +11,9 @@ export const lostAfter = 10_000;
 /** How long pods of a host that goes away wait for their replacement before their rooms are told to end. */
 export const replacementWait = 60_000;
 
+/** So many hosts are remembered at most. */
+const mostHosts = 10_000;
+
 /** Whoever puts one of these on a host is about to take it away. */
 const leavingTaints = new Set(['node.kubernetes.io/unschedulable', 'ToBeDeletedByClusterAutoscaler', 'karpenter.sh/disrupted']);
 
@@ -70,11 +73,6 @@ export class HostWatch {
     return since === undefined ? undefined : this.#now() - since;
   }
 
-  /** Forgets hosts that nobody asks for any more. */
-  retain(names: ReadonlySet<string>): void {
-    for (const known of [this.#unready, this.#leaving]) for (const name of known.keys()) if (!names.has(name)) known.delete(name);
-  }
-
   #since(known: Map<string, number>, name: string, holds: boolean): number | undefined {
     if (!holds) {
       known.delete(name);
@@ -82,6 +80,8 @@ export class HostWatch {
     }
     const since = known.get(name) ?? this.#now();
     known.set(name, since);
+    const [oldest] = known.keys();
+    if (known.size > mostHosts && oldest !== undefined) known.delete(oldest);
     return since;
   }
 }

@@ -74,6 +74,12 @@ export class NodePoll {
     return report && this.#options.now() - report.at < believed ? report : undefined;
   }
 
+  /** Whether the node is about to be asked for the first time. */
+  unasked(key: string, uid: string): boolean {
+    const node = this.#clusters.get(key)?.nodes.get(uid);
+    return node !== undefined && node.report === undefined && node.error === undefined;
+  }
+
   /** Why the node did not answer when it was asked last. */
   error(key: string, uid: string): string | undefined {
     return this.#clusters.get(key)?.nodes.get(uid)?.error;

@@ -11,18 +11,23 @@ export type Surroundings = {
   lost: (host: string) => boolean;
   leaving: (host: string) => boolean;
   report: (uid: string) => NodeFacts | undefined;
+  unasked: (uid: string) => boolean;
+  /** Indexes of pods are below this. */
+  indexes: number;
 };
 
 export function podFacts(pod: Stored<LivePod>, surroundings: Surroundings): PodFacts {
   const { name, uid, deletionTimestamp, labels = {}, annotations = {} } = pod.metadata;
   const host = pod.spec?.nodeName;
   const ending = deletionTimestamp !== undefined;
+  const index = indexOf(pod) ?? -1;
   const failed = pod.status?.phase === 'Failed' || pod.status?.phase === 'Succeeded';
   return {
     name,
     uid,
-    index: indexOf(pod) ?? -1,
-    current: annotations[annotation.templateHash] === surroundings.templateHash,
+    index,
+    // One beyond maxReplicas, where that was lowered, has no path of the Ingress.
+    current: annotations[annotation.templateHash] === surroundings.templateHash && index < surroundings.indexes,
     ready: !ending && !failed && isReady(pod),
     ending,
     failed,
@@ -32,6 +37,7 @@ export function podFacts(pod: Stored<LivePod>, surroundings: Surroundings): PodF
     busyLabel: labels[label.busy] === 'true',
     drain: drainOf(annotations[annotation.drain]),
     report: surroundings.report(uid),
+    unasked: surroundings.unasked(uid),
   };
 }
 

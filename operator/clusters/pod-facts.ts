@@ -25,6 +25,8 @@ export type PodFacts = {
   drain: { reason: DrainReason; deadline: number } | undefined;
   /** The node's own words; `undefined` where it did not answer lately. */
   report: NodeFacts | undefined;
+  /** Its node is about to be asked for the first time: what it will say is not known yet. */
+  unasked: boolean;
 };
 
 export type NodeFacts = {

@@ -39,6 +39,9 @@ export type PodKeeperOptions = {
   clock: () => Date;
 };
 
+/** Which hash was written, when, and how often again. */
+type Touch = { hash: string; at: number; times: number };
+
 /** One look at one cluster. */
 export type Look = { key: string; client: Client; cluster: StoredCluster; facts: ClusterFacts; signal: AbortSignal };
 export type Pods = ReadonlyMap<string, Stored<LivePod>>;
@@ -46,7 +49,8 @@ export type Pods = ReadonlyMap<string, Stored<LivePod>>;
 export class PodKeeper {
   readonly #options: PodKeeperOptions;
   readonly #made = new Map<string, { pod: Stored<LivePod>; at: number }>();
-  readonly #touched = new Map<string, { hash: string; at: number; times: number }>();
+  /** By cluster and pod. */
+  readonly #touched = new Map<string, Map<string, Touch>>();
 
   constructor(options: PodKeeperOptions) {
     this.#options = options;
@@ -149,7 +153,7 @@ export class PodKeeper {
     const wanted: Record<string, string> = {};
     if ('address' in announced && annotations[annotation.mediaAddress] !== announced.address)
       wanted[annotation.mediaAddress] = announced.address;
-    const touch = config && this.#touch(pod, facts, config);
+    const touch = config && this.#touch(look.key, pod, facts, config);
     if (touch !== undefined && annotations[annotation.configHash] !== touch) wanted[annotation.configHash] = touch;
     const busy = isBusy(facts, this.#options.clock().getTime());
     const relabel = busy !== undefined && busy !== (labels[label.busy] === 'true');
@@ -161,21 +165,25 @@ export class PodKeeper {
     return 'address' in announced ? undefined : announced;
   }
 
-  /** Nothing is remembered of pods that are gone. */
-  forget(uids: ReadonlySet<string>): void {
-    for (const uid of this.#touched.keys()) if (!uids.has(uid)) this.#touched.delete(uid);
+  /** Nothing is remembered of other pods of the cluster than these. */
+  retain(key: string, pods: Pods): void {
+    const touched = this.#touched.get(key);
+    for (const uid of touched?.keys() ?? []) if (!pods.has(uid)) touched?.delete(uid);
+    if (touched?.size === 0) this.#touched.delete(key);
   }
 
   /** What the annotation shall be: the hash, and a count where the kubelet must be told again. */
-  #touch(pod: Stored<LivePod>, facts: PodFacts, { hash, inForce }: { hash: string; inForce: boolean }): string {
+  #touch(key: string, pod: Stored<LivePod>, facts: PodFacts, { hash, inForce }: { hash: string; inForce: boolean }): string {
     const { uid } = pod.metadata;
     const now = this.#options.now();
     const present = pod.metadata.annotations?.[annotation.configHash];
-    const before = this.#touched.get(uid);
+    const touched = this.#touched.get(key) ?? new Map<string, Touch>();
+    this.#touched.set(key, touched);
+    const before = touched.get(uid);
     const known = before?.hash === hash ? before : { hash, at: now, times: 0 };
     const again = !inForce && facts.report !== undefined && now - known.at > retouchAfter;
     const next = again ? { hash, at: now, times: known.times + 1 } : known;
-    this.#touched.set(uid, next);
+    touched.set(uid, next);
     if (!again && (present === hash || present?.startsWith(`${hash}.`))) return present;
     return next.times === 0 ? hash : `${hash}.${next.times}`;
   }

@@ -103,6 +103,8 @@ export class ClusterReconciler {
     remembered: Remembered,
   ): Promise<void> {
     const { metadata, spec } = cluster;
+    // They are asked right now: what is not known yet would only be told to be taken back.
+    if (state.seen.some(({ facts }) => facts.unasked)) return;
     const full = statusOf({
       cluster,
       pods: state.seen,

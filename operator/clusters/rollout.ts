@@ -76,9 +76,12 @@ function toGo(serving: readonly PodFacts[], surplus: number, leastReady: number)
   );
   const chosen: PodFacts[] = [];
   let ready = serving.filter((pod) => pod.ready).length;
+  // An operator that just started would take the fullest for the emptiest.
+  const unknown = serving.some((pod) => pod.unasked);
   for (const pod of order.slice(0, surplus)) {
     // An old pod that works waits for the new one; fewer are ready than wanted only where none of them is to be replaced.
     if (!pod.current && pod.ready && ready - 1 < leastReady) continue;
+    if (pod.ready && unknown) continue;
     if (pod.ready) ready -= 1;
     chosen.push(pod);
   }

@@ -59,7 +59,8 @@ export class Slots {
       const applied = await this.#objects.apply(client, cluster, media);
       const key = keyOf(media);
       if (!('problem' in applied)) {
-        this.#given.set(key, { base: basePort, size: blockSize(cluster.spec), at: this.#now() });
+        if (exposureOf(cluster.spec) === 'nodePort')
+          this.#given.set(key, { base: basePort, size: blockSize(cluster.spec), at: this.#now() });
         return { slot };
       }
       this.#given.delete(key);

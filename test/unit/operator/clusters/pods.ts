@@ -11,6 +11,7 @@ const working: Omit<PodFacts, 'name' | 'uid' | 'index'> = {
   idle: false,
   busyLabel: false,
   drain: undefined,
+  unasked: false,
   report: { state: 'accepting', rooms: 0, connectedPeers: 0, forwardedTracks: 0 },
 };
 

@@ -37,6 +37,12 @@ test('a node that says nothing counts as the fullest, one that does not run as e
   assert.deepEqual(plan(1, [aPod(0, { idle: true, ready: false, report: undefined }), aPod(1)]).drain, ['0 ScaleDown']);
 });
 
+test('nobody goes before every node was asked, but one that does not work', () => {
+  const unasked = { report: undefined, unasked: true };
+  assert.deepEqual(plan(1, [aPod(0, withPeers(2)), aPod(1, unasked), aPod(2)]).drain, []);
+  assert.deepEqual(plan(1, [aPod(0, withPeers(2)), aPod(1, { ...unasked, ready: false })]).drain, ['1 ScaleDown']);
+});
+
 test('a pod that is being emptied goes on being the one, and is called back first when more are wanted', () => {
   const draining = { drain: { reason: 'ScaleDown' as const, deadline: 1 }, ...withPeers(3, 'draining') };
   assert.deepEqual(plan(1, [aPod(0, draining), aPod(1)]), { ...nothing, drain: ['0 ScaleDown'], keep: [1] });

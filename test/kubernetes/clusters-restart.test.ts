@@ -1,0 +1,56 @@
+// An operator that ends in the middle of its work: the next one finishes it.
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ClusterOperator } from '../kit/kube/cluster-operator.ts';
+import { startControlPlane } from '../kit/kube/control-plane.ts';
+import { applyDefinitions, basePort, LiveRoom, MediaClusterUser } from '../kit/kube/media-clusters.ts';
+import { startPodRunner } from '../kit/kube/pod-runner.ts';
+import { seededRandom } from '../kit/seeded-random.ts';
+
+const server = await startControlPlane({ after });
+await applyDefinitions(server);
+await startPodRunner(server);
+
+test('whenever it ends, the next one goes on: no pod too many, none too few, the live room stays', async (t) => {
+  const random = seededRandom(11);
+  let operator = await ClusterOperator.start(server);
+  const spec = { drain: { timeoutSeconds: 300 } };
+  const user = await MediaClusterUser.make(server, 'restart', { ...spec, replicas: 2 });
+  const [, pod] = await user.settled('c-0', 'c-1');
+  assert.ok(pod);
+  const room = await LiveRoom.open(user, pod, 'alive');
+  const wishes = [{ replicas: 3 }, { replicas: 1 }, { replicas: 2 }, { replicas: 1 }, { replicas: 3 }, { replicas: 1 }];
+  for (const [round, wish] of wishes.entries()) {
+    await user.apply({ ...spec, ...wish });
+    for (let ends = 0; ends < 2; ends += 1) {
+      await sleep(random() * 1_500);
+      await operator.stop();
+      operator = await ClusterOperator.start(server);
+    }
+    await user.until(`${wish.replicas} pods work (round ${round})`, async () => {
+      const pods = await user.pods();
+      const ready = await user.readyPods();
+      return pods.length === wish.replicas && ready.length === wish.replicas && (await user.condition('Progressing')).status === 'False';
+    });
+    const pods = await user.pods();
+    assert.equal(new Set(pods.map(basePort)).size, pods.length);
+    assert.ok(pods.some(({ metadata: { uid } }) => uid === pod.metadata.uid));
+    assert.equal(await room.lives(), true);
+    t.diagnostic(`round ${round}: ${pods.map(({ metadata: { name } }) => name).join(', ')}`);
+  }
+  await operator.stop();
+  const services = await user.names('services');
+  assert.deepEqual(services, ['c', 'c-1', 'c-1-media', 'c-nodes']);
+});
+
+test('an operator that may not read Nodes says so and works as far as it can', async () => {
+  const user = await MediaClusterUser.make(server, 'narrow', { replicas: 0 });
+  const operator = await ClusterOperator.start(server, { namespaces: ['narrow'], nodes: false });
+  await user.apply({ replicas: 1, drain: { timeoutSeconds: 2 } });
+  const [pod] = await user.settled('c-0');
+  const degraded = await user.condition('Degraded');
+  assert.deepEqual([degraded.status, degraded.reason], ['True', 'NodesNotReadable']);
+  assert.match(pod?.metadata.annotations['mediarooms.dev/media-address'] ?? '', /^127\.\d+\.\d+\.254$/);
+  assert.ok(operator.calls.every(({ resource }) => resource !== 'nodes'));
+});
