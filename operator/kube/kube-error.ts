@@ -65,7 +65,16 @@ export function isUnavailable(error: unknown): boolean {
 }
 
 /** Failures before anything was sent: repeating what failed so can never do a thing twice. */
-const beforeSending = ['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT'];
+const beforeSending = [
+  'ECONNREFUSED',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'UND_ERR_CONNECT_TIMEOUT',
+  // Its certificates were replaced between asking for the connections and using them.
+  'UND_ERR_CLOSED',
+];
 
 export function neverReached(error: unknown): boolean {
   return error instanceof KubeError && beforeSending.includes((error.cause as NodeJS.ErrnoException | undefined)?.code ?? '');
