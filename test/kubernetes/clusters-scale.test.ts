@@ -107,3 +107,43 @@ test('a cluster scales to nothing and back', async () => {
   await user.kubectl('scale', 'mediacluster', 'c', '--replicas=1');
   await user.settled('c-0');
 });
+
+test('with autoscaling the operator chooses the number of nodes within the bounds', async () => {
+  const autoscaling = { minReplicas: 2, maxReplicas: 3, scaleDownStabilizationSeconds: 3 };
+  const user = await MediaClusterUser.make(server, 'chosen', { autoscaling, drain: { timeoutSeconds: 2 } });
+  await user.settled('c-0', 'c-1');
+  await user.apply({ autoscaling: { ...autoscaling, minReplicas: 1 }, drain: { timeoutSeconds: 2 } });
+  await user.settled('c-0');
+  assert.equal((await user.cluster()).status?.desiredReplicas, 1);
+});
+
+test('a template that does not start stops the rollout: the old pod stays and the status quotes why; the next template goes on', async () => {
+  const spec = { replicas: 1, drain: { timeoutSeconds: 2 } };
+  const tick = (value: string) => ({ ...spec, podTemplate: { extraEnv: [{ name: 'SVC_DIST_TICK', value }] } });
+  const user = await MediaClusterUser.make(server, 'broken', spec);
+  const [old] = await user.settled('c-0');
+  await user.apply(tick('never'));
+  await user.until('the new pod waits', async () => {
+    const { status } = await user.cluster();
+    return /CrashLoopBackOff|Error/.test(status?.nodes?.find(({ name }) => name === 'c-1')?.message ?? '');
+  });
+  assert.deepEqual(uids(await user.readyPods()), [old?.metadata.uid]);
+  assert.equal((await user.condition('Available')).status, 'True');
+  await user.apply(tick('30'));
+  await user.until('a new pod is alone and ready', async () => {
+    const [pod, other] = await user.pods();
+    return other === undefined && pod?.metadata.uid !== old?.metadata.uid && (await user.readyPods()).length === 1;
+  });
+});
+
+test('what happened is told as events of the MediaCluster', async () => {
+  const user = await MediaClusterUser.make(server, 'events', { replicas: 1, drain: { timeoutSeconds: 2 } });
+  await user.settled('c-0');
+  await user.kubectl('scale', 'mediacluster', 'c', '--replicas=0');
+  await user.settled();
+  await user.until('events tell of it', async () => {
+    const { items } = await user.get<{ items: { reason: string; involvedObject: { kind: string } }[] }>('events');
+    const reasons = items.filter(({ involvedObject }) => involvedObject.kind === 'MediaCluster').map(({ reason }) => reason);
+    return ['SecretsMade', 'PodCreated', 'Draining', 'PodRemoved'].every((reason) => reasons.includes(reason));
+  });
+});

@@ -1,0 +1,105 @@
+// Asking nodes for their health, again and again.
+import assert from 'node:assert/strict';
+import { EventEmitter, once } from 'node:events';
+import { type TestContext, test } from 'node:test';
+import { believed, type NodeHealth, NodePoll } from '../../../../operator/clusters/node-poll.ts';
+
+const well: NodeHealth = {
+  state: 'accepting',
+  load: { rooms: 0, connectedPeers: 0, forwardedTracks: 0 },
+  distribution: { nodesInCluster: 1 },
+  config: { files: [], error: null },
+};
+
+/** Nodes that say what the test wants; `told` says each change that was told, `asked` each question. */
+function start(t: TestContext) {
+  const events = new EventEmitter();
+  const answers = new Map<string, NodeHealth | Error>();
+  const clock = { now: 0 };
+  const poll = new NodePoll({
+    calls: ({ url }) => ({
+      health: async () => {
+        events.emit('asked', url);
+        const answer = answers.get(url) ?? new Error('It cannot be reached.');
+        if (answer instanceof Error) throw answer;
+        return answer;
+      },
+      drain: async () => {},
+      cancelDrain: async () => {},
+      forgive: () => {},
+    }),
+    token: () => 'token',
+    changed: (key) => events.emit('told', key),
+    now: () => clock.now,
+    periods: { usual: 20, quick: 5 },
+  });
+  t.after(() => poll.close());
+  return { poll, answers, clock, told: () => once(events, 'told'), asked: () => once(events, 'asked') };
+}
+
+test('a node is asked as soon as it is known, and what it says is told', async (t) => {
+  const { poll, answers, told } = start(t);
+  answers.set('http://a', well);
+  const first = told();
+  poll.watch('n/c', [{ uid: 'a', url: 'http://a' }], false);
+  assert.equal(poll.unasked('n/c', 'a'), true);
+  assert.deepEqual(await first, ['n/c']);
+  assert.deepEqual(poll.report('n/c', 'a')?.health, well);
+  assert.equal(poll.unasked('n/c', 'a'), false);
+});
+
+test('only what decisions depend on is told again', async (t) => {
+  const { poll, answers, told, asked } = start(t);
+  answers.set('http://a', well);
+  const first = told();
+  poll.watch('n/c', [{ uid: 'a', url: 'http://a' }], true);
+  await first;
+  let times = 0;
+  void told().then(() => (times += 1));
+  answers.set('http://a', { ...well, load: { ...well.load, forwardedTracks: 7 } });
+  for (let round = 0; round < 3; round += 1) await asked();
+  assert.equal(times, 0);
+  assert.equal(poll.report('n/c', 'a')?.health.load.forwardedTracks, 7);
+  const busy = told();
+  answers.set('http://a', { ...well, load: { rooms: 1, connectedPeers: 1, forwardedTracks: 7 } });
+  await busy;
+});
+
+test('what a node said is believed for a while after it fell silent, then no more', async (t) => {
+  const { poll, answers, told, clock } = start(t);
+  answers.set('http://a', well);
+  const first = told();
+  poll.watch('n/c', [{ uid: 'a', url: 'http://a' }], true);
+  await first;
+  const silent = told();
+  answers.set('http://a', new Error('It cannot be reached.'));
+  await silent;
+  assert.equal(poll.error('n/c', 'a'), 'It cannot be reached.');
+  assert.deepEqual(poll.report('n/c', 'a')?.health, well);
+  clock.now = believed;
+  assert.equal(poll.report('n/c', 'a'), undefined);
+  assert.equal(poll.unasked('n/c', 'a'), false);
+});
+
+test('a pod of the same name on another address is another node', async (t) => {
+  const { poll, answers, told } = start(t);
+  answers.set('http://a', well);
+  const first = told();
+  poll.watch('n/c', [{ uid: 'a', url: 'http://a' }], true);
+  await first;
+  poll.watch('n/c', [{ uid: 'a', url: 'http://b' }], true);
+  assert.equal(poll.unasked('n/c', 'a'), true);
+});
+
+test('nobody is asked about a cluster that is forgotten', async (t) => {
+  const { poll, answers, told, asked } = start(t);
+  answers.set('http://a', well);
+  const first = told();
+  poll.watch('n/c', [{ uid: 'a', url: 'http://a' }], true);
+  await first;
+  poll.forget('n/c');
+  assert.equal(poll.report('n/c', 'a'), undefined);
+  const other = asked();
+  poll.watch('n/d', [{ uid: 'b', url: 'http://b' }], true);
+  assert.deepEqual(await other, ['http://b']);
+});
