@@ -1,0 +1,110 @@
+// examples/kubernetes as a user of Kubernetes meets them: applied, waited for, looked at, joined, changed, deleted; by kubectl alone.
+import assert from 'node:assert/strict';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import { apiClient } from '../kit/api-client.ts';
+import { startControlPlane } from '../kit/kube/control-plane.ts';
+import { applyDefinitions } from '../kit/kube/media-clusters.ts';
+import { startOperator } from '../kit/kube/operator-process.ts';
+import { startPodRunner } from '../kit/kube/pod-runner.ts';
+import { oggFile, opusPacket } from '../kit/ogg-file.ts';
+import { PeerSocket } from '../kit/peer-socket.ts';
+import { examples } from './manifests.ts';
+
+const server = await startControlPlane({ after });
+await applyDefinitions(server);
+const runner = await startPodRunner(server);
+const operator = startOperator({ after }, server);
+
+async function kubectl(...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await server.kubectl(args);
+  assert.equal(code, 0, `kubectl ${args.join(' ')}: ${stderr}\n${operator.output.slice(-2_000)}`);
+  return stdout;
+}
+
+async function secret(name: string): Promise<Record<string, string>> {
+  const { data } = JSON.parse(await kubectl('get', 'secret', name, '-o', 'json')) as { data: Record<string, string> };
+  return Object.fromEntries(Object.entries(data).map(([key, value]) => [key, Buffer.from(value, 'base64').toString()]));
+}
+
+async function api() {
+  return apiClient(`http://${runner.pod('media-0').status?.podIP}:8080`, (await secret('media-api-tokens')).admin ?? '');
+}
+
+describe('The examples', () => {
+  it('give a MediaCluster that is Available', async () => {
+    await kubectl('apply', '-f', join(examples, 'mediacluster.yaml'));
+    await kubectl('wait', '--for=condition=Available', '--timeout=40s', 'mcl/media');
+    const { metadata } = await runner.waitForPod('media-0');
+    // As a volume of podTemplate would bring it.
+    const sources = join(server.dir, 'pods', metadata.uid ?? '', 'volumes/resources/file_component_sources');
+    mkdirSync(sources, { recursive: true });
+    const packets = Array.from({ length: 3_000 }, (_, index) => opusPacket(50, index));
+    writeFileSync(join(sources, 'welcome.ogg'), oggFile(packets));
+  });
+
+  it('give Rooms that are Ready, with what they declare', async () => {
+    await kubectl('apply', '-f', join(examples, 'room.yaml'), '-f', join(examples, 'room-with-peers.yaml'));
+    await kubectl('wait', '--for=condition=Ready', '--timeout=30s', 'mroom/standup', 'mroom/webinar');
+    const { body } = await (await api()).get('/room/webinar-2026');
+    const { config, peers, components } = body.data;
+    assert.deepEqual(config, {
+      roomId: 'webinar-2026',
+      maxPeers: 50,
+      videoCodec: 'h264',
+      webhookUrl: 'https://app.example.com/hooks/rooms',
+      peerlessPurgeTimeout: null,
+      peerDisconnectedTimeout: 60,
+    });
+    const [audience, speaker] = peers.sort((one: { id: string }, other: { id: string }) => (one.id < other.id ? -1 : 1));
+    assert.deepEqual([speaker.id, speaker.metadata, audience.id], ['speaker', { displayName: 'Ann' }, 'audience']);
+    assert.deepEqual(audience.permissions, { publish: [], subscribe: true, data: false });
+    assert.deepEqual([components.length, components[0].type, components[0].properties.filePath], [1, 'file', 'welcome.ogg']);
+  });
+
+  it('are shown in rows', async () => {
+    const cells = async (...what: string[]) => (await kubectl('get', ...what, '-o', 'wide', '--no-headers')).trim().split(/\s{2,}/);
+    const room = await cells('mroom', 'webinar');
+    const { podIP } = runner.pod('media-0').status ?? {};
+    assert.deepEqual(room.slice(0, 5), ['webinar', 'Ready', 'media-0', '0', `${podIP}:8080`]);
+    assert.deepEqual(room.slice(6), ['webinar-2026', '1/1', 'Ready']);
+    const cluster = await cells('mcl', 'media');
+    assert.deepEqual(cluster.slice(0, 3), ['media', '1', '1']);
+    assert.equal(cluster[4], 'True');
+    const names = (await kubectl('get', 'media', '-o', 'name')).trim().split('\n').sort();
+    assert.deepEqual(names, ['mediacluster.mediarooms.dev/media', 'room.mediarooms.dev/standup', 'room.mediarooms.dev/webinar']);
+  });
+
+  it('are described with their conditions and Events', async () => {
+    const text = await kubectl('describe', 'mroom', 'webinar');
+    assert.match(text, /Type:\s+Ready\n/);
+    assert.match(text, /Events:[\s\S]*Normal/);
+    assert.match(text, /Peers Secret Name:\s+webinar-peers/);
+  });
+
+  it('give each peer a token and a URL with which it joins', async () => {
+    const access = await secret('webinar-peers');
+    assert.deepEqual(Object.keys(access).sort(), ['audience.token', 'audience.url', 'speaker.token', 'speaker.url']);
+    const socket = await PeerSocket.enter(access['speaker.url'] ?? '', access['speaker.token'] ?? '');
+    assert.equal(socket.welcome.ok, true);
+    await kubectl('wait', '--for=jsonpath={.status.peers.connected}=1', '--timeout=20s', 'mroom/webinar');
+    socket.webSocket.close();
+    await socket.closed;
+  });
+
+  it('are changed while they live, and say when the change is in force', async () => {
+    await kubectl('patch', 'mroom', 'webinar', '--type=merge', '-p', '{"spec":{"maxPeers":60}}');
+    await kubectl('wait', '--for=jsonpath={.status.observedGeneration}=2', '--timeout=20s', 'mroom/webinar');
+    assert.equal((await (await api()).get('/room/webinar-2026')).body.data.config.maxPeers, 60);
+  });
+
+  it('are gone after kubectl delete, with all that was made for them', async () => {
+    const owners = await kubectl('get', 'secret', 'webinar-peers', '-o', 'jsonpath={.metadata.ownerReferences[*].kind}');
+    // The garbage collector takes it: half a minute after the definition of a kind it knows the kind.
+    assert.equal(owners, 'Room');
+    await kubectl('delete', '--timeout=20s', '-f', join(examples, 'room.yaml'), '-f', join(examples, 'room-with-peers.yaml'));
+    assert.deepEqual((await (await api()).get('/room')).body.data, []);
+    assert.equal(await kubectl('get', 'mroom', '-o', 'name'), '');
+  });
+});
