@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { parse, stringify } from 'yaml';
 import { definitions } from '../../crds/definitions.ts';
+import { mediaClusterSchema, roomSchema } from '../../crds/types.ts';
 import { startApiServer } from '../kit/kube/api-server.ts';
 import { examples, expectations, manifests, refusals } from './manifests.ts';
 
@@ -55,6 +56,13 @@ describe('The definitions of Room and MediaCluster', () => {
         .filter((line) => line.endsWith(' created')).length,
       files.length,
     );
+    // What is stored is what the operator reads: both know one form.
+    const { items } = JSON.parse(await run(['get', 'mroom,mcl', ...there, '-o', 'json'])) as { items: { kind: string; spec: unknown }[] };
+    assert.equal(items.length, files.length);
+    for (const { kind, spec } of items) {
+      const schema = kind === 'Room' ? roomSchema.shape.spec : mediaClusterSchema.shape.spec;
+      assert.deepEqual(schema.parse(spec), spec);
+    }
     const again = await run(['apply', ...there, '-f', examples]);
     assert.equal(
       again
