@@ -35,7 +35,7 @@ export function hostChanged(host: Host, before: Host | undefined): boolean {
   );
 }
 
-type Store = { get: (name: string) => Stored<Host> | undefined; readonly synced: boolean };
+type Store = { get: (name: string) => Stored<Host> | undefined; list: () => Stored<Host>[]; readonly synced: boolean };
 
 /** Remembers since when hosts are unwell, by the operator's own clock: that of a host may be wrong. */
 export class HostWatch {
@@ -62,7 +62,8 @@ export class HostWatch {
   lostIn(name: string): number | undefined {
     const host = this.#store?.get(name);
     const unwell = this.#store?.synced === true && (host === undefined || !isHostReady(host));
-    const since = this.#since(this.#unready, name, unwell);
+    // Where none is well it is the API server that hears nothing: no host is lost then, and no other could take its pods.
+    const since = this.#since(this.#unready, name, unwell && this.#store?.list().some(isHostReady) === true);
     return since === undefined ? undefined : Math.max(0, since + lostAfter - this.#now());
   }
 

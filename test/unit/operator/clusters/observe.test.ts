@@ -121,7 +121,8 @@ test('heartbeats of hosts mean nothing', () => {
 test('a host is lost 10 s after it was first seen unwell, by our own clock, and well again at once', () => {
   let now = 0;
   let stored: Stored<Host> | undefined = host({});
-  const watch = new HostWatch({ get: () => stored, synced: true }, () => now);
+  const others = [host({})];
+  const watch = new HostWatch({ get: () => stored, list: () => others, synced: true }, () => now);
   assert.equal(watch.lostIn('host'), undefined);
   stored = host({}, 'Unknown');
   assert.equal(watch.lostIn('host'), 10_000);
@@ -132,6 +133,18 @@ test('a host is lost 10 s after it was first seen unwell, by our own clock, and 
   stored = host({});
   assert.equal(watch.lostIn('host'), undefined);
   stored = undefined;
+  assert.equal(watch.lostIn('host'), 10_000);
+});
+
+test('where no host is well none is lost, and the time begins anew when one is', () => {
+  let now = 0;
+  let others = [host({})];
+  const watch = new HostWatch({ get: () => host({}, 'Unknown'), list: () => others, synced: true }, () => now);
+  assert.equal(watch.lostIn('host'), 10_000);
+  others = [host({}, 'Unknown')];
+  now = 60_000;
+  assert.equal(watch.lostIn('host'), undefined);
+  others = [host({})];
   assert.equal(watch.lostIn('host'), 10_000);
 });
 

@@ -1,0 +1,109 @@
+// The candidate that a client gets is where its packets really arrive, for every way in which media is exposed.
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { ClusterOperator } from '../kit/kube/cluster-operator.ts';
+import { startControlPlane } from '../kit/kube/control-plane.ts';
+import { applyDefinitions, basePort, type ClusterPod, LiveRoom, MediaClusterUser } from '../kit/kube/media-clusters.ts';
+import { startPodRunner } from '../kit/kube/pod-runner.ts';
+import { sendBytes } from '../kit/stun.ts';
+
+const server = await startControlPlane({ after });
+await applyDefinitions(server);
+const runner = await startPodRunner(server);
+await ClusterOperator.start(server);
+const drain = { timeoutSeconds: 1 };
+
+/** Sends packets to the candidates that a peer on each pod gets. @returns their addresses */
+async function reach(user: MediaClusterUser, pods: readonly ClusterPod[]): Promise<string[]> {
+  const reached: string[] = [];
+  for (const [index, pod] of pods.entries()) {
+    const room = await LiveRoom.open(user, pod, `reached-${index}`);
+    const { data } = await room.socket.request('createTransport', { direction: 'send', sctp: false });
+    const { iceCandidates } = data as { iceCandidates: { ip: string; port: number }[] };
+    assert.ok(iceCandidates.length > 0);
+    for (const { port } of iceCandidates) assert.equal(port, basePort(pod));
+    assert.ok((await sendBytes(data, 100)) > 0);
+    reached.push(`${iceCandidates[0]?.ip}:${iceCandidates[0]?.port}`);
+    await room.leave();
+  }
+  assert.equal(new Set(reached).size, reached.length);
+  return reached;
+}
+
+const hostOf = (pod: ClusterPod) => runner.hosts.find(({ name }) => name === pod.spec.nodeName);
+const addresses = (reached: readonly string[]) => reached.map((each) => each.split(':')[0]);
+
+test('nodePort: the external address of the host and the node port that the container listens on', async () => {
+  const user = await MediaClusterUser.make(server, 'node-port', { replicas: 3, drain });
+  const pods = await user.settled('c-0', 'c-1', 'c-2');
+  assert.deepEqual(
+    addresses(await reach(user, pods)),
+    pods.map((pod) => hostOf(pod)?.externalIP),
+  );
+});
+
+test('hostPort: the address of the host and a port of its own for each pod there', async () => {
+  const media = { exposure: 'hostPort', announcedAddress: 'nodeInternalIP', ports: { from: 21_000, to: 21_099 } };
+  const user = await MediaClusterUser.make(server, 'host-port', { replicas: 3, drain, media });
+  const pods = await user.settled('c-0', 'c-1', 'c-2');
+  assert.deepEqual(
+    addresses(await reach(user, pods)),
+    pods.map((pod) => hostOf(pod)?.internalIP),
+  );
+  assert.deepEqual(pods.map(basePort), [21_000, 21_001, 21_002]);
+});
+
+test('hostNetwork: the host itself, one pod for each', async () => {
+  const media = { exposure: 'hostNetwork', announcedAddress: 'nodeInternalIP', ports: { from: 22_000, to: 22_099 } };
+  const user = await MediaClusterUser.make(server, 'host-network', { replicas: 2, drain, media });
+  const pods = await user.settled('c-0', 'c-1');
+  assert.deepEqual(
+    pods.map(({ status }) => status.podIP),
+    pods.map((pod) => hostOf(pod)?.internalIP),
+  );
+  await reach(user, pods);
+});
+
+test('podIP: the address of the pod, and the same ports everywhere', async () => {
+  const user = await MediaClusterUser.make(server, 'pod-ip', { replicas: 2, drain, media: { exposure: 'podIP' } });
+  const pods = await user.settled('c-0', 'c-1');
+  assert.deepEqual(
+    await reach(user, pods),
+    pods.map(({ status }) => `${status.podIP}:50000`),
+  );
+});
+
+test('loadBalancer: its own address', async () => {
+  const user = await MediaClusterUser.make(server, 'balancer', { replicas: 2, drain, media: { exposure: 'loadBalancer' } });
+  const pods = await user.settled('c-0', 'c-1');
+  type Balanced = { status: { loadBalancer: { ingress: { ip: string }[] } } };
+  const balancers = await Promise.all(pods.map(({ metadata: { name } }) => user.get<Balanced>('service', `${name}-media`)));
+  assert.deepEqual(
+    addresses(await reach(user, pods)),
+    balancers.map(({ status }) => status.loadBalancer.ingress[0]?.ip),
+  );
+});
+
+test('addresses as they are written', async () => {
+  const host = runner.hosts[0]?.externalIP ?? '';
+  const media = { announcedAddress: `${host} 192.0.2.7` };
+  const user = await MediaClusterUser.make(server, 'literal', { replicas: 1, drain, media });
+  const [pod] = await user.settled('c-0');
+  assert.equal(pod?.metadata.annotations['mediarooms.dev/media-address'], `${host} 192.0.2.7`);
+});
+
+test('another exposure is a rollout: old pods keep what they need until they go', async () => {
+  const spec = { replicas: 1, drain: { timeoutSeconds: 600 } };
+  const user = await MediaClusterUser.make(server, 'moved', spec);
+  const [old] = await user.settled('c-0');
+  assert.ok(old);
+  const room = await LiveRoom.open(user, old, 'alive');
+  await user.apply({ ...spec, media: { exposure: 'podIP' } });
+  await user.until('the old pod drains', async () => (await user.cluster()).status?.nodes?.[0]?.state === 'Draining');
+  assert.ok((await user.names('services')).includes('c-0-media'));
+  const { data } = await room.socket.request('createTransport', { direction: 'send', sctp: false });
+  assert.ok((await sendBytes(data, 100)) > 0);
+  await room.leave();
+  await user.settled('c-1');
+  await user.until('what it needed is gone', async () => (await user.names('services')).join() === 'c,c-1,c-nodes');
+});
