@@ -1,0 +1,196 @@
+// The small decisions about Rooms: specs as nodes want them, Secrets, rivals, events, what was refused.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { roomSpecSchema } from '../../../../crds/room.ts';
+import type { Stored } from '../../../../operator/kube/objects.ts';
+import type { Room } from '../../../../operator/objects.ts';
+import { componentWishes, type Secret, SecretDigests, secretNamesOf } from '../../../../operator/rooms/component-wishes.ts';
+import { defaultsOf, readSpec } from '../../../../operator/rooms/desired.ts';
+import { Refusals, WrittenSecret } from '../../../../operator/rooms/memory.ts';
+import { Newest } from '../../../../operator/rooms/newest.ts';
+import { peerSecret, peerSecretName, peerUrl, readPeerSecret, renewalIn } from '../../../../operator/rooms/peer-secret.ts';
+import { rivalOf } from '../../../../operator/rooms/rivals.ts';
+import { transition } from '../../../../operator/rooms/transitions.ts';
+import { observed, readyStatus, uid } from './observed.ts';
+
+function secret(name: string, data: Record<string, string>, metadata: object = {}): Stored<Secret> {
+  const encoded = Object.fromEntries(Object.entries(data).map(([key, value]) => [key, Buffer.from(value).toString('base64')]));
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name, namespace: 'n', uid: `uid-of-${name}`, resourceVersion: '5', ...metadata },
+    data: encoded,
+  };
+}
+
+describe('Wishes for components', () => {
+  const spec = (options: object, type = 'sip') => roomSpecSchema.parse({ components: [{ name: 'c', type, options }] });
+  const sip = { registrarAddress: 'sip:r', username: 'u', passwordSecretRef: { name: 's', key: 'pw' } };
+  const revisionOf = async (each: object, stored: Stored<Secret>, type = 'sip') => {
+    const [wish] = await componentWishes(spec(each, type), uid, () => stored, new SecretDigests());
+    assert.ok(wish && 'request' in wish);
+    return wish;
+  };
+
+  test('carry the password for the node, and only its digest in ids', async () => {
+    const wish = await revisionOf(sip, secret('s', { pw: 'opens-the-door' }));
+    assert.deepEqual(wish.request.options, { registrarCredentials: { address: 'sip:r', username: 'u', password: 'opens-the-door' } });
+    assert.doesNotMatch(wish.request.externalId, /opens-the-door/);
+    assert.equal(wish.request.externalId, `${uid}/c/${wish.revision}`);
+  });
+
+  test('have another revision with another password, option or Secret, and the same after a restart', async () => {
+    const first = (await revisionOf(sip, secret('s', { pw: 'one' }))).revision;
+    assert.equal((await revisionOf(sip, secret('s', { pw: 'one', more: 'x' }))).revision, first);
+    assert.notEqual((await revisionOf(sip, secret('s', { pw: 'two' }))).revision, first);
+    assert.notEqual((await revisionOf({ ...sip, username: 'v' }, secret('s', { pw: 'one' }))).revision, first);
+  });
+
+  test('give S3 keys under the name that each kind has for them', async () => {
+    const s3 = { bucket: 'bkt', secretRef: { name: 's' } };
+    const keys = secret('s', { accessKeyId: 'id', secretAccessKey: 'key' });
+    const place = { bucket: 'bkt', accessKeyId: 'id', secretAccessKey: 'key' };
+    assert.deepEqual((await revisionOf({ s3 }, keys, 'hls')).request.options, { s3: place });
+    assert.deepEqual((await revisionOf({ s3 }, keys, 'recording')).request.options, { credentials: place });
+  });
+
+  test('say what is missing', async () => {
+    const wishes = async (stored: Stored<Secret> | undefined) => {
+      const [wish] = await componentWishes(spec(sip), uid, () => stored, new SecretDigests());
+      return wish && 'problem' in wish ? wish.problem.message : undefined;
+    };
+    assert.equal(await wishes(undefined), 'Secret s does not exist.');
+    assert.equal(await wishes(secret('s', {})), 'Secret s has no key pw.');
+  });
+
+  test('name the Secrets that they need, also in specs of a laxer time', () => {
+    assert.deepEqual(secretNamesOf(spec(sip)), ['s']);
+    assert.deepEqual(secretNamesOf({ components: 'none' } as never), []);
+    assert.deepEqual(secretNamesOf({ components: [null, {}] } as never), []);
+  });
+});
+
+describe('The Secret of the peers', () => {
+  const { room } = observed();
+
+  test('is read as it was written', () => {
+    const written = peerSecret(room, new Map([['ann.b', { token: 't', url: 'u' }]]), 3);
+    const found = readPeerSecret({ ...written, metadata: { ...written.metadata, uid: 'x', resourceVersion: '1' } } as Stored<Secret>, uid);
+    assert.deepEqual(found, { foreign: false, peers: new Map([['ann.b', { token: 't', url: 'u' }]]), keyGeneration: 3 });
+  });
+
+  test('is foreign where another Room, or nobody, controls it', () => {
+    assert.deepEqual(readPeerSecret(secret('r-peers', {}), uid), { foreign: true });
+  });
+
+  test('has a name of at most 253 characters, and another one for each Room', () => {
+    const long = (end: string) => peerSecretName({ name: 'x'.repeat(250) + end });
+    assert.equal(long('a').length, 253);
+    assert.notEqual(long('a'), long('b'));
+    assert.equal(peerSecretName({ name: 'r' }), 'r-peers');
+  });
+
+  test('has URLs with a scheme', () => {
+    assert.equal(peerUrl('h:1/p/socket/peer/websocket', undefined), 'ws://h:1/p/socket/peer/websocket');
+    assert.equal(peerUrl('h:1/p/socket/peer/websocket', 'https://m/'), 'wss://m/socket/peer/websocket');
+    assert.equal(peerUrl(undefined, undefined), undefined);
+  });
+
+  test('of a token that no node made is renewed', () => {
+    for (const nonsense of ['', 'a.b.c', 'e30.e30.x', `e30.${Buffer.from('{"iat":1,"exp":"x"}').toString('base64url')}.x`]) {
+      assert.equal(renewalIn(nonsense, 0, 0), 0);
+    }
+  });
+
+  test('is as it was written until the reflector has it, then as that says', () => {
+    const written = new WrittenSecret();
+    const made = secret('r-peers', {});
+    written.set(made, 0);
+    assert.equal(written.current(undefined, 1), made);
+    const older = { ...made, metadata: { ...made.metadata, resourceVersion: '4' } };
+    assert.equal(written.current(older, 2), made);
+    assert.equal(written.current(undefined, 3), undefined, 'it was seen, so it was deleted since');
+    written.set(made, 0);
+    assert.equal(written.current(undefined, 60_000), undefined, 'it does not come any more');
+    written.delete(made.metadata.uid);
+    assert.equal(written.current(made, 1), undefined);
+  });
+});
+
+describe('Of two Rooms with one id', () => {
+  const named = (name: string, created: string, incarnation?: string, phase?: string): Stored<Room> => ({
+    ...observed().room,
+    metadata: { name, uid: `uid-${name}`, resourceVersion: '1', creationTimestamp: created },
+    status: { ...(incarnation && { incarnation }), ...(phase && { phase: phase as 'Ready' }) },
+  });
+  const [old, young] = [named('old', '2026-11-21T10:00:00Z'), named('young', '2026-11-21T11:00:00Z')];
+
+  test('the older one has it', () => {
+    assert.equal(rivalOf(old, [old, young]), undefined);
+    assert.equal(rivalOf(young, [old, young]), 'old');
+  });
+
+  test('the one that has a room keeps it', () => {
+    const there = named('young', '2026-11-21T11:00:00Z', 'i');
+    assert.equal(rivalOf(there, [old, there]), undefined);
+    assert.equal(rivalOf(old, [old, there]), 'young');
+  });
+
+  test('one that is over has no claim', () => {
+    assert.equal(rivalOf(young, [named('old', '2026-11-21T10:00:00Z', 'i', 'Finished'), young]), undefined);
+  });
+});
+
+describe('A spec', () => {
+  const of = (spec: object, name = 'r') => readSpec({ ...observed().room, metadata: { name }, spec } as Room);
+
+  test('of a laxer time is refused in a sentence', () => {
+    assert.match((of({ maxPeers: 0 }) as { sentence: string }).sentence, /^spec\.maxPeers does not hold/);
+    assert.match((of({}, 'a.b') as { sentence: string }).sentence, /cannot have the id a\.b/);
+    assert.match((of({ peers: [{ name: 'a' }, { name: 'a' }] }) as { sentence: string }).sentence, /a is declared twice/);
+    assert.ok('spec' in of(undefined as never));
+  });
+
+  test('gets the defaults of its MediaCluster, null among them', () => {
+    assert.deepEqual(defaultsOf({ spec: {} as never }), { peerlessPurgeTimeout: null, peerDisconnectedTimeout: 120 });
+    const config = { roomDefaults: { peerDisconnectedTimeout: null, peerlessPurgeTimeout: 5 } };
+    assert.deepEqual(defaultsOf({ spec: { config } as never }), { peerlessPurgeTimeout: 5, peerDisconnectedTimeout: null });
+  });
+});
+
+describe('An Event', () => {
+  const ready = readyStatus();
+
+  test('is told of a change, and of nothing else', () => {
+    assert.deepEqual(transition({}, ready), {
+      type: 'Normal',
+      reason: 'Ready',
+      action: 'Place',
+      note: 'Room r is on node media-0 with all that is declared.',
+    });
+    assert.equal(transition(ready, { ...ready, peers: { total: 3, connected: 1 } }), undefined);
+  });
+});
+
+describe('What was refused', () => {
+  test('is tried again when something changed or time went by', () => {
+    const refusals = new Refusals();
+    refusals.set('a', { reason: 'R', message: 'M.' }, 'stamp', 0, 100);
+    assert.deepEqual([...refusals.current('stamp', 99)], [['a', { reason: 'R', message: 'M.' }]]);
+    assert.equal(refusals.current('stamp', 100).size, 0);
+    refusals.set('a', { reason: 'R', message: 'M.' }, 'stamp', 0, 100);
+    assert.equal(refusals.current('other', 1).size, 0);
+  });
+});
+
+test('A bounded map forgets what was set first', () => {
+  const newest = new Newest<string, number>(2);
+  for (const [index, key] of ['a', 'b', 'a', 'c'].entries()) newest.set(key, index);
+  assert.deepEqual(
+    [...newest.map],
+    [
+      ['a', 2],
+      ['c', 3],
+    ],
+  );
+});

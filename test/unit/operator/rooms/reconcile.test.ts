@@ -1,0 +1,431 @@
+// The decision about a Room, case by case: from what is known to a status and at most one action.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { Action } from '../../../../operator/rooms/observed.ts';
+import { reconcile } from '../../../../operator/rooms/reconcile.ts';
+import {
+  conditionsOf,
+  type Given,
+  incarnation,
+  nodeComponent,
+  nodePeer,
+  nodeRoom,
+  now,
+  observed,
+  present,
+  readyStatus,
+  token,
+  uid,
+  wish,
+} from './observed.ts';
+
+type Case = [
+  name: string,
+  given: Given,
+  expected: { action: Action['type']; phase?: string; ready?: string; accepted?: string; degraded?: string },
+];
+
+function check(cases: readonly Case[]): void {
+  for (const [name, given, { action, phase, ready, accepted, degraded }] of cases) {
+    test(name, () => {
+      const decision = reconcile(observed(given));
+      assert.equal(decision.action.type, action);
+      const conditions = conditionsOf(decision);
+      if (phase !== undefined) assert.equal(decision.status.phase, phase);
+      if (ready !== undefined) assert.equal(conditions.Ready, ready);
+      if (accepted !== undefined) assert.equal(conditions.Accepted, accepted);
+      if (degraded !== undefined) assert.equal(conditions.Degraded, degraded);
+    });
+  }
+}
+
+const deleting = { deletionTimestamp: '2026-11-21T11:59:00Z' };
+const live = { status: readyStatus() };
+const unknown = { kind: 'unknown', reason: 'NodeUnreachable', message: 'It cannot be reached.', forMs: 0 } as const;
+
+describe('A Room before it has a room', () => {
+  check([
+    ['gets its finalizer first', { finalized: false }, { action: 'finalize' }],
+    ['is then made', {}, { action: 'create' }],
+    [
+      'is not made where its spec is invalid',
+      { sentence: 'It is wrong.' },
+      { action: 'wait', phase: 'Pending', accepted: 'False InvalidSpec', ready: 'False InvalidSpec' },
+    ],
+    ['gets no finalizer where its spec is invalid', { sentence: 'It is wrong.', finalized: false }, { action: 'wait' }],
+    [
+      'waits for its MediaCluster',
+      { cluster: { reason: 'ClusterNotFound', message: 'There is none.' } },
+      { action: 'wait', phase: 'Pending', accepted: 'False ClusterNotFound' },
+    ],
+    ['waits where another Room has its id', { rival: 'older' }, { action: 'wait', accepted: 'False RoomIdTaken' }],
+    [
+      'waits where a stranger’s room has its id',
+      { fate: { kind: 'stranger' } },
+      { action: 'wait', phase: 'Pending', accepted: 'False RoomIdTaken' },
+    ],
+    [
+      'waits where no node takes rooms',
+      { fate: { kind: 'impossible', reason: 'NoReadyNode', message: 'None.' } },
+      { action: 'wait', accepted: 'True Accepted', ready: 'False NoReadyNode' },
+    ],
+    [
+      'says what a node said to its options',
+      { fate: { kind: 'refused', reason: 'RefusedByNode', message: 'No.' } },
+      { action: 'wait', accepted: 'False RefusedByNode' },
+    ],
+    ['says that nobody could be asked', { fate: unknown }, { action: 'wait', phase: 'Pending', ready: 'False NodeUnreachable' }],
+    ['is made also where its node remembers one that ended before', { fate: { kind: 'ended', reason: 'deleted' } }, { action: 'create' }],
+  ]);
+
+  test('asks for what it declares, with the timeouts of the cluster where it says nothing and null for 0', () => {
+    const { action } = reconcile(observed({ spec: { maxPeers: 4, peerlessPurgeTimeout: 0, videoCodec: 'vp8' } }));
+    assert.deepEqual(action, {
+      type: 'create',
+      request: {
+        roomId: 'r',
+        externalId: uid,
+        videoCodec: 'vp8',
+        maxPeers: 4,
+        webhookUrl: null,
+        peerlessPurgeTimeout: null,
+        peerDisconnectedTimeout: 120,
+      },
+    });
+  });
+});
+
+describe('A Room whose room is there', () => {
+  check([
+    ['is Ready', { fate: present() }, { action: 'wait', phase: 'Ready', ready: 'True Ready', degraded: 'False AsDeclared' }],
+    ['is patched where its configuration differs', { fate: present(), spec: { maxPeers: 2 } }, { action: 'patch' }],
+    [
+      'says that its node refused the configuration, and does not ask again',
+      { fate: present(), spec: { maxPeers: 2 }, refusedConfig: { reason: 'ConfigRefused', message: 'No.' } },
+      { action: 'wait', ready: 'False ConfigRefused' },
+    ],
+    ['gets a component that is missing', { fate: present(), wishes: [wish('a')] }, { action: 'addComponents' }],
+    [
+      'loses a component that is not declared',
+      { fate: present({ components: [nodeComponent('a', 'v1')] }) },
+      { action: 'removeComponents' },
+    ],
+    [
+      'loses a component whose options changed',
+      { fate: present({ components: [nodeComponent('a', 'v0')] }), wishes: [wish('a')] },
+      { action: 'removeComponents' },
+    ],
+    [
+      'keeps components of others',
+      { fate: present({ components: [nodeComponent('a', 'v1', { externalId: null })] }) },
+      { action: 'wait', phase: 'Ready' },
+    ],
+    [
+      'is Degraded by a component that was refused',
+      { fate: present(), wishes: [wish('a')], refusedComponents: new Map([['a/v1', { reason: 'ComponentRefused', message: 'No.' }]]) },
+      { action: 'wait', phase: 'Pending', ready: 'False ComponentRefused', degraded: 'True ComponentRefused' },
+    ],
+    [
+      'asks again for a component that is another one since it was refused',
+      {
+        fate: present(),
+        wishes: [wish('a', 'v2')],
+        refusedComponents: new Map([['a/v1', { reason: 'ComponentRefused', message: 'No.' }]]),
+      },
+      { action: 'addComponents' },
+    ],
+    [
+      'keeps what runs with a Secret that is gone by now',
+      {
+        fate: present({ components: [nodeComponent('a', 'v1')] }),
+        wishes: [{ name: 'a', type: 'sip', problem: { reason: 'SecretNotFound', message: 'Secret s does not exist.' } }],
+      },
+      { action: 'wait', degraded: 'True SecretNotFound' },
+    ],
+    ['gets a peer that is missing', { fate: present(), spec: { peers: [{ name: 'ann' }] } }, { action: 'addPeers' }],
+    ['loses a peer that is not declared', { fate: present({ peers: [nodePeer('ann')] }) }, { action: 'removePeers' }],
+    ['keeps peers of others', { fate: present({ peers: [nodePeer('ann', { externalId: null })] }) }, { action: 'wait', phase: 'Ready' }],
+    [
+      'is Degraded by a peer id that is taken',
+      {
+        fate: present({ peers: [nodePeer('ann', { externalId: 'other' })] }),
+        spec: { peers: [{ name: 'ann' }] },
+        secret: { foreign: false, peers: new Map(), keyGeneration: 0 },
+      },
+      { action: 'wait', degraded: 'True PeerIdTaken' },
+    ],
+    [
+      'changes permissions of a peer that may do something else',
+      { fate: present({ peers: [nodePeer('ann')] }), spec: { peers: [{ name: 'ann', permissions: { subscribe: false } }] } },
+      { action: 'patchPeers' },
+    ],
+    [
+      'gets tokens for peers that have none',
+      { fate: present({ peers: [nodePeer('ann')] }), spec: { peers: [{ name: 'ann' }] } },
+      { action: 'tokens' },
+    ],
+    [
+      'writes the tokens that it got',
+      {
+        fate: present({ peers: [nodePeer('ann')] }),
+        spec: { peers: [{ name: 'ann' }] },
+        fresh: new Map([['ann', { token: token(0, 24), url: 'h/s' }]]),
+      },
+      { action: 'writeSecret' },
+    ],
+    [
+      'leaves a Secret alone that is not its own',
+      { fate: present({ peers: [nodePeer('ann')] }), spec: { peers: [{ name: 'ann' }] }, secret: { foreign: true } },
+      { action: 'wait', degraded: 'True SecretNotOurs' },
+    ],
+    [
+      'removes the Secret of peers that it had',
+      { fate: present(), secret: { foreign: false, peers: new Map(), keyGeneration: 0 } },
+      { action: 'deleteSecret' },
+    ],
+    ['leaves another’s Secret where it has no peers', { fate: present(), secret: { foreign: true } }, { action: 'wait', phase: 'Ready' }],
+  ]);
+
+  const withToken = (issued: number, expires: number, given: Given = {}): Given => ({
+    fate: present({ peers: [nodePeer('ann')] }),
+    spec: { peers: [{ name: 'ann' }] },
+    secret: {
+      foreign: false,
+      peers: new Map([['ann', { token: token(issued, expires), url: 'ws://127.0.0.1:5002/socket/peer/websocket' }]]),
+      keyGeneration: 0,
+    },
+    ...given,
+  });
+  check([
+    ['keeps a token in the first half of its life', withToken(-11, 13), { action: 'wait', phase: 'Ready' }],
+    ['renews a token in the second half of its life', withToken(-13, 11), { action: 'tokens' }],
+    ['renews a token that is over', withToken(-30, -6), { action: 'tokens' }],
+    ['renews a token from the future once', withToken(5, 29), { action: 'tokens' }],
+    ['keeps it where the clock of the node is known to be ahead', withToken(5, 29, { skewMs: 5 * 3_600_000 }), { action: 'wait' }],
+    [
+      'keeps a token that looks old where the clock of the node is known to be behind',
+      withToken(-30, -6, { skewMs: -30 * 3_600_000 }),
+      { action: 'wait' },
+    ],
+    [
+      'renews all tokens where the keys of the cluster were rotated',
+      withToken(-1, 23, {
+        cluster: {
+          name: 'media',
+          defaults: { peerDisconnectedTimeout: 120, peerlessPurgeTimeout: null },
+          api: undefined,
+          keyGeneration: 1,
+        },
+      }),
+      { action: 'tokens' },
+    ],
+    [
+      'writes another URL where there is one address for all nodes',
+      withToken(-1, 23, {
+        cluster: {
+          name: 'media',
+          defaults: { peerDisconnectedTimeout: 120, peerlessPurgeTimeout: null },
+          api: 'https://m.example.com/api',
+          keyGeneration: 0,
+        },
+      }),
+      { action: 'writeSecret' },
+    ],
+  ]);
+
+  test('gives the URL of any node where there is one, with the scheme of a socket', () => {
+    const cluster = {
+      name: 'media',
+      defaults: { peerDisconnectedTimeout: 120, peerlessPurgeTimeout: null },
+      api: 'https://m.example.com/api',
+      keyGeneration: 0,
+    };
+    const { action } = reconcile(observed(withToken(-1, 23, { cluster })));
+    assert.equal(action.type === 'writeSecret' && action.peers.get('ann')?.url, 'wss://m.example.com/api/socket/peer/websocket');
+  });
+
+  test('looks again when half of the life of its first token is over', () => {
+    const { action } = reconcile(observed(withToken(-11, 13)));
+    assert.deepEqual(action, { type: 'wait', requeueAfterMs: 3_600_000 });
+  });
+
+  test('writes counts of peers every 10 s at most', () => {
+    const { status } = live;
+    const crowd = present({ peers: [nodePeer('x', { externalId: null, status: 'connected' })] });
+    const early = reconcile(observed({ status, fate: crowd, countsAgeMs: 4_000 }));
+    assert.deepEqual(early.status.peers, { total: 0, connected: 0 });
+    assert.deepEqual(early.action, { type: 'wait', requeueAfterMs: 6_000 });
+    assert.deepEqual(reconcile(observed({ status, fate: crowd, countsAgeMs: 10_000 })).status.peers, { total: 1, connected: 1 });
+  });
+
+  test('tells where and since when it is', () => {
+    const { status } = reconcile(observed({ fate: present() }));
+    assert.deepEqual(
+      [status.node, status.address, status.incarnation, status.cluster],
+      ['media-0', '127.0.0.1:5002', incarnation, 'media'],
+    );
+    assert.equal(status.createdAt, '2024-11-21T18:15:48Z');
+  });
+
+  test('changes nothing at a second look', () => {
+    assert.deepEqual(reconcile(observed({ ...live, fate: present() })).status, live.status);
+  });
+});
+
+describe('A file component', () => {
+  const played = (): Given => {
+    const status = readyStatus({ fate: present({ components: [nodeComponent('song', 'v1')] }), wishes: [wish('song')] });
+    return { status, fate: present(), wishes: [wish('song')] };
+  };
+
+  check([
+    [
+      'that came to its end is not played again',
+      { ...played(), componentEnds: new Map([['id-of-song', 'finished']]) },
+      { action: 'wait', phase: 'Ready' },
+    ],
+    ['whose end nobody heard of is not played again', played(), { action: 'wait', phase: 'Ready' }],
+    ['that crashed is added again', { ...played(), componentEnds: new Map([['id-of-song', 'crashed']]) }, { action: 'addComponents' }],
+    [
+      'that somebody removed is added again',
+      { ...played(), componentEnds: new Map([['id-of-song', 'removed']]) },
+      { action: 'addComponents' },
+    ],
+    ['whose options changed is played', { ...played(), wishes: [wish('song', 'v2')] }, { action: 'addComponents' }],
+    [
+      'in a room that was made again is played again',
+      { ...played(), fate: present({ incarnation: '01JD7Z0000000000000000000B' }) },
+      { action: 'addComponents' },
+    ],
+  ]);
+});
+
+describe('A Room whose room is gone', () => {
+  const crashes = (...minutes: number[]) => minutes.map((each) => new Date(now.getTime() - each * 60_000).toISOString());
+  const gone = (reason: string, given: Given = {}): Given => ({ ...live, fate: { kind: 'ended', reason }, ...given });
+  check([
+    ['because it was deleted over REST is Finished', gone('deleted'), { action: 'record', phase: 'Finished', ready: 'False Deleted' }],
+    ['because nobody came is Finished', gone('peerless'), { action: 'record', phase: 'Finished', ready: 'False Purged' }],
+    ['because its node is drained is made again', gone('draining'), { action: 'record', phase: 'Recovering', ready: 'False RoomLost' }],
+    ['because its node was stopped is made again', gone('shutdown'), { action: 'record', phase: 'Recovering' }],
+    ['because an older one was found is looked for again', gone('duplicate'), { action: 'record', phase: 'Recovering' }],
+    ['because it crashed is made again', gone('crashed'), { action: 'record', phase: 'Recovering', ready: 'False RoomCrashed' }],
+    [
+      'because of a third crash within ten minutes is Finished',
+      gone('crashed', { status: { ...live.status, crashes: crashes(9, 4) } }),
+      { action: 'record', phase: 'Finished', ready: 'False CrashedTooOften' },
+    ],
+    [
+      'because of a third crash, the first long ago, is made again',
+      gone('crashed', { status: { ...live.status, crashes: crashes(11, 4) } }),
+      { action: 'record', phase: 'Recovering' },
+    ],
+    [
+      'for a reason that nobody knows counts as crashed',
+      gone('whatever', { status: { ...live.status, crashes: crashes(9, 4) } }),
+      { action: 'record', phase: 'Finished' },
+    ],
+    ['and nobody knows why is made again', { ...live }, { action: 'record', phase: 'Recovering', ready: 'False RoomLost' }],
+    [
+      'and is not to be made again is Failed',
+      { ...live, spec: { recreate: 'Never' } },
+      { action: 'record', phase: 'Failed', ready: 'False RoomLost' },
+    ],
+    [
+      'is Finished also where it is not to be made again',
+      gone('deleted', { spec: { recreate: 'Never' } }),
+      { action: 'record', phase: 'Finished' },
+    ],
+  ]);
+
+  test('is made again after that was written, with what it was', () => {
+    const { status } = reconcile(observed(live));
+    assert.equal(status.incarnation, undefined);
+    assert.equal(status.node, undefined);
+    assert.equal(reconcile(observed({ status })).action.type, 'create');
+    const again = reconcile(observed({ status, fate: { kind: 'impossible', reason: 'NoReadyNode', message: 'None.' } }));
+    assert.equal(again.status.phase, 'Recovering');
+  });
+
+  const finished = { status: { ...live.status, phase: 'Finished' as const } };
+  const failed = { status: { ...live.status, phase: 'Failed' as const } };
+  check([
+    ['for good is not made again', finished, { action: 'wait', phase: 'Finished' }],
+    [
+      'for good is not made again when its spec changes',
+      { ...finished, metadata: { generation: 2 }, spec: { maxPeers: 3 } },
+      { action: 'wait', phase: 'Finished' },
+    ],
+    ['and Failed stays so', { ...failed, spec: { recreate: 'Never' } }, { action: 'wait', phase: 'Failed' }],
+    ['and Failed is made again once that is wanted', failed, { action: 'record', phase: 'Recovering' }],
+  ]);
+
+  test('for good says that it saw a later spec', () => {
+    assert.equal(reconcile(observed({ ...finished, metadata: { generation: 2 } })).status.observedGeneration, 2);
+  });
+});
+
+describe('A Room whose node cannot be asked', () => {
+  check([
+    ['stays Ready for a moment', { ...live, fate: unknown }, { action: 'wait', phase: 'Ready', ready: 'True Ready' }],
+    [
+      'is not known to be Ready after a while',
+      { ...live, fate: { ...unknown, forMs: 15_000 } },
+      { action: 'wait', phase: 'Recovering', ready: 'Unknown NodeUnreachable' },
+    ],
+    [
+      'says so at once where its spec changed',
+      { ...live, metadata: { generation: 2 }, fate: unknown },
+      { action: 'wait', ready: 'Unknown NodeUnreachable' },
+    ],
+  ]);
+});
+
+describe('A Room that is deleted', () => {
+  check([
+    ['deletes its room', { metadata: deleting, fate: present() }, { action: 'delete' }],
+    ['goes when its room is gone', { metadata: deleting }, { action: 'release' }],
+    ['leaves a stranger’s room alone', { metadata: deleting, fate: { kind: 'stranger' } }, { action: 'release' }],
+    [
+      'goes without its MediaCluster',
+      { metadata: deleting, cluster: { reason: 'ClusterNotFound', message: 'None.' } },
+      { action: 'release' },
+    ],
+    ['goes with a spec that is invalid', { metadata: deleting, sentence: 'It is wrong.' }, { action: 'release' }],
+    [
+      'waits for a node that does not answer, and says so',
+      { metadata: deleting, fate: unknown },
+      { action: 'wait', ready: 'False Deleting' },
+    ],
+    ['does not wait for ever', { metadata: deleting, fate: unknown, deletingForMs: 30_000 }, { action: 'release' }],
+    ['has nothing left to do without its finalizer', { metadata: deleting, finalized: false, fate: present() }, { action: 'wait' }],
+    [
+      'deletes its room also where it is Finished',
+      { metadata: deleting, status: { phase: 'Finished' }, fate: present() },
+      { action: 'delete' },
+    ],
+  ]);
+});
+
+test('No decision leads into a circle: from any state the steps come to an end', () => {
+  const spec = { maxPeers: 2, peers: [{ name: 'ann' }] };
+  const state = observed({ spec, finalized: false, wishes: [wish('a')] });
+  const room = nodeRoom({ config: { ...nodeRoom().config, maxPeers: 9 } });
+  const taken: string[] = [];
+  for (let step = 0; step < 20; step += 1) {
+    const { status, action } = reconcile(state);
+    taken.push(action.type);
+    if (action.type === 'wait') break;
+    state.status = status;
+    if (action.type === 'finalize') state.finalized = true;
+    if (action.type === 'create') state.fate = present(room);
+    if (state.fate.kind !== 'present') continue;
+    const there = state.fate.room;
+    if (action.type === 'patch') state.fate = present({ ...there, config: { ...there.config, ...action.config } });
+    if (action.type === 'addComponents') state.fate = present({ ...there, components: [nodeComponent('a', 'v1')] });
+    if (action.type === 'addPeers') state.fate = present({ ...there, peers: [nodePeer('ann')] });
+    if (action.type === 'tokens') state.fresh = new Map([['ann', { token: token(0, 24), url: 'h/s' }]]);
+    if (action.type === 'writeSecret') state.secret = { foreign: false, peers: action.peers, keyGeneration: action.keyGeneration };
+  }
+  assert.deepEqual(taken, ['finalize', 'create', 'patch', 'addComponents', 'addPeers', 'tokens', 'writeSecret', 'wait']);
+});
