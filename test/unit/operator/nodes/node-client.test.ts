@@ -1,0 +1,186 @@
+// The client of a node's REST API, against a real node, and against servers that misbehave.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, type TestContext, test } from 'node:test';
+import { NodeClient } from '../../../../operator/nodes/node-client.ts';
+import { isUnavailable, NodeError } from '../../../../operator/nodes/node-error.ts';
+import { startNode } from '../../../kit/start-node.ts';
+
+const room = {
+  roomId: 'r',
+  externalId: 'uid-1',
+  videoCodec: null,
+  maxPeers: 5,
+  webhookUrl: null,
+  peerlessPurgeTimeout: null,
+  peerDisconnectedTimeout: 120,
+};
+const permissions = { publish: ['audio'], subscribe: true, data: false };
+
+async function fakeNode(t: TestContext, answer: RequestListener): Promise<string> {
+  const server = createServer(answer).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+function failsWith(code: string, status?: number): (error: unknown) => boolean {
+  return (error) => {
+    assert.ok(error instanceof NodeError, String(error));
+    assert.equal(error.code, code);
+    if (status !== undefined) assert.equal(error.status, status);
+    return true;
+  };
+}
+
+describe('Of a real node, the client', () => {
+  test('makes, reads, changes, lists and deletes rooms, peers and tokens', async (t) => {
+    const node = await startNode(t, { SVC_IP: '127.0.0.1' });
+    const client = new NodeClient({ url: node.url, token: () => node.token });
+    const made = await client.createRoom(room);
+    assert.equal(made.room.externalId, 'uid-1');
+    assert.equal(made.address, `127.0.0.1:${node.port}`);
+    assert.equal((await client.createRoom(room)).room.incarnation, made.room.incarnation);
+    const { url, token, peer } = await client.addPeer('r', { peerId: 'p', externalId: 'uid-1/p', permissions, metadata: { a: 1 } });
+    assert.deepEqual(peer.permissions, permissions);
+    assert.equal(url, `127.0.0.1:${node.port}/socket/peer/websocket`);
+    assert.ok(token.length > 20);
+    assert.deepEqual((await client.patchPeer('r', 'p', { ...permissions, data: true })).permissions.data, true);
+    assert.equal((await client.peer('r', 'p')).peer.id, 'p');
+    assert.ok((await client.peerToken('r', 'p')).length > 20);
+    assert.equal((await client.patchRoom('r', { maxPeers: null })).config.maxPeers, null);
+    for (let index = 0; index < 5; index += 1) await client.createRoom({ ...room, roomId: `r${index}`, externalId: `uid-r${index}` });
+    const listed = await client.rooms();
+    assert.equal(listed.rooms.length, 6);
+    assert.deepEqual(listed.incomplete, []);
+    await client.deletePeer('r', 'p');
+    await assert.rejects(client.deletePeer('r', 'p'), failsWith('peer_not_found', 404));
+    await client.deleteRoom('r');
+    await assert.rejects(client.room('r'), failsWith('room_ended', 404));
+    await assert.rejects(client.room('never'), failsWith('room_not_found', 404));
+  });
+
+  test('tells what is refused in the node’s own sentence', async (t) => {
+    const node = await startNode(t, { SVC_COMPONENTS_USED: '' });
+    const client = new NodeClient({ url: node.url, token: () => node.token });
+    await client.createRoom(room);
+    await assert.rejects(client.createRoom({ ...room, externalId: 'uid-2' }), failsWith('already_exists', 400));
+    await assert.rejects(client.addComponent('r', { type: 'hls', options: {}, externalId: 'x' }), (error: Error) => {
+      assert.equal(error.message, 'Components of type hls are disabled on this node');
+      return true;
+    });
+    assert.equal(client.backOffMs, 0);
+  });
+
+  test('reads its health and its cluster, and drains it and calls it back', async (t) => {
+    const node = await startNode(t);
+    const client = new NodeClient({ url: node.url, token: () => node.token });
+    const health = await client.health();
+    assert.equal(health.state, 'accepting');
+    assert.equal(health.load.rooms, 0);
+    const [self] = await client.clusterNodes();
+    assert.ok(self);
+    await client.drain(self.name, 60);
+    assert.equal((await client.health()).state, 'draining');
+    await assert.rejects(client.createRoom(room), failsWith('no_node_accepts_rooms', 503));
+    await client.cancelDrain(self.name);
+    assert.equal((await client.health()).state, 'accepting');
+  });
+
+  test('is let in with the token of the moment', async (t) => {
+    const node = await startNode(t);
+    let token: string | undefined;
+    const client = new NodeClient({ url: node.url, token: () => token });
+    await assert.rejects(client.health(), failsWith('no_token', 0));
+    token = 'wrong';
+    await assert.rejects(client.health(), failsWith('invalid_token', 401));
+    token = node.token;
+    assert.equal((await client.health()).status, 'UP');
+  });
+});
+
+describe('Of a node that misbehaves, the client', () => {
+  test('waits no longer than its deadline, and leaves the node alone for a while then', async (t) => {
+    let asked = 0;
+    const url = await fakeNode(t, () => {
+      asked += 1;
+    });
+    let now = 0;
+    const client = new NodeClient({ url, token: () => 't', timeoutMs: 100, now: () => now, random: () => 1 });
+    await assert.rejects(client.health(), failsWith('timeout', 0));
+    await assert.rejects(client.health(), failsWith('backing_off', 0));
+    assert.equal(asked, 1);
+    now = 251;
+    await assert.rejects(client.health(), failsWith('timeout', 0));
+    assert.equal(asked, 2);
+    assert.equal(client.backOffMs, 500);
+  });
+
+  test('takes no more than it bargained for, nothing that is not what was asked, and follows nowhere', async (t) => {
+    const answers: Record<string, string> = {
+      '/room/long': `{"data": "${'x'.repeat(5000)}"}`,
+      '/room/other': '{"data": {"id": 5}}',
+      '/room/text': '<html>',
+    };
+    const url = await fakeNode(t, (request, response) => {
+      if (request.url === '/room/moved') response.writeHead(302, { location: 'http://127.0.0.1:9/' }).end();
+      else response.end(answers[request.url ?? '']);
+    });
+    const client = new NodeClient({ url, token: () => 't', maxBytes: 1000 });
+    for (const id of ['long', 'other', 'text']) await assert.rejects(client.room(id), failsWith('bad_answer', 0));
+    await assert.rejects(client.room('moved'), failsWith('bad_answer', 302));
+  });
+
+  test('asks once more where the node closed a connection that was kept', async (t) => {
+    let asked = 0;
+    const url = await fakeNode(t, (request, response) => {
+      asked += 1;
+      if (asked === 2) request.socket.destroy();
+      else response.writeHead(404).end('{"errors": "Room r does not exist", "code": "room_not_found"}');
+    });
+    const client = new NodeClient({ url, token: () => 't' });
+    for (let call = 0; call < 2; call += 1) await assert.rejects(client.room('r'), failsWith('room_not_found'));
+    assert.equal(asked, 3);
+  });
+
+  test('ends with its caller, and never says the token', async (t) => {
+    const url = await fakeNode(t, () => {});
+    const client = new NodeClient({ url, token: () => 'the-token-of-the-operator' });
+    const stop = new AbortController();
+    const call = client.health(stop.signal);
+    stop.abort();
+    await assert.rejects(call, failsWith('aborted', 0));
+    assert.equal(client.backOffMs, 0, 'that was not the node’s fault');
+    const gone = new NodeClient({ url: 'http://127.0.0.1:9', token: () => 'the-token-of-the-operator' });
+    await assert.rejects(gone.health(), (error: Error) => {
+      assert.doesNotMatch(JSON.stringify([error.message, error.stack, String(error.cause)]), /the-token/);
+      return failsWith('unreachable')(error);
+    });
+  });
+
+  test('keeps apart what it could not ask from what it was answered', () => {
+    const of = (status: number, code: string) => isUnavailable(new NodeError({ status, code, sentence: '' }));
+    for (const [status, code] of [
+      [0, 'timeout'],
+      [503, 'node_unreachable'],
+      [429, 'too_many_requests'],
+      [401, 'invalid_token'],
+      [500, 'internal'],
+    ] as const) {
+      assert.equal(of(status, code), true, code);
+    }
+    for (const [status, code] of [
+      [404, 'room_not_found'],
+      [400, 'already_exists'],
+      [503, 'no_node_accepts_rooms'],
+      [503, 'room_full'],
+    ] as const) {
+      assert.equal(of(status, code), false, code);
+    }
+  });
+});

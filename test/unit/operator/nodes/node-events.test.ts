@@ -1,0 +1,124 @@
+// The events of rooms as the operator hears them: nothing lost over a broken connection, and another node where one is gone.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { WebSocketServer } from 'ws';
+import { silentLog } from '../../../../operator/log.ts';
+import { NodeEvents, type NodeEventsOptions } from '../../../../operator/nodes/node-events.ts';
+import type { NodeEvent } from '../../../../operator/nodes/shapes.ts';
+import { apiClient } from '../../../kit/api-client.ts';
+import { startNodePair } from '../../../kit/node-pair.ts';
+import { startNode } from '../../../kit/start-node.ts';
+import { startTcpProxy } from '../../../kit/tcp-proxy.ts';
+
+type Listening = {
+  heard: NodeEvent[];
+  gaps: () => number;
+  events: NodeEvents;
+  waitFor: (what: string, wanted: () => boolean) => Promise<void>;
+};
+
+function listen(t: TestContext, options: Pick<NodeEventsOptions, 'nodes' | 'token'> & Partial<NodeEventsOptions>): Listening {
+  const heard: NodeEvent[] = [];
+  let gaps = 0;
+  const events = new NodeEvents({
+    types: ['RoomCreated', 'RoomDeleted'],
+    onEvent: (event) => heard.push(event),
+    onGap: () => {
+      gaps += 1;
+    },
+    log: silentLog(),
+    random: () => 0,
+    ...options,
+  });
+  const stop = new AbortController();
+  const running = events.run(stop.signal);
+  t.after(async () => {
+    stop.abort();
+    await running;
+  });
+  const waitFor = async (what: string, wanted: () => boolean) => {
+    for (const end = Date.now() + 15_000; !wanted(); await new Promise((resolve) => setTimeout(resolve, 10))) {
+      assert.ok(Date.now() < end, `not in time: ${what}; heard ${JSON.stringify(heard)}`);
+    }
+  };
+  return { heard, gaps: () => gaps, events, waitFor };
+}
+
+test('What happens while the connection is cut is heard when it is back, once and in order', async (t) => {
+  const node = await startNode(t);
+  const proxy = await startTcpProxy(t, node.port);
+  const api = apiClient(node.url, node.token);
+  const { heard, gaps, events, waitFor } = listen(t, { nodes: () => [`http://127.0.0.1:${proxy.port}`], token: () => node.token });
+  await waitFor('subscribed', () => events.connected !== undefined);
+  assert.equal(gaps(), 1, 'what was before must be looked at');
+  await api.post('/room', { roomId: 'one' });
+  await waitFor('the first event', () => heard.length === 1);
+  proxy.cut();
+  await api.post('/room', { roomId: 'two' });
+  await api.delete('/room/one');
+  proxy.mend();
+  await waitFor('the events of the cut', () => heard.length === 3);
+  assert.deepEqual(
+    heard.map(({ type, roomId }) => `${type} ${roomId}`),
+    ['RoomCreated one', 'RoomCreated two', 'RoomDeleted one'],
+  );
+  assert.equal(heard[2]?.reason, 'deleted');
+  assert.equal(gaps(), 1);
+});
+
+test('Where a node is gone another one of its cluster tells the events', async (t) => {
+  const { owner, wrong } = await startNodePair(t);
+  const { heard, events, waitFor } = listen(t, { nodes: () => [owner.url, wrong.url], token: () => owner.token });
+  await waitFor('subscribed', () => events.connected === owner.url);
+  await owner.close();
+  await waitFor('subscribed at the other one', () => events.connected === wrong.url);
+  await apiClient(wrong.url, wrong.token).post('/room', { roomId: 'later' });
+  await waitFor('an event of the other node', () => heard.some(({ roomId }) => roomId === 'later'));
+});
+
+test('A node that is silent is left', async (t) => {
+  const silent = new WebSocketServer({ port: 0, host: '127.0.0.1' });
+  await once(silent, 'listening');
+  t.after(() => {
+    for (const client of silent.clients) client.terminate();
+    silent.close();
+  });
+  const node = await startNode(t);
+  const silentUrl = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+  const { events, waitFor } = listen(t, { nodes: () => [silentUrl, node.url], token: () => node.token });
+  await waitFor('subscribed at the other one', () => events.connected === node.url);
+});
+
+test('A frame that is too long, or nonsense, harms nobody', async (t) => {
+  const node = await startNode(t);
+  const hostile = new WebSocketServer({ port: 0, host: '127.0.0.1' });
+  await once(hostile, 'listening');
+  t.after(() => {
+    for (const client of hostile.clients) client.terminate();
+    hostile.close();
+  });
+  let connections = 0;
+  hostile.on('connection', (socket) => {
+    connections += 1;
+    socket.send('not json');
+    socket.send('{"event": "roomEvent", "data": 5}');
+    socket.send(`"${'x'.repeat(2 * 1024 * 1024)}"`);
+  });
+  const hostileUrl = `http://127.0.0.1:${(hostile.address() as AddressInfo).port}`;
+  const { heard, events, waitFor } = listen(t, { nodes: () => [hostileUrl, node.url], token: () => node.token });
+  await waitFor('subscribed at the other one', () => events.connected === node.url);
+  assert.equal(connections, 1);
+  assert.deepEqual(heard, []);
+});
+
+test('A wrong token is tried again, later and later, and another one is used once there is one', async (t) => {
+  const node = await startNode(t);
+  let token = 'wrong';
+  const { events, waitFor } = listen(t, { nodes: () => [node.url], token: () => token });
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  assert.equal(events.connected, undefined);
+  token = node.token;
+  await waitFor('subscribed', () => events.connected !== undefined);
+});
