@@ -137,6 +137,7 @@ export class MediaNode {
     const peerSockets = new PeerSockets({
       ...sockets,
       findPeer: (roomId, peerId) => rooms.findPeer(roomId, peerId),
+      whyMissing: (...who) => rooms.whyMissing(...who),
       forward: traffic.forward,
       forwardedFor: traffic.forwardedFor,
       verifyToken: (token) => keys.verify(token),

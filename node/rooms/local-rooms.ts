@@ -70,6 +70,15 @@ export class LocalRooms implements RoomService {
     return this.#rooms.get(roomId)?.findPeer(peerId);
   }
 
+  /** Why somebody who says to be that peer cannot be let in. `incarnation`: the room that it was in, which may have been lost with its node. */
+  whyMissing(roomId: string, peerId: string, incarnation: string | undefined): ServiceError {
+    const room = this.#rooms.get(roomId);
+    if (room && incarnation !== undefined && room.incarnation !== incarnation)
+      return new ServiceError('unavailable', `Room ${roomId} was made anew, and peer ${peerId} is not in it yet`);
+    if (room || incarnation === undefined) return new ServiceError('peer_not_found', `Peer ${peerId} does not exist in room ${roomId}`);
+    return this.#whyNone(roomId);
+  }
+
   async createRoom(options: RoomOptions): Promise<CreatedRoom> {
     const { externalId } = options;
     const known = externalId === undefined ? undefined : this.#byExternalId.get(externalId);
@@ -214,11 +223,14 @@ export class LocalRooms implements RoomService {
   #room(roomId: string): Room {
     const room = this.#rooms.get(roomId);
     if (room) return room;
+    throw this.#whyNone(roomId);
+  }
+
+  #whyNone(roomId: string): ServiceError {
     const ended = this.#ended.get(roomId);
-    if (ended && Date.now() - ended.at < tombstoneLifetime) {
-      throw new ServiceError('room_ended', `Room ${roomId} has ended: ${ended.reason}`);
-    }
-    throw new ServiceError('room_not_found', `Room ${roomId} does not exist`);
+    return ended && Date.now() - ended.at < tombstoneLifetime
+      ? new ServiceError('room_ended', `Room ${roomId} has ended: ${ended.reason}`)
+      : new ServiceError('room_not_found', `Room ${roomId} does not exist`);
   }
 
   #forget(id: string, externalId: string | null, reason: string): void {

@@ -22,6 +22,7 @@ import type { ComponentView, Metadata, PeerView, Permissions } from './views.ts'
 /** What a peer may use of its room: functions, never the room itself. */
 export type PeerSurroundings = {
   roomId: string;
+  incarnation: string;
   log: Log;
   media: RoomMedia;
   emit: (detail: RoomEventDetail) => void;
@@ -57,6 +58,8 @@ type Session = { connection: PeerConnection; media: PeerMedia; publications: Pub
 export class Peer {
   readonly id: string;
   readonly roomId: string;
+  /** Of its room. */
+  readonly incarnation: string;
   readonly externalId: string | null;
   readonly #room: PeerSurroundings;
   readonly #log: Log;
@@ -70,6 +73,7 @@ export class Peer {
   constructor(setup: PeerSetup, room: PeerSurroundings) {
     this.id = setup.id;
     this.roomId = room.roomId;
+    this.incarnation = room.incarnation;
     this.externalId = setup.externalId;
     this.#metadata = setup.metadata;
     this.#permissions = setup.permissions;

@@ -217,6 +217,7 @@ export class Room {
   #newPeer(setup: PeerSetup): Peer {
     return new Peer(setup, {
       roomId: this.id,
+      incarnation: this.incarnation,
       log: this.#log,
       media: this.#media,
       emit: (detail) => this.#emit(detail),

@@ -45,7 +45,7 @@ export const layers = [
     name: 'kubernetes',
     worker: true,
     builds: false,
-    packages: [],
+    packages: aptPackages.browser,
     programs: controlPlanePrograms,
     concurrency: 1,
     testTimeout: 300_000,

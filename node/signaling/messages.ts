@@ -19,6 +19,10 @@ export const requestSchemas = {
         'With resume: how many frames (answers and events) of the session have arrived, over all its sockets, answers to authenticate not counted; the server sends what follows them.',
     }),
     takeover: z.boolean().optional().meta({ description: 'Replace the socket that is connected as this peer now.' }),
+    incarnation: z.string().max(64).optional().meta({
+      description:
+        'With a session that was lost: the room that it was in. Where that very room is gone, but not ended, the refusal is `unavailable` or `room_not_found`: it may be made again.',
+    }),
   }),
   join: z.strictObject({ rtpCapabilities: wireObjectSchema, metadata: metadataSchema.nullable().optional() }),
   createTransport: z.strictObject({ direction, sctp: z.boolean().default(true) }),
@@ -71,6 +75,7 @@ export const answerSchemas = {
     }),
     peerId: z.string(),
     roomId: z.string(),
+    incarnation: z.string().meta({ description: 'The very room: another one of the same id has another.' }),
     permissions: permissionsSchema,
     rtpCapabilities: wireObjectSchema,
     iceServers: z.array(wireObjectSchema),

@@ -22,6 +22,8 @@ export const peerSocketPath = '/socket/peer/websocket';
 export type PeerSocketsOptions = {
   log: Log;
   findPeer: (roomId: string, peerId: string) => Peer | undefined;
+  /** Why there is no such peer on this node. `incarnation`: the room that it was in, as it says. */
+  whyMissing: (roomId: string, peerId: string, incarnation: string | undefined) => ServiceError;
   /** Takes the socket of a peer that is not on this node to the node that has its room. */
   forward?: ForwardSocket | undefined;
   /** The client's address where another node of the cluster forwards a socket to this one; undefined for everybody else. */
@@ -120,7 +122,7 @@ export class PeerSockets {
       if (!peer) {
         const forwarded = await this.#forward(socket, text, claims.roomId, caller);
         if (forwarded || !socket.open) return forwarded;
-        throw new ServiceError('peer_not_found', `Peer ${claims.peerId} does not exist in room ${claims.roomId}`);
+        throw this.#options.whyMissing(claims.roomId, claims.peerId, data.incarnation);
       }
       return await this.#enter(socket, id, peer, claims, data, caller);
     } catch (error) {
@@ -163,6 +165,7 @@ export class PeerSockets {
       lastRequest: session.lastRequest,
       peerId: peer.id,
       roomId: peer.roomId,
+      incarnation: peer.incarnation,
       ...welcome,
       iceServers,
       svcAddress: this.#options.address(),

@@ -51,10 +51,19 @@ function pixels(video: HTMLVideoElement): Uint8ClampedArray {
   return context?.getImageData(0, 0, 64, 36).data ?? new Uint8ClampedArray();
 }
 
-/** The colour of most of the picture, and by how much it changes within a few frames. */
-async function picture(video: HTMLVideoElement): Promise<Picture> {
+/** The colour of most of the picture, and by how much it changes within five frames; undefined where they do not come. */
+async function picture(video: HTMLVideoElement): Promise<Picture | undefined> {
   const before = pixels(video);
-  for (let frame = 0; frame < 5; frame += 1) await new Promise((resolve) => video.requestVideoFrameCallback(resolve));
+  for (let frame = 0; frame < 5; frame += 1) {
+    const came = await new Promise<boolean>((resolve) => {
+      const timer = setTimeout(() => resolve(false), 2_000);
+      video.requestVideoFrameCallback(() => {
+        clearTimeout(timer);
+        resolve(true);
+      });
+    });
+    if (!came) return undefined;
+  }
   const after = pixels(video);
   const median = (channel: number) => {
     const values = Array.from({ length: after.length / 4 }, (_, index) => after[index * 4 + channel] ?? 0).sort((a, b) => a - b);

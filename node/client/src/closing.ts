@@ -83,6 +83,11 @@ export function endingOfRefusal(refusal: Refusal, serverFailed: boolean): Closin
   return closing(reason, 4401, refusal.message);
 }
 
+/** Whether a room that was lost may be made again: nobody ended it, it is only not there. */
+export function mayComeBack(refusal: Refusal): boolean {
+  return refusal.code === 'room_not_found' || refusal.code === 'unavailable';
+}
+
 /** Whether a session can be taken up after this: what the server could not read would only be sent again. */
 export function isResumable(code: number): boolean {
   return code !== 4400 && code !== 4413;

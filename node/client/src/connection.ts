@@ -1,5 +1,5 @@
 // The session with the server: over one websocket after another, with every frame and request exactly once.
-import { type Closing, closing, endingOf, endingOfRefusal, isResumable, type Refusal } from './closing.ts';
+import { type Closing, closing, endingOf, endingOfRefusal, isResumable, mayComeBack, type Refusal } from './closing.ts';
 import { RoomClosedError } from './errors.ts';
 import { Heartbeat } from './heartbeat.ts';
 import { type Logger, retryDelay, type Timing, type WebSocketConstructor, type WebSocketLike } from './options.ts';
@@ -46,6 +46,8 @@ export class Connection {
   #token: string;
   #socket: WebSocketLike | undefined;
   #session: string | undefined;
+  /** The room of the last session. */
+  #incarnation: string | undefined;
   /** Frames of the session that came after its welcome. */
   #received = 0;
   #sendable = false;
@@ -160,7 +162,8 @@ export class Connection {
     const resume = fresh ? {} : { resume: this.#session, received: this.#received };
     // Asked before without an answer: the socket that holds the peer now is most likely our own, lost on the way.
     const takeover = this.#options.takeover || (fresh && this.#asked) ? { takeover: true } : {};
-    const data = { token: this.#token, ...resume, ...takeover };
+    const before = this.#incarnation === undefined ? {} : { incarnation: this.#incarnation };
+    const data = { token: this.#token, ...resume, ...takeover, ...before };
     this.#socket?.send(JSON.stringify({ id, method: 'authenticate', data } satisfies RequestFrame));
     this.#asked = true;
     if (!fresh) return;
@@ -193,6 +196,7 @@ export class Connection {
     }
     const first = this.#sendable;
     this.#session = welcome.sessionId;
+    this.#incarnation = welcome.incarnation;
     this.#received = 0;
     if (!first) {
       this.#pending.sessionLost();
@@ -231,7 +235,7 @@ export class Connection {
     if (this.#closing) return;
     const hadSession = this.#heartbeat !== undefined;
     this.#drop();
-    const ending = refusal ? endingOfRefusal(refusal, this.#serverFailed) : endingOf(code, reason);
+    const ending = refusal ? this.#endingOfRefusal(refusal) : endingOf(code, reason);
     if (ending && (!refusal || code === 4401)) {
       this.close(ending);
       return;
@@ -250,6 +254,13 @@ export class Connection {
       this.#listener.lost();
     }
     this.#retry();
+  }
+
+  #endingOfRefusal(refusal: Refusal): Closing | undefined {
+    const lost = this.#incarnation !== undefined && !this.#serverFailed && mayComeBack(refusal);
+    if (!lost) return endingOfRefusal(refusal, this.#serverFailed);
+    const waited = performance.now() - this.#startedAt;
+    return waited < this.#options.timing.lostRoom ? undefined : closing('notFound', 4401, refusal.message);
   }
 
   #retry(): void {

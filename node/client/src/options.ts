@@ -34,6 +34,8 @@ export type Timing = {
   iceDisconnected: number;
   /** Between two attempts to mend a transport. */
   iceRetry: number;
+  /** How long a room that was lost with its node is waited for, from the loss on. */
+  lostRoom: number;
 };
 
 export const defaultTiming: Timing = {
@@ -44,6 +46,7 @@ export const defaultTiming: Timing = {
   resumePause: 1_000,
   iceDisconnected: 2_000,
   iceRetry: 4_000,
+  lostRoom: 60_000,
 };
 
 export type RoomClientOptions = {

@@ -31,7 +31,7 @@ export type ComponentView = {
 
 /** Data of each request, and of its answer. */
 export type Requests = {
-  authenticate: { token: string; resume?: string; received?: number; takeover?: boolean };
+  authenticate: { token: string; resume?: string; received?: number; takeover?: boolean; incarnation?: string };
   join: { rtpCapabilities: WireObject; metadata?: Json };
   createTransport: { direction: 'send' | 'recv'; sctp?: boolean };
   connectTransport: { transportId: string; dtlsParameters: WireObject };
@@ -63,6 +63,8 @@ export type Welcome = {
   lastRequest: number;
   peerId: string;
   roomId: string;
+  /** The very room: another one of the same id has another. */
+  incarnation: string;
   permissions: Permissions;
   rtpCapabilities: WireObject;
   iceServers: WireObject[];

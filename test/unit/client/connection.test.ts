@@ -107,7 +107,7 @@ test('a lost socket is resumed with the number of frames that came, and only req
   const waiting = connection.request('sendData', { label: 'd', payload: 4 });
   const next = await server.next();
   const authenticate = await next.welcome({ resumed: true, lastRequest: handledId });
-  assert.deepEqual(authenticate.data, { token: 'token-1', resume: 'session-1', received: 2 });
+  assert.deepEqual(authenticate.data, { token: 'token-1', resume: 'session-1', received: 2, incarnation: 'incarnation-1' });
   next.webSocket.send(JSON.stringify({ id: handledId, ok: true, data: {} }));
   await until('resumed');
   await handled;
@@ -135,7 +135,7 @@ test('the count of frames goes on over resumed sockets and starts anew with a se
   await until('welcome', 2);
   third.cut();
   const fourth = await server.next();
-  assert.deepEqual((await fourth.next()).data, { token: 'token-1', resume: 'session-2', received: 0 });
+  assert.deepEqual((await fourth.next()).data, { token: 'token-1', resume: 'session-2', received: 0, incarnation: 'incarnation-1' });
 });
 
 test('when the session is gone, requests of it fail, and what never went out and fits any session goes out first', async (t) => {

@@ -11,6 +11,7 @@ export const emptyWelcome: Welcome = {
   lastRequest: -1,
   peerId: 'me',
   roomId: 'room',
+  incarnation: 'incarnation-1',
   permissions: { publish: ['audio', 'video'], subscribe: true, data: true },
   rtpCapabilities: {},
   iceServers: [],

@@ -3,55 +3,10 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { FakeMediaStreamTrack } from 'fake-mediastreamtrack';
 import { FakeHandler, testFakeParameters, type types } from 'mediasoup-client';
-import { RequestError, RoomClient, type RoomClientOptions, RoomClosedError, type RoomEvents } from '../../../node/client/src/index.ts';
+import { RequestError, type RoomClientOptions, RoomClosedError } from '../../../node/client/src/index.ts';
 import type { TrackView, WireObject } from '../../../node/client/src/protocol.ts';
-import { emptyWelcome, type FakeServer, type FakeSocket, startFakeServer } from './fake-server.ts';
-
-const timing = { retryDelays: [0, 10], resumePause: 10 };
-const names = [
-  'stateChanged',
-  'closed',
-  'peerJoined',
-  'peerLeft',
-  'peerUpdated',
-  'componentAdded',
-  'componentRemoved',
-  'trackAdded',
-  'trackRemoved',
-  'trackUpdated',
-  'trackSubscribed',
-  'trackUnsubscribed',
-  'activeSpeaker',
-  'data',
-  'localTrackEnded',
-  'localTrackMuted',
-  'permissionsUpdated',
-  'draining',
-] as const satisfies readonly (keyof RoomEvents)[];
-
-function roomAt(t: TestContext, server: FakeServer, options: Partial<RoomClientOptions> = {}) {
-  const room = new RoomClient({ url: server.url, token: 'token', timing, ...options });
-  t.after(() => room.leave());
-  const told: { name: keyof RoomEvents; data: unknown }[] = [];
-  const waiting = new Set<() => void>();
-  for (const name of names) {
-    room.on(name, (data) => {
-      told.push({ name, data });
-      for (const wake of waiting) wake();
-    });
-  }
-  const until = async <Name extends keyof RoomEvents>(
-    name: Name,
-    matches: (data: RoomEvents[Name]) => boolean = () => true,
-  ): Promise<RoomEvents[Name]> => {
-    for (;;) {
-      const found = told.find((each) => each.name === name && matches(each.data as RoomEvents[Name]));
-      if (found) return found.data as RoomEvents[Name];
-      await new Promise<void>((resolve) => waiting.add(resolve));
-    }
-  };
-  return { room, told, until };
-}
+import { emptyWelcome, type FakeSocket, startFakeServer } from './fake-server.ts';
+import { roomAt } from './room-kit.ts';
 
 const track = (id: string, changes: Partial<TrackView> = {}): TrackView => ({
   id,

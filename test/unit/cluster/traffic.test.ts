@@ -50,6 +50,7 @@ async function startNode(t: TestContext, name: NodeName, { network, members, own
   const peerSockets = new PeerSockets({
     ...common,
     findPeer: (roomId, peerId) => rooms.findPeer(roomId, peerId),
+    whyMissing: (...who) => rooms.whyMissing(...who),
     forward: traffic.forward,
     forwardedFor: traffic.forwardedFor,
     verifyToken: (each) => keys.verify(each),

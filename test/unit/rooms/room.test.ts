@@ -55,6 +55,17 @@ describe('events', () => {
     await assert.rejects(rooms.getRoom('r'), code('room_ended'));
   });
 
+  test('somebody whose room was lost is told that it may come back, and one whose room or peer was ended is not', async () => {
+    const { rooms } = makeRooms();
+    assert.equal(rooms.whyMissing('r', 'alice', undefined).code, 'peer_not_found');
+    assert.equal(rooms.whyMissing('r', 'alice', 'lost').code, 'room_not_found');
+    const { room } = await rooms.createRoom({ roomId: 'r' });
+    assert.equal(rooms.whyMissing('r', 'alice', 'lost').code, 'unavailable');
+    assert.equal(rooms.whyMissing('r', 'alice', room.incarnation).code, 'peer_not_found');
+    await rooms.deleteRoom('r');
+    assert.equal(rooms.whyMissing('r', 'alice', room.incarnation).code, 'room_ended');
+  });
+
   test('PeerDisconnected comes once for every disconnect, in each of the four cases', async () => {
     const { rooms, events, media } = makeRooms();
     const disconnects = () => events.filter((event) => event.type === 'PeerDisconnected').map((event) => event.peerId);

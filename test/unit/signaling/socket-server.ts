@@ -42,6 +42,7 @@ export async function startSocketServer(test: TestContext, options: Partial<Peer
   const sockets = new PeerSockets({
     log,
     findPeer: (roomId, peerId) => rooms.findPeer(roomId, peerId),
+    whyMissing: (...who) => rooms.whyMissing(...who),
     verifyToken: (token) => keys.verify(token),
     signToken: (claims) => keys.sign(claims),
     iceServers: (peerId) => [{ urls: 'turn:turn.example.com', username: peerId }],

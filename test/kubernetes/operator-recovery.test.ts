@@ -1,0 +1,77 @@
+// Rooms that are lost with their host, and the people in them: real browsers, real nodes, a host that loses its power.
+import assert from 'node:assert/strict';
+import { after, type TestContext, test } from 'node:test';
+import { blue, css, PagePeer, red } from '../browser/client-kit.ts';
+import { type StartedBrowser, startBrowser } from '../kit/browser.ts';
+import { isReady, startMediaStage } from '../kit/kube/media-stage.ts';
+
+import { servePlainPage } from '../kit/plain-page.ts';
+
+const stage = await startMediaStage({ after }, { spec: { replicas: 2 } });
+await Promise.all([stage.runner.waitForPod('media-0'), stage.runner.waitForPod('media-1')]);
+
+/** Joins with what the Secret of the Room says, through the Service, as an application behind an Ingress would. */
+async function enter(t: TestContext, browser: StartedBrowser, room: string, peer: string): Promise<PagePeer> {
+  const { data } = await stage.get('secret', `${room}-peers`);
+  const token = Buffer.from(data[`${peer}.token`], 'base64').toString();
+  assert.match(Buffer.from(data[`${peer}.url`], 'base64').toString(), /^ws:\/\/127\.[\d.]+:8080\/socket\/peer\/websocket$/);
+  const url = `ws://${await stage.runner.serviceAddress('default', 'media')}/socket/peer/websocket`;
+  const page = await browser.newPage(await servePlainPage(t));
+  await page.evaluate(
+    async (settings) => {
+      kit.rooms.main = new kit.TestRoom({ fallbackUrls: [], logger: console, ...settings });
+      await kit.rooms.main.room.join();
+    },
+    { token, url },
+  );
+  return new PagePeer(peer, page);
+}
+
+async function tokensOf(room: string): Promise<string[]> {
+  const { data } = await stage.get('secret', `${room}-peers`);
+  return Object.keys(data)
+    .filter((key) => key.endsWith('.token'))
+    .map((key) => data[key]);
+}
+
+test('the tokens of the Secret join with media; a host that fails costs its Rooms a few seconds, and nobody has to reload', async (t) => {
+  await stage.makeRoom('class', { peers: [{ name: 'anna' }, { name: 'bert' }] });
+  const browser = await startBrowser(t);
+  const [anna, bert] = await Promise.all([enter(t, browser, 'class', 'anna'), enter(t, browser, 'class', 'bert')]);
+  await Promise.all([anna.publish({ colour: css(red), tone: 440 }), bert.publish({ colour: css(blue), tone: 1000 })]);
+  await Promise.all([anna.sees(bert, blue), bert.sees(anna, red), anna.hears(bert, 1000)]);
+  const first = await stage.waitFor('room', 'class', (room) => room.status.peers?.connected === 2, 20_000);
+  const tokens = await tokensOf('class');
+
+  const pod = stage.runner.pod(first.status.node);
+  const host = pod.spec.nodeName ?? '';
+  await stage.runner.failHost(host);
+  const failedAt = performance.now();
+  await stage.waitFor('node', host, (node) =>
+    node.status.conditions.some((each: { type: string; status: string }) => each.type === 'Ready' && each.status !== 'True'),
+  );
+  const noticedAt = performance.now();
+  const other = (room: { status: { node?: string; incarnation?: string } }) =>
+    isReady(room) && room.status.incarnation !== first.status.incarnation;
+  const after = await stage.waitFor('room', 'class', other, 40_000);
+  const recoveredAt = performance.now();
+  assert.notEqual(after.status.node, first.status.node);
+  await Promise.all([anna.sees(bert, blue), bert.sees(anna, red), anna.hears(bert, 1000)]);
+  t.diagnostic(
+    `Kubernetes noticed after ${Math.round(noticedAt - failedAt)} ms; the Room was Ready ${Math.round(recoveredAt - noticedAt)} ms after that, ` +
+      `pictures were back ${Math.round(performance.now() - noticedAt)} ms after that`,
+  );
+  assert.deepEqual(await tokensOf('class'), tokens);
+  const pages = await Promise.all([anna, bert].map(({ page }) => page.evaluate(() => performance.getEntriesByType('navigation').length)));
+  assert.deepEqual(pages, [1, 1]);
+});
+
+test('a Room whose room is deleted over REST is Finished and is not made again', async () => {
+  const { status } = await stage.makeRoom('over');
+  const api = await stage.api(status.node);
+  assert.equal((await api.delete('/room/over')).status, 204);
+  const room = await stage.waitFor('room', 'over', (each) => each.status.phase === 'Finished', 5_000);
+  assert.equal(room.status.conditions.find((each: { type: string }) => each.type === 'Ready').status, 'False');
+  assert.equal((await api.get('/room/over')).status, 404);
+  await stage.kubectl('delete', 'room', 'over', '--timeout=10s');
+});
