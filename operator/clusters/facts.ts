@@ -31,5 +31,5 @@ export type Slot = {
   basePort: number;
 };
 
-/** Something that a person has to put right: a reason in one word and a sentence. Never holds a secret. */
+/** Something that a person should know: a reason in one word and a sentence. Never holds a secret. */
 export type Problem = { reason: string; message: string };

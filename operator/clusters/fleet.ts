@@ -29,7 +29,8 @@ export type FleetOptions = { keeper: PodKeeper; poll: NodePoll; hosts: HostWatch
 export type FleetState = {
   seen: SeenPod[];
   desired: number;
-  progress: string[];
+  /** What is under way. */
+  progress: Problem[];
   problems: Problem[];
 };
 
@@ -75,6 +76,7 @@ export class Fleet {
     const plan = planRollout({
       desired,
       indexes: indexCount(cluster),
+      taken: this.#options.keeper.takenIndexes(cluster),
       pods: seen.map((each) => each.facts),
       waitedEnough: (pod) => (this.#options.hosts.leavingFor(pods.get(pod.uid)?.spec?.nodeName ?? '') ?? 0) >= replacementWait,
     });
@@ -156,17 +158,17 @@ export class Fleet {
     const { keeper } = this.#options;
     for (const pod of plan.remove) {
       await keeper.remove(look, pod, 'it failed');
-      progress.push(`Pod ${pod.name} failed and is replaced.`);
+      progress.push({ reason: 'Replacing', message: `Pod ${pod.name} failed and is replaced.` });
     }
     const pause = this.#pauseAfterFailures(look.key, plan.remove.length > 0);
     if (pause > 0 && plan.create.length > 0) {
-      progress.push('The next pod is made a little later, since another one failed.');
+      progress.push({ reason: 'Replacing', message: 'The next pod is made a little later, since another one failed.' });
       return;
     }
     for (const index of plan.create) {
       const problem = await keeper.create(look, index, 'problems' in files ? undefined : files.hash);
       if (problem) problems.push(problem);
-      else progress.push(`A pod of index ${index} is made.`);
+      else progress.push({ reason: 'Creating', message: `A pod of index ${index} is made.` });
     }
   }
 
@@ -186,18 +188,20 @@ export class Fleet {
     const timeout = drainSeconds(look.cluster) * 1000;
     for (const { pod, reason } of plan.drain) {
       const message = await keeper.drain(look, pods, pod, reason, timeout);
-      if (message) progress.push(message);
+      if (message) progress.push({ reason: 'Draining', message });
       const entry = seen.find(({ facts }) => facts === pod);
       if (entry) entry.message = message;
     }
     for (const pod of plan.keep) {
       const message = await keeper.callBack(look, pods, pod);
-      if (message) progress.push(message);
-      else if (!pod.ready) progress.push(`Pod ${pod.name} is not ready yet.`);
-      else if (!pod.current) progress.push(`Pod ${pod.name} is to be replaced by one of the new template.`);
-      else if (pod.leaving) progress.push(`Pod ${pod.name} leaves its host as soon as another one is ready.`);
+      if (message) progress.push({ reason: 'CallingBack', message });
+      else if (!pod.ready) progress.push({ reason: 'Starting', message: `Pod ${pod.name} is not ready yet.` });
+      else if (!pod.current)
+        progress.push({ reason: 'RollingOut', message: `Pod ${pod.name} is to be replaced by one of the new template.` });
+      else if (pod.leaving)
+        progress.push({ reason: 'HostLeaving', message: `Pod ${pod.name} leaves its host as soon as another one is ready.` });
     }
-    for (const { facts } of seen) if (facts.ending) progress.push(`Pod ${facts.name} is ending.`);
+    for (const { facts } of seen) if (facts.ending) progress.push({ reason: 'Ending', message: `Pod ${facts.name} is ending.` });
   }
 
   async #mark(look: Look, pods: Pods, files: Files, { seen }: FleetState): Promise<void> {

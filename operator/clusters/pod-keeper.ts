@@ -24,6 +24,8 @@ type Client = Pick<KubeClient, 'apply' | 'create' | 'delete' | 'get' | 'list' | 
 const lag = 5_000;
 /** How often the kubelet is told again of files that a node does not have in force, in milliseconds. */
 const retouchAfter = 5_000;
+/** How long a name that was found taken is passed over, in milliseconds. */
+const takenFor = 60_000;
 /** What a pod gets whose rooms had all their time already, in seconds: its end must not begin that time anew. */
 const lastSeconds = 30;
 
@@ -49,6 +51,7 @@ export type Pods = ReadonlyMap<string, Stored<LivePod>>;
 export class PodKeeper {
   readonly #options: PodKeeperOptions;
   readonly #made = new Map<string, { pod: Stored<LivePod>; at: number }>();
+  readonly #taken = new Map<string, { cluster: string; index: number; until: number }>();
   /** By cluster and pod. */
   readonly #touched = new Map<string, Map<string, Touch>>();
 
@@ -74,6 +77,13 @@ export class PodKeeper {
     return found;
   }
 
+  /** Indexes whose names are taken by pods that the cluster does not have. */
+  takenIndexes(cluster: StoredCluster): Set<number> {
+    const now = this.#options.now();
+    for (const [key, { until }] of this.#taken) if (until <= now) this.#taken.delete(key);
+    return new Set([...this.#taken.values()].filter((each) => each.cluster === cluster.metadata.uid).map(({ index }) => index));
+  }
+
   /** @returns what is in the way, where something is */
   async create(look: Look, index: number, configHash: string | undefined): Promise<Problem | undefined> {
     const { client, cluster, facts } = look;
@@ -88,7 +98,7 @@ export class PodKeeper {
       this.#tell(look, 'Normal', 'PodCreated', 'Create', `Created pod ${name}.`);
       return undefined;
     } catch (error) {
-      if (isAlreadyExists(error)) return await this.#whoIs(look, name);
+      if (isAlreadyExists(error)) return await this.#whoIs(look, index, name);
       if (!(error instanceof KubeError) || error.status === 0 || isUnavailable(error)) throw error;
       this.#tell(look, 'Warning', 'PodRefused', 'Create', `Pod ${name} was refused: ${error.message}`);
       return { reason: 'PodRefused', message: `the pod "${name}" was refused: ${error.message}` };
@@ -240,17 +250,23 @@ export class PodKeeper {
     }
   }
 
-  async #whoIs({ client, cluster }: Look, name: string): Promise<Problem | undefined> {
+  /** One of ours that the copies do not have yet is no obstacle; any other keeps its name, and ours gets another index. */
+  async #whoIs({ client, cluster }: Look, index: number, name: string): Promise<Problem | undefined> {
     const namespace = namespaceOf(cluster);
     const { items } = await client.list<LivePod>(resources.pods, { namespace, fieldSelector: `metadata.name=${name}` });
     const [there] = items;
-    if (!there || isControlledBy(there, cluster.metadata.uid)) return undefined;
-    return { reason: 'NotOurs', message: `the pod "${name}" exists already and belongs to somebody else: it is left as it is` };
+    if (!there || (isControlledBy(there, cluster.metadata.uid) && hasOurLabels(there))) return undefined;
+    this.#taken.set(`${namespace}/${name}`, { cluster: cluster.metadata.uid, index, until: this.#options.now() + takenFor });
+    return { reason: 'NotOurs', message: `the pod "${name}" exists already and is not the operator's: another name is taken` };
   }
 
   #tell({ cluster }: Look, type: 'Normal' | 'Warning', reason: string, action: string, note: string): void {
     this.#options.recorder.emit(cluster, type, reason, action, note);
   }
+}
+
+function hasOurLabels(pod: Stored<LivePod>): boolean {
+  return pod.metadata.labels?.['app.kubernetes.io/managed-by'] === 'mediarooms-operator' && indexOf(pod) !== undefined;
 }
 
 const causes: Record<DrainReason, string> = {

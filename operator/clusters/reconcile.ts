@@ -59,8 +59,8 @@ export class ClusterReconciler {
     const state = founded.stands ? await fleet.step(look, pods, founded.files) : nothingSeen(cluster);
     if (founded.stands) await this.#prune(look, founded);
     const config = configState(founded.files, fleet.holders(key, pods, false));
-    if (config.reason === 'Waiting') state.progress.push(config.message);
-    if (founded.rotation.message) state.progress.push(founded.rotation.message);
+    if (config.reason === 'Waiting') state.progress.push({ reason: 'ConfigPending', message: config.message });
+    if (founded.rotation.message) state.progress.push({ reason: 'KeysRotating', message: founded.rotation.message });
     remembered.quick = state.progress.length > 0;
     await this.#writeStatus(look, founded, state, config, remembered);
     const after = Math.min(

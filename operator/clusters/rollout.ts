@@ -6,6 +6,8 @@ export type RolloutInput = {
   /** Indexes of pods are below this. */
   indexes: number;
   pods: readonly PodFacts[];
+  /** Indexes whose names pods have that are not the cluster's. */
+  taken: ReadonlySet<number>;
   /** Whether a pod on a host that goes away has waited long enough for its replacement. */
   waitedEnough: (pod: PodFacts) => boolean;
 };
@@ -27,7 +29,7 @@ export type RolloutPlan = {
  * and are replaced under another; one more than desired is made while old ones are replaced, and an old one that works goes only when
  * enough others are ready.
  */
-export function planRollout({ desired, indexes, pods, waitedEnough }: RolloutInput): RolloutPlan {
+export function planRollout({ desired, indexes, pods, taken, waitedEnough }: RolloutInput): RolloutPlan {
   const living = pods.filter((pod) => !pod.ending && !pod.failed && !pod.lost);
   const remove = pods.filter((pod) => pod.failed && !pod.ending);
   const leaving = living.filter((pod) => pod.leaving);
@@ -48,7 +50,7 @@ export function planRollout({ desired, indexes, pods, waitedEnough }: RolloutInp
   const stale = serving.filter((pod) => !pod.current);
   const surge = stale.length > 0 && missing === 0 && surplus === 0 && !rolling && desired > 0 ? 1 : 0;
 
-  const free = freeIndexes(pods, indexes);
+  const free = freeIndexes(pods, taken, indexes);
   const create = free.slice(0, missing + surge);
   const blocked =
     create.length < missing + surge
@@ -88,7 +90,7 @@ function toGo(serving: readonly PodFacts[], surplus: number, leastReady: number)
   return chosen;
 }
 
-function freeIndexes(pods: readonly PodFacts[], indexes: number): number[] {
-  const taken = new Set(pods.map(({ index }) => index));
+function freeIndexes(pods: readonly PodFacts[], others: ReadonlySet<number>, indexes: number): number[] {
+  const taken = new Set([...pods.map(({ index }) => index), ...others]);
   return Array.from({ length: indexes }, (_, index) => index).filter((index) => !taken.has(index));
 }

@@ -12,13 +12,16 @@ import type { PodFacts } from './pod-facts.ts';
 
 export type SeenPod = { pod: Stored<LivePod>; facts: PodFacts; message?: string | undefined };
 
+/** Of one condition. */
+const mostSentences = 20;
+
 export type StatusInput = {
   cluster: Stored<MediaCluster>;
   pods: readonly SeenPod[];
   desired: number;
   config: ConfigState;
-  /** What is under way, in sentences; nothing: all is as it should be. */
-  progress: readonly string[];
+  /** What is under way; nothing: all is as it should be. */
+  progress: readonly Problem[];
   problems: readonly Problem[];
   keyGeneration: number;
   adminTokenSecret: string;
@@ -108,9 +111,9 @@ function available({ pods, desired }: StatusInput): Finding {
 }
 
 function progressing({ progress }: StatusInput): Finding {
-  if (progress.length === 0)
-    return { type: 'Progressing', status: 'False', reason: 'Complete', message: 'All nodes are as they should be.' };
-  return { type: 'Progressing', status: 'True', reason: 'Working', message: progress.slice(0, 20).join(' ') };
+  const [first] = progress;
+  if (first) return { type: 'Progressing', status: 'True', reason: first.reason, message: textOf(progress) };
+  return { type: 'Progressing', status: 'False', reason: 'Complete', message: 'All nodes are as they should be.' };
 }
 
 function configSynced({ config }: StatusInput): Finding {
@@ -120,11 +123,14 @@ function configSynced({ config }: StatusInput): Finding {
 function degraded({ problems }: StatusInput): Finding {
   const [first] = problems;
   if (!first) return { type: 'Degraded', status: 'False', reason: 'AsExpected', message: 'Nothing is known to be wrong.' };
-  const message = problems
-    .slice(0, 20)
-    .map(({ message: text }) => asSentence(text))
+  return { type: 'Degraded', status: 'True', reason: first.reason, message: textOf(problems) };
+}
+
+function textOf(all: readonly Problem[]): string {
+  return all
+    .slice(0, mostSentences)
+    .map(({ message }) => asSentence(message))
     .join(' ');
-  return { type: 'Degraded', status: 'True', reason: first.reason, message };
 }
 
 /** With a capital letter and an end. */

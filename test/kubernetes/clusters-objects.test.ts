@@ -138,3 +138,15 @@ test('recordings that are lost with their pod are told of', async () => {
   const user = await MediaClusterUser.make(server, 'recordings', { replicas: 0, drain, config: { componentsUsed: ['recording'] } });
   await user.until('it is told', async () => (await user.condition('Degraded')).reason === 'RecordingsNotKept');
 });
+
+test('a pod of somebody else, and one that lost its labels, keep their names: ours get others', async () => {
+  const user = await MediaClusterUser.make(server, 'named', { replicas: 0, drain });
+  const container = { name: 'x', image: 'x', command: ['sleep', '600'] };
+  const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { namespace: 'named', name: 'c-0' }, spec: { containers: [container] } };
+  await user.send(pod);
+  await user.apply({ replicas: 1, drain });
+  await user.settled('c-1');
+  await user.kubectl('label', 'pod', 'c-1', 'app.kubernetes.io/managed-by-');
+  await user.until('another pod is ready', async () => (await user.readyPods()).some(({ metadata: { name } }) => name === 'c-2'));
+  assert.deepEqual(await user.names('pods'), ['c-0', 'c-1', 'c-2']);
+});

@@ -12,7 +12,7 @@ await applyDefinitions(server);
 const runner = await startPodRunner(server);
 const operator = await ClusterOperator.start(server);
 
-test('a MediaCluster with two replicas becomes two nodes that find each other, each with ports and an address of its own', async () => {
+test('a MediaCluster with two replicas becomes two nodes that find each other, each with ports and an address of its own', async (t) => {
   const user = await MediaClusterUser.make(server, 'start', { replicas: 2 });
   const pods = await user.settled('c-0', 'c-1');
   for (const pod of pods) {
@@ -37,6 +37,10 @@ test('a MediaCluster with two replicas becomes two nodes that find each other, e
   );
   assert.deepEqual([status?.replicas, status?.readyReplicas, status?.desiredReplicas, status?.keyGeneration], [2, 2, 2, 0]);
   assert.equal(status?.adminTokenSecret, 'c-api-tokens');
+  const writes = operator.calls.filter(({ verb, resource }) => !['get', 'list', 'watch'].includes(verb) && resource !== 'events');
+  t.diagnostic(`writes: ${writes.map(({ verb, resource }) => `${verb} ${resource}`).join(', ')}`);
+  // Each object once, each pod once more for its address.
+  assert.ok(writes.filter(({ resource }) => resource !== 'mediaclusters').length <= 22, String(writes.length));
 });
 
 test('an operator asks the API server nothing while nothing happens', async () => {

@@ -5,8 +5,14 @@ import type { PodFacts } from '../../../../operator/clusters/pod-facts.ts';
 import { planRollout } from '../../../../operator/clusters/rollout.ts';
 import { aPod, withPeers } from './pods.ts';
 
-function plan(desired: number, pods: PodFacts[], { indexes = 11, waited = false } = {}) {
-  const { create, drain, remove, keep, blocked } = planRollout({ desired, indexes, pods, waitedEnough: () => waited });
+function plan(desired: number, pods: PodFacts[], { indexes = 11, waited = false, taken = [] as number[] } = {}) {
+  const { create, drain, remove, keep, blocked } = planRollout({
+    desired,
+    indexes,
+    pods,
+    taken: new Set(taken),
+    waitedEnough: () => waited,
+  });
   return {
     create,
     drain: drain.map(({ pod, reason }) => `${pod.index} ${reason}`),
@@ -20,6 +26,7 @@ const nothing = { create: [], drain: [], remove: [], keep: [] as number[], block
 test('missing pods get the lowest free indexes', () => {
   assert.deepEqual(plan(3, []), { ...nothing, create: [0, 1, 2] });
   assert.deepEqual(plan(3, [aPod(1)]), { ...nothing, create: [0, 2], keep: [1] });
+  assert.deepEqual(plan(2, [], { taken: [0, 2] }).create, [1, 3]);
   assert.deepEqual(plan(2, [aPod(0), aPod(1)]), { ...nothing, keep: [0, 1] });
 });
 
@@ -147,7 +154,7 @@ test('however many pods there are of whatever kind, as many stay as are wanted w
       }),
     );
     const desired = Math.floor(random() * 5);
-    const { create, drain, keep } = planRollout({ desired, indexes: 11, pods, waitedEnough: () => false });
+    const { create, drain, keep } = planRollout({ desired, indexes: 11, pods, taken: new Set(), waitedEnough: () => false });
     const able = pods.filter((pod) => pod.ready && !pod.ending && !pod.failed && !pod.lost && !pod.leaving && !pod.drain);
     const left = keep.filter((pod) => pod.ready && !pod.leaving);
     assert.ok(left.length >= Math.min(desired, able.length), JSON.stringify({ pods, desired }));

@@ -105,7 +105,11 @@ test('problems are told all, the first gives the reason', () => {
     'The Secret "s" does not exist. The host "h" is not heard of.',
   ]);
   assert.equal(condition({}, 'Degraded')[0], 'False');
-  assert.deepEqual(condition({ progress: ['Pod c-0 ends.'] }, 'Progressing'), ['True', 'Working', 'Pod c-0 ends.']);
+  assert.deepEqual(condition({ progress: [{ reason: 'Draining', message: 'Pod c-0 ends.' }] }, 'Progressing'), [
+    'True',
+    'Draining',
+    'Pod c-0 ends.',
+  ]);
 });
 
 test('numbers that only count are taken as they were stored', () => {
