@@ -81,9 +81,14 @@ export function isAllowed(json: unknown): boolean {
   return z.object({ status: z.object({ allowed: z.boolean() }) }).safeParse(json).data?.status.allowed ?? false;
 }
 
+/** What a server-side apply that makes no sense is answered with: 500, without a reason, though asking again never helps. */
+const senseless = /^failed to create typed (patch|live) object/;
+
 /** An answer that is no success. `retryAfter`: the header. */
 export function failure(call: Call, status: number, json: unknown, retryAfter: string | undefined): KubeError {
   const said = statusSchema.safeParse(json).data;
+  if (status === 500 && !said?.reason && senseless.test(said?.message ?? ''))
+    return new KubeError({ status: 422, reason: 'Invalid', message: sentence(call, 422, said).slice(0, longestMessage) });
   const seconds = retryAfter !== undefined && /^\d{1,6}$/.test(retryAfter) ? Number(retryAfter) : said?.details?.retryAfterSeconds;
   return new KubeError({
     status,
