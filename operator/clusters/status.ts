@@ -110,9 +110,14 @@ function available({ pods, desired }: StatusInput): Finding {
   return { type: 'Available', status: 'False', reason: 'NoNodeReady', message: [count, why].filter((text) => text).join(' ') };
 }
 
-function progressing({ progress }: StatusInput): Finding {
+function progressing({ pods, desired, progress }: StatusInput): Finding {
   const [first] = progress;
   if (first) return { type: 'Progressing', status: 'True', reason: first.reason, message: textOf(progress) };
+  const missing = desired - readyPods(pods).length;
+  if (missing > 0) {
+    const message = `Nothing is under way, though ${missing} ${missing === 1 ? 'node is' : 'nodes are'} missing.`;
+    return { type: 'Progressing', status: 'False', reason: 'Stopped', message };
+  }
   return { type: 'Progressing', status: 'False', reason: 'Complete', message: 'All nodes are as they should be.' };
 }
 

@@ -94,6 +94,13 @@ test('it is available as soon as one node is ready, and else says why not', () =
   assert.equal(condition({ pods: [seen(0, { lost: true })], desired: 1 }, 'Available')[1], 'NoNodeReady');
 });
 
+test('it is not complete while nodes are missing, whatever is under way', () => {
+  const progressing = (but: Partial<StatusInput>) => condition(but, 'Progressing');
+  assert.deepEqual(progressing({}), ['False', 'Complete', 'All nodes are as they should be.']);
+  assert.deepEqual(progressing({ desired: 3 }), ['False', 'Stopped', 'Nothing is under way, though 1 node is missing.']);
+  assert.deepEqual(progressing({ pods: [] }), ['False', 'Stopped', 'Nothing is under way, though 2 nodes are missing.']);
+});
+
 test('problems are told all, the first gives the reason', () => {
   const problems = [
     { reason: 'SecretMissing', message: 'the Secret "s" does not exist' },
