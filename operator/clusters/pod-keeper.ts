@@ -18,7 +18,7 @@ import type { DrainReason, PodFacts } from './pod-facts.ts';
 import type { Slots } from './slots.ts';
 import { nodeName } from './status.ts';
 
-type Client = Pick<KubeClient, 'apply' | 'create' | 'delete' | 'get' | 'list' | 'patch'>;
+type Client = Pick<KubeClient, 'apply' | 'create' | 'delete' | 'find' | 'list' | 'patch'>;
 
 /** How long our own answer counts for more than the copies, in milliseconds. */
 const lag = 5_000;
@@ -45,7 +45,7 @@ export type PodKeeperOptions = {
 type Touch = { hash: string; at: number; times: number };
 
 /** One look at one cluster. */
-export type Look = { key: string; client: Client; cluster: StoredCluster; facts: ClusterFacts; signal: AbortSignal };
+export type Look = { key: string; client: KubeClient; cluster: StoredCluster; facts: ClusterFacts; signal: AbortSignal };
 export type Pods = ReadonlyMap<string, Stored<LivePod>>;
 
 export class PodKeeper {
