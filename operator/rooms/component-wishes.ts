@@ -91,11 +91,11 @@ function readSecret(
   keys: readonly string[],
 ): Read | { reason: string; message: string } {
   const secret = secretOf(name);
-  if (!secret) return { reason: 'SecretNotFound', message: `Secret ${name} does not exist.` };
+  if (!secret) return { reason: 'SecretMissing', message: `Secret ${name} does not exist.` };
   const values: Record<string, string> = {};
   for (const key of keys) {
     const value = secret.data?.[key];
-    if (value === undefined || value === '') return { reason: 'SecretIncomplete', message: `Secret ${name} has no key ${key}.` };
+    if (value === undefined || value === '') return { reason: 'SecretKeyMissing', message: `Secret ${name} has no key ${key}.` };
     values[key] = Buffer.from(value, 'base64').toString('utf8');
   }
   return { values, salt: secret.metadata.uid };

@@ -96,7 +96,7 @@ describe('What only the cluster can know to be wrong', () => {
 
   it('is shown in one word by kubectl get -o wide, and ends a wait for what will not come', async () => {
     const row = (await stage.kubectl('get', 'mroom', 'room-s3-secret-missing', '-o', 'wide', '--no-headers')).trim().split(/\s+/);
-    assert.deepEqual([row[1], row.at(-1), row.at(-2)], ['Pending', 'SecretNotFound', '0/1']);
+    assert.deepEqual([row[1], row.at(-1), row.at(-2)], ['Pending', 'SecretMissing', '0/1']);
     await stage.kubectl('wait', '--for=condition=Ready=false', '--timeout=5s', 'mroom/room-id-of-another-room');
   });
 

@@ -138,9 +138,9 @@ describe('A Room whose room is there', () => {
       'keeps what runs with a Secret that is gone by now',
       {
         fate: present({ components: [nodeComponent('a', 'v1')] }),
-        wishes: [{ name: 'a', type: 'sip', problem: { reason: 'SecretNotFound', message: 'Secret s does not exist.' } }],
+        wishes: [{ name: 'a', type: 'sip', problem: { reason: 'SecretMissing', message: 'Secret s does not exist.' } }],
       },
-      { action: 'wait', degraded: 'True SecretNotFound' },
+      { action: 'wait', degraded: 'True SecretMissing' },
     ],
     ['gets a peer that is missing', { fate: present(), spec: { peers: [{ name: 'ann' }] } }, { action: 'addPeers' }],
     ['loses a peer that is not declared', { fate: present({ peers: [nodePeer('ann')] }) }, { action: 'removePeers' }],
