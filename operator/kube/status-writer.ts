@@ -16,7 +16,7 @@ type WithStatus = KubeObject & { status?: unknown };
  * @throws KubeError 404 where the object is gone, 409 where another one has its name or it changes all the time
  */
 export async function writeStatus<T extends WithStatus>(
-  client: Pick<KubeClient, 'apply' | 'get'>,
+  client: Pick<KubeClient, 'apply' | 'find'>,
   resource: Resource,
   object: Stored<T>,
   status: NonNullable<T['status']>,
@@ -26,7 +26,7 @@ export async function writeStatus<T extends WithStatus>(
 
 /** As writeStatus; gives the object as it is stored then, or `undefined` where there was nothing to write. */
 export async function applyStatus<T extends WithStatus>(
-  client: Pick<KubeClient, 'apply' | 'get'>,
+  client: Pick<KubeClient, 'apply' | 'find'>,
   resource: Resource,
   object: Stored<T>,
   status: NonNullable<T['status']>,
@@ -38,7 +38,7 @@ export async function applyStatus<T extends WithStatus>(
   } catch (error) {
     if (!isConflict(error)) throw error;
     const { name, namespace, uid } = object.metadata;
-    const now = await client.get<T>(resource, { namespace, name });
+    const now = await client.find<T>(resource, { namespace, name });
     if (!now) throw new KubeError({ status: 404, reason: 'NotFound', message: `${resource.kind} ${namespace}/${name} is gone.` });
     if (now.metadata.uid !== uid) throw error;
     if (isDeepStrictEqual(wanted, now.status ?? {})) return undefined;

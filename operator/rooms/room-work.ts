@@ -36,7 +36,7 @@ const maxOrphans = 10_000;
 
 /** What surrounds the work on Rooms. */
 export type RoomWorld = {
-  client: Pick<KubeClient, 'get' | 'create' | 'apply' | 'patch' | 'delete'>;
+  client: Pick<KubeClient, 'find' | 'create' | 'apply' | 'patch' | 'delete'>;
   /** With `roomIndexes`; its changes go to `roomChanged` and `roomDeleted` of the controller. */
   rooms: Pick<Reflector<Room>, 'get' | 'list' | 'where'>;
   /** Of the same namespaces; its changes go to `secretChanged`. */

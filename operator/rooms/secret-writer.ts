@@ -6,7 +6,7 @@ import type { Room } from '../objects.ts';
 import type { Secret } from './component-wishes.ts';
 import { type Access, peerSecret, peerSecretName } from './peer-secret.ts';
 
-type Client = Pick<KubeClient, 'create' | 'get' | 'patch' | 'delete'>;
+type Client = Pick<KubeClient, 'create' | 'find' | 'patch' | 'delete'>;
 
 /**
  * The Secret as it is stored now. One that somebody else made under the name meanwhile is given as it is.
@@ -26,7 +26,7 @@ export async function writePeerSecret(
       return await client.create<Secret>(resources.secrets, secret);
     } catch (error) {
       if (!isAlreadyExists(error)) throw error;
-      return client.get<Secret>(resources.secrets, { namespace, name });
+      return client.find<Secret>(resources.secrets, { namespace, name });
     }
   }
   const { uid, resourceVersion } = found.metadata;

@@ -69,7 +69,7 @@ describe('the client of the API server', () => {
     const other = { ...room('a', '9'), metadata: { ...room('a', '9').metadata, uid: 'another' } };
     const conflict = status(409, 'Conflict', 'the UID in the precondition does not match');
     const api = await startFakeApi(t, ({ method }, response) =>
-      method === 'DELETE' ? json(response, conflict, 409) : json(response, other),
+      method === 'DELETE' ? json(response, conflict, 409) : json(response, list([other])),
     );
     const client = await connect(t, api);
     assert.equal(await client.delete(resources.rooms, ref, { uid: 'uid-of-a', gracePeriodSeconds: 0 }), false);
