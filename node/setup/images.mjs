@@ -9,6 +9,7 @@ import { parseArgs } from 'node:util';
 import { sourcesStamp } from './builds.mjs';
 import { exportImage } from './images-archive.mjs';
 import { ensureBase } from './images-base.mjs';
+import { contentsOf } from './images-contents.mjs';
 import { buildArguments, buildError, commitName, imageName, images, oldArchives, sourceEpoch } from './images-plan.mjs';
 import { buildah, forgetLayers, hasImage, imageId, imagesDirectory, storeOptions, tryBuildah } from './images-store.mjs';
 import { withLock } from './lock.mjs';
@@ -26,6 +27,7 @@ import { workerKey } from './worker.mjs';
  * @property {string} image its name in the archive
  * @property {string} archive path; `ctr images import`, `podman load` and `skopeo copy oci-archive:` take it
  * @property {string} digest of its manifest
+ * @property {string} bill path of its bill of materials (CycloneDX)
  * @property {number} bytes of the archive, whose layers are compressed
  */
 
@@ -77,12 +79,20 @@ async function ensureImage(image, base) {
   const stamp = await stampOf(image, setting);
   const archive = join(imagesDirectory(), `${image.name}-${version}-${stamp}.tar`);
   const name = imageName(image, version);
-  if (!existsSync(`${archive}.digest`)) await step(`building the image ${name}`, () => make(image, setting, archive));
+  const { digestFile, bill } = besides(archive);
+  if (!existsSync(digestFile) || !existsSync(bill)) await step(`building the image ${name}`, () => make(image, setting, archive));
   // The newest are kept, and this one is in use.
   utimesSync(archive, new Date(), new Date());
   forgetOld(image);
-  const digest = readFileSync(`${archive}.digest`, 'utf8').trim();
-  return { name: image.name, image: name, archive, digest, bytes: statSync(archive).size };
+  return { name: image.name, image: name, archive, digest: readFileSync(digestFile, 'utf8').trim(), bill, bytes: statSync(archive).size };
+}
+
+/**
+ * What lies beside an archive; the file with the digest comes last, so that it stands for all.
+ * @param {string} archive
+ */
+function besides(archive) {
+  return { digestFile: `${archive}.digest`, bill: `${archive}.cdx.json` };
 }
 
 /** @returns {{ version: string, mediasoup: string }} */
@@ -139,8 +149,11 @@ async function make(image, setting, archive) {
       `buildah ${[...storeOptions(), ...args].join(' ')}`,
     );
   }
-  const digest = await exportImage(imageName(image, setting.version), archive);
-  writeFileSync(`${archive}.digest`, `${digest}\n`);
+  const name = imageName(image, setting.version);
+  const { digestFile, bill } = besides(archive);
+  const digest = await exportImage(name, archive);
+  writeFileSync(bill, `${JSON.stringify(await contentsOf(name, digest), undefined, 2)}\n`);
+  writeFileSync(digestFile, `${digest}\n`);
 }
 
 /** @param {Image} image */
@@ -150,8 +163,7 @@ function forgetOld(image) {
     .filter((file) => file.endsWith('.tar') && !file.startsWith('.'))
     .map((file) => ({ file, time: statSync(join(folder, file)).mtimeMs }));
   for (const file of oldArchives(image, archives, archivesKept)) {
-    rmSync(join(folder, file), { force: true });
-    rmSync(join(folder, `${file}.digest`), { force: true });
+    for (const path of [...Object.values(besides(join(folder, file))), join(folder, file)]) rmSync(path, { force: true });
   }
 }
 

@@ -1,0 +1,40 @@
+// What is in an image of our store, by looking into it.
+
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { buildah } from './images-store.mjs';
+import { root } from './paths.mjs';
+import { billOfMaterials, debianComponents, npmComponent, npmComponents } from './release-sbom.mjs';
+
+/**
+ * @param {string} image its name, with a tag
+ * @param {string} digest of its manifest
+ * @returns {Promise<object>} its bill of materials, see billOfMaterials
+ */
+export async function contentsOf(image, digest) {
+  const [name = '', version = ''] = image.split(/:(?=[^:]*$)/);
+  const container = (await buildah(['from', '--pull=never', image])).trim();
+  try {
+    const rootfs = (await buildah(['mount', container])).trim();
+    return billOfMaterials({ name, version, digest }, componentsIn(rootfs));
+  } finally {
+    await buildah(['rm', container]);
+  }
+}
+
+/**
+ * @param {string} rootfs
+ * @returns {import('./release-sbom.mjs').Component[]}
+ */
+function componentsIn(rootfs) {
+  const release = /^VERSION_ID="?([\d.]+)/m.exec(readFileSync(join(rootfs, 'etc/os-release'), 'utf8'))?.[1] ?? 'unknown';
+  const node = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')).packages['node_modules/node'].version;
+  const bundled = join(rootfs, 'app/packages.json');
+  return [
+    ...debianComponents(readFileSync(join(rootfs, 'var/lib/dpkg/status'), 'utf8'), release),
+    ...npmComponents(join(rootfs, 'app/node_modules')),
+    ...(existsSync(bundled) ? JSON.parse(readFileSync(bundled, 'utf8')).map(npmComponent) : []),
+    { type: 'application', name: 'node', version: node, purl: `pkg:generic/node@${node}`, license: 'MIT' },
+  ];
+}
