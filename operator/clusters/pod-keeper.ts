@@ -18,8 +18,6 @@ import type { DrainReason, PodFacts } from './pod-facts.ts';
 import type { Slots } from './slots.ts';
 import { nodeName } from './status.ts';
 
-type Client = Pick<KubeClient, 'apply' | 'create' | 'delete' | 'find' | 'list' | 'patch'>;
-
 /** How long our own answer counts for more than the copies, in milliseconds. */
 const lag = 5_000;
 /** How often the kubelet is told again of files that a node does not have in force, in milliseconds. */

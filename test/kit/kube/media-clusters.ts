@@ -32,9 +32,14 @@ export class MediaClusterUser {
     this.name = name;
   }
 
+  /** The MediaCluster `c` that was made in that namespace. */
+  static of(server: ApiServer, namespace: string): MediaClusterUser {
+    return new MediaClusterUser(server, namespace, 'c');
+  }
+
   /** A MediaCluster `c` in a namespace of its own. */
   static async make(server: ApiServer, namespace: string, spec: Record<string, unknown>): Promise<MediaClusterUser> {
-    const user = new MediaClusterUser(server, namespace, 'c');
+    const user = MediaClusterUser.of(server, namespace);
     await user.send({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
     await server.waitFor('the ServiceAccount of the namespace', `/api/v1/namespaces/${namespace}/serviceaccounts/default`);
     await user.apply(spec);
