@@ -1,5 +1,6 @@
 // Writes the Secret of a Room's peers, and never one that is not of this Room.
 import type { KubeClient } from '../kube/client.ts';
+import { isAlreadyExists } from '../kube/kube-error.ts';
 import { resources, type Stored } from '../kube/objects.ts';
 import type { Room } from '../objects.ts';
 import type { Secret } from './component-wishes.ts';
@@ -8,8 +9,9 @@ import { type Access, peerSecret, peerSecretName } from './peer-secret.ts';
 type Client = Pick<KubeClient, 'create' | 'find' | 'patch' | 'delete'>;
 
 /**
- * The Secret as it is stored now; undefined where somebody deleted it meanwhile.
- * @throws KubeError reason 'Conflict' where somebody changed it meanwhile, 'AlreadyExists' where somebody made one
+ * The Secret as it is stored now; undefined where somebody deleted it meanwhile. One that somebody made under the name meanwhile is
+ * given as it is.
+ * @throws KubeError reason 'Conflict' where somebody changed it meanwhile
  */
 export async function writePeerSecret(
   client: Client,
