@@ -5,7 +5,7 @@ import { hasCode, isUnavailable, NodeError } from '../nodes/node-error.ts';
 import type { NodeRoom, PeerRequest, RoomRequest } from '../nodes/shapes.ts';
 import type { ClusterLink } from './cluster-link.ts';
 import type { ComponentWish } from './component-wishes.ts';
-import { look } from './look.ts';
+import { look, silenceOf } from './look.ts';
 import type { RoomMemory } from './memory.ts';
 import type { Action, Fate, Observed } from './observed.ts';
 import { timesOf } from './peer-secret.ts';
@@ -43,8 +43,7 @@ export async function act(context: ActContext, action: NodeAction): Promise<void
 }
 
 export function silence(error: NodeError): Fate {
-  const reason = error.code === 'no_token' ? 'NoToken' : error.code === 'invalid_token' ? 'TokenRefused' : 'NodeUnreachable';
-  return { kind: 'unknown', reason, message: error.message, forMs: 0 };
+  return { kind: 'unknown', reason: silenceOf(error), message: error.message };
 }
 
 export function lookAgain({ state, link, cluster, signal }: ActContext): Promise<Fate> {
@@ -127,7 +126,7 @@ async function create(context: ActContext, request: RoomRequest): Promise<Fate> 
       if (error.code === 'timeout') break;
     }
   }
-  return failed ? silence(failed) : { kind: 'unknown', reason: 'NodeUnreachable', message: 'No node could be asked.', forMs: 0 };
+  return failed ? silence(failed) : { kind: 'unknown', reason: 'NodeUnreachable', message: 'No node could be asked.' };
 }
 
 async function patch({ state, memory, stamp, signal, now }: ActContext, node: NodeClient, { config }: Extract<Action, { type: 'patch' }>) {

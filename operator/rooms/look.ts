@@ -19,7 +19,12 @@ export type LookOptions = {
 /** So many nodes are asked beside the room's own. */
 const mostAsked = 3;
 
-/** `forMs` of an unknown fate is left to the caller. */
+/** One word for why a node told nothing. */
+export function silenceOf(error: NodeError | undefined): string {
+  if (error?.code === 'no_token') return 'NoToken';
+  return error?.code === 'invalid_token' ? 'TokenRefused' : 'NodeUnreachable';
+}
+
 export async function look(options: LookOptions): Promise<Fate> {
   const { link, status } = options;
   const heard = link.roomEnd(status.incarnation);
@@ -42,7 +47,7 @@ export async function look(options: LookOptions): Promise<Fate> {
   // Its pod is gone, and nobody is left to say otherwise.
   if (status.node !== undefined && (owner === undefined || owner.lost) && others.length === 0) return { kind: 'absent' };
   const message = failures[0]?.message ?? `No node of MediaCluster ${options.cluster} can say what became of the room.`;
-  return { kind: 'unknown', reason: failures[0]?.code === 'no_token' ? 'NoToken' : 'NodeUnreachable', message, forMs: 0 };
+  return { kind: 'unknown', reason: silenceOf(failures[0]), message };
 }
 
 /** @param remembers whether it is to be believed that the room ended; else another room of the same id may be meant */

@@ -72,7 +72,7 @@ export class RoomMemory {
   digest: string | undefined;
   countsAt = Number.NEGATIVE_INFINITY;
   deletingSince: number | undefined;
-  unknownSince: number | undefined;
+  waitingSince: number | undefined;
   skewMs: number | undefined;
   readonly components = new Refusals();
   readonly peers = new Refusals();

@@ -25,7 +25,7 @@ export type Fate =
   /** The nodes understood, and will not make it as it is. */
   | ({ kind: 'refused' } & Why)
   /** Nobody could be asked. */
-  | ({ kind: 'unknown'; forMs: number } & Why);
+  | ({ kind: 'unknown' } & Why);
 
 /** How a component came to its end, where it was heard. */
 export type ComponentEnd = 'finished' | 'crashed' | 'removed';
@@ -55,6 +55,8 @@ export type Observed = {
   skewMs: number | undefined;
   /** Milliseconds since the counts of peers were written. */
   countsAgeMs: number;
+  /** Milliseconds for which nothing could be found out or done about its room by now. */
+  waitingForMs: number;
   /** Milliseconds since the deletion was first seen. */
   deletingForMs: number;
 };

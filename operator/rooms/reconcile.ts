@@ -11,7 +11,9 @@ export const deletionPatienceMs = 30_000;
 /** A Room that was ready counts as ready so long while its node cannot be asked: a connection breaks now and then. */
 export const unknownPatienceMs = 15_000;
 
+/** Of those that wait, many may: they look less and less often, and are told when nodes come. */
 const soonMs = 2_000;
+const longestWaitMs = 30_000;
 /** For what changes elsewhere without telling us. */
 export const slowMs = 60_000;
 
@@ -49,7 +51,7 @@ function byFate(observed: Observed, cluster: Cluster, spec: Spec): Decision {
     case 'unknown':
       return notKnown(observed, cluster, fate);
     case 'impossible':
-      return { status: waitingStatus(status, contextOf(observed), cluster.name, fate), action: wait(soonMs) };
+      return { status: waitingStatus(status, contextOf(observed), cluster.name, fate), action: wait(patience(observed)) };
     case 'refused':
       return refused(observed, fate);
     case 'ended':
@@ -82,10 +84,10 @@ function over(observed: Observed, spec: Spec, end: End): Decision {
 
 /** The operator's own failed request says nothing about the room. */
 function notKnown(observed: Observed, cluster: Cluster, fate: Extract<Observed['fate'], { kind: 'unknown' }>): Decision {
-  const { status, room } = observed;
+  const { status, room, waitingForMs } = observed;
   const steady = status.phase === 'Ready' && status.observedGeneration === room.metadata.generation;
-  if (steady && fate.forMs < unknownPatienceMs) return { status, action: wait(soonMs) };
-  return { status: unknownStatus(status, contextOf(observed), cluster.name, fate), action: wait(soonMs) };
+  if (steady && waitingForMs < unknownPatienceMs) return { status, action: wait(soonMs) };
+  return { status: unknownStatus(status, contextOf(observed), cluster.name, fate), action: wait(patience(observed)) };
 }
 
 function deletion(observed: Observed): Decision {
@@ -112,6 +114,10 @@ function settled({ status, room }: Observed): Decision {
 
 function refused(observed: Observed, why: Why): Decision {
   return { status: refusedStatus(observed.status, contextOf(observed), why), action: wait(slowMs) };
+}
+
+function patience({ waitingForMs }: Observed): number {
+  return Math.min(Math.max(waitingForMs / 2, soonMs), longestWaitMs);
 }
 
 export function contextOf({ room, now }: Pick<Observed, 'room' | 'now'>): { generation: number; now: Date } {

@@ -125,6 +125,7 @@ export class RoomWork {
       now: this.#now(),
       skewMs: memory.skewMs,
       countsAgeMs: monotonic - memory.countsAt,
+      waitingForMs: 0,
       deletingForMs: monotonic - (memory.deletingSince ?? monotonic),
     };
     if (!cluster) return { state, memory, peersSecret, context: undefined };
@@ -142,7 +143,7 @@ export class RoomWork {
     const { state, memory } = task;
     for (let step = 0; step < maxSteps; step += 1) {
       state.now = this.#now();
-      this.#countUnknown(task);
+      this.#countWaiting(task);
       const { status, action } = reconcile(state);
       if (action.type === 'release') {
         await this.#release(task, action.orphan);
@@ -216,14 +217,11 @@ export class RoomWork {
     memory.room = await removeFinalizer<Room>(client, resources.rooms, room, roomFinalizer);
   }
 
-  /** How long nobody could say what became of the room. */
-  #countUnknown({ state, memory }: Task): void {
-    if (state.fate.kind !== 'unknown') {
-      memory.unknownSince = undefined;
-      return;
-    }
-    memory.unknownSince ??= performance.now();
-    state.fate = { ...state.fate, forMs: performance.now() - memory.unknownSince };
+  /** How long nothing could be found out or done about the room. */
+  #countWaiting({ state, memory }: Task): void {
+    if (state.fate.kind === 'present') memory.waitingSince = undefined;
+    if (state.fate.kind === 'unknown' || state.fate.kind === 'impossible') memory.waitingSince ??= performance.now();
+    state.waitingForMs = performance.now() - (memory.waitingSince ?? performance.now());
   }
 
   #clusterOf(cluster: Stored<MediaCluster>): Extract<Observed['cluster'], { name: string }> {

@@ -43,6 +43,7 @@ export function observed({ spec = {}, metadata = {}, sentence, ...given }: Given
     now,
     skewMs: undefined,
     countsAgeMs: 60_000,
+    waitingForMs: 0,
     deletingForMs: 0,
     ...given,
   };

@@ -41,7 +41,7 @@ function check(cases: readonly Case[]): void {
 
 const deleting = { deletionTimestamp: '2026-11-21T11:59:00Z' };
 const live = { status: readyStatus() };
-const unknown = { kind: 'unknown', reason: 'NodeUnreachable', message: 'It cannot be reached.', forMs: 0 } as const;
+const unknown = { kind: 'unknown', reason: 'NodeUnreachable', message: 'It cannot be reached.' } as const;
 
 describe('A Room before it has a room', () => {
   check([
@@ -370,7 +370,7 @@ describe('A Room whose node cannot be asked', () => {
     ['stays Ready for a moment', { ...live, fate: unknown }, { action: 'wait', phase: 'Ready', ready: 'True Ready' }],
     [
       'is not known to be Ready after a while',
-      { ...live, fate: { ...unknown, forMs: 15_000 } },
+      { ...live, fate: unknown, waitingForMs: 15_000 },
       { action: 'wait', phase: 'Recovering', ready: 'Unknown NodeUnreachable' },
     ],
     [
@@ -379,6 +379,14 @@ describe('A Room whose node cannot be asked', () => {
       { action: 'wait', ready: 'Unknown NodeUnreachable' },
     ],
   ]);
+});
+
+test('A Room that waits looks less and less often, and often enough', () => {
+  const pauses = [0, 10_000, 40_000, 600_000].map((waitingForMs) => {
+    const { action } = reconcile(observed({ fate: { kind: 'impossible', reason: 'NoReadyNode', message: 'None.' }, waitingForMs }));
+    return action.type === 'wait' ? action.requeueAfterMs : undefined;
+  });
+  assert.deepEqual(pauses, [2_000, 5_000, 20_000, 30_000]);
 });
 
 describe('A Room that is deleted', () => {
