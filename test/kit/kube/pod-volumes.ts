@@ -73,14 +73,23 @@ export class PodVolumes {
     let changed = false;
     for (const volume of pod.spec.volumes ?? []) {
       const files = volumeFiles(volume, pod, place, data, tokens);
-      const folder = this.folderOf(volume);
+      const folder = this.folderOf(volume, pod);
       mkdirSync(folder, { recursive: true });
       if (files !== undefined) changed = this.#swap(folder, files) || changed;
     }
     return changed;
   }
 
-  folderOf({ name, persistentVolumeClaim }: Volume): string {
+  /** One that is mounted within another lies in it, as the process has to see it. */
+  folderOf(volume: Volume, pod: Pod): string {
+    const mounts = pod.spec.containers.flatMap((container) => container.volumeMounts ?? []);
+    const own = mounts.find((mount) => mount.name === volume.name && mount.subPath === undefined)?.mountPath;
+    const around = mounts.find(({ name, mountPath }) => name !== volume.name && own?.startsWith(`${mountPath}/`));
+    const outer = pod.spec.volumes?.find(({ name }) => name === around?.name);
+    return own && around && outer ? join(this.folderOf(outer, pod), own.slice(around.mountPath.length)) : this.#ownFolder(volume);
+  }
+
+  #ownFolder({ name, persistentVolumeClaim }: Volume): string {
     return persistentVolumeClaim ? this.#claim(persistentVolumeClaim.claimName) : join(this.#folder, 'volumes', name);
   }
 
@@ -88,7 +97,7 @@ export class PodVolumes {
   paths(pod: Pod, container: Container): PathMap {
     const mounts = (container.volumeMounts ?? []).map((mount, index) => {
       const volume = pod.spec.volumes?.find(({ name }) => name === mount.name);
-      const folder = volume ? this.folderOf(volume) : join(this.#folder, 'volumes', mount.name);
+      const folder = volume ? this.folderOf(volume, pod) : join(this.#folder, 'volumes', mount.name);
       return [mount.mountPath, mount.subPath === undefined ? folder : this.#subPath(join(folder, mount.subPath), index)] as const;
     });
     const writable = imagePaths.map((path) => {
