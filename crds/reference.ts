@@ -1,5 +1,6 @@
 // docs/resources.md: every field of both resources with its type, default, bounds and meaning, and every rule with its sentence.
 import type { z } from 'zod';
+import { type ConditionReference, mediaClusterConditions, roomConditions } from './condition-reasons.ts';
 import { mediaClusterDefinition, partsOf, roomDefinition } from './definitions.ts';
 import type { Rule } from './schema.ts';
 import { boundsOf, defaultOf, type Json } from './structural.ts';
@@ -72,7 +73,7 @@ function code(value: string): string {
   return value === 'required' ? value : `\`${value}\``;
 }
 
-function section(kind: string, definition: Json, schema: z.ZodType): string {
+function section(kind: string, definition: Json, schema: z.ZodType, { conditions, reasons }: ConditionReference): string {
   const { spec, status } = partsOf(schema);
   const { shortNames, whole } = seen(definition);
   const rules = [...ownRules(whole, ''), ...rulesOf(spec, 'spec')];
@@ -83,6 +84,9 @@ function section(kind: string, definition: Json, schema: z.ZodType): string {
     '### Rules',
     listOf(rules),
     ...table('### Status', rowsOf(status, 'status')),
+    '### Conditions',
+    meanings('condition', conditions),
+    meanings('reason', reasons),
   ].join('\n\n');
 }
 
@@ -101,8 +105,15 @@ function table(title: string, rows: readonly Row[]): string[] {
   return [title, ['| field | type | default | bounds | meaning |', '|---|---|---|---|---|', ...rows.map(row)].join('\n')];
 }
 
+function meanings(of: string, words: Readonly<Record<string, string>>): string {
+  return [`| ${of} | meaning |`, '|---|---|', ...Object.entries(words).map(([word, meaning]) => `| ${word} | ${meaning} |`)].join('\n');
+}
+
 /** The whole document. */
 export function resourcesDocument(): string {
-  const sections = [section('Room', roomDefinition, roomSchema), section('MediaCluster', mediaClusterDefinition, mediaClusterSchema)];
+  const sections = [
+    section('Room', roomDefinition, roomSchema, roomConditions),
+    section('MediaCluster', mediaClusterDefinition, mediaClusterSchema, mediaClusterConditions),
+  ];
   return `${[introduction, ...sections].join('\n\n')}\n`;
 }
