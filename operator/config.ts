@@ -24,6 +24,8 @@ export type OperatorConfig = {
   /** Namespaces that are watched; none = all, which is only had by saying `*`. */
   namespaces: readonly string[];
   leaderElection: boolean;
+  /** How long others wait for the next sign of life of the one that works, in milliseconds. */
+  leaseDuration: number;
   /** Who this process is in the Lease and in events. */
   identity: string;
   /** Image of media nodes whose MediaCluster names none. */
@@ -51,6 +53,7 @@ export const variables = {
   OPERATOR_NAMESPACE: ["that of the Pod's service account, else `default`", 'Namespace of the operator, and of its Lease.'],
   OPERATOR_WATCH_NAMESPACES: ['OPERATOR_NAMESPACE', 'Namespaces whose resources it looks after, separated by spaces; `*` = all.'],
   OPERATOR_LEADER_ELECTION: ['true', 'Of several operators only the one with the Lease works.'],
+  OPERATOR_LEASE_DURATION: ['15000', 'Milliseconds after which another operator takes the Lease of one that is silent.'],
   OPERATOR_IDENTITY: ['host name and process id', 'Name of the process in the Lease and in events.'],
   OPERATOR_NODE_IMAGE: [`ghcr.io/mediarooms/node:${version}`, 'Image of media nodes whose MediaCluster names none.'],
   OPERATOR_APPLY_DEFINITIONS: ['true', 'Replace installed CustomResourceDefinitions that are older, at the start.'],
@@ -89,6 +92,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env, args: r
     namespace,
     namespaces: reader.namespaces('OPERATOR_WATCH_NAMESPACES', namespace),
     leaderElection: reader.flag('OPERATOR_LEADER_ELECTION', true),
+    leaseDuration: reader.integer('OPERATOR_LEASE_DURATION', 15_000, 1_000, 600_000),
     identity: reader.matching('OPERATOR_IDENTITY', `${hostname()}_${process.pid}`, /^[\w.-]{1,128}$/, 'a name of 1 to 128 characters'),
     nodeImage: reader.matching('OPERATOR_NODE_IMAGE', variables.OPERATOR_NODE_IMAGE[0], /^[^\s]{1,1024}$/, 'an image'),
     applyDefinitions: reader.flag('OPERATOR_APPLY_DEFINITIONS', true),

@@ -86,7 +86,8 @@ export class Operator {
     });
     // Writes of one who lost the Lease are refused before they are sent.
     const writing = client.scoped({ mayWrite: () => !this.#config.leaderElection || (this.#elector?.leading ?? false) });
-    const recorder = this.#recorder(writing);
+    // What was done is told also after the Lease is given back.
+    const recorder = this.#recorder(client);
     const { stores, rooms, clusters } = await this.#compose(reading, writing, recorder);
     this.#stores = stores;
     const running = stores.run(signal);
@@ -106,7 +107,7 @@ export class Operator {
 
   async #lead(client: KubeClient, lead: (lost: AbortSignal) => Promise<void>): Promise<string | undefined> {
     const { signal } = this.#ending;
-    const { leaderElection, namespace, namespaces, identity } = this.#config;
+    const { leaderElection, leaseDuration, namespace, namespaces, identity } = this.#config;
     if (!leaderElection) {
       await within(endDeadline, signal, lead(signal));
       return undefined;
@@ -116,6 +117,10 @@ export class Operator {
       client,
       ...place,
       identity,
+      leaseMs: leaseDuration,
+      // In client-go's proportions: 15 s, 10 s, 2 s.
+      renewMs: (leaseDuration * 2) / 3,
+      retryMs: (leaseDuration * 2) / 15,
       log: this.#log,
       onChange: (leading) => this.#metrics.leading(place.name, leading),
     });
