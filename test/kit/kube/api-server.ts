@@ -11,6 +11,7 @@ import { JsonClient } from './https-json.ts';
 import { writeKubeconfig } from './kubeconfig.ts';
 import { type Kubectl, type KubectlResult, kubectlOf } from './kubectl.ts';
 import { freePorts } from './ports.ts';
+import { PrintedSecrets, type StoredSecret } from './printed-secrets.ts';
 import type { Scope } from './scope.ts';
 
 /** Somebody who asks the API server, known to it by a token. */
@@ -46,6 +47,8 @@ export class ApiServer {
   readonly client: JsonClient;
   /** Of the administrator. */
   readonly token: string;
+  /** What must not stand in the output of those who ask it. */
+  readonly printed = new PrintedSecrets();
   readonly #options: ApiServerOptions;
   readonly #programs = kubernetesPrograms(['etcd', 'kube-apiserver', 'kubectl']);
   readonly #ports: { api: number; etcd: number; peers: number };
@@ -118,7 +121,9 @@ export class ApiServer {
     const request = { spec: { expirationSeconds: 36_000 } };
     const { status, body } = await this.client.call(`${accounts}/${name}/token`, { method: 'POST', body: request });
     if (status !== 201) throw new Error(`no token: ${JSON.stringify(body)}`);
-    return (body as { status: { token: string } }).status.token;
+    const { token } = (body as { status: { token: string } }).status;
+    this.printed.secret(`the token of the ServiceAccount "${name}"`, token);
+    return token;
   }
 
   /** `kubectl apply` of YAML or of objects, by the server. @throws with its sentence where it refuses */
@@ -176,18 +181,28 @@ export class ApiServer {
     this.#endings.unshift(end);
   }
 
-  /** Ends everything and removes the folder. Idempotent. */
+  /** Ends everything and removes the folder. Idempotent. @throws where somebody printed a secret */
   async close(): Promise<void> {
+    await this.#noteSecrets();
     for (const end of this.#endings.splice(0)) await end();
     this.client.close();
     // Nothing is kept, so nobody is asked politely.
     await Promise.all([...this.#children.values()].map((child) => child.stop('SIGKILL')));
     rmSync(this.dir, { recursive: true, force: true, maxRetries: 3 });
+    this.printed.check();
+  }
+
+  /** Those that there are, where the API server runs. */
+  async #noteSecrets(): Promise<void> {
+    if (this.pids['kube-apiserver'] === undefined) return;
+    const answer = await this.client.call('/api/v1/secrets').catch(() => undefined);
+    if (answer?.status === 200) for (const secret of (answer.body as { items: StoredSecret[] }).items) this.printed.stored(secret);
   }
 
   #addToken({ name, groups = [] }: ApiUser): string {
     const token = randomBytes(16).toString('hex');
     this.#tokens.set(name, token);
+    this.printed.secret(`the token of ${name}`, token);
     writeFileSync(join(this.dir, 'tokens.csv'), `${token},${name},${name},"${groups.join(',')}"\n`, { flag: 'a', mode: 0o600 });
     return token;
   }

@@ -86,8 +86,13 @@ export function startOperator(scope: Scope, server: ApiServer, options: Operator
   };
   const log = join(server.dir, `operator-${count}.log`);
   const child = new Child([process.execPath, main, ...(options.args ?? [])], { log, env, cwd: server.dir });
-  scope.after(async () => {
-    await child.stop('SIGKILL');
-  });
-  return new OperatorProcess(child);
+  const operator = new OperatorProcess(child);
+  let ending: Promise<void> | undefined;
+  const end = () => {
+    ending ??= child.stop('SIGKILL').then(() => server.printed.printed(env.OPERATOR_IDENTITY, operator.output));
+    return ending;
+  };
+  scope.after(end);
+  server.beforeEnd(end);
+  return operator;
 }

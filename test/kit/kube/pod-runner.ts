@@ -75,7 +75,11 @@ export class PodRunner {
     this.#services = this.#mirror<Service>('/api/v1/services', () => this.#trafficChanged());
     this.#nodes = this.#mirror<HostObject>('/api/v1/nodes', () => this.#schedule());
     this.#mirror('/api/v1/configmaps', (now) => now && this.#dataChanged('configMaps', now));
-    this.#mirror('/api/v1/secrets', (now) => now && this.#dataChanged('secrets', now));
+    this.#mirror('/api/v1/secrets', (now) => {
+      if (!now) return;
+      server.printed.stored(now);
+      this.#dataChanged('secrets', now);
+    });
     this.#mirror(
       '/api/v1/persistentvolumeclaims',
       (now) => now && void bindClaim(client, now, this.#claim(now.metadata.namespace, now.metadata.name)),
@@ -212,7 +216,7 @@ export class PodRunner {
   }
 
   #makeRun(pod: Pod, host: FakeHost, lived: number): Run {
-    const { uid, namespace } = pod.metadata;
+    const { uid, name, namespace } = pod.metadata;
     const { client } = this.#server;
     const worker: PodWorker = new PodWorker(
       pod,
@@ -222,10 +226,11 @@ export class PodRunner {
         data: (of) => readPodData(client, of),
         tokens: (of) => readTokens(client, of),
         links: () => serviceLinks(this.#services.all.filter(({ metadata }) => metadata.namespace === namespace)),
-        claim: (of, name) => this.#claim(of, name),
+        claim: (of, claim) => this.#claim(of, claim),
         launch: (launch) => launchProcess(launch, this.dns.address),
         changed: () => reporter.sync(),
         gone: () => void this.#delete(uid),
+        printed: (text) => this.#server.printed.printed(`pod ${namespace}/${name}`, text),
       },
       lived,
     );

@@ -32,6 +32,8 @@ export type PodServices = {
   changed: () => void;
   /** The pod asked to be deleted and has ended: its object can go. */
   gone: () => void;
+  /** All that a process of it printed, once it has ended. */
+  printed: (text: string) => void;
 };
 
 /** How soon what is missing is looked for again, in milliseconds. */
@@ -230,6 +232,7 @@ export class PodWorker {
   }
 
   #ended(child: Child, startedAt: string): void {
+    this.#services.printed(readFileSync(child.log, 'utf8'));
     clearTimeout(this.#killTimer);
     this.#stopProbing();
     if (this.#closed) return;

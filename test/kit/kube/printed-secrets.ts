@@ -1,0 +1,45 @@
+// What operators and pods of a test printed, searched at its end for the secrets that its API server knows.
+import { SecretSearch } from '../../../node/setup/secret-search.mjs';
+import { noteSecrets } from '../secret-search.ts';
+
+export type StoredSecret = { metadata: { name: string }; data?: Record<string, string> };
+
+/** Shorter ones are words, and stand in output by right. */
+const shortest = 16;
+/** Tokens of peers are known by their looks, and there may be thousands. */
+const tokenOfPeer = /^eyJ[\w-]+\.[\w-]+\.[\w-]+$/;
+
+export class PrintedSecrets {
+  readonly #values = new Map<string, string>();
+  readonly #texts: { who: string; text: string }[] = [];
+
+  /** `kind`: in words, e.g. `the token of the administrator`. */
+  secret(kind: string, value: string): void {
+    if (value.length < shortest || tokenOfPeer.test(value) || this.#values.has(value)) return;
+    this.#values.set(value, kind);
+    noteSecrets([{ kind, value }]);
+  }
+
+  /** All values of a Secret but addresses, which are no secrets. */
+  stored({ metadata: { name }, data = {} }: StoredSecret): void {
+    for (const [key, base64] of Object.entries(data)) {
+      const value = Buffer.from(base64, 'base64').toString();
+      if (!URL.canParse(value)) this.secret(`the value "${key}" of the Secret "${name}"`, value);
+    }
+  }
+
+  printed(who: string, text: string): void {
+    if (text !== '') this.#texts.push({ who, text });
+  }
+
+  /** @throws a sentence for every kind of secret that somebody printed; it shows none of them */
+  check(): void {
+    const secrets = [...this.#values].map(([value, kind]) => ({ kind, value }));
+    const found = this.#texts.splice(0).flatMap(({ who, text }) => {
+      const search = new SecretSearch(secrets);
+      search.look(text);
+      return search.found().map((sentence) => `${who}: ${sentence}`);
+    });
+    if (found.length > 0) throw new Error(`There are secrets in what was printed:\n${found.join('\n')}`);
+  }
+}
