@@ -10,7 +10,7 @@ import { annotation } from './names.ts';
 import { namespaceOf, type StoredCluster } from './owned.ts';
 import { decodeSecret, secretNames, secretsOf } from './secret-values.ts';
 
-type Client = Pick<KubeClient, 'create' | 'list' | 'patch'>;
+type Client = Pick<KubeClient, 'create' | 'find' | 'patch'>;
 
 /** Peer tokens live for 24 hours (node: the REST API's peers), and clocks differ a little. */
 export const tokenLifetime = 25 * 3_600_000;
@@ -64,9 +64,8 @@ export class ClusterSecrets {
       } catch (error) {
         if (!isAlreadyExists(error)) throw error;
         // The copies are behind: what is there counts, whoever made it.
-        const { namespace, name } = secret.metadata;
-        const { items } = await client.list<LiveSecret>(resources.secrets, { namespace, fieldSelector: `metadata.name=${name}` });
-        if (items[0]) this.#keep(items[0]);
+        const there = await client.find<LiveSecret>(resources.secrets, secret.metadata);
+        if (there) this.#keep(there);
       }
     }
     return made;

@@ -11,7 +11,7 @@ import type { StoredCluster } from './owned.ts';
 import type { OwnedObjects } from './owned-objects.ts';
 import type { Slots } from './slots.ts';
 
-type Client = Pick<KubeClient, 'apply' | 'create' | 'delete' | 'list' | 'patch'>;
+type Client = Pick<KubeClient, 'apply' | 'create' | 'delete' | 'find' | 'patch'>;
 export type Files = ConfigFiles | { problems: Problem[] };
 
 export type FoundationOptions = {

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { Applied, KubeClient } from '../kube/client.ts';
 import { isUnavailable, KubeError } from '../kube/kube-error.ts';
-import { isControlledBy, type KubeObject, keyOf, type Resource, resources, type Stored } from '../kube/objects.ts';
+import { isControlledBy, type KubeObject, keyOf, resources, type Stored } from '../kube/objects.ts';
 import type { Problem } from './facts.ts';
 import type { ClusterStores, Store } from './live-objects.ts';
 import type { ClusterObject } from './manifests.ts';
@@ -30,7 +30,7 @@ type Known = { uid: string; hash: string; print: string; at: number; object: Sto
 type Refused = { hash: string; at: number; problem: Problem };
 
 export type OwnedObjectsOptions = { stores: ClusterStores; now: () => number };
-type Client = Pick<KubeClient, 'apply' | 'list' | 'delete'>;
+type Client = Pick<KubeClient, 'apply' | 'delete' | 'find'>;
 
 export class OwnedObjects {
   readonly #stores: ClusterStores;
@@ -64,7 +64,8 @@ export class OwnedObjects {
     const refused = this.#refused.get(key);
     if (refused?.hash === hash && this.#now() - refused.at < refusalPause) return { problem: refused.problem };
     const resource = resources[kinds[object.kind]];
-    const there = copy ?? (await this.#find(client, resource, object));
+    // One that lacks our labels is not among the copies.
+    const there = copy ?? (await client.find(resource, object.metadata));
     if (there && !isControlledBy(there, cluster.metadata.uid)) return { problem: notOurs(object) };
     try {
       const metadata = { ...object.metadata, ...(there ? { uid: there.metadata.uid } : {}) };
@@ -102,12 +103,6 @@ export class OwnedObjects {
 
   #storeOf(kind: ClusterObject['kind']): Store<KubeObject> | undefined {
     return this.#stores[kinds[kind]];
-  }
-
-  /** One that lacks our labels is not among the copies. */
-  async #find(client: Client, resource: Resource, { metadata }: ClusterObject): Promise<Stored | undefined> {
-    const { items } = await client.list(resource, { namespace: metadata.namespace, fieldSelector: `metadata.name=${metadata.name}` });
-    return items[0];
   }
 }
 

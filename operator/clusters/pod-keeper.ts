@@ -251,8 +251,7 @@ export class PodKeeper {
   /** One of ours that the copies do not have yet is no obstacle; any other keeps its name, and ours gets another index. */
   async #whoIs({ client, cluster }: Look, index: number, name: string): Promise<Problem | undefined> {
     const namespace = namespaceOf(cluster);
-    const { items } = await client.list<LivePod>(resources.pods, { namespace, fieldSelector: `metadata.name=${name}` });
-    const [there] = items;
+    const there = await client.find<LivePod>(resources.pods, { namespace, name });
     if (!there || (isControlledBy(there, cluster.metadata.uid) && hasOurLabels(there))) return undefined;
     this.#taken.set(`${namespace}/${name}`, { cluster: cluster.metadata.uid, index, until: this.#options.now() + takenFor });
     return { reason: 'NotOurs', message: `the pod "${name}" exists already and is not the operator's: another name is taken` };

@@ -15,7 +15,7 @@ const mostTries = 50;
 /** How long ports that were refused count as taken, in milliseconds. */
 const refusedFor = 600_000;
 
-type Client = Pick<KubeClient, 'apply' | 'list' | 'delete'>;
+type Client = Pick<KubeClient, 'apply' | 'delete' | 'find'>;
 
 export class Slots {
   readonly #stores: ClusterStores;

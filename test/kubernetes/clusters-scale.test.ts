@@ -147,3 +147,14 @@ test('what happened is told as events of the MediaCluster', async () => {
     return ['SecretsMade', 'PodCreated', 'Draining', 'PodRemoved'].every((reason) => reasons.includes(reason));
   });
 });
+
+test('a pod that was evicted is removed and replaced', async () => {
+  const user = await MediaClusterUser.make(server, 'gone', { replicas: 1, drain: { timeoutSeconds: 2 } });
+  const [old] = await user.settled('c-0');
+  const status = { phase: 'Failed', reason: 'Evicted', message: 'The node was low on resource: memory.' };
+  await user.kubectl('patch', 'pod', 'c-0', '--subresource=status', '--type=merge', '-p', JSON.stringify({ status }));
+  await user.until('another pod is alone and ready', async () => {
+    const [pod, other] = await user.pods();
+    return other === undefined && pod?.metadata.uid !== old?.metadata.uid && (await user.readyPods()).length === 1;
+  });
+});
