@@ -54,6 +54,24 @@ export class Shutdown {
 }
 
 /**
+ * Until a node is there to be ended in order: the first signal waits for it, a second one ends the process at once.
+ * @returns ends the waiting, and sends itself what came meanwhile
+ */
+export function holdSignals(): () => void {
+  let held: NodeJS.Signals | undefined;
+  const hold = (signal: NodeJS.Signals) => {
+    if (held) process.exit(1);
+    held = signal;
+  };
+  const signals = ['SIGTERM', 'SIGINT'] as const;
+  for (const signal of signals) process.on(signal, hold);
+  return () => {
+    for (const signal of signals) process.off(signal, hold);
+    if (held) process.kill(process.pid, held);
+  };
+}
+
+/**
  * Binds a node to its process: SIGTERM and SIGINT end it in order, a second one at once (exit code 130 or 143); an error
  * that nobody caught ends the process with code 1. Children end with the process, since they watch their pipes.
  */

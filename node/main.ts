@@ -6,7 +6,7 @@ import { ConfigError } from './config/reader.ts';
 import { localSystem } from './config/system.ts';
 import { type LoadedConfig, loadConfig } from './config.ts';
 import { processEnvironment } from './env.ts';
-import { bindToProcess } from './lifecycle.ts';
+import { bindToProcess, holdSignals } from './lifecycle.ts';
 import { createLog, type Log } from './log.ts';
 import { MediaNode } from './node.ts';
 import { version } from './version.ts';
@@ -40,10 +40,12 @@ async function start(loaded: LoadedConfig, log: Log): Promise<MediaNode> {
   }
 }
 
+const releaseSignals = holdSignals();
 const loaded = await readConfiguration();
 const log = createLog({ level: loaded.hot.current.logLevel, structured: loaded.config.structuredLogging });
 const node = await start(loaded, log);
 bindToProcess(node);
+releaseSignals();
 log.info({ url: node.url, host: node.host }, 'node started');
 if (loaded.config.developmentToken) {
   process.stdout.write(
