@@ -91,7 +91,8 @@ export class Fleet {
 
   /** Milliseconds until a host that says nothing counts as lost; undefined where none is unwell. */
   nextLoss(pods: Pods): number | undefined {
-    const waits = [...pods.values()].flatMap((pod) => this.#options.hosts.lostIn(pod.spec?.nodeName ?? '') ?? []).filter((ms) => ms > 0);
+    const hosts = new Set([...pods.values()].flatMap((pod) => pod.spec?.nodeName ?? []));
+    const waits = [...hosts].flatMap((host) => this.#options.hosts.lostIn(host) ?? []).filter((ms) => ms > 0);
     return waits.length > 0 ? Math.min(...waits) : undefined;
   }
 
