@@ -99,8 +99,8 @@ export class RoomController {
     if (old && clusterStamp(old) === clusterStamp(cluster)) return;
     const { namespace, name } = cluster.metadata;
     for (const room of this.#roomsOf(namespace)) {
-      const wanted = room.spec?.clusterRef?.name ?? room.status?.cluster ?? name;
-      if (wanted === name || room.status?.cluster === undefined) this.#queue.add(keyOf(room));
+      // Those that name none may have another one now, or more than one to choose from.
+      if ((room.spec?.clusterRef?.name ?? name) === name) this.#queue.add(keyOf(room));
     }
   }
 

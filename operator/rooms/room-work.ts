@@ -93,13 +93,12 @@ export class RoomWork {
   }
 
   async #gather(room: Stored<Room>, memory: RoomMemory, signal: AbortSignal): Promise<Task> {
-    const { access, links, secrets } = this.#options;
+    const { links, secrets } = this.#options;
     const { namespace = '', uid, deletionTimestamp } = room.metadata;
     const parsed = roomStatusSchema.safeParse(room.status ?? {});
     const status: RoomStatus = parsed.success ? parsed.data : {};
     const spec = readSpec(room);
-    const wanted = room.spec?.clusterRef?.name ?? status.cluster;
-    const found = access.find(namespace, typeof wanted === 'string' ? wanted : undefined);
+    const found = this.#findCluster(room, status);
     const cluster = 'cluster' in found ? found.cluster : undefined;
     const secretOf = (name: string) => secrets.get(`${namespace}/${name}`);
     const monotonic = performance.now();
@@ -224,6 +223,15 @@ export class RoomWork {
     state.waitingForMs = performance.now() - (memory.waitingSince ?? performance.now());
   }
 
+  /** The one that is named; else the one that it is on, whatever others there are by now; else the only one. */
+  #findCluster({ spec, metadata: { namespace = '' } }: Stored<Room>, status: RoomStatus) {
+    const { access } = this.#options;
+    const named: unknown = spec?.clusterRef?.name;
+    if (typeof named === 'string') return access.find(namespace, named);
+    const on = status.cluster === undefined ? undefined : access.find(namespace, status.cluster);
+    return on && 'cluster' in on ? on : access.find(namespace, undefined);
+  }
+
   #clusterOf(cluster: Stored<MediaCluster>): Extract<Observed['cluster'], { name: string }> {
     return {
       name: cluster.metadata.name,
@@ -234,14 +242,14 @@ export class RoomWork {
   }
 
   #rivalOf(room: Stored<Room>, cluster: Stored<MediaCluster>): string | undefined {
-    const { rooms, access, memories } = this.#options;
+    const { rooms, memories } = this.#options;
     const { namespace = '' } = room.metadata;
     const others = rooms.where('roomId', `${namespace}/${roomIdOf(room)}`).map((other) => {
       return newer(other, memories.get(`${namespace}/${other.metadata.name}`)?.room) ?? other;
     });
     if (others.length < 2) return undefined;
     const same = others.filter((other) => {
-      const named = access.find(namespace, other.spec?.clusterRef?.name ?? other.status?.cluster);
+      const named = this.#findCluster(other, other.status ?? {});
       return 'cluster' in named && named.cluster.metadata.uid === cluster.metadata.uid;
     });
     return rivalOf(room, same);

@@ -33,7 +33,7 @@ async function startPair(name: string): Promise<[NodeProcess, NodeProcess]> {
   });
   const first = await startNodeProcess(scope as never, env('first'));
   const second = await startNodeProcess(scope as never, env('second'));
-  for (const end = Date.now() + 15_000; (await apiClient(second.url, apiToken).get('/cluster/nodes')).body.data.length < 2; ) {
+  for (const end = Date.now() + 45_000; (await apiClient(second.url, apiToken).get('/cluster/nodes')).body.data.length < 2; ) {
     assert.ok(Date.now() < end, 'the two nodes did not find each other');
     await new Promise((resolve) => setTimeout(resolve, 50));
   }

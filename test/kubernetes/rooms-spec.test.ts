@@ -232,6 +232,23 @@ describe('A Room', () => {
     await api.delete('/room/early');
   });
 
+  test('that names no MediaCluster stays where it is when there is another one, and moves when its own is gone', async () => {
+    const here = (name: string) => stage.addCluster(name, [{ url: nodeUrl }], {}, 'unnamed');
+    await stage.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'unnamed' } });
+    await here('one');
+    await stage.apply(room('settled', {}, 'unnamed'));
+    assert.equal((await stage.waitUntilReady('settled', 'unnamed')).status.cluster, 'one');
+    await here('two');
+    await stage.apply(room('undecided', {}, 'unnamed'));
+    const undecided = await stage.waitFor('undecided', (each) => conditionOf(each, 'Accepted') !== undefined, 'unnamed');
+    assert.equal(conditionOf(undecided, 'Accepted').reason, 'ClusterNotNamed');
+    assert.equal((await stage.room('settled', 'unnamed')).status.phase, 'Ready');
+    await stage.server.kubectl(['delete', 'mcl', 'one', '-n', 'unnamed']);
+    await stage.waitFor('settled', ({ status }) => status.cluster === 'two' && status.phase === 'Ready', 'unnamed');
+    await stage.waitUntilReady('undecided', 'unnamed');
+    await stage.server.kubectl(['delete', 'mroom', '--all', '-n', 'unnamed']);
+  });
+
   test('takes the tokens of a clock that is hours away, without a storm of new ones', async () => {
     for (const hours of [-30, 30]) {
       await operator.stop();
