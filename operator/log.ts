@@ -9,13 +9,17 @@ export const logLevels = { error: 'error', warning: 'warn', info: 'info', debug:
 export type LogLevel = keyof typeof logLevels;
 
 /** Makes the root log. `structured`: JSON lines; else readable lines. Written at once, so that the last lines of a process come in order. */
-export function createLog(options: { level: LogLevel; structured: boolean }): Log {
+export function createLog(options: { level: LogLevel; structured: boolean; to?: 'stdout' | 'stderr' }): Log {
+  const destination = options.to === 'stderr' ? 2 : 1;
   const base = { level: logLevels[options.level], base: null };
   if (!options.structured)
-    return pino(base, pretty({ colorize: process.stdout.isTTY, sync: true, singleLine: true, translateTime: 'SYS:HH:MM:ss.l' }));
+    return pino(
+      base,
+      pretty({ colorize: process.stdout.isTTY, sync: true, destination, singleLine: true, translateTime: 'SYS:HH:MM:ss.l' }),
+    );
   return pino(
     { ...base, timestamp: () => `,"time":"${new Date().toISOString()}"`, formatters: { level: (label) => ({ level: label }) } },
-    pino.destination({ fd: 1, sync: true }),
+    pino.destination({ fd: destination, sync: true }),
   );
 }
 

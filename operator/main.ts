@@ -2,6 +2,7 @@
 import { ConfigError, type OperatorConfig, readConfig, usage, version } from './config.ts';
 import { createLog, type Log } from './log.ts';
 import { connect, Operator } from './operator.ts';
+import { once } from './rehearsal/once.ts';
 import { uninstall } from './uninstall.ts';
 
 function configuration(): OperatorConfig {
@@ -43,12 +44,27 @@ async function runUninstall({ namespaces, timeout, ...config }: OperatorConfig, 
   }
 }
 
+/** As `kubectl diff`: ends with 1 where something would be done, 2 where that cannot be said. */
+async function runOnce(config: OperatorConfig, log: Log): Promise<undefined> {
+  process.exitCode = 2;
+  const client = await connect(config, log);
+  try {
+    const text = await once(client, config, log);
+    await new Promise((resolve) => process.stdout.write(text, resolve));
+    process.exitCode = text === '' ? 0 : 1;
+  } finally {
+    await client.close();
+  }
+}
+
 const config = configuration();
-const log = createLog({ level: config.logLevel, structured: config.structuredLogging });
+const only = config.task === 'once';
+// Of a diff nothing else is on its way out.
+const log = createLog({ level: config.logLevel, structured: config.structuredLogging, ...(only && { to: 'stderr' }) });
 log.info({ version, config }, 'operator starts');
-const task = config.task === 'uninstall' ? runUninstall : run;
+const task = { uninstall: runUninstall, once: runOnce, run }[config.task];
 // A lost Lease or a start that fails ends the process: Kubernetes starts it again, with nothing in its memory.
 const why = await task(config, log).catch((error: unknown) => (error instanceof Error ? error.message : String(error)));
 if (why === undefined) log.info('operator ended');
 else log.fatal({ reason: why }, 'operator ends');
-process.exit(why === undefined ? 0 : 1);
+process.exit(process.exitCode ?? (why === undefined ? 0 : 1));

@@ -1,19 +1,15 @@
 // The operator: everything composed from a configuration, run until it is asked to end or has lost its Lease.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ClusterController } from './clusters/controller.ts';
+import { compose } from './compose.ts';
 import { type OperatorConfig, version } from './config.ts';
 import { ensureDefinitions } from './definitions/ensure-definitions.ts';
 import { KubeClient } from './kube/client.ts';
 import { EventRecorder } from './kube/event-recorder.ts';
 import { LeaderElector } from './kube/lease.ts';
-import { type KubeObject, resources, type Stored } from './kube/objects.ts';
 import type { Log } from './log.ts';
 import { HealthServer } from './metrics/health-server.ts';
 import { OperatorMetrics } from './metrics/operator-metrics.ts';
-import { NodeClient } from './nodes/node-client.ts';
-import type { MediaCluster, Room } from './objects.ts';
-import { RoomController } from './rooms/controller.ts';
-import { Stores } from './stores.ts';
+import type { Stores } from './stores.ts';
 
 export const fieldManager = 'mediarooms-operator';
 /** Lease of an operator of named namespaces, in its own; of one that watches all, in the namespace that every cluster has. */
@@ -88,7 +84,8 @@ export class Operator {
     const writing = client.scoped({ mayWrite: () => !this.#config.leaderElection || (this.#elector?.leading ?? false) });
     // What was done is told also after the Lease is given back.
     const recorder = this.#recorder(client);
-    const { stores, rooms, clusters } = await this.#compose(reading, writing, recorder);
+    const common = { config: this.#config, log: this.#log, metrics: this.#metrics };
+    const { stores, rooms, clusters } = await compose({ ...common, reading, writing, recorder });
     this.#stores = stores;
     const running = stores.run(signal);
     await stores.whenSynced(AbortSignal.any([signal, AbortSignal.timeout(syncDeadline)]));
@@ -132,52 +129,6 @@ export class Operator {
   #recorder(client: KubeClient): EventRecorder {
     return new EventRecorder({ client, controller: 'mediarooms.dev/operator', instance: this.#config.identity, log: this.#log });
   }
-
-  async #compose(reading: KubeClient, writing: KubeClient, recorder: EventRecorder) {
-    const { namespaces, nodeImage, roomWorkers, clusterWorkers } = this.#config;
-    const log = this.#log;
-    const metrics = this.#metrics;
-    const mayReadNodes = (await reading.can('list', resources.nodes)) && (await reading.can('watch', resources.nodes));
-    if (!mayReadNodes) log.warn('Nodes may not be read: external addresses of hosts and draining of cordoned hosts are off');
-    const stores: Stores = new Stores({
-      client: reading,
-      namespaces,
-      nodes: mayReadNodes,
-      serviceMonitors: await reading.serves(resources.serviceMonitors),
-      log,
-      metrics,
-      changed: (object, old) => {
-        if (object.kind !== 'Room') clusters.changed(object, old);
-        tellRooms(rooms, object, old);
-      },
-      deleted: (object) => {
-        if (object.kind === 'Room') rooms.roomDeleted(object as Stored<Room>);
-        else clusters.deleted(object);
-        tellRooms(rooms, object, undefined, true);
-      },
-    });
-    const clusters = new ClusterController({
-      client: writing,
-      stores: stores.clusters,
-      nodeCalls: ({ url, token }) => new NodeClient({ url, token, timeoutMs: 2_000 }),
-      recorder,
-      log,
-      metrics,
-      image: nodeImage,
-      workers: clusterWorkers,
-    });
-    const rooms = new RoomController({
-      client: writing,
-      rooms: stores.rooms,
-      secrets: stores.clusters.secrets,
-      access: clusters.access,
-      recorder,
-      log,
-      metrics,
-      workers: roomWorkers,
-    });
-    return { stores, rooms, clusters };
-  }
 }
 
 export function connect(config: OperatorConfig, log: Log, metrics?: OperatorMetrics): Promise<KubeClient> {
@@ -189,13 +140,6 @@ export function connect(config: OperatorConfig, log: Log, metrics?: OperatorMetr
     fieldManager,
     observe: (call) => metrics?.call(call),
   });
-}
-
-/** What Rooms depend on beside their nodes. */
-function tellRooms(rooms: RoomController, object: Stored<KubeObject>, old: Stored<KubeObject> | undefined, gone = false): void {
-  if (object.kind === 'Room' && !gone) rooms.roomChanged(object as Stored<Room>, old as Stored<Room> | undefined);
-  else if (object.kind === 'Secret') rooms.secretChanged(object);
-  else if (object.kind === 'MediaCluster') rooms.clusterChanged(object as Stored<MediaCluster>, old as Stored<MediaCluster> | undefined);
 }
 
 /** The work, for at most so long after the signal. */

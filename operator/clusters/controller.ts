@@ -50,6 +50,7 @@ export class ClusterController {
   readonly access: StoredClusters;
   readonly #queue: WorkQueue;
   readonly #controller: Controller;
+  readonly #reconciler: ClusterReconciler;
   readonly #poll: NodePoll;
   readonly #stores: ClusterStores;
   readonly #owners = new OwnerKeys();
@@ -88,13 +89,13 @@ export class ClusterController {
       clusterDomain: options.clusterDomain ?? 'cluster.local',
       serviceMonitors: stores.serviceMonitors !== undefined,
     });
-    const reconciler = new ClusterReconciler({ client, stores, foundation, fleet, keeper, objects, now, clock });
+    this.#reconciler = new ClusterReconciler({ client, stores, foundation, fleet, keeper, objects, now, clock });
     this.#controller = new Controller({
       name: 'mediacluster',
       workers: options.workers ?? 2,
       timeoutMs: options.timeoutMs ?? 60_000,
       queue: this.#queue,
-      reconcile: (key, signal) => reconciler.reconcile(key, signal),
+      reconcile: (key, signal) => this.#reconciler.reconcile(key, signal),
       log,
       ...(metrics ? { metrics } : {}),
     });
@@ -136,6 +137,21 @@ export class ClusterController {
       this.#queue.close();
       this.#poll.close();
     }
+  }
+
+  /** Instead of `run`: one look at every cluster; the stores must be synced. @returns what failed, by key */
+  async once(signal: AbortSignal): Promise<Map<string, unknown>> {
+    const failures = new Map<string, unknown>();
+    try {
+      for (const cluster of this.#stores.mediaClusters.list()) {
+        const key = keyOf(cluster);
+        await this.#reconciler.once(key, signal).catch((error: unknown) => failures.set(key, error));
+      }
+    } finally {
+      this.#queue.close();
+      this.#poll.close();
+    }
+    return failures;
   }
 
   #about(object: Stored<KubeObject>): void {

@@ -54,6 +54,11 @@ export class Fleet {
     return pods;
   }
 
+  /** Asks their nodes now, beside the usual rounds. */
+  ask(key: string): Promise<void> {
+    return this.#options.poll.round(key);
+  }
+
   /** Pods whose nodes run, with what these said lately: who is to have the configuration in force. */
   holders(key: string, pods: Pods, ending: boolean): ConfigHolder[] {
     return [...pods.values()].flatMap((pod): ConfigHolder[] => {

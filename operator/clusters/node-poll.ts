@@ -95,6 +95,14 @@ export class NodePoll {
     if (round && !round.running) this.#schedule(key, round, 0);
   }
 
+  /** Asks all nodes of the cluster now, and resolves when each has answered or failed. */
+  async round(key: string): Promise<void> {
+    const round = this.#clusters.get(key);
+    if (!round || round.running) return;
+    clearTimeout(round.timer);
+    await this.#run(key, round);
+  }
+
   forget(key: string): void {
     const round = this.#clusters.get(key);
     clearTimeout(round?.timer);

@@ -71,6 +71,16 @@ export class ClusterReconciler {
     return { requeueAfterMs: after };
   }
 
+  /** One look that begins by asking the nodes, since nothing was heard of them before. */
+  async once(key: string, signal: AbortSignal): Promise<void> {
+    const { stores, fleet } = this.#options;
+    const cluster = stores.mediaClusters.get(key);
+    if (!cluster || cluster.metadata.deletionTimestamp !== undefined) return;
+    fleet.watch(key, cluster, true);
+    await fleet.ask(key);
+    await this.reconcile(key, signal);
+  }
+
   #remember(key: string, { metadata }: StoredCluster): Remembered {
     const known = this.#remembered.get(key);
     if (known?.uid === metadata.uid) return known;

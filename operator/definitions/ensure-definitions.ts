@@ -11,6 +11,8 @@ export type EnsureOptions = {
   log: Log;
   /** Whether definitions may be made and replaced; else they only must be there. */
   apply: boolean;
+  /** Writes of the client are rehearsed: nothing comes of them, so nothing is waited for. */
+  rehearsed?: boolean;
   /** Ends the wait: `sleep` rejects with its reason. */
   signal: AbortSignal;
   sleep: (ms: number, signal: AbortSignal) => Promise<void>;
@@ -72,12 +74,14 @@ async function step({ resource, ours }: Kind, options: EnsureOptions): Promise<s
   if (verdict === 'create') {
     // Not applied, since that would take the place of one that a younger operator makes at this moment.
     await client.create(definitions, ours);
+    if (options.rehearsed) return undefined;
     log.info(versions, 'Definition made');
     return 'the API server has not established it yet';
   }
   if (verdict === 'replace' && options.apply) {
     const { resourceVersion } = installed?.metadata ?? {};
     await client.apply<Definition>(definitions, { ...ours, metadata: { ...ours.metadata, ...(resourceVersion && { resourceVersion }) } });
+    if (options.rehearsed) return undefined;
     log.info(versions, 'Definition replaced, which was older');
     return 'the API server has not established it yet';
   }

@@ -8,6 +8,7 @@ import { isNotFound, isUnreachable, KubeError } from './kube-error.ts';
 import type { KubeObject, Resource, Stored } from './objects.ts';
 import type { CallObservation } from './observer.ts';
 import { collectionPath, groupOf, objectPath, rootOf } from './paths.ts';
+import { type Rehearsing, rehearsed } from './rehearse.ts';
 import { retryDelay } from './retry.ts';
 import { type Request, Transport } from './transport.ts';
 import { readWatch } from './watch.ts';
@@ -48,6 +49,8 @@ export type Scope = {
   mayWrite?: () => boolean;
   /** Passes by the queue of calls, for what must not wait behind others: the Lease. */
   urgent?: boolean;
+  /** Writes are only rehearsed: the API server checks them and stores nothing, and this is told what they would change. */
+  rehearsing?: Rehearsing;
 };
 
 const pageSize = 500;
@@ -72,6 +75,7 @@ type Limits = {
   timeoutMs: number;
   mayWrite: readonly (() => boolean)[];
   urgent: boolean;
+  rehearsing: Rehearsing | undefined;
 };
 type Sent = Request & { repeatable: boolean; observedAs: CallObservation['verb'] };
 
@@ -97,17 +101,18 @@ export class KubeClient {
       reach: { lost: false, listeners: new Set<() => void>() },
     };
     await endpoint.access();
-    return new KubeClient(shared, { signals: [], timeoutMs: options.timeoutMs, mayWrite: [], urgent: false });
+    return new KubeClient(shared, { signals: [], timeoutMs: options.timeoutMs, mayWrite: [], urgent: false, rehearsing: undefined });
   }
 
   /** The same connections under narrower conditions, added to those there are: a reconcile's deadline, a leader's term. */
   scoped(scope: Scope): KubeClient {
-    const { signals, timeoutMs, mayWrite, urgent } = this.#limits;
+    const { signals, timeoutMs, mayWrite, urgent, rehearsing } = this.#limits;
     return new KubeClient(this.#shared, {
       signals: scope.signal ? [...signals, scope.signal] : signals,
       timeoutMs: Math.min(timeoutMs, scope.timeoutMs ?? timeoutMs),
       mayWrite: scope.mayWrite ? [...mayWrite, scope.mayWrite] : mayWrite,
       urgent: scope.urgent ?? urgent,
+      rehearsing: scope.rehearsing ?? rehearsing,
     });
   }
 
@@ -142,7 +147,7 @@ export class KubeClient {
   async create<T extends KubeObject = KubeObject>(resource: Resource, object: T): Promise<Stored<T>> {
     const { name, namespace } = object.metadata;
     const call = { verb: 'create', resource, name, namespace };
-    const json = await this.#send({
+    const json = await this.#write({
       call,
       observedAs: 'create',
       method: 'POST',
@@ -151,7 +156,7 @@ export class KubeClient {
       body: object,
       repeatable: false,
     });
-    return readObject<T>(call, json);
+    return this.#limits.rehearsing ? readDryRun<T>(call, json) : readObject<T>(call, json);
   }
 
   /**
@@ -161,7 +166,7 @@ export class KubeClient {
   async apply<T extends KubeObject = KubeObject>(resource: Resource, object: Applied, options: ApplyOptions = {}): Promise<Stored<T>> {
     const { name, namespace } = object.metadata;
     const call = { verb: 'apply', resource, name, namespace };
-    const json = await this.#send({
+    const json = await this.#write({
       call,
       observedAs: 'apply',
       method: 'PATCH',
@@ -177,7 +182,7 @@ export class KubeClient {
       contentType: 'application/apply-patch+yaml',
       repeatable: true,
     });
-    return options.dryRun ? readDryRun<T>(call, json) : readObject<T>(call, json);
+    return options.dryRun || this.#limits.rehearsing ? readDryRun<T>(call, json) : readObject<T>(call, json);
   }
 
   /** JSON merge patch; with `metadata.resourceVersion` only where nobody changed it since. `undefined` where the object is gone. */
@@ -188,7 +193,7 @@ export class KubeClient {
     options: { subresource?: 'status' } = {},
   ): Promise<Stored<T> | undefined> {
     const call = { verb: 'patch', resource, ...ref };
-    const send = this.#send({
+    const send = this.#write({
       call,
       observedAs: 'patch',
       method: 'PATCH',
@@ -205,7 +210,7 @@ export class KubeClient {
   /** What it owns goes after it. `false` where it was gone, or another one has its name by now (`uid`). @throws KubeError 'Conflict' */
   async delete(resource: Resource, ref: ObjectRef, options: DeleteOptions = {}): Promise<boolean> {
     const { uid, resourceVersion, gracePeriodSeconds } = options;
-    const send = this.#send({
+    const send = this.#write({
       call: { verb: 'delete', resource, ...ref },
       observedAs: 'delete',
       method: 'DELETE',
@@ -299,6 +304,11 @@ export class KubeClient {
       if (page.next === undefined) return { items, resourceVersion: page.resourceVersion };
       token = page.next;
     }
+  }
+
+  #write(request: Sent): Promise<unknown> {
+    const { rehearsing } = this.#limits;
+    return rehearsing ? rehearsed(request, rehearsing, this, (dry) => this.#send(dry)) : this.#send(request);
   }
 
   /** The answer of the first attempt that has one; within one deadline, waits included. */

@@ -51,6 +51,8 @@ export type NodeClientOptions = {
   /** A monotonic clock in milliseconds. */
   now?: () => number;
   random?: () => number;
+  /** Calls that change something are refused with the code `read_only`. */
+  readOnly?: boolean;
   /** Told of each call that came to an end; `status` 0 where there was no answer. */
   observe?: (call: { method: string; status: number; ms: number }) => void;
 };
@@ -178,6 +180,8 @@ export class NodeClient {
   #call<S extends z.ZodType>(method: string, path: string, schema: S, options: CallOptions): Promise<z.output<S>>;
   #call(method: string, path: string, schema: undefined, options: CallOptions): Promise<undefined>;
   async #call(method: string, path: string, schema: z.ZodType | undefined, options: CallOptions): Promise<unknown> {
+    if (this.#options.readOnly && method !== 'GET')
+      throw new NodeError({ status: 0, code: 'read_only', sentence: `${this.url} is only looked at: no ${method} ${path}.` });
     const text = await this.#inTurn(options.signal, () => this.#ask(method, path, options));
     if (!schema) return undefined;
     const parsed = schema.safeParse(parseJson(text));

@@ -12,6 +12,8 @@ export type OwnCode =
   | 'backing_off'
   /** There is no API token to call with. */
   | 'no_token'
+  /** The client only looks. */
+  | 'read_only'
   /** What was answered is not what a media node answers, or too long. */
   | 'bad_answer';
 

@@ -33,6 +33,8 @@ export type ClusterLinkOptions = {
   log: Log;
   random: () => number;
   pollMs?: number;
+  /** Nodes are never told to change anything. */
+  readOnly?: boolean;
 };
 
 export type Candidate = { node: ClusterNode; client: NodeClient };
@@ -111,7 +113,8 @@ export class ClusterLink {
     const known = this.#clients.get(url);
     if (known) return known;
     for (const each of this.#clients.keys()) if (!this.nodes().some((node) => node.url === each)) this.#clients.delete(each);
-    const client = new NodeClient({ url, token: this.#options.token, random: this.#options.random });
+    const { token, random, readOnly = false } = this.#options;
+    const client = new NodeClient({ url, token, random, readOnly });
     this.#clients.set(url, client);
     return client;
   }

@@ -44,6 +44,7 @@ export class RoomController {
       log,
       random,
       pollMs,
+      readOnly: options.rehearse !== undefined,
       onEvent: (namespace, event) => this.#heard(namespace, event),
       onListing: (namespace, cluster, rooms) => this.#listed(namespace, cluster, rooms),
     });
@@ -68,6 +69,25 @@ export class RoomController {
       this.#queue.close();
       await this.#links.close();
     }
+  }
+
+  /** Instead of `run`: one look at every Room, some at a time. @returns what failed, by key */
+  async once(signal: AbortSignal): Promise<Map<string, unknown>> {
+    const failures = new Map<string, unknown>();
+    const keys = this.#options.rooms.list().map(keyOf);
+    const worker = async () => {
+      for (let key = keys.shift(); key !== undefined; key = keys.shift()) {
+        const each = key;
+        await this.#work.reconcile(each, signal).catch((error: unknown) => failures.set(each, error));
+      }
+    };
+    try {
+      await Promise.all(Array.from({ length: this.#options.workers ?? defaultWorkers }, worker));
+    } finally {
+      this.#queue.close();
+      await this.#links.close();
+    }
+    return failures;
   }
 
   roomChanged(room: Stored<Room>, old?: Stored<Room>): void {

@@ -10,6 +10,7 @@ export type LinksOptions = {
   log: Log;
   random: () => number;
   pollMs: number | undefined;
+  readOnly: boolean;
   onEvent: (namespace: string, event: NodeEvent) => void;
   onListing: (namespace: string, cluster: string, rooms: readonly NodeRoom[]) => void;
 };
@@ -33,7 +34,7 @@ export class Links {
     if (known) return known;
     if (this.#closed) throw new Error('the Room controller has ended');
     this.#endGone();
-    const { access, log, random, pollMs, onEvent, onListing } = this.#options;
+    const { access, log, random, pollMs, readOnly, onEvent, onListing } = this.#options;
     const link = new ClusterLink({
       namespace,
       name,
@@ -44,6 +45,7 @@ export class Links {
       onListing: (rooms) => onListing(namespace, name, rooms),
       log: log.child({ cluster: `${namespace}/${name}` }),
       random,
+      readOnly,
       ...(pollMs !== undefined && { pollMs }),
     });
     this.#links.set(`${namespace}/${name}`, link);

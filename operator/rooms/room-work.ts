@@ -12,7 +12,7 @@ import { applyStatus } from '../kube/status-writer.ts';
 import type { Log } from '../log.ts';
 import type { NodeRoom } from '../nodes/shapes.ts';
 import type { MediaCluster, Room } from '../objects.ts';
-import { type ActContext, act, lookAgain, peersStamp } from './act.ts';
+import { type ActContext, act, lookAgain, type NodeAction, peersStamp } from './act.ts';
 import type { ClusterAccess } from './cluster-access.ts';
 import { digestOf } from './cluster-link.ts';
 import { componentWishes, type Secret, SecretDigests } from './component-wishes.ts';
@@ -46,6 +46,8 @@ export type RoomWorld = {
   log: Log;
   /** The clock, in milliseconds since 1970. */
   now?: () => number;
+  /** What is done instead of actions on nodes, which are only looked at then. */
+  rehearse?: (context: ActContext, action: NodeAction) => void;
 };
 export type RoomWorkOptions = RoomWorld & { links: Links; memories: Map<string, RoomMemory> };
 
@@ -188,7 +190,8 @@ export class RoomWork {
         return;
       default:
         if (!context) throw new Error('no node can be asked without a MediaCluster');
-        await act(context, action);
+        if (this.#options.rehearse) this.#options.rehearse(context, action);
+        else await act(context, action);
     }
   }
 

@@ -1,6 +1,8 @@
 // The operator as a process of its own, as its pod runs it: for whole scenarios, signals and kill -9.
+import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ApiServer } from './api-server.ts';
 import { Child, type ChildEnd } from './child.ts';
@@ -15,6 +17,8 @@ export type OperatorOptions = {
   kubeconfig?: string;
   env?: Record<string, string>;
   args?: readonly string[];
+  /** Another file than operator/main.ts: a bundle. */
+  program?: string;
 };
 
 export class OperatorProcess {
@@ -73,8 +77,43 @@ export class OperatorProcess {
 /** Runs at once; it watches the namespace `default` where nothing else is said. Killed with the scope. */
 export function startOperator(scope: Scope, server: ApiServer, options: OperatorOptions = {}): OperatorProcess {
   count += 1;
+  const env = environment(server, options);
+  const log = join(server.dir, `operator-${count}.log`);
+  const child = new Child([process.execPath, options.program ?? main, ...(options.args ?? [])], { log, env, cwd: server.dir });
+  const operator = new OperatorProcess(child);
+  let ending: Promise<void> | undefined;
+  const end = () => {
+    ending ??= child.stop('SIGKILL').then(() => server.printed.printed(env.OPERATOR_IDENTITY ?? '', operator.output));
+    return ending;
+  };
+  scope.after(end);
+  server.beforeEnd(end);
+  return operator;
+}
+
+/** One that ends by itself; with what it said on its two ways out. */
+export async function runOperator(
+  server: ApiServer,
+  options: OperatorOptions,
+): Promise<{ code: number | null; stdout: string; stderr: string }> {
+  count += 1;
+  const child = spawn(process.execPath, [options.program ?? main, ...(options.args ?? [])], {
+    env: environment(server, options),
+    cwd: server.dir,
+  });
+  const timer = setTimeout(() => child.kill('SIGKILL'), startDeadline);
+  const [stdout, stderr, code] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    new Promise<number | null>((resolve) => child.once('exit', resolve)),
+  ]);
+  clearTimeout(timer);
+  return { code, stdout, stderr };
+}
+
+function environment(server: ApiServer, options: OperatorOptions): NodeJS.ProcessEnv {
   const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(SVC|LEGACY|OPERATOR)_|^KUBE/.test(name)));
-  const env = {
+  return {
     ...inherited,
     KUBECONFIG: options.kubeconfig ?? server.kubeconfig,
     OPERATOR_NAMESPACE: 'default',
@@ -84,15 +123,4 @@ export function startOperator(scope: Scope, server: ApiServer, options: Operator
     OPERATOR_LOG_LEVEL: 'debug',
     ...options.env,
   };
-  const log = join(server.dir, `operator-${count}.log`);
-  const child = new Child([process.execPath, main, ...(options.args ?? [])], { log, env, cwd: server.dir });
-  const operator = new OperatorProcess(child);
-  let ending: Promise<void> | undefined;
-  const end = () => {
-    ending ??= child.stop('SIGKILL').then(() => server.printed.printed(env.OPERATOR_IDENTITY, operator.output));
-    return ending;
-  };
-  scope.after(end);
-  server.beforeEnd(end);
-  return operator;
 }
