@@ -24,6 +24,8 @@ export type ApiServerOptions = {
   serviceAccountAdmission?: boolean;
   /** Added to the command line of kube-apiserver. */
   flags?: readonly string[];
+  /** Where it runs, if not on loopback: an address, and what a command begins with to run there. */
+  place?: { address: string; wrap: readonly string[] };
 };
 
 /** Who asks, and where: without a user the administrator, without a server the API server itself. */
@@ -62,7 +64,7 @@ export class ApiServer {
     this.dir = dir;
     this.#ports = { api, etcd, peers };
     this.#options = options;
-    this.url = `https://127.0.0.1:${api}`;
+    this.url = `https://${options.place?.address ?? '127.0.0.1'}:${api}`;
     this.kubeconfig = join(dir, 'admin.conf');
     this.token = this.#addToken(administrator);
     for (const user of options.users ?? []) this.#addToken(user);
@@ -162,7 +164,7 @@ export class ApiServer {
 
   /** Starts a program that ends with the API server. */
   run(name: string, command: readonly string[]): Child {
-    const child = new Child(command, { log: join(this.dir, `${name}.log`), cwd: this.dir });
+    const child = new Child(command, { log: join(this.dir, `${name}.log`), cwd: this.dir, wrap: this.#options.place?.wrap });
     this.#children.set(name, child);
     return child;
   }
@@ -229,21 +231,23 @@ export class ApiServer {
 
   #apiServerFlags(): string[] {
     const { api, etcd } = this.#ports;
+    const { place } = this.#options;
+    const address = place?.address ?? '127.0.0.1';
     return [
       `--etcd-servers=http://127.0.0.1:${etcd}`,
-      '--bind-address=127.0.0.1',
-      '--advertise-address=127.0.0.1',
+      `--bind-address=${address}`,
+      `--advertise-address=${address}`,
       `--secure-port=${api}`,
       `--cert-dir=${join(this.dir, 'certificates')}`,
       `--token-auth-file=${join(this.dir, 'tokens.csv')}`,
-      '--authorization-mode=RBAC',
+      `--authorization-mode=${place ? 'Node,RBAC' : 'RBAC'}`,
       '--allow-privileged=true',
       '--service-cluster-ip-range=10.96.0.0/16',
       '--service-account-issuer=https://kubernetes.default.svc',
       `--service-account-key-file=${this.serviceAccountKey}`,
       `--service-account-signing-key-file=${this.serviceAccountKey}`,
       // It would refuse to advertise an address of loopback as an endpoint.
-      '--endpoint-reconciler-type=none',
+      ...(place ? [] : ['--endpoint-reconciler-type=none']),
       ...(this.#options.serviceAccountAdmission ? [] : ['--disable-admission-plugins=ServiceAccount']),
       ...(this.#options.flags ?? []),
     ];
@@ -274,7 +278,8 @@ function removeLeftFolders(): void {
   }
 }
 
-function isRunning(pid: number): boolean {
+/** Whether there is a process of that id. */
+export function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;

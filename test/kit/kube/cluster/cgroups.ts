@@ -1,0 +1,57 @@
+// The cgroups of a cluster's hosts, of version 1 or 2: made for kubelets, removed with all below, also those of runs that were killed.
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isRunning } from '../api-server.ts';
+
+const top = '/sys/fs/cgroup';
+const prefix = 'mediarooms-';
+const removalDeadline = 10_000;
+
+/** @returns a name that no other run has */
+export function cgroupName(host: string): string {
+  return `${prefix}${process.pid}-${host}`;
+}
+
+export function makeCgroup(name: string): void {
+  for (const hierarchy of hierarchies()) mkdirSync(join(hierarchy, name), { recursive: true });
+  const cpus = join(top, 'cpuset');
+  // In version 1 no process can enter a set without these.
+  if (existsSync(join(cpus, 'cpuset.cpus')))
+    for (const file of ['cpuset.cpus', 'cpuset.mems']) writeFileSync(join(cpus, name, file), readFileSync(join(cpus, file)));
+}
+
+/** The processes in it must have ended. @throws where one has not in time */
+export async function removeCgroup(name: string): Promise<void> {
+  for (const hierarchy of hierarchies()) await removeTree(join(hierarchy, name));
+}
+
+/** Of runs whose process is gone; their machines died with it. */
+export async function removeLeftCgroups(): Promise<void> {
+  const names = new Set(hierarchies().flatMap((hierarchy) => readdirSync(hierarchy).filter((name) => name.startsWith(prefix))));
+  for (const name of names) if (!isRunning(Number(name.slice(prefix.length).split('-')[0]))) await removeCgroup(name);
+}
+
+function hierarchies(): string[] {
+  if (existsSync(join(top, 'cgroup.controllers'))) return [top];
+  return folders(top).map((name) => join(top, name));
+}
+
+async function removeTree(path: string): Promise<void> {
+  if (!existsSync(path)) return;
+  for (const name of folders(path)) await removeTree(join(path, name));
+  for (const end = performance.now() + removalDeadline; ; await sleep(20)) {
+    try {
+      return rmdirSync(path);
+    } catch (error) {
+      // What has just ended may still count for a moment.
+      if ((error as NodeJS.ErrnoException).code !== 'EBUSY' || performance.now() > end) throw error;
+    }
+  }
+}
+
+function folders(path: string): string[] {
+  return readdirSync(path, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => name);
+}

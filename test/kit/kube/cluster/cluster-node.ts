@@ -1,0 +1,147 @@
+// One host of the cluster: a machine with containerd, kubelet and kube-proxy. It can lose its power and come back with its disk as it was.
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { kubernetesPrograms } from '../binaries.ts';
+import { Child } from '../child.ts';
+import { cgroupName, makeCgroup, removeCgroup } from './cgroups.ts';
+import { runCommand } from './command.ts';
+import { Machine } from './machine.ts';
+import { containerdConfig, kubeletConfig, type NodePlace, podNetwork, podNetworkConfig, proxyFlags } from './node-files.ts';
+
+export type ClusterNodeOptions = {
+  /** From 1. */
+  index: number;
+  /** How many there are: each knows the way to the others' pods. */
+  count: number;
+  /** What the addresses of all begin with, e.g. `198.18.4`. */
+  network: string;
+  /** Of everything of it; it exists. */
+  dir: string;
+  hub: Machine;
+  /** Paths of kubeconfigs. */
+  kubeconfigs: { kubelet: string; proxy: string };
+  leaseMs: number;
+};
+
+const importDeadline = 180_000;
+
+export class ClusterNode {
+  readonly name: string;
+  /** Where clients reach it. */
+  readonly address: string;
+  readonly #options: ClusterNodeOptions;
+  readonly #place: NodePlace;
+  #machine: Machine | undefined;
+  #children: Record<string, Child> = {};
+
+  private constructor(options: ClusterNodeOptions) {
+    const { index, dir } = options;
+    this.name = `node${index}`;
+    this.address = addressOf(options, index);
+    this.#options = options;
+    this.#place = { index, dir, cgroup: cgroupName(this.name) };
+  }
+
+  static async start(options: ClusterNodeOptions): Promise<ClusterNode> {
+    const node = new ClusterNode(options);
+    node.#writeFiles();
+    try {
+      await node.boot();
+    } catch (error) {
+      await node.losePower();
+      throw error;
+    }
+    return node;
+  }
+
+  /** Files that its programs write to, by name. */
+  get logs(): Record<string, string> {
+    return Object.fromEntries(Object.entries(this.#children).map(([name, { log }]) => [name, log]));
+  }
+
+  get machine(): Machine {
+    if (!this.#machine?.lives) throw new Error(`${this.name} is off`);
+    return this.#machine;
+  }
+
+  /** Switches it on. It registers itself within seconds. */
+  async boot(): Promise<void> {
+    const { dir } = this.#options;
+    makeCgroup(this.#place.cgroup);
+    const folders = { '/var/log': join(dir, 'log'), '/var/lib': join(dir, 'lib') };
+    this.#machine = await Machine.start({ name: this.name, folders });
+    await this.#connect(this.#machine);
+    const programs = kubernetesPrograms(['kubelet', 'kube-proxy']);
+    const { kubelet, proxy } = this.#options.kubeconfigs;
+    this.#run('containerd', ['containerd', `--config=${join(dir, 'containerd.toml')}`]);
+    this.#run('kubelet', [
+      programs.kubelet,
+      `--config=${join(dir, 'kubelet.json')}`,
+      `--kubeconfig=${kubelet}`,
+      `--root-dir=${join(dir, 'kubelet')}`,
+      `--cert-dir=${join(dir, 'certificates')}`,
+      `--hostname-override=${this.name}`,
+      `--node-ip=${this.address}`,
+    ]);
+    this.#run('kube-proxy', [programs['kube-proxy'], `--kubeconfig=${proxy}`, `--hostname-override=${this.name}`, ...proxyFlags]);
+  }
+
+  /** All at once and without a word to anybody: kubelet, containers and the cable are gone. Its disk stays. Idempotent. */
+  async losePower(): Promise<void> {
+    await this.#machine?.kill();
+    await Promise.all(Object.values(this.#children).map((child) => child.stop()));
+    // It goes with the machine, but not at once.
+    if (this.#options.hub.lives) await this.#options.hub.run(['ip', 'link', 'del', this.#cable], { mayFail: true });
+    await removeCgroup(this.#place.cgroup);
+  }
+
+  /** Its cable is pulled out, or put in again; all that runs on it goes on. */
+  async setLink(up: boolean): Promise<void> {
+    await this.#options.hub.ip(`link set ${this.#cable} ${up ? 'up' : 'down'}`);
+  }
+
+  /** Puts an image on it. @param archive path of an OCI archive */
+  async importImage(archive: string): Promise<void> {
+    await this.ctr(['images', 'import', archive]);
+  }
+
+  /** `ctr` in the namespace of Kubernetes. */
+  async ctr(args: readonly string[]): Promise<string> {
+    return (await this.machine.run(['ctr', '-n', 'k8s.io', ...args], { timeoutMs: importDeadline })).stdout;
+  }
+
+  get #cable(): string {
+    return `to-${this.name}`;
+  }
+
+  #writeFiles(): void {
+    const { dir, leaseMs } = this.#options;
+    for (const folder of ['cni', 'log', 'lib']) mkdirSync(join(dir, folder), { recursive: true });
+    writeFileSync(join(dir, 'containerd.toml'), containerdConfig(this.#place));
+    writeFileSync(join(dir, 'cni', '10-pods.conflist'), podNetworkConfig(this.#place));
+    writeFileSync(join(dir, 'kubelet.json'), kubeletConfig(this.#place, leaseMs));
+  }
+
+  async #connect(machine: Machine): Promise<void> {
+    const { index, count, network, hub } = this.#options;
+    const ends = [this.#cable, 'netns', String(hub.pid), 'type', 'veth', 'peer', 'name', 'eth0', 'netns', String(machine.pid)];
+    await runCommand(['ip', 'link', 'add', ...ends]);
+    await hub.ip(`link set ${this.#cable} master br0 up`, `route replace ${podNetwork(index)} via ${this.address}`);
+    const others = Array.from({ length: count }, (_, at) => at + 1).filter((other) => other !== index);
+    await machine.ip(
+      `addr add ${this.address}/24 dev eth0`,
+      'link set eth0 up',
+      `route add default via ${network}.1`,
+      ...others.map((other) => `route add ${podNetwork(other)} via ${addressOf(this.#options, other)}`),
+    );
+    await machine.run(['sysctl', '-qw', 'net.ipv4.ip_forward=1']);
+  }
+
+  #run(name: string, command: readonly string[]): void {
+    this.#children[name] = new Child(command, { log: join(this.#options.dir, `${name}.log`), wrap: this.machine.wrap });
+  }
+}
+
+function addressOf({ network }: ClusterNodeOptions, index: number): string {
+  return `${network}.${10 + index}`;
+}

@@ -1,0 +1,193 @@
+// Level 3 of the kit: a whole Kubernetes of real kubelets on machines of its own, with an Ingress controller, and the internet around it. Needs root.
+import { mkdirSync } from 'node:fs';
+import { networkInterfaces } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ApiServer } from '../api-server.ts';
+import { kubernetesPrograms } from '../binaries.ts';
+import { startControlPlane } from '../control-plane.ts';
+import type { Scope } from '../scope.ts';
+import { addons, coreDnsImage, traefikImage } from './addons.ts';
+import { removeLeftCgroups } from './cgroups.ts';
+import { ClusterNode } from './cluster-node.ts';
+import { type CommandOptions, type CommandResult, runCommand } from './command.ts';
+import { Machine } from './machine.ts';
+import { pauseImage } from './node-files.ts';
+import { pauseProgram, programImage } from './program-image.ts';
+
+export type ClusterOptions = {
+  /** Hosts; 2. CoreDNS and Traefik are on the first. */
+  nodes?: number;
+  /** How long a host may be silent before Kubernetes takes it for lost, in milliseconds; 16,000. */
+  nodeGraceMs?: number;
+};
+
+const readyDeadline = 120_000;
+let count = 0;
+
+export class Cluster {
+  readonly server: ApiServer;
+  readonly nodes: readonly ClusterNode[];
+  /** The machine of the control plane. A program with its network is a client from outside. */
+  readonly hub: Machine;
+  /** Where the test's own process is reached from the cluster, e.g. as a client of it. */
+  readonly here: string;
+
+  private constructor(server: ApiServer, nodes: readonly ClusterNode[], hub: Machine, here: string) {
+    this.server = server;
+    this.nodes = nodes;
+    this.hub = hub;
+    this.here = here;
+  }
+
+  /** All hosts are Ready, and so are names and Ingress, when it returns. Ends with the scope. */
+  static async start(scope: Scope, { nodes: wanted = 2, nodeGraceMs = 16_000 }: ClusterOptions = {}): Promise<Cluster> {
+    await removeLeftCgroups();
+    const network = freeNetwork();
+    const hub = await Machine.start({ name: 'hub' });
+    scope.after(() => hub.kill());
+    await connectHub(hub, network);
+    const names = Array.from({ length: wanted }, (_, at) => `node${at + 1}`);
+    const server = await startControlPlane(scope, {
+      place: { address: `${network}.1`, wrap: hub.wrap },
+      users: names.map((name) => ({ name: `system:node:${name}`, groups: ['system:nodes'] })),
+      flags: ['--kubelet-preferred-address-types=InternalIP'],
+      controllers: ['*'],
+      nodeGraceMs,
+    });
+    const scheduler = kubernetesPrograms(['kube-scheduler'])['kube-scheduler'];
+    server.run('kube-scheduler', [scheduler, `--kubeconfig=${server.kubeconfig}`, '--leader-elect=false', '--secure-port=0']);
+    const started = await Promise.allSettled(
+      names.map((name, at) => {
+        const dir = join(server.dir, name);
+        mkdirSync(dir);
+        const kubeconfigs = { kubelet: server.kubeconfigFor({ user: `system:node:${name}` }), proxy: server.kubeconfig };
+        return ClusterNode.start({ index: at + 1, count: wanted, network, dir, hub, kubeconfigs, leaseMs: nodeGraceMs });
+      }),
+    );
+    const nodes = started.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
+    server.beforeEnd(async () => void (await Promise.all(nodes.map((node) => node.losePower()))));
+    for (const each of started) if (each.status === 'rejected') throw each.reason;
+    const cluster = new Cluster(server, nodes, hub, `${network}.254`);
+    await cluster.#complete();
+    return cluster;
+  }
+
+  /** Files that its programs write to, by name. */
+  get logs(): Record<string, string> {
+    const ofNodes = this.nodes.flatMap(({ name, logs }) => Object.entries(logs).map(([program, file]) => [`${program} on ${name}`, file]));
+    return { ...this.server.logs, ...Object.fromEntries(ofNodes) };
+  }
+
+  node(name: string): ClusterNode {
+    const found = this.nodes.find((node) => node.name === name);
+    if (!found) throw new Error(`there is no host ${name}`);
+    return found;
+  }
+
+  /** Where clients reach Ingress. */
+  get ingressAddress(): string {
+    return this.node('node1').address;
+  }
+
+  /** @throws where it fails */
+  async kubectl(...args: string[]): Promise<string> {
+    const { code, stdout, stderr } = await this.server.kubectl(args, { timeoutMs: 300_000 });
+    if (code !== 0) throw new Error(`kubectl ${args.join(' ')}: ${stderr}`);
+    return stdout;
+  }
+
+  async get<T>(...what: string[]): Promise<T> {
+    return JSON.parse(await this.kubectl('get', '-o', 'json', ...what)) as T;
+  }
+
+  /** @throws with what it said where it fails */
+  helm(args: readonly string[], options: CommandOptions = {}): Promise<CommandResult> {
+    const home = join(this.server.dir, 'helm');
+    const env = { PATH: '/usr/bin:/bin', HOME: home, KUBECONFIG: this.server.kubeconfig };
+    return runCommand([kubernetesPrograms(['helm']).helm, ...args], { env, timeoutMs: 300_000, ...options });
+  }
+
+  /** A program of this machine, e.g. with the network of `hub`. @throws with what it said where it fails */
+  run(command: readonly string[], options: CommandOptions = {}): Promise<CommandResult> {
+    return runCommand(command, options);
+  }
+
+  /** Puts images on all hosts. @param archives paths of OCI archives */
+  async importImages(archives: readonly string[]): Promise<void> {
+    await Promise.all(
+      this.nodes.map(async (node) => {
+        for (const archive of archives) await node.importImage(archive);
+      }),
+    );
+  }
+
+  /** For `wrap` of a browser: it is a client from outside then. */
+  browserWrap = (program: string): Promise<string> => this.hub.writeWrapper(join(this.server.dir, 'browser'), program);
+
+  /** When what is asked gives something true. @throws with what it was last where it is not in time */
+  async until<T>(what: string, ask: () => Promise<T>, timeoutMs = 60_000): Promise<NonNullable<T>> {
+    for (const end = performance.now() + timeoutMs; ; await sleep(100)) {
+      const answer = await ask().catch((error: unknown) => (performance.now() > end ? Promise.reject(error) : undefined));
+      if (answer) return answer;
+      if (performance.now() > end)
+        throw new Error(`not within ${timeoutMs} ms: ${what}\n${await this.kubectl('get', 'pods', '-A', '-o', 'wide')}`);
+    }
+  }
+
+  /** When all hosts say that they are Ready. */
+  async nodesReady(): Promise<void> {
+    type Nodes = { items: { status: { conditions?: { type: string; status: string }[] } }[] };
+    await this.until(
+      'all hosts are Ready',
+      async () => {
+        const { items } = (await this.server.client.call('/api/v1/nodes')).body as Nodes;
+        const ready = items.filter(({ status }) => status.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True'));
+        return ready.length === this.nodes.length;
+      },
+      readyDeadline,
+    );
+  }
+
+  async #complete(): Promise<void> {
+    const { coredns, traefik } = kubernetesPrograms(['coredns', 'traefik']);
+    const pause = await pauseProgram();
+    const archives = await Promise.all([
+      programImage(pauseImage, pause),
+      programImage(coreDnsImage, coredns),
+      programImage(traefikImage, traefik),
+    ]);
+    const [first = '', ...rest] = archives;
+    await Promise.all(this.nodes.map((node) => this.until('containerd answers', () => node.ctr(['version']))));
+    await this.importImages([first]);
+    await Promise.all([this.nodesReady(), ...rest.map((archive) => this.node('node1').importImage(archive))]);
+    await this.server.apply(addons('node1'));
+    await this.kubectl('-n', 'kube-system', 'rollout', 'status', 'deployment/coredns', 'deployment/traefik', '--timeout=120s');
+  }
+}
+
+/** Needs root, the programs of `clusterPrograms` and Debian's packages of `npm run e2e`. */
+export function startCluster(scope: Scope, options: ClusterOptions = {}): Promise<Cluster> {
+  return Cluster.start(scope, options);
+}
+
+/** A bridge with the control plane on it, to which hosts and this machine have cables. */
+async function connectHub(hub: Machine, network: string): Promise<void> {
+  count += 1;
+  const cable = `mr${process.pid}-${count}`;
+  await hub.ip('link add br0 type bridge', `addr add ${network}.1/24 dev br0`, 'link set br0 up', `route add default via ${network}.253`);
+  await hub.run(['sysctl', '-qw', 'net.ipv4.ip_forward=1']);
+  await runCommand(['ip', 'link', 'add', cable, 'type', 'veth', 'peer', 'name', 'to-here', 'netns', String(hub.pid)]);
+  await hub.ip('link set to-here master br0 up');
+  await runCommand(['ip', 'addr', 'add', `${network}.254/24`, 'dev', cable]);
+  await runCommand(['ip', 'link', 'set', cable, 'up']);
+}
+
+/** Out of 198.18.0.0/15, which is for tests (RFC 2544): nobody has such an address. */
+function freeNetwork(): string {
+  const taken = Object.values(networkInterfaces()).flatMap((each) => each?.map(({ address }) => address) ?? []);
+  const free = Array.from({ length: 250 }, (_, at) => `198.18.${(process.pid + at) % 250}`);
+  const found = free.find((network) => !taken.some((address) => address.startsWith(`${network}.`)));
+  if (found === undefined) throw new Error('there is no free network: are clusters of tests left?');
+  return found;
+}

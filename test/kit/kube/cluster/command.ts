@@ -1,0 +1,32 @@
+// A program that the kit runs to its end.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+
+export type CommandOptions = {
+  /** What it reads from standard input. */
+  input?: string;
+  env?: NodeJS.ProcessEnv;
+  /** Milliseconds until it is killed; 60 s. */
+  timeoutMs?: number;
+  /** Whether another code than 0 is an answer, too. */
+  mayFail?: boolean;
+};
+
+export type CommandResult = { code: number; stdout: string; stderr: string };
+
+/** @throws with what it said where it fails */
+export async function runCommand(command: readonly string[], options: CommandOptions = {}): Promise<CommandResult> {
+  const [program = '', ...args] = command;
+  const { input = '', env = process.env, timeoutMs = 60_000, mayFail = false } = options;
+  const child = spawn(program, args, { stdio: 'pipe', env, timeout: timeoutMs, killSignal: 'SIGKILL' });
+  let stdout = '';
+  let stderr = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+  // It may end before it has read everything.
+  child.stdin.on('error', () => {});
+  child.stdin.end(input);
+  const [code, signal] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null];
+  if (code !== 0 && !mayFail) throw new Error(`${command.join(' ')}: ${code === null ? `killed by ${signal}` : code}\n${stdout}${stderr}`);
+  return { code: code ?? 1, stdout, stderr };
+}
