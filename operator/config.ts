@@ -48,7 +48,7 @@ export type OperatorConfig = {
   timeout: number;
 };
 
-/** name, default and meaning; README's table is compared with it. */
+/** name, default and meaning; docs/operator.md's table is compared with it. */
 export const variables = {
   OPERATOR_NAMESPACE: ["that of the Pod's service account, else `default`", 'Namespace of the operator, and of its Lease.'],
   OPERATOR_WATCH_NAMESPACES: ['OPERATOR_NAMESPACE', 'Namespaces whose resources it looks after, separated by spaces; `*` = all.'],
