@@ -1,11 +1,12 @@
 // The CustomResourceDefinitions, made from the zod schemas: what crds/*.yaml hold and what the operator applies.
 import { z } from 'zod';
+import manifest from '../package.json' with { type: 'json' };
 import type { Rule } from './schema.ts';
 import { type Json, structural, taught } from './structural.ts';
 import { apiGroup, mediaClusterSchema, roomSchema } from './types.ts';
 
-/** Raised with every change of a schema: the operator replaces older definitions at its start, never newer ones. */
-export const definitionsVersion = 1;
+/** That of the release: an operator replaces definitions of older ones at its start, never those of newer ones. */
+export const definitionsVersion = manifest.version;
 export const versionAnnotation = `${apiGroup}/definitions-version`;
 
 type Column = { name: string; type: string; jsonPath: string; description?: string; priority?: number };
@@ -35,7 +36,7 @@ function definition(of: Definition): Json {
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
-    metadata: { name: `${of.plural}.${apiGroup}`, annotations: { [versionAnnotation]: String(definitionsVersion) } },
+    metadata: { name: `${of.plural}.${apiGroup}`, annotations: { [versionAnnotation]: definitionsVersion } },
     spec: {
       group: apiGroup,
       scope: 'Namespaced',

@@ -17,16 +17,31 @@ export type Verdict =
   /** It is being deleted, with every resource of its kind. */
   | 'wait';
 
-/** The version of a definition; 0 where it says none. */
-export function versionOf(definition: KubeObject): number {
-  const text = definition.metadata.annotations?.[versionAnnotation];
-  return text !== undefined && /^\d{1,9}$/.test(text) ? Number(text) : 0;
+/** The version of the release that a definition is of; undefined where it says none. */
+export function versionOf(definition: KubeObject): string | undefined {
+  return definition.metadata.annotations?.[versionAnnotation];
+}
+
+/** Negative where `one` is older, by the order of Semantic Versioning 2.0.0, 11; what is no version is older than all. */
+export function compareVersions(one: string | undefined, other: string | undefined): number {
+  const [first, second] = [orderOf(one), orderOf(other)];
+  const differences = first.numbers.map((number, place) => number - (second.numbers[place] ?? 0));
+  return differences.find((difference) => difference !== 0) ?? naturally.compare(first.before, second.before);
+}
+
+const naturally = new Intl.Collator('en', { numeric: true });
+
+/** `before`: what stands behind the hyphen of a version that comes before its release. */
+function orderOf(version = ''): { numbers: number[]; before: string } {
+  const [, major, minor, patch, before = ''] = /^(\d{1,9})\.(\d{1,9})\.(\d{1,9})(?:-([0-9A-Za-z.-]{1,64}))?(?:\+.*)?$/.exec(version) ?? [];
+  if (major === undefined) return { numbers: [-1, 0, 0, 0], before: '' };
+  return { numbers: [Number(major), Number(minor), Number(patch), before === '' ? 1 : 0], before };
 }
 
 export function judge(installed: Stored<Definition> | undefined, ours: Definition): Verdict {
   if (!installed) return 'create';
   if (installed.metadata.deletionTimestamp !== undefined) return 'wait';
-  const difference = versionOf(ours) - versionOf(installed);
+  const difference = compareVersions(versionOf(ours), versionOf(installed));
   if (difference > 0) return 'replace';
   return difference === 0 ? 'keep' : 'newer';
 }

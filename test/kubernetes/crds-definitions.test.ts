@@ -34,9 +34,9 @@ async function installed(name: string): Promise<StoredDefinition> {
 }
 
 /** As a definition of another version, with a schema that takes everything. */
-function otherVersion(version: number): object {
+function otherVersion(version: string): object {
   const copy = structuredClone(room);
-  copy.metadata.annotations[versionAnnotation] = String(version);
+  copy.metadata.annotations[versionAnnotation] = version;
   const [first] = copy.spec.versions;
   assert.ok(first);
   first.schema = {
@@ -85,11 +85,11 @@ describe('The operator at its start', () => {
 
   it('does so when three of them start at once', async (t) => {
     await Promise.all([ensure(t), ensure(t), ensure(t)]);
-    for (const name of names) assert.equal((await installed(name)).metadata.annotations[versionAnnotation], String(definitionsVersion));
+    for (const name of names) assert.equal((await installed(name)).metadata.annotations[versionAnnotation], definitionsVersion);
   });
 
   it('replaces an older one, whoever installed it and however', async (t) => {
-    await kubectl(['apply', '-f', '-'], otherVersion(0));
+    await kubectl(['apply', '-f', '-'], otherVersion('0.1.0'));
     await kubectl(['wait', '--for=condition=Established', `crd/${names[0]}`]);
     await kubectl(['create', '-f', '-'], {
       apiVersion: 'mediarooms.dev/v1alpha1',
@@ -106,7 +106,7 @@ describe('The operator at its start', () => {
   });
 
   it('leaves a newer one alone', async (t) => {
-    await kubectl(['create', '-f', '-'], otherVersion(definitionsVersion + 1));
+    await kubectl(['create', '-f', '-'], otherVersion('1000.0.0'));
     await kubectl(['wait', '--for=condition=Established', `crd/${names[0]}`]);
     const before = await installed(names[0]);
     await ensure(t);
@@ -167,6 +167,6 @@ describe('The operator at its start', () => {
     await sleep(500);
     await server.startApiServer();
     await ensured;
-    assert.equal((await installed(names[1])).metadata.annotations[versionAnnotation], String(definitionsVersion));
+    assert.equal((await installed(names[1])).metadata.annotations[versionAnnotation], definitionsVersion);
   });
 });

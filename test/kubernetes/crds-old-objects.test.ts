@@ -17,7 +17,7 @@ const finalizers = ['mediarooms.dev/room'];
 /** The definition as an early version may have been: every spec and status is taken. */
 function lax(definition: object): KubeObject {
   const copy = structuredClone(definition) as KubeObject & { spec: { versions: { schema: unknown; selectableFields?: unknown }[] } };
-  copy.metadata.annotations = { 'mediarooms.dev/definitions-version': '0' };
+  copy.metadata.annotations = { 'mediarooms.dev/definitions-version': '0.1.0' };
   const [version] = copy.spec.versions;
   assert.ok(version);
   const open = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };

@@ -91,7 +91,7 @@ function run(world: World, more: { apply?: boolean; signal?: AbortSignal; patien
 }
 
 const versions = (world: World) => both.map((name) => world.stored.get(name)?.metadata.annotations?.[versionAnnotation]);
-const current = String(definitionsVersion);
+const current = definitionsVersion;
 
 describe('ensureDefinitions()', () => {
   it('makes both where there are none', async () => {
@@ -106,10 +106,10 @@ describe('ensureDefinitions()', () => {
 
   it('replaces older ones and only looks at its own and at newer ones', async () => {
     const world = makeWorld();
-    store(world, both[0] as string, '0');
-    store(world, both[1] as string, '1000');
+    store(world, both[0] as string, '0.1.0');
+    store(world, both[1] as string, '1000.0.0');
     await run(world);
-    assert.deepEqual(versions(world), [current, '1000']);
+    assert.deepEqual(versions(world), [current, '1000.0.0']);
     const again = makeWorld({ stored: world.stored });
     await run(again);
     assert.deepEqual(
@@ -120,15 +120,15 @@ describe('ensureDefinitions()', () => {
 
   it('never takes the place of what a younger operator makes in between', async () => {
     const made = makeWorld();
-    made.before = (call) => call === 'create' && store(made, both[0] as string, '1000');
+    made.before = (call) => call === 'create' && store(made, both[0] as string, '1000.0.0');
     await run(made);
-    assert.equal(versions(made)[0], '1000');
+    assert.equal(versions(made)[0], '1000.0.0');
 
     const replaced = makeWorld();
-    store(replaced, both[0] as string, '0');
-    replaced.before = (call) => call === 'apply' && store(replaced, both[0] as string, '1000');
+    store(replaced, both[0] as string, '0.1.0');
+    replaced.before = (call) => call === 'apply' && store(replaced, both[0] as string, '1000.0.0');
     await run(replaced);
-    assert.equal(versions(replaced)[0], '1000');
+    assert.equal(versions(replaced)[0], '1000.0.0');
   });
 
   it('waits for one that is being deleted to be gone, and makes it anew', async () => {
@@ -192,9 +192,9 @@ describe('ensureDefinitions()', () => {
 
   it('changes nothing where it is told so', async () => {
     const world = makeWorld();
-    for (const name of both) store(world, name, '0');
+    for (const name of both) store(world, name, '0.1.0');
     await run(world, { apply: false });
-    assert.deepEqual(versions(world), ['0', '0']);
+    assert.deepEqual(versions(world), ['0.1.0', '0.1.0']);
     const none = makeWorld();
     await assert.rejects(run(none, { apply: false, patienceMs: 0 }), /may not install it: kubectl apply -f crds\//);
     assert.deepEqual(none.calls, [`get ${both[0]}`]);

@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { roomDefinition, versionAnnotation } from '../../../../crds/definitions.ts';
-import { type Definition, judge, versionOf, whyNotEstablished } from '../../../../operator/definitions/judge.ts';
+import { compareVersions, type Definition, judge, versionOf, whyNotEstablished } from '../../../../operator/definitions/judge.ts';
 import type { Stored } from '../../../../operator/kube/objects.ts';
+import manifest from '../../../../package.json' with { type: 'json' };
 
 const ours = roomDefinition as unknown as Definition;
 
@@ -15,23 +16,43 @@ function installed(version: string | undefined, more: object = {}): Stored<Defin
 describe('judge()', () => {
   it('makes what is missing and replaces what is older or says no version', () => {
     assert.equal(judge(undefined, ours), 'create');
-    for (const version of [undefined, '0', '', 'one', '-1', '1.5', '99999999999'])
+    for (const version of [undefined, '0', '', 'one', '-1', '1.5', '1', '0.6.9', '0.0.0', '9999999999.0.0'])
       assert.equal(judge(installed(version), ours), 'replace', version);
   });
 
   it('keeps its own and never touches a newer one', () => {
-    assert.equal(judge(installed(String(versionOf(ours))), ours), 'keep');
-    assert.equal(judge(installed(String(versionOf(ours) + 1)), ours), 'newer');
-    assert.equal(judge(installed('10'), installed('9')), 'newer');
-    assert.equal(judge(installed('9'), installed('10')), 'replace');
+    assert.equal(judge(installed(versionOf(ours)), ours), 'keep');
+    assert.equal(judge(installed('1000.0.0'), ours), 'newer');
+    assert.equal(judge(installed('0.10.0'), installed('0.9.9')), 'newer');
+    assert.equal(judge(installed('0.9.9'), installed('0.10.0')), 'replace');
   });
 
   it('waits while one is being deleted, whatever its version', () => {
-    for (const version of [undefined, '1', '1000']) assert.equal(judge(installed(version, { deletionTimestamp: 'now' }), ours), 'wait');
+    for (const version of [undefined, '0.1.0', '1000.0.0'])
+      assert.equal(judge(installed(version, { deletionTimestamp: 'now' }), ours), 'wait');
   });
 
-  it('has a version of its own', () => {
-    assert.ok(versionOf(ours) >= 1);
+  it('has the version of the release', () => {
+    assert.equal(versionOf(ours), manifest.version);
+    assert.match(manifest.version, /^\d+\.\d+\.\d+/);
+  });
+});
+
+describe('compareVersions()', () => {
+  it('knows the order of releases, what comes before them included', () => {
+    const ordered = ['0.7.0-alpha', '0.7.0-alpha.2', '0.7.0-alpha.10', '0.7.0-rc.1', '0.7.0', '0.7.1', '0.10.0', '1.0.0', '10.0.0'];
+    for (const [place, one] of ordered.entries())
+      for (const [otherPlace, other] of ordered.entries())
+        assert.equal(Math.sign(compareVersions(one, other)), Math.sign(place - otherPlace), `${one} and ${other}`);
+  });
+
+  it('takes what was built from one version as that version', () => {
+    assert.equal(compareVersions('1.0.0+abc', '1.0.0'), 0);
+  });
+
+  it('takes what is no version as older than all', () => {
+    for (const text of [undefined, '', 'v1.0.0', '1.0', 'latest']) assert.ok(compareVersions(text, '0.0.0-a') < 0, text);
+    assert.equal(compareVersions(undefined, 'x'), 0);
   });
 });
 
