@@ -1,0 +1,39 @@
+// An API server that is away: nodes go on, nothing is judged meanwhile, and what was wished for comes true afterwards.
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ClusterOperator } from '../kit/kube/cluster-operator.ts';
+import { startControlPlane } from '../kit/kube/control-plane.ts';
+import { applyDefinitions, LiveRoom, MediaClusterUser } from '../kit/kube/media-clusters.ts';
+import { startPodRunner } from '../kit/kube/pod-runner.ts';
+
+const server = await startControlPlane({ after });
+await applyDefinitions(server);
+await startPodRunner(server);
+const operator = await ClusterOperator.start(server);
+
+test('no host and no node counts as lost because the API server was away, and the next wish comes true', async () => {
+  const spec = { replicas: 2, drain: { timeoutSeconds: 600 } };
+  const user = await MediaClusterUser.make(server, 'outage', spec);
+  const pods = await user.settled('c-0', 'c-1');
+  const [pod] = pods;
+  assert.ok(pod);
+  const room = await LiveRoom.open(user, pod, 'alive');
+  await user.until('the pod is marked', async () => (await user.pods())[0]?.metadata.labels['mediarooms.dev/busy'] === 'true');
+  await server.stopApiServer();
+  const before = operator.calls.length;
+  await sleep(20_000);
+  // Heard of once a while, not asked all the time.
+  assert.ok(operator.calls.length - before < 30, String(operator.calls.length - before));
+  await server.startApiServer();
+  await user.apply({ ...spec, replicas: 1 });
+  const [left] = await user.settled('c-0');
+  assert.equal(left?.metadata.uid, pod.metadata.uid);
+  assert.equal(await room.lives(), true);
+  const { items } = await user.get<{ items: { reason: string; message: string }[] }>(
+    'events',
+    '--field-selector=involvedObject.kind=MediaCluster',
+  );
+  const made = items.filter(({ reason }) => reason === 'PodCreated').map(({ message }) => message);
+  assert.deepEqual(made.sort(), ['Created pod c-0.', 'Created pod c-1.']);
+});
