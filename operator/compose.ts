@@ -77,4 +77,8 @@ function tellRooms(rooms: RoomController, object: Stored<KubeObject>, old: Store
   if (object.kind === 'Room' && !gone) rooms.roomChanged(object as Stored<Room>, old as Stored<Room> | undefined);
   else if (object.kind === 'Secret') rooms.secretChanged(object);
   else if (object.kind === 'MediaCluster') rooms.clusterChanged(object as Stored<MediaCluster>, old as Stored<MediaCluster> | undefined);
+  else if (object.kind === 'Pod') {
+    const cluster = object.metadata.labels?.['mediarooms.dev/cluster'];
+    if (cluster !== undefined) rooms.nodesChanged(object.metadata.namespace ?? '', cluster);
+  }
 }
