@@ -23,6 +23,19 @@ export const aptPackages = /** @type {const} */ ({
   cluster: ['erlang-base'],
   metrics: ['prometheus'],
   images: ['buildah', 'debootstrap'],
+  machines: [
+    'containerd',
+    'runc',
+    'containernetworking-plugins',
+    'iptables',
+    'nftables',
+    'conntrack',
+    'iproute2',
+    'openssl',
+    'curl',
+    'gcc',
+    'libc6-dev',
+  ],
 });
 
 const statusFormat = `\${Package} \${db:Status-Status}\n`;

@@ -10,6 +10,10 @@ export const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 
 export const nodeModules = join(root, 'node_modules');
 
+/** What `npm run e2e` tells its tests: archives of the images that it built, as JSON, and a file for how long things took. */
+export const imageArchivesVariable = 'MEDIAROOMS_E2E_IMAGES';
+export const timingsVariable = 'MEDIAROOMS_E2E_TIMINGS';
+
 /** The pinned Node.js that runs everything but set-up. */
 export const pinnedNode = join(nodeModules, 'node', 'bin', process.platform === 'win32' ? 'node.exe' : 'node');
 

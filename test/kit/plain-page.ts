@@ -1,6 +1,7 @@
 // A small web server with a plain page that has the client library and the instruments of client-page.ts.
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type RequestListener } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
@@ -20,22 +21,26 @@ async function makeBundle(): Promise<string> {
   return outputFiles[0]?.text ?? '';
 }
 
+/** PEM, and the host that the certificate is for, which leads to the address. */
+export type PageTls = { host: string; cert: Buffer; key: Buffer };
+
 /** @returns the address of the page; the server ends with the test. */
-export async function servePlainPage(t: TestContext, address = '127.0.0.1'): Promise<string> {
+export async function servePlainPage(t: Pick<TestContext, 'after'>, address = '127.0.0.1', tls?: PageTls): Promise<string> {
   bundle ??= makeBundle();
   const script = await bundle;
-  const server = createServer((request, response) => {
+  const answer: RequestListener = (request, response) => {
     const [type, body] =
       request.url === '/client.js'
         ? ['text/javascript', script]
         : ['text/html', '<!doctype html><meta charset="utf-8"><title>Test</title><script type="module" src="/client.js"></script>'];
     response.writeHead(200, { 'content-type': `${type}; charset=utf-8` }).end(body);
-  });
+  };
+  const server = tls ? createSecureServer(tls, answer) : createServer(answer);
   server.listen(0, address);
   await once(server, 'listening');
   t.after(() => {
     server.closeAllConnections();
     server.close();
   });
-  return `http://${address}:${(server.address() as AddressInfo).port}/`;
+  return `${tls ? `https://${tls.host}` : `http://${address}`}:${(server.address() as AddressInfo).port}/`;
 }

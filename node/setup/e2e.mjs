@@ -1,0 +1,74 @@
+// `npm run e2e [-- PART_OF_A_FILE_NAME ...]`: the chart on a whole cluster: installs what that needs, builds the images, runs, tells how long all took.
+
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import { performance } from 'node:perf_hooks';
+
+import { ensureBuilds } from './builds.mjs';
+import { ensureDependencies } from './dependencies.mjs';
+import { deadlineVariable } from './file-deadline.mjs';
+import { ensureImages } from './images.mjs';
+import { clusterPrograms, ensureKubernetes } from './kubernetes.mjs';
+import { testFiles } from './layers.mjs';
+import { aptPackages, ensurePackages } from './packages.mjs';
+import { childEnvironment, imageArchivesVariable, pinnedNode, root, timingsVariable } from './paths.mjs';
+import { fail, runInForeground, SetupError } from './steps.mjs';
+
+const testTimeout = 600_000;
+const fileTimeout = 1_800_000;
+
+const started = performance.now();
+try {
+  const files = testFiles(join(root, 'test', 'e2e'), process.argv.slice(2));
+  if (files.length === 0) throw new SetupError('No test file of test/e2e has that in its path.');
+  const archives = await setUp();
+  const folder = mkdtempSync(join(tmpdir(), 'mediarooms-e2e-'));
+  try {
+    const timings = join(folder, 'timings');
+    const prepared = performance.now() - started;
+    const env = {
+      ...childEnvironment(),
+      [imageArchivesVariable]: JSON.stringify(archives),
+      [timingsVariable]: timings,
+      [deadlineVariable]: String(fileTimeout),
+    };
+    const deadline = new URL('file-deadline.mjs', import.meta.url).href;
+    const args = ['--import', deadline, '--test', '--test-concurrency=1', `--test-timeout=${testTimeout}`, '--test-reporter=spec'];
+    const { code } = await runInForeground(pinnedNode, [...args, ...files.map((file) => relative(root, file))], env, root);
+    console.log(`\n${table(timings, prepared)}`);
+    process.exitCode = code === 0 ? 0 : 1;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+} catch (error) {
+  fail(error);
+}
+
+/** @returns {Promise<string[]>} archives of the images */
+async function setUp() {
+  if (process.platform !== 'linux') throw new SetupError('The cluster runs on Linux only.', 'run it in a virtual machine');
+  if (process.getuid?.() !== 0) throw new SetupError('The cluster needs root: it makes machines of namespaces.', 'sudo npm run e2e');
+  await ensureDependencies();
+  await ensurePackages([...aptPackages.machines, ...aptPackages.browser], 'a whole cluster');
+  await ensureKubernetes(clusterPrograms);
+  await ensureBuilds();
+  return (await ensureImages()).map(({ archive }) => archive);
+}
+
+/**
+ * @param {string} file of lines as test/e2e/timings.ts writes them
+ * @param {number} prepared how long everything before the tests took, in milliseconds
+ * @returns {string}
+ */
+function table(file, prepared) {
+  const told = existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : [];
+  /** @type {{ what: string, milliseconds: number }[]} */
+  const rows = [
+    { what: 'packages, programs, images', milliseconds: prepared },
+    ...told.map((line) => JSON.parse(line)),
+    { what: 'everything', milliseconds: performance.now() - started },
+  ];
+  const width = Math.max(...rows.map(({ what }) => what.length));
+  return rows.map(({ what, milliseconds }) => `${what.padEnd(width)}  ${(milliseconds / 1_000).toFixed(1).padStart(7)} s`).join('\n');
+}

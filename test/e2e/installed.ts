@@ -1,0 +1,164 @@
+// The chart installed on a cluster of real kubelets, as its users meet it: through kubectl, helm, REST and browsers from outside.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ensureImages } from '../../node/setup/images.mjs';
+import { imageArchivesVariable } from '../../node/setup/paths.mjs';
+import { PagePeer } from '../browser/client-kit.ts';
+import { type StartedBrowser, startBrowser } from '../kit/browser.ts';
+import { type Certificates, makeCertificates } from '../kit/kube/cluster/certificates.ts';
+import { type Cluster, type ClusterOptions, startCluster } from '../kit/kube/cluster/cluster.ts';
+import type { Scope } from '../kit/kube/scope.ts';
+import { servePlainPage } from '../kit/plain-page.ts';
+import { timing } from './timings.ts';
+
+export const chart = join(import.meta.dirname, '../../helm');
+/** Of Ingress, and of the page that people in rooms look at. */
+export const host = 'rooms.test';
+const pageHost = 'app.test';
+
+// biome-ignore lint/suspicious/noExplicitAny: what an object holds is what tests assert.
+export type Anything = any;
+
+export type RestAnswer = { status: number; body: Anything };
+
+export class Installed {
+  readonly cluster: Cluster;
+  readonly certificates: Certificates;
+  readonly namespace: string;
+  readonly #pageUrl: string;
+
+  private constructor(cluster: Cluster, certificates: Certificates, namespace: string, pageUrl: string) {
+    this.cluster = cluster;
+    this.certificates = certificates;
+    this.namespace = namespace;
+    this.#pageUrl = pageUrl;
+  }
+
+  /** A cluster with the images on it, a namespace, a certificate and a page; nothing is installed yet. Ends with the scope. */
+  static async prepare(scope: Scope, options: ClusterOptions = {}): Promise<Installed> {
+    const archives = await imageArchives();
+    const cluster = await timing('cluster up', () => startCluster(scope, options));
+    await timing('images loaded on each host', () => cluster.importImages(archives));
+    const namespace = 'media';
+    const certificates = await makeCertificates(cluster.server.dir, [host, pageHost]);
+    const { certificate, key } = certificates;
+    const pageUrl = await servePlainPage(scope, cluster.here, { host: pageHost, cert: readFileSync(certificate), key: readFileSync(key) });
+    const installed = new Installed(cluster, certificates, namespace, pageUrl);
+    await cluster.kubectl('create', 'namespace', namespace);
+    await installed.kubectl('create', 'secret', 'tls', 'rooms-tls', `--cert=${certificate}`, `--key=${key}`);
+    return installed;
+  }
+
+  /** Values of a chart that says no more than where the world reaches it. */
+  get values(): readonly string[] {
+    return ['--set', `mediaCluster.spec.ingress.host=${host},mediaCluster.spec.ingress.tls.secretName=rooms-tls`];
+  }
+
+  /** `helm install`; returns when Helm does. */
+  async install(release: string, values: readonly string[] = this.values): Promise<void> {
+    await this.helm('install', release, chart, ...values);
+  }
+
+  async helm(...args: string[]): Promise<string> {
+    return (await this.cluster.helm(['-n', this.namespace, ...args])).stdout;
+  }
+
+  kubectl(...args: string[]): Promise<string> {
+    return this.cluster.kubectl('-n', this.namespace, ...args);
+  }
+
+  get<T = Anything>(...what: string[]): Promise<T> {
+    return this.cluster.get('-n', this.namespace, ...what);
+  }
+
+  /** `kubectl apply -f`. */
+  async apply(...objects: object[]): Promise<void> {
+    await this.cluster.server.apply(
+      objects.map((object) => ({ ...object, metadata: { namespace: this.namespace, ...(object as Anything).metadata } })),
+    );
+  }
+
+  async available(name: string, timeoutMs = 120_000): Promise<void> {
+    await this.kubectl('wait', '--for=condition=Available', `mediacluster/${name}`, `--timeout=${Math.ceil(timeoutMs / 1_000)}s`);
+  }
+
+  /** When it is Ready. */
+  async room(name: string, spec: object = {}): Promise<Anything> {
+    await this.apply({ apiVersion: 'mediarooms.dev/v1alpha1', kind: 'Room', metadata: { name }, spec });
+    await this.kubectl('wait', '--for=condition=Ready', `room/${name}`, '--timeout=60s');
+    return this.get('room', name);
+  }
+
+  /** An object, through the API itself: quick enough to be asked often. */
+  async object(path: string): Promise<Anything> {
+    const { status, body } = await this.cluster.server.client.call(path);
+    return status === 200 ? body : undefined;
+  }
+
+  roomPath(name: string): string {
+    return `/apis/mediarooms.dev/v1alpha1/namespaces/${this.namespace}/rooms/${name}`;
+  }
+
+  clusterPath(name: string): string {
+    return `/apis/mediarooms.dev/v1alpha1/namespaces/${this.namespace}/mediaclusters/${name}`;
+  }
+
+  /** What is in a Secret, in plain text. */
+  async secret(name: string): Promise<Record<string, string>> {
+    const { data } = await this.get<{ data: Record<string, string> }>('secret', name);
+    return Object.fromEntries(Object.entries(data).map(([key, value]) => [key, Buffer.from(value, 'base64').toString()]));
+  }
+
+  /** REST from outside: through Ingress, over TLS that the test's authority vouches for, as the administrator. */
+  async rest(release: string, method: string, path: string, json?: unknown): Promise<RestAnswer> {
+    const { admin } = await this.secret(`${release}-api-tokens`);
+    const body = json === undefined ? [] : ['--header', 'content-type: application/json', '--data', JSON.stringify(json)];
+    const text = await this.curl(`https://${host}${path}`, '--request', method, '--header', `authorization: Bearer ${admin}`, ...body);
+    const [, answer = '', code = ''] = /^([\s\S]*)\n(\d+)$/.exec(text) ?? [];
+    return { status: Number(code), body: answer === '' ? undefined : JSON.parse(answer) };
+  }
+
+  /** @returns the body, a line break and the status */
+  async curl(url: string, ...args: string[]): Promise<string> {
+    const places = [`--resolve=${host}:443:${this.cluster.ingressAddress}`, `--cacert=${this.certificates.authority}`];
+    const command = ['curl', '--silent', '--show-error', '--max-time', '20', '--write-out', '\n%{http_code}', ...places, ...args, url];
+    const wrapped = [...this.cluster.hub.wrapNetwork, ...command];
+    return (await this.cluster.run(wrapped)).stdout;
+  }
+
+  /** A browser outside of the cluster, which trusts the test's authority. */
+  browser(t: Parameters<typeof startBrowser>[0]): Promise<StartedBrowser> {
+    const { ingressAddress, here, browserWrap } = this.cluster;
+    const names = `--host-resolver-rules=MAP ${host} ${ingressAddress}, MAP ${pageHost} ${here}`;
+    return startBrowser(t, { args: [names, this.certificates.chromiumFlag], wrap: browserWrap });
+  }
+
+  openPage(browser: StartedBrowser) {
+    return browser.newPage(this.#pageUrl);
+  }
+
+  /** Joins as a declared peer of a Room, with what its Secret says. */
+  async enter(browser: StartedBrowser, room: string, peer: string, page = this.openPage(browser)): Promise<PagePeer> {
+    const secret = await this.secret(`${room}-peers`);
+    const opened = await page;
+    await opened.evaluate(
+      async (settings) => {
+        kit.rooms.main = new kit.TestRoom({ fallbackUrls: [], logger: console, ...settings });
+        await kit.rooms.main.room.join();
+      },
+      { token: secret[`${peer}.token`] ?? '', url: secret[`${peer}.url`] ?? '' },
+    );
+    return new PagePeer(peer, opened);
+  }
+
+  /** When what is asked holds. @throws where it does not in time */
+  async until<T>(what: string, ask: () => Promise<T>, timeoutMs = 60_000): Promise<NonNullable<T>> {
+    return this.cluster.until(what, ask, timeoutMs);
+  }
+}
+
+/** Built beforehand, or now. */
+async function imageArchives(): Promise<string[]> {
+  const given = process.env[imageArchivesVariable];
+  return given === undefined ? (await ensureImages()).map(({ archive }) => archive) : JSON.parse(given);
+}
