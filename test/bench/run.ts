@@ -4,6 +4,7 @@ import { benchEvents } from './events.bench.ts';
 import { benchForward } from './forward.bench.ts';
 import { benchJoin } from './join.bench.ts';
 import { benchMemory } from './memory.bench.ts';
+import { benchOperator } from './operator.bench.ts';
 import { benchRest } from './rest.bench.ts';
 
 const benches: Record<string, () => Promise<void>> = {
@@ -13,6 +14,7 @@ const benches: Record<string, () => Promise<void>> = {
   forward: benchForward,
   cluster: benchCluster,
   events: benchEvents,
+  operator: benchOperator,
 };
 
 const names = process.argv.slice(2);

@@ -1,0 +1,249 @@
+// The operator: 1,000 Rooms applied at once until they are Ready, what that costs it, how soon it sees one that ended, and what it asks when idle.
+import { readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { KubeClient } from '../../operator/kube/client.ts';
+import { type KubeObject, resources, type Stored } from '../../operator/kube/objects.ts';
+import { Reflector } from '../../operator/kube/reflector.ts';
+import { silentLog } from '../../operator/log.ts';
+import type { Room } from '../../operator/objects.ts';
+import type { ApiClient } from '../kit/api-client.ts';
+import { isReady, type MediaStage, startMediaStage } from '../kit/kube/media-stage.ts';
+import { residentMemory } from './processes.ts';
+import { printRows, quantile, type Row } from './report.ts';
+import '../kit/worker-bin.ts';
+
+const count = 1_000;
+const nodes = 2;
+/** Calls at a time of whoever applies. */
+const width = 32;
+const deletions = 100;
+const idleMs = 60_000;
+const patience = 180_000;
+
+export async function benchOperator(): Promise<void> {
+  const endings: (() => unknown)[] = [];
+  const scope = { after: (end: () => unknown) => endings.unshift(end) };
+  try {
+    const program = await bundle(scope);
+    const stage = await startMediaStage(scope, {
+      spec: { replicas: nodes, workersPerNode: 1 },
+      operator: { program, env: { OPERATOR_LOG_LEVEL: 'info' } },
+    });
+    await stage.runner.waitForPod(`media-${nodes - 1}`);
+    const bench = await Bench.start(scope, stage);
+    printRows(`The operator, ${count} Rooms on ${nodes} nodes, everything on the same cores`, [
+      ...(await bench.apply()),
+      ...(await bench.react()),
+      ...(await bench.rest()),
+    ]);
+  } finally {
+    for (const end of endings) await end();
+  }
+}
+
+/** The operator as its image has it. */
+async function bundle(scope: { after: (end: () => unknown) => void }): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'mediarooms-bench-operator-'));
+  scope.after(() => rm(folder, { recursive: true, force: true }));
+  const { buildOperator } = await import('../../node/setup/build-operator.mjs');
+  return (await buildOperator(folder)).file;
+}
+
+class Bench {
+  readonly #stage: MediaStage;
+  readonly #client: KubeClient;
+  readonly #node: ApiClient;
+  readonly #seen = new Set<(room: Stored<Room>) => void>();
+
+  private constructor(stage: MediaStage, client: KubeClient, node: ApiClient) {
+    this.#stage = stage;
+    this.#client = client;
+    this.#node = node;
+  }
+
+  static async start(scope: { after: (end: () => unknown) => void }, stage: MediaStage): Promise<Bench> {
+    const { kubeconfig } = stage.server;
+    const common = { log: silentLog(), userAgent: 'mediarooms-bench', timeoutMs: 60_000, fieldManager: 'bench' };
+    const client = await KubeClient.connect({ kubeconfig, ...common });
+    const bench = new Bench(stage, client, await stage.api('media-0'));
+    const ending = new AbortController();
+    const rooms = new Reflector<Room>({
+      client,
+      resource: resources.rooms,
+      namespaces: ['default'],
+      log: silentLog(),
+      onChange: (room) => {
+        for (const seen of [...bench.#seen]) seen(room);
+      },
+      onDelete: () => {},
+    });
+    const running = rooms.run(ending.signal);
+    scope.after(async () => {
+      ending.abort();
+      await running;
+      await client.close();
+    });
+    await rooms.whenSynced(AbortSignal.timeout(20_000));
+    return bench;
+  }
+
+  async apply(): Promise<Row[]> {
+    const plain = await timed(() =>
+      atOnce((index) =>
+        this.#client.apply(resources.configMaps, named('v1', 'ConfigMap', `plain-${index}`, { data: { index: `${index}` } })),
+      ),
+    );
+    const direct = await timed(() => atOnce((index) => this.#node.post('/room', { roomId: `direct-${index}` })));
+    await atOnce((index) => this.#node.delete(`/room/direct-${index}`));
+    const before = { writes: await this.#writes(), cpu: cpuOf(this.#stage.operator.pid) };
+    const memory = new Peak(this.#stage.operator.pid);
+    const ready = new Set<string>();
+    const all = this.#when((room) => isReady(room) && ready.add(room.metadata.name).size === count);
+    let applied = 0;
+    const took = await timed(async () => {
+      const began = performance.now();
+      await atOnce((index) => this.#client.apply(resources.rooms, named('mediarooms.dev/v1alpha1', 'Room', `room-${index}`, { spec: {} })));
+      applied = performance.now() - began;
+      await all;
+    });
+    const cpu = cpuOf(this.#stage.operator.pid) - before.cpu;
+    // Events are written a little later.
+    await sleep(5_000);
+    const written = (await this.#writes()) - before.writes;
+    return [
+      {
+        what: 'applied, that is before any of it is waited for',
+        value: applied / 1000,
+        unit: 's',
+        baseline: { what: 'ConfigMaps', value: plain / 1000 },
+      },
+      {
+        what: 'applied at once until all are Ready',
+        value: took / 1000,
+        unit: 's',
+        baseline: { what: 'applied ConfigMaps', value: plain / 1000 },
+        goal: '20 s',
+      },
+      { what: 'the same', value: took / 1000, unit: 's', baseline: { what: 'POST /room', value: direct / 1000 } },
+      { what: 'CPU of the operator', value: cpu / 1000, unit: 's' },
+      { what: 'memory of the operator, most', value: memory.end() / 2 ** 20, unit: 'MiB', goal: 'below 200' },
+      { what: 'API writes per Room, Events with them', value: written / count, unit: '', goal: 'below 6' },
+    ];
+  }
+
+  /** Rooms deleted over REST, one after the other, until their Rooms say that they are Finished. */
+  async react(): Promise<Row[]> {
+    const times: number[] = [];
+    for (let index = 0; index < deletions; index += 1) {
+      const finished = this.#when(({ metadata, status }) => metadata.name === `room-${index}` && status?.phase === 'Finished');
+      await this.#node.delete(`/room/room-${index}`);
+      times.push(await timed(() => finished));
+    }
+    const bare: number[] = [];
+    for (let index = 0; index < deletions; index += 1) {
+      const name = `room-${count - 1 - index}`;
+      const changed = this.#when(({ metadata }) => metadata.name === name && metadata.annotations?.touched === `${index}`);
+      bare.push(
+        await timed(async () => {
+          await this.#client.patch(resources.rooms, { namespace: 'default', name }, { metadata: { annotations: { touched: `${index}` } } });
+          await changed;
+        }),
+      );
+    }
+    const row = (what: string, share: number): Row => ({
+      what: `a room deleted over REST is told as Finished, ${what}`,
+      value: quantile(times, share),
+      unit: 'ms',
+      baseline: { what: 'a patch that is seen by a watch', value: quantile(bare, share) },
+    });
+    return [row('median', 0.5), row('p99', 0.99)];
+  }
+
+  /** What it asks when nothing happens. */
+  async rest(): Promise<Row[]> {
+    const { operator } = this.#stage;
+    await sleep(15_000);
+    const before = { requests: await operator.metric('rest_client_requests_total'), cpu: cpuOf(operator.pid) };
+    await sleep(idleMs);
+    const requests = (await operator.metric('rest_client_requests_total')) - before.requests;
+    const cpu = cpuOf(operator.pid) - before.cpu;
+    return [
+      { what: 'idle, requests to the API server a minute, its Lease with them', value: (requests * 60_000) / idleMs, unit: '' },
+      { what: 'idle, CPU', value: (cpu / idleMs) * 1000, unit: 'ms/s' },
+      { what: 'idle, memory', value: residentMemory(operator.pid) / 2 ** 20, unit: 'MiB' },
+    ];
+  }
+
+  async #writes(): Promise<number> {
+    const { operator } = this.#stage;
+    const by = (method: string) => operator.metric('rest_client_requests_total', `method="${method}"`);
+    return (await by('POST')) + (await by('PATCH')) + (await by('DELETE'));
+  }
+
+  /** Resolves with the first Room of which that holds. */
+  #when(holds: (room: Stored<Room>) => boolean): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const end = () => {
+        clearTimeout(timer);
+        this.#seen.delete(look);
+      };
+      const look = (room: Stored<Room>) => {
+        if (!holds(room)) return;
+        end();
+        resolve();
+      };
+      const timer = setTimeout(() => {
+        end();
+        reject(new Error(`not seen within ${patience} ms:\n${this.#stage.operator.output.slice(-3_000)}`));
+      }, patience);
+      this.#seen.add(look);
+    });
+  }
+}
+
+/** The most memory that a process had. */
+class Peak {
+  readonly #timer: NodeJS.Timeout;
+  #most = 0;
+
+  constructor(pid: number) {
+    this.#timer = setInterval(() => {
+      this.#most = Math.max(this.#most, residentMemory(pid));
+    }, 100);
+  }
+
+  /** In bytes. */
+  end(): number {
+    clearInterval(this.#timer);
+    return this.#most;
+  }
+}
+
+function named(apiVersion: string, kind: string, name: string, fields: object): KubeObject {
+  return { apiVersion, kind, metadata: { name, namespace: 'default' }, ...fields };
+}
+
+async function atOnce(work: (index: number) => Promise<unknown>): Promise<void> {
+  let next = 0;
+  const worker = async () => {
+    for (let index = next++; index < count; index = next++) await work(index);
+  };
+  await Promise.all(Array.from({ length: width }, worker));
+}
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const began = performance.now();
+  await work();
+  return performance.now() - began;
+}
+
+/** Processor time of a process in milliseconds; the clock of /proc has 100 ticks a second. */
+function cpuOf(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    .replace(/^.*\) /, '')
+    .split(' ');
+  return (Number(fields[11]) + Number(fields[12])) * 10;
+}
