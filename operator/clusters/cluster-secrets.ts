@@ -65,7 +65,7 @@ export class ClusterSecrets {
         if (!isAlreadyExists(error)) throw error;
         // The copies are behind: what is there counts, whoever made it.
         const there = await client.find<LiveSecret>(resources.secrets, secret.metadata);
-        if (there) this.#keep(there);
+        if (there && !isLeftOver(there, cluster)) this.#keep(there);
       }
     }
     return made;
@@ -116,7 +116,8 @@ export class ClusterSecrets {
   #get(cluster: StoredCluster, name: string): Stored<LiveSecret> | undefined {
     const key = `${namespaceOf(cluster)}/${name}`;
     const fresh = this.#fresh.get(key);
-    const stored = this.#options.store.get(key);
+    const copy = this.#options.store.get(key);
+    const stored = copy && isLeftOver(copy, cluster) ? undefined : copy;
     if (!fresh) return stored;
     const caughtUp =
       stored?.metadata.uid === fresh.secret.metadata.uid && stored.metadata.resourceVersion === fresh.secret.metadata.resourceVersion;
@@ -130,6 +131,12 @@ export class ClusterSecrets {
     for (const [key, known] of this.#fresh) if (at - known.at > lag) this.#fresh.delete(key);
     this.#fresh.set(keyOf(secret), { secret, at });
   }
+}
+
+/** Of a cluster of the same name that was deleted: the garbage collector is about to take it. */
+function isLeftOver({ metadata }: Stored, cluster: StoredCluster): boolean {
+  const owner = metadata.ownerReferences?.find(({ controller }) => controller === true);
+  return owner?.kind === 'MediaCluster' && owner.name === cluster.metadata.name && owner.uid !== cluster.metadata.uid;
 }
 
 function notOurs({ metadata }: Stored): Problem {

@@ -9,6 +9,7 @@ import type { LiveService } from './live-objects.ts';
 import { namesOf } from './names.ts';
 import type { StoredCluster } from './owned.ts';
 import type { OwnedObjects } from './owned-objects.ts';
+import { secretsOf } from './secret-values.ts';
 import type { Slots } from './slots.ts';
 
 type Client = Pick<KubeClient, 'apply' | 'create' | 'delete' | 'find' | 'patch'>;
@@ -31,7 +32,7 @@ export type Founded = {
   problems: Problem[];
   /** Names (`Kind name`) of what there is to be. */
   wanted: Set<string>;
-  /** Whether the headless Service stands: without it nothing is known of addresses, so no pod can be made. */
+  /** Whether what pods read once at their start is there: the family of addresses, which the headless Service tells, and the made Secrets. */
   stands: boolean;
 };
 
@@ -74,13 +75,15 @@ export class Foundation {
     const applied = await this.#apply(client, cluster, sharedObjects(cluster, facts), wanted, problems);
     const headless = applied.get(`Service ${namesOf(cluster.metadata.name).nodes}`) as LiveService | undefined;
     const family = headless?.spec?.ipFamilies?.[0] as IpFamily | undefined;
+    const { apiTokens, secretKeys, cookie } = secretsOf(cluster);
+    const stands = headless !== undefined && [apiTokens, secretKeys, cookie].every((name) => read.has(name));
     return {
       facts: { ...facts, ...(family ? { ipFamily: family } : {}) },
       files,
       rotation,
       problems,
       wanted,
-      stands: headless !== undefined,
+      stands,
     };
   }
 

@@ -63,3 +63,23 @@ test('a MediaCluster that is deleted takes everything with it', async () => {
     await user.until(`no ${kind} are left`, async () => (await user.names(kind)).length === 0);
   assert.deepEqual(await user.names('configmaps'), ['kube-root-ca.crt']);
 });
+
+test('a MediaCluster made again under the same name is another one: with its own Secrets, and nodes that find each other', async () => {
+  const spec = { replicas: 2, drain: { timeoutSeconds: 1 } };
+  const user = await MediaClusterUser.make(server, 'again', spec);
+  const first = await user.settled('c-0', 'c-1');
+  const token = await user.token();
+  await user.kubectl('delete', 'mediacluster', 'c', '--wait=false');
+  await user.apply(spec);
+  await user.until('two other pods are ready, and the first ones are gone', async () => {
+    const pods = await user.pods();
+    const old = first.map(({ metadata: { uid } }) => uid);
+    return pods.length === 2 && (await user.readyPods()).length === 2 && pods.every(({ metadata: { uid } }) => !old.includes(uid));
+  });
+  assert.notEqual(await user.token(), token);
+  for (const pod of await user.pods()) {
+    const api = await user.api(pod);
+    await user.until('both nodes know each other', async () => (await api.get('/health')).body.data.distribution.nodesInCluster === 2);
+  }
+  await user.until('nothing is wrong', async () => (await user.condition('Degraded')).status === 'False');
+});
