@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { apiClient } from '../kit/api-client.ts';
+import { claimBlock, type LoopbackBlock } from '../kit/kube/loopback-block.ts';
 import { type Anything, conditionOf, type RoomOperator, RoomStage, room } from '../kit/kube/room-stage.ts';
 import { type NodeProcess, startNodeProcess } from '../kit/node-process.ts';
 import { PeerSocket } from '../kit/peer-socket.ts';
@@ -11,10 +12,13 @@ const ends: (() => Promise<void>)[] = [];
 const scope = { after: (end: () => Promise<void>) => void ends.push(end) };
 let stage: RoomStage;
 let operator: RoomOperator;
+let block: LoopbackBlock;
 let pairs = 0;
 
 before(async () => {
   stage = await RoomStage.start(scope);
+  block = await claimBlock();
+  scope.after(async () => block.dns.close());
   operator = await stage.startOperator({ pollMs: 2_000 });
 });
 after(async () => {
@@ -24,15 +28,18 @@ after(async () => {
 /** Two nodes of one cluster as processes, and a MediaCluster of that name with them. */
 async function startPair(name: string): Promise<[NodeProcess, NodeProcess]> {
   pairs += 1;
-  const suffix = `${process.pid}-${pairs}@localhost`;
-  const env = (each: string) => ({
-    SVC_IP: '127.0.0.1',
+  // Addresses of their own, as pods have: nobody else's EPMD is there.
+  const ip = (index: number) => `127.${block.number}.${pairs}.${index}`;
+  const env = (index: number) => ({
+    SVC_IP: ip(index),
     SVC_DIST_ENABLED: 'true',
-    SVC_DIST_NODE_NAME: `${each}${suffix}`,
-    SVC_DIST_NODES: `first${suffix}`,
+    SVC_DIST_MODE: 'name',
+    SVC_DIST_IP: ip(index),
+    SVC_DIST_NODE_NAME: `svc@${ip(index)}`,
+    SVC_DIST_NODES: `svc@${ip(1)}`,
   });
-  const first = await startNodeProcess(scope as never, env('first'));
-  const second = await startNodeProcess(scope as never, env('second'));
+  const first = await startNodeProcess(scope as never, env(1));
+  const second = await startNodeProcess(scope as never, env(2));
   for (const end = Date.now() + 45_000; (await apiClient(second.url, apiToken).get('/cluster/nodes')).body.data.length < 2; ) {
     assert.ok(Date.now() < end, 'the two nodes did not find each other');
     await new Promise((resolve) => setTimeout(resolve, 50));
