@@ -46,6 +46,9 @@ export type RoomSetup = {
 /** Whoever publishes a track, as moderation sees it. */
 export type TrackPublisher = { removeTrack(trackId: string): void; setMuted(trackId: string, muted: boolean): Promise<void> };
 
+/** What somebody who was just added has to connect, in milliseconds, before a room ends for want of peers. */
+const peerGrace = 60_000;
+
 export class Room {
   readonly id: string;
   readonly incarnation: string = newIncarnation();
@@ -58,6 +61,8 @@ export class Room {
   #config: RoomConfigView;
   #seq = 0;
   #purge: Timer | undefined;
+  /** When it ends for want of peers, in milliseconds since 1970. */
+  #purgeAt = 0;
   #ended = false;
 
   constructor(setup: RoomSetup) {
@@ -162,7 +167,7 @@ export class Room {
     });
     this.#peers.set(id, peer);
     this.#emit({ type: 'PeerAdded', peerId: id, metadata: options.metadata ?? null });
-    this.#schedulePurge();
+    this.#graceForPeer();
     // The first peer will need it; making it now takes its time out of the peer's way.
     this.#media.rtpCapabilities().catch((error: unknown) => this.#log.debug({ err: error }, 'media of the room could not be prepared'));
     return { peer, created: true };
@@ -274,7 +279,21 @@ export class Room {
     this.#purge?.stop();
     const timeout = seconds(this.#config.peerlessPurgeTimeout);
     if (this.#ended || timeout === null || this.connectedPeers > 0) return;
-    this.#purge = new Timer(timeout, () => this.close('peerless'));
+    this.#purgeIn(timeout);
+  }
+
+  /** Whoever was just added gets a moment to connect; the clock is not set back, or adding a peer again and again would keep an empty room. */
+  #graceForPeer(): void {
+    const timeout = seconds(this.#config.peerlessPurgeTimeout);
+    if (timeout === null || this.connectedPeers > 0) return;
+    const grace = Math.min(timeout, peerGrace);
+    if (this.#purgeAt - Date.now() < grace) this.#purgeIn(grace);
+  }
+
+  #purgeIn(delay: number): void {
+    this.#purge?.stop();
+    this.#purgeAt = Date.now() + delay;
+    this.#purge = new Timer(delay, () => this.close('peerless'));
   }
 }
 

@@ -217,6 +217,25 @@ describe('timeouts', () => {
     assert.deepEqual([events.at(-1)?.type, events.at(-1)?.reason], ['RoomDeleted', 'peerless']);
   });
 
+  test('an added peer has a minute to connect, and adding peers again and again does not keep an empty room', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout', 'Date'] });
+    const { rooms } = makeRooms();
+    await rooms.createRoom({ roomId: 'r', peerlessPurgeTimeout: 300 });
+    t.mock.timers.tick(299_000);
+    await rooms.addPeer('r', { type: 'webrtc', peerId: 'late' });
+    t.mock.timers.tick(59_000);
+    assert.equal(rooms.size, 1);
+    t.mock.timers.tick(2_000);
+    assert.equal(rooms.size, 0);
+    await rooms.createRoom({ roomId: 's', peerlessPurgeTimeout: 300 });
+    for (let minute = 1; minute < 5; minute += 1) {
+      t.mock.timers.tick(59_000);
+      await rooms.addPeer('s', { type: 'webrtc', peerId: `peer-${minute}` });
+    }
+    t.mock.timers.tick(65_000);
+    assert.equal(rooms.size, 0);
+  });
+
   test('a patch of the purge timeout starts the clock anew', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout', 'Date'] });
     const { rooms } = makeRooms();
