@@ -46,7 +46,7 @@ export const layers = [
     worker: true,
     builds: false,
     packages: aptPackages.browser,
-    programs: controlPlanePrograms,
+    programs: [...controlPlanePrograms, 'helm'],
     concurrency: 1,
     testTimeout: 300_000,
     fileTimeout: 1_200_000,

@@ -109,7 +109,7 @@ export class OwnedObjects {
 /**
  * Made Secrets stay, since what they hold cannot be made again; claims stay, since recordings are on them. Both go with their MediaCluster.
  */
-const prunedKinds = ['Service', 'PodDisruptionBudget', 'NetworkPolicy', 'Ingress', 'ServiceMonitor'] as const;
+const prunedKinds = ['Service', 'NetworkPolicy', 'Ingress', 'ServiceMonitor'] as const;
 
 /** Whether an object is the cluster's and wanted no more. */
 export function isSurplus(cluster: StoredCluster, kind: string, object: Stored, wanted: ReadonlySet<string>): boolean {

@@ -22,14 +22,21 @@ export type OperatorOptions = {
 };
 
 export class OperatorProcess {
+  /** Its name in the Lease and in events. */
+  readonly identity: string;
   readonly #child: Child;
 
-  constructor(child: Child) {
+  constructor(child: Child, identity: string) {
     this.#child = child;
+    this.identity = identity;
   }
 
   get pid(): number {
     return this.#child.pid;
+  }
+
+  get running(): boolean {
+    return this.#child.end === undefined;
   }
 
   get ended(): Promise<ChildEnd> {
@@ -80,7 +87,7 @@ export function startOperator(scope: Scope, server: ApiServer, options: Operator
   const env = environment(server, options);
   const log = join(server.dir, `operator-${count}.log`);
   const child = new Child([process.execPath, options.program ?? main, ...(options.args ?? [])], { log, env, cwd: server.dir });
-  const operator = new OperatorProcess(child);
+  const operator = new OperatorProcess(child, env.OPERATOR_IDENTITY ?? '');
   let ending: Promise<void> | undefined;
   const end = () => {
     ending ??= child.stop('SIGKILL').then(() => server.printed.printed(env.OPERATOR_IDENTITY ?? '', operator.output));
@@ -108,6 +115,7 @@ export async function runOperator(
     new Promise<number | null>((resolve) => child.once('exit', resolve)),
   ]);
   clearTimeout(timer);
+  server.printed.printed('an operator that ended by itself', stdout + stderr);
   return { code, stdout, stderr };
 }
 

@@ -1,0 +1,202 @@
+// What the operator may do: with exactly the chart's Roles it does everything, and it uses all that they give, by the API server's audit log.
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { definitions, versionAnnotation } from '../../crds/definitions.ts';
+import { type AuditedCall, AuditLog } from '../kit/kube/audit-log.ts';
+import { type ChartObject, type ChartOptions, renderChart } from '../kit/kube/chart.ts';
+import { startControlPlane } from '../kit/kube/control-plane.ts';
+import { condition, isAvailable, MediaStage, mediaCluster } from '../kit/kube/media-stage.ts';
+import { type OperatorProcess, startOperator } from '../kit/kube/operator-process.ts';
+import { startPodRunner } from '../kit/kube/pod-runner.ts';
+
+type Rule = { apiGroups: string[]; resources: string[]; verbs: string[] };
+
+const audit = new AuditLog({ after });
+// The plugin asks for `update` of the `finalizers` of an owner, as OpenShift does.
+const flags = [...audit.flags, '--enable-admission-plugins=OwnerReferencesPermissionEnforcement'];
+const server = await startControlPlane({ after }, { flags });
+await server.apply([olderDefinition('room.yaml'), olderDefinition('mediacluster.yaml'), serviceMonitors()]);
+await server.kubectl(['wait', '--for=condition=Established', 'crd', '--all', '--timeout=30s']);
+const runner = await startPodRunner(server);
+
+/** An installed definition that the operator replaces. */
+function olderDefinition(file: keyof typeof definitions): object {
+  const older = structuredClone(definitions[file]) as unknown as { metadata: { annotations: Record<string, string> } };
+  older.metadata.annotations[versionAnnotation] = '0';
+  return older;
+}
+
+function serviceMonitors(): object {
+  const openAPIV3Schema = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: 'servicemonitors.monitoring.coreos.com' },
+    spec: {
+      group: 'monitoring.coreos.com',
+      scope: 'Namespaced',
+      names: { kind: 'ServiceMonitor', plural: 'servicemonitors' },
+      versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema } }],
+    },
+  };
+}
+
+/** `verb group/resource`, for all that the Roles give. */
+function grantedBy(objects: readonly ChartObject[]): string[] {
+  const rules = objects.flatMap(({ rules = [] }) => rules as Rule[]);
+  const all = rules.flatMap(({ apiGroups, resources, verbs }) =>
+    apiGroups.flatMap((group) => resources.flatMap((resource) => verbs.map((verb) => `${verb} ${group}/${resource}`))),
+  );
+  return [...new Set(all)].sort();
+}
+
+/** What was asked for, without what every account may: discovery, and to ask what it may. */
+function usedBy(calls: readonly AuditedCall[]): string[] {
+  const own = calls.filter(({ resource }) => resource !== '' && resource !== 'selfsubjectaccessreviews');
+  const all = own.flatMap(({ verb, group, resource, code }) => {
+    const name = `${group}/${resource}`;
+    // Server-side apply of what is not there needs both.
+    return verb === 'patch' && code === 201 ? [`patch ${name}`, `create ${name}`] : [`${verb} ${name}`];
+  });
+  return [...new Set(all)].sort();
+}
+
+/** An account with what the chart gives it, and a kubeconfig of it. */
+async function install(options: ChartOptions) {
+  const objects = await renderChart({ ...options, only: ['rbac.yaml'] });
+  const account = `${options.release}-operator`;
+  const token = await server.serviceAccountToken('default', account);
+  await server.apply(objects);
+  return { account, objects, kubeconfig: server.kubeconfigFor({ token }) };
+}
+
+test('with exactly the Role of the chart the operator does all of its work, and all of the Role is needed', async () => {
+  const { account, objects, kubeconfig } = await install({ release: 'mediarooms' });
+  const operator = startOperator({ after }, server, { kubeconfig });
+  const stage = new MediaStage(server, runner, operator);
+  await operator.says(/this operator works now/);
+  await exerciseEverything(stage);
+  await operator.stop();
+
+  const calls = audit.callsOf(account);
+  assert.deepEqual(
+    calls.filter(({ code }) => code === 403),
+    [],
+  );
+  // Shown by the next test: the API server looks at it when it admits an object, which is no call of its own.
+  const unseen = ['update mediarooms.dev/mediaclusters/finalizers', 'update mediarooms.dev/rooms/finalizers'];
+  assert.deepEqual([...usedBy(calls), ...unseen].sort(), grantedBy(objects));
+  const other = calls.filter(({ resource }) => resource === '').map(({ verb, path }) => `${verb} ${path.replace(/\?.*/, '')}`);
+  assert.deepEqual(new Set(other), new Set(['get /apis/mediarooms.dev/v1alpha1', 'get /apis/monitoring.coreos.com/v1']));
+});
+
+async function exerciseEverything(stage: MediaStage): Promise<void> {
+  const drain = { timeoutSeconds: 2 };
+  const around = {
+    ingress: { host: 'media.example' },
+    monitoring: { serviceMonitor: {} },
+    storage: { persistentVolumeClaim: { size: '1Gi' } },
+  };
+  const apply = (spec: Record<string, unknown>) => server.apply(mediaCluster('media', { drain, ...around, ...spec }));
+  const settled = (replicas: number) =>
+    stage.waitFor('mediacluster', 'media', (cluster) => isAvailable(cluster) && cluster.status.replicas === replicas, 60_000);
+
+  const theirs = { apiVersion: 'networking.k8s.io/v1', kind: 'Ingress', metadata: { namespace: 'default', name: 'media' } };
+  await server.apply({ ...theirs, spec: { defaultBackend: { service: { name: 'theirs', port: { number: 80 } } } } });
+  await apply({ replicas: 1 });
+  await stage.waitFor('mediacluster', 'media', (cluster) => condition(cluster, 'Degraded')?.reason === 'NotOurs');
+  await stage.kubectl('delete', 'ingress', 'media');
+  await settled(1);
+  await stage.waitFor('ingress', 'media', (ingress) => ingress !== undefined, 60_000);
+
+  await stage.makeRoom('class', { peers: [{ name: 'anna' }, { name: 'bert' }] });
+  await server.apply(stage.room('class', { peers: [{ name: 'anna' }], maxPeers: 5 }));
+  await stage.waitFor('secret', 'class-peers', (secret) => secret !== undefined && !('bert.token' in secret.data));
+  await server.apply(stage.room('class', {}));
+  await stage.waitFor('secret', 'class-peers', (secret) => secret === undefined);
+  await stage.kubectl('delete', 'room', 'class', '--timeout=20s');
+
+  // Twice, so that an event is told again: `Created pod media-1`.
+  for (const replicas of [2, 1, 2, 1]) {
+    await apply({ replicas });
+    await settled(replicas);
+  }
+  const { current } = (await stage.get('secret', 'media-secret-keys')).data;
+  await apply({ replicas: 1, keyRotation: { generation: 1 } });
+  await stage.waitFor('secret', 'media-secret-keys', (secret) => secret.data.current !== current, 60_000);
+
+  const bare = { replicas: 1, drain, keyRotation: { generation: 1 }, networkPolicy: { enabled: false } };
+  await server.apply(mediaCluster('media', { ...bare, storage: around.storage }));
+  for (const kind of ['ingress', 'networkpolicy', 'servicemonitor']) await stage.waitFor(kind, 'media', (object) => object === undefined);
+}
+
+test('where references to owners are guarded, what the operator makes needs the finalizers of its owners', async () => {
+  const { objects, kubeconfig } = await install({ release: 'guarded' });
+  const without = objects.map((object) => {
+    const rules = object.rules as Rule[] | undefined;
+    return rules ? { ...object, rules: rules.filter(({ resources }) => !resources.includes('rooms/finalizers')) } : object;
+  });
+  const stage = new MediaStage(server, runner, undefined as unknown as OperatorProcess);
+  const room = { apiVersion: 'mediarooms.dev/v1alpha1', kind: 'Room', metadata: { name: 'owner', namespace: 'default' }, spec: {} };
+  await server.apply([room, mediaCluster('owner', { replicas: 0 })]);
+  for (const [kind, plural] of [
+    ['Room', 'rooms'],
+    ['MediaCluster', 'mediaclusters'],
+  ] as const) {
+    const { apiVersion, metadata } = await stage.get(plural, 'owner');
+    const reference = { apiVersion, kind, name: 'owner', uid: metadata.uid, controller: true, blockOwnerDeletion: true };
+    const owned = {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name: `of-${plural}`, namespace: 'default', ownerReferences: [reference] },
+    };
+    const create = () => server.kubectl(['create', '--dry-run=server', '-f', '-'], { input: JSON.stringify(owned), kubeconfig });
+    await server.apply(objects);
+    assert.equal((await create()).code, 0);
+    await server.apply(without);
+    assert.match(
+      (await create()).stderr,
+      /cannot set blockOwnerDeletion if an ownerReference refers to a resource you can't set finalizers on/,
+    );
+  }
+});
+
+test('with the Roles of the chart for all namespaces the operator works in them all, by the Lease that all such operators share', async () => {
+  const { account, objects, kubeconfig } = await install({ release: 'wide', values: { 'operator.watchNamespaces': ['*'] } });
+  const operator = startOperator({ after }, server, { kubeconfig, env: { OPERATOR_WATCH_NAMESPACES: '*' } });
+  await operator.says(/this operator works now/);
+  await server.kubectl(['create', 'namespace', 'elsewhere']);
+  const stage = new MediaStage(server, runner, operator);
+  await server.apply(mediaCluster('media', { replicas: 0 }, 'elsewhere'));
+  const looked = (cluster: { status?: { observedGeneration?: number } }) => cluster.status?.observedGeneration === 1;
+  await stage.waitFor('mediacluster', 'media', looked, 30_000, 'elsewhere');
+  assert.ok(await stage.get('lease', 'mediarooms-operator-cluster-wide', 'kube-system'));
+  await operator.stop();
+  const calls = audit.callsOf(account);
+  assert.deepEqual(
+    calls.filter(({ code }) => code === 403),
+    [],
+  );
+  const granted = new Set(grantedBy(objects));
+  assert.deepEqual(
+    usedBy(calls).filter((each) => !granted.has(each)),
+    [],
+  );
+});
+
+test('without rights beyond its namespace the operator works, asks before it reads Nodes, and is refused nothing but the definitions', async () => {
+  const values = { 'rbac.nodes': false, 'rbac.definitions': false };
+  const { account, objects, kubeconfig } = await install({ release: 'narrow', values });
+  assert.deepEqual(new Set(objects.map(({ kind }) => kind)), new Set(['Role', 'RoleBinding']));
+  const operator = startOperator({ after }, server, { kubeconfig, env: { OPERATOR_APPLY_DEFINITIONS: 'false' } });
+  await operator.says(/Nodes may not be read/);
+  await operator.says(/this operator works now/);
+  await operator.stop();
+  const calls = audit.callsOf(account);
+  const refused = calls.filter(({ code }) => code === 403).map(({ verb, resource }) => `${verb} ${resource}`);
+  assert.deepEqual(new Set(refused), new Set(['get customresourcedefinitions']));
+  assert.deepEqual(
+    calls.filter(({ resource }) => resource === 'nodes'),
+    [],
+  );
+});
