@@ -18,6 +18,8 @@ const image = (what: string, pullPolicy = false) =>
     ...(pullPolicy ? { pullPolicy: z.enum(['Always', 'IfNotPresent', 'Never']).meta({ description: 'When it is pulled.' }) } : {}),
   });
 
+const objectName = /^([a-z0-9]([-a-z0-9.]*[a-z0-9])?)?$/;
+
 const serviceMonitorLabels = labels.meta({ description: 'Labels that your Prometheus selects by.' });
 
 /** All of them: Helm gives the defaults of values.yaml, so none is optional for the templates. */
@@ -26,7 +28,7 @@ export const chartValuesSchema = z.object({
     image: image('the operator', true),
     replicas: z.int().min(0).max(5).meta({ description: 'Processes of the operator; one of them works, the others wait.' }),
     watchNamespaces: z
-      .array(z.string())
+      .array(z.string().regex(/^(\*|[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)$/))
       .meta({ description: "Namespaces that it looks after; the release's where empty, `['*']` for all." }),
     logLevel: z.enum(['error', 'warning', 'info', 'debug']).meta({ description: 'Level of its log.' }),
     resources: foreign('Resources of its container.'),
@@ -43,7 +45,7 @@ export const chartValuesSchema = z.object({
     .array(z.object({ name: z.string().meta({ description: 'Name of a Secret.' }) }))
     .meta({ description: 'Secrets to pull all images with.' }),
   serviceAccount: z.object({
-    name: z.string().meta({ description: "Name of the operator's ServiceAccount; that of the release where empty." }),
+    name: z.string().regex(objectName).meta({ description: "Name of the operator's ServiceAccount; that of the release where empty." }),
     annotations: labels.meta({ description: 'Its annotations.' }),
   }),
   rbac: z.object({
@@ -53,7 +55,11 @@ export const chartValuesSchema = z.object({
   }),
   mediaCluster: z.object({
     create: z.boolean().meta({ description: 'Make a MediaCluster.' }),
-    name: z.string().max(40).meta({ description: 'Its name; that of the release where empty.' }),
+    name: z
+      .string()
+      .max(40)
+      .regex(/^([a-z]([-a-z0-9]*[a-z0-9])?)?$/)
+      .meta({ description: 'Its name; that of the release where empty.' }),
     annotations: labels.meta({ description: 'Its annotations.' }),
     spec: mediaClusterSchema.shape.spec.meta({ description: 'Its spec as it is: [resources.md](resources.md).' }),
   }),

@@ -46,6 +46,8 @@ export type OperatorConfig = {
   task: 'run' | 'once' | 'uninstall';
   /** Of `uninstall`, in milliseconds. */
   timeout: number;
+  /** Of `uninstall`: the release that goes. */
+  release: string | undefined;
 };
 
 /** name, default and meaning; docs/operator.md's table is compared with it. */
@@ -68,11 +70,12 @@ export const variables = {
 } as const satisfies Record<string, readonly [standard: string, meaning: string]>;
 type Variable = keyof typeof variables;
 
-export const usage = `Usage: operator [--once | --uninstall [--timeout SECONDS]] [--kubeconfig FILE]
+export const usage = `Usage: operator [--once | --uninstall [--timeout SECONDS] [--release NAME]] [--kubeconfig FILE]
 
   --once             tell what would be done, as a diff, do nothing, and end
   --uninstall        end all Rooms and MediaClusters of the watched namespaces, and let go of those that do not end in time
   --timeout SECONDS  of --uninstall (120)
+  --release NAME     of --uninstall: do nothing where operators of other releases stay in these namespaces
   --kubeconfig FILE  the cluster to work on; else KUBECONFIG, else the Pod's service account
 
 ${Object.entries(variables)
@@ -81,6 +84,7 @@ ${Object.entries(variables)
 `;
 
 const serviceAccountNamespace = '/var/run/secrets/kubernetes.io/serviceaccount/namespace';
+const labelValue = /^[A-Za-z0-9]([-\w.]{0,61}[A-Za-z0-9])?$/;
 const namespacePattern = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 
 /** @throws ConfigError */
@@ -106,22 +110,25 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env, args: r
     kubeconfig: given.kubeconfig ?? reader.text('KUBECONFIG'),
     task: given.once ? 'once' : given.uninstall ? 'uninstall' : 'run',
     timeout: timeoutOf(given, reader.mistakes),
+    release: given.release,
   };
   if (reader.mistakes.length > 0) throw new ConfigError(reader.mistakes);
   return config;
 }
 
-type Options = { once?: boolean; uninstall?: boolean; timeout?: string; kubeconfig?: string };
+type Options = { once?: boolean; uninstall?: boolean; timeout?: string; release?: string; kubeconfig?: string };
 const options = {
   once: { type: 'boolean' },
   uninstall: { type: 'boolean' },
   timeout: { type: 'string' },
+  release: { type: 'string' },
   kubeconfig: { type: 'string' },
 } as const;
 
 function parse(args: readonly string[], mistakes: string[]): Options {
   try {
     const { values } = parseArgs({ args: [...args], options });
+    if (values.release !== undefined && !labelValue.test(values.release)) mistakes.push('Expected --release to be the name of a release');
     if (values.once && values.uninstall) mistakes.push('Expected only one of --once and --uninstall, got: both');
     return values;
   } catch (error) {

@@ -35,10 +35,10 @@ async function run(config: OperatorConfig, log: Log): Promise<string | undefined
   return operator.run();
 }
 
-async function runUninstall({ namespaces, timeout, ...config }: OperatorConfig, log: Log): Promise<undefined> {
-  const client = await connect({ ...config, namespaces, timeout }, log);
+async function runUninstall({ namespaces, timeout, release, ...config }: OperatorConfig, log: Log): Promise<undefined> {
+  const client = await connect({ ...config, namespaces, timeout, release }, log);
   try {
-    await uninstall({ client, namespaces, timeout, log });
+    await uninstall({ client, namespaces, timeout, release, log });
   } finally {
     await client.close();
   }

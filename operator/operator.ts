@@ -9,6 +9,7 @@ import { LeaderElector } from './kube/lease.ts';
 import type { Log } from './log.ts';
 import { HealthServer } from './metrics/health-server.ts';
 import { OperatorMetrics } from './metrics/operator-metrics.ts';
+import { ownReplicaSet } from './own-pod.ts';
 import type { Stores } from './stores.ts';
 
 export const fieldManager = 'mediarooms-operator';
@@ -113,6 +114,8 @@ export class Operator {
     const elector = new LeaderElector({
       client,
       ...place,
+      // Owners are of the same namespace.
+      owner: place.namespace === namespace ? await ownReplicaSet(client, namespace, identity) : undefined,
       identity,
       leaseMs: leaseDuration,
       // In client-go's proportions: 15 s, 10 s, 2 s.

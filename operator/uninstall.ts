@@ -1,4 +1,5 @@
 // `--uninstall`: ends Rooms and MediaClusters of the own namespaces while the operator still runs, and lets go of what it could not end.
+// Where another release's operator stays, nothing would be left alone: then only the MediaCluster of the release goes, by Helm.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubeClient } from './kube/client.ts';
 import { type KubeObject, keyOf, type Resource, resources, type Stored } from './kube/objects.ts';
@@ -8,15 +9,27 @@ export type UninstallOptions = {
   client: Pick<KubeClient, 'list' | 'delete' | 'patch'>;
   /** None: all. */
   namespaces: readonly string[];
+  /** The release that is uninstalled: of its operator's pods the label `app.kubernetes.io/instance`. */
+  release?: string | undefined;
   /** How long Rooms and then MediaClusters with their pods may take to end, together, in milliseconds. */
   timeout: number;
   log: Log;
   pollInterval?: number;
 };
 
+const operatorPods = 'app.kubernetes.io/name=mediarooms,app.kubernetes.io/component=operator';
+
 /** Rooms first, which need nodes to end in order; then MediaClusters, and their pods. Resolves when none is left or time is up. */
 export async function uninstall(options: UninstallOptions): Promise<void> {
   const until = performance.now() + options.timeout;
+  const { release, log } = options;
+  if (release !== undefined) {
+    const others = await all(resources.pods, options, `${operatorPods},app.kubernetes.io/instance!=${release}`);
+    if (others.length > 0) {
+      log.info({ others: others.slice(0, 20).map(keyOf) }, 'operators of other releases stay and look after what there is');
+      return;
+    }
+  }
   await end(resources.rooms, options, until);
   await end(resources.mediaClusters, options, until);
   await waitForPods(options, until);

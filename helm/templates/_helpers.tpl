@@ -35,6 +35,13 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 
 {{/* The namespaces that get a Role; none where the operator watches all. */}}
 {{- define "mediarooms.namespaces" -}}
+{{- $watched := .Values.operator.watchNamespaces -}}
+{{- if and (has "*" $watched) (gt (len $watched) 1) -}}
+{{- fail "operator.watchNamespaces: '*' is all namespaces, and stands alone" -}}
+{{- end -}}
+{{- if and .Values.mediaCluster.create $watched (not (has "*" $watched)) (not (has .Release.Namespace $watched)) -}}
+{{- fail (printf "operator.watchNamespaces must have %s, where the MediaCluster is made; or set mediaCluster.create=false" .Release.Namespace) -}}
+{{- end -}}
 {{- if not (has "*" .Values.operator.watchNamespaces) -}}
 {{- join " " (default (list .Release.Namespace) .Values.operator.watchNamespaces) -}}
 {{- end -}}

@@ -4,7 +4,7 @@ import type { KubeClient, Scope } from './client.ts';
 import { pause } from './deadline.ts';
 import { isAlreadyExists, isConflict } from './kube-error.ts';
 import { microTime } from './micro-time.ts';
-import { type KubeObject, resources, type Stored } from './objects.ts';
+import { type KubeObject, type OwnerReference, resources, type Stored } from './objects.ts';
 
 type LeaseClient = Pick<KubeClient, 'get' | 'create' | 'patch'>;
 type LeaseSpec = {
@@ -20,6 +20,8 @@ export type LeaderElectorOptions = {
   client: { scoped: (scope: Scope) => LeaseClient };
   namespace: string;
   name: string;
+  /** With what the lease is to go once nobody renews it; it is that of the last who took it. */
+  owner?: OwnerReference | undefined;
   /** Who we are; another one per process. */
   identity: string;
   /** How long others wait for our next sign of life. */
@@ -35,7 +37,7 @@ export type LeaderElectorOptions = {
 };
 
 export class LeaderElector {
-  readonly #options: Required<Omit<LeaderElectorOptions, 'client' | 'onChange'>>;
+  readonly #options: Required<Omit<LeaderElectorOptions, 'client' | 'onChange' | 'owner'>> & Pick<LeaderElectorOptions, 'owner'>;
   readonly #client: LeaseClient;
   readonly #onChange: (leading: boolean) => void;
   /** The record as it was last seen, and when we first saw it so. */
@@ -134,7 +136,7 @@ export class LeaderElector {
         await this.#write(lease, spec);
       } else {
         const { apiVersion, kind } = resources.leases;
-        await this.#client.create<Lease>(resources.leases, { apiVersion, kind, metadata: { name, namespace }, spec });
+        await this.#client.create<Lease>(resources.leases, { apiVersion, kind, metadata: { name, namespace, ...this.#owned() }, spec });
       }
       this.#see(spec, begun);
       // Others count from when they see it, which is later.
@@ -175,6 +177,11 @@ export class LeaderElector {
     };
   }
 
+  #owned(): { ownerReferences?: OwnerReference[] } {
+    const { owner } = this.#options;
+    return owner === undefined ? {} : { ownerReferences: [owner] };
+  }
+
   #setLeads(leads: boolean): void {
     if (this.#leads === leads) return;
     this.#leads = leads;
@@ -189,7 +196,8 @@ export class LeaderElector {
   async #write(lease: Stored<Lease>, spec: LeaseSpec): Promise<void> {
     const { namespace, name } = this.#options;
     const { resourceVersion } = lease.metadata;
-    const written = await this.#client.patch<Lease>(resources.leases, { namespace, name }, { metadata: { resourceVersion }, spec });
+    const metadata = { resourceVersion, ...this.#owned() };
+    const written = await this.#client.patch<Lease>(resources.leases, { namespace, name }, { metadata, spec });
     if (!written) throw new Error('the lease was deleted meanwhile');
   }
 

@@ -1,12 +1,27 @@
-// Starts the process of a container: a real media node, with what the image and the pod give it, told of the runner's DNS.
-import { mkdirSync, writeFileSync } from 'node:fs';
+// Starts the process of a container: a real media node or operator, with what the image and the pod give it, told of the runner's DNS.
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { coldVariables, hotVariables } from '../../../node/config/variables.ts';
 import { workerBin } from '../worker-bin.ts';
 import { Child } from './child.ts';
+import { writeKubeconfig } from './kubeconfig.ts';
 import type { Launch } from './pod-worker.ts';
 
-const main = join(import.meta.dirname, '../../../node/main.ts');
+const root = join(import.meta.dirname, '../../..');
+const tokenFile = '/var/run/secrets/kubernetes.io/serviceaccount/token';
+
+/** What a process of a pod finds around it. */
+export type Surroundings = {
+  /** `ip:port` of the server that names are asked of. */
+  dns: string;
+  /** Where the API server is, and the PEM file that vouches for it: it has no address in the network of pods. */
+  api: { server: string; authority: string };
+};
+
+/** Whether it is one of the operator's image; all others are of the node's. */
+function isOperator(image = ''): boolean {
+  return /(^|\/)operator[:@]/.test(image);
+}
 
 /** What the image sets: the table of the configuration says it. */
 const imageVariables = Object.entries({ ...coldVariables, ...hotVariables }).flatMap(([name, row]) =>
@@ -14,18 +29,18 @@ const imageVariables = Object.entries({ ...coldVariables, ...hotVariables }).fla
 );
 
 /** The variables of the process, in place of those of the container. */
-export function processEnvironment({ pod, place, env, paths }: Launch): Record<string, string> {
-  const container: Record<string, string> = {
+export function processEnvironment({ container, pod, place, env, paths }: Launch): Record<string, string> {
+  const inside: Record<string, string> = {
     PATH: process.env.PATH ?? '/usr/bin:/bin',
     HOME: '/tmp',
     TMPDIR: '/tmp',
     HOSTNAME: pod.spec.hostname ?? pod.metadata.name,
-    ...Object.fromEntries(imageVariables),
+    ...(isOperator(container.image) ? { OPERATOR_IP: '0.0.0.0' } : Object.fromEntries(imageVariables)),
     // Which a node finds out in a network of its own; on loopback it cannot.
     SVC_DIST_IP: place.podIP,
     ...env,
   };
-  const mapped = Object.entries(container).map(([name, value]) => [
+  const mapped = Object.entries(inside).map(([name, value]) => [
     name,
     /_IP$/.test(name) ? ownAddress(value, place.podIP) : paths.rewrite(value),
   ]);
@@ -37,17 +52,23 @@ function ownAddress(value: string, podIP: string): string {
   return value === '0.0.0.0' || value === '::' ? podIP : value;
 }
 
-/** @param dns `ip:port` of the server that names are asked of */
-export function launchProcess(launch: Launch, dns: string): Child {
+export function launchProcess(launch: Launch, { dns, api }: Surroundings): Child {
   const { container, pod, paths, folder, log } = launch;
   const resolv = join(folder, 'resolv.conf');
   const search = `${pod.metadata.namespace}.svc.cluster.local svc.cluster.local cluster.local`;
   writeFileSync(resolv, `nameserver ${dns}\nsearch ${search}\noptions ndots:5\n`);
-  const program = container.command ?? [process.execPath, main];
+  const operator = isOperator(container.image);
+  const program = container.command ?? [process.execPath, join(root, operator ? 'operator/main.ts' : 'node/main.ts')];
   const command = [...program, ...(container.args ?? [])].map((word) => paths.rewrite(word));
   const cwd = join(folder, 'work');
   mkdirSync(cwd, { recursive: true });
-  return new Child(command, { log, cwd, env: processEnvironment(launch), wrap: withFile(resolv, '/etc/resolv.conf') });
+  const env = processEnvironment(launch);
+  if (operator) {
+    env.KUBECONFIG = join(folder, 'kubeconfig');
+    const token = readFileSync(paths.rewrite(tokenFile), 'utf8');
+    writeKubeconfig(env.KUBECONFIG, { ...api, token, namespace: pod.metadata.namespace });
+  }
+  return new Child(command, { log, cwd, env, wrap: withFile(resolv, '/etc/resolv.conf') });
 }
 
 /** A mount namespace in which one file stands for another; the program replaces the shell, so its process id is the one that was started. */

@@ -10,7 +10,7 @@ import { claimBlock } from './loopback-block.ts';
 import { Mirror } from './mirror.ts';
 import { readPodData, readTokens } from './pod-data.ts';
 import { type PodPlace, serviceLinks, usedData } from './pod-env.ts';
-import { launchProcess } from './pod-launch.ts';
+import { launchProcess, type Surroundings } from './pod-launch.ts';
 import { PodReporter } from './pod-reporter.ts';
 import type { ApiObject, HostObject, Pod, Service } from './pod-spec.ts';
 import { isLive, isReady } from './pod-spec.ts';
@@ -177,6 +177,11 @@ export class PodRunner {
     rmSync(this.#dir, { recursive: true, force: true, maxRetries: 3 });
   }
 
+  get #surroundings(): Surroundings {
+    const { url, authority } = this.#server;
+    return { dns: this.dns.address, api: { server: url, authority } };
+  }
+
   #mirror<T extends ApiObject>(path: string, changed: (now: T | undefined, before: T | undefined) => void): Mirror<T> {
     const mirror = new Mirror<T>(this.#server.client, path, changed);
     this.#mirrors.push(mirror as unknown as Mirror<ApiObject>);
@@ -227,7 +232,7 @@ export class PodRunner {
         tokens: (of) => readTokens(client, of),
         links: () => serviceLinks(this.#services.all.filter(({ metadata }) => metadata.namespace === namespace)),
         claim: (of, claim) => this.#claim(of, claim),
-        launch: (launch) => launchProcess(launch, this.dns.address),
+        launch: (launch) => launchProcess(launch, this.#surroundings),
         changed: () => reporter.sync(),
         gone: () => void this.#delete(uid),
         printed: (text) => this.#server.printed.printed(`pod ${namespace}/${name}`, text),

@@ -49,9 +49,10 @@ test('the command line takes --once and --kubeconfig, which wins over the enviro
 });
 
 test('an end before an uninstall has a time; two tasks at once are a mistake', () => {
-  const config = readConfig({}, ['--uninstall', '--timeout', '30']);
-  assert.deepEqual([config.task, config.timeout], ['uninstall', 30_000]);
-  assert.deepEqual(mistakesOf({}, ['--uninstall', '--once', '--timeout', 'soon']), [
+  const config = readConfig({}, ['--uninstall', '--timeout', '30', '--release', 'rooms']);
+  assert.deepEqual([config.task, config.timeout, config.release], ['uninstall', 30_000, 'rooms']);
+  assert.deepEqual(mistakesOf({}, ['--uninstall', '--once', '--timeout', 'soon', '--release', 'a,b']), [
+    'Expected --release to be the name of a release',
     'Expected only one of --once and --uninstall, got: both',
     'Expected --timeout to be a number of seconds, got: soon',
   ]);

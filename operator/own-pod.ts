@@ -1,0 +1,19 @@
+// The pod that this process runs in, where it runs in one.
+import type { KubeClient } from './kube/client.ts';
+import { type KubeObject, type OwnerReference, resources } from './kube/objects.ts';
+
+/**
+ * What controls the pod of that name, the ReplicaSet of the operator's Deployment: what it owns goes when the operator is uninstalled.
+ * undefined where there is no such pod, or it may not be read.
+ */
+export async function ownReplicaSet(
+  client: Pick<KubeClient, 'list'>,
+  namespace: string,
+  name: string,
+): Promise<OwnerReference | undefined> {
+  const found = await client.list<KubeObject>(resources.pods, { namespace, fieldSelector: `metadata.name=${name}` }).catch(() => undefined);
+  const controller = found?.items[0]?.metadata.ownerReferences?.find((each) => each.controller === true);
+  if (controller === undefined) return undefined;
+  const { apiVersion, kind, uid } = controller;
+  return { apiVersion, kind, name: controller.name, uid };
+}

@@ -1,0 +1,74 @@
+// Kinds of others that the chart and the operator make objects of, as small as their fields that are used: a wrong name is refused.
+
+type Schema = Record<string, unknown>;
+const text: Schema = { type: 'string' };
+const texts: Schema = { type: 'object', additionalProperties: text };
+const listOf = (items: Schema): Schema => ({ type: 'array', items });
+const object = (properties: Record<string, Schema>, required: string[] = []): Schema => ({
+  type: 'object',
+  properties,
+  ...(required.length > 0 ? { required } : {}),
+});
+const port: Schema = { type: 'integer', minimum: 1, maximum: 65_535 };
+
+function definition(group: string, version: string, kind: string, spec: Schema): object {
+  const plural = `${kind.toLowerCase()}s`;
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    // Some groups are for kinds that Kubernetes approved, which these are.
+    metadata: { name: `${plural}.${group}`, annotations: { 'api-approved.kubernetes.io': 'https://github.com/kubernetes/enhancements' } },
+    spec: {
+      group,
+      scope: 'Namespaced',
+      names: { kind, plural },
+      versions: [{ name: version, served: true, storage: true, schema: { openAPIV3Schema: object({ spec }, ['spec']) } }],
+    },
+  };
+}
+
+const rule = object({ alert: text, expr: text, for: text, labels: texts, annotations: texts, keep_firing_for: text, record: text }, [
+  'expr',
+]);
+
+/** https://prometheus-operator.dev/docs/api-reference/api/ */
+export const monitoringDefinitions = [
+  definition(
+    'monitoring.coreos.com',
+    'v1',
+    'ServiceMonitor',
+    object({ selector: object({ matchLabels: texts }), endpoints: listOf(object({ port: text, path: text, interval: text })) }, [
+      'selector',
+      'endpoints',
+    ]),
+  ),
+  definition(
+    'monitoring.coreos.com',
+    'v1',
+    'PrometheusRule',
+    object({ groups: listOf(object({ name: text, interval: text, rules: listOf(rule) }, ['name'])) }),
+  ),
+];
+
+const pathMatch = object({ type: { type: 'string', enum: ['Exact', 'PathPrefix', 'RegularExpression'] }, value: text });
+
+/** https://gateway-api.sigs.k8s.io/reference/spec/#httproute */
+export const routeDefinition = definition(
+  'gateway.networking.k8s.io',
+  'v1',
+  'HTTPRoute',
+  object({
+    parentRefs: listOf(object({ group: text, kind: text, namespace: text, name: text, sectionName: text, port }, ['name'])),
+    hostnames: listOf(text),
+    rules: {
+      ...listOf(
+        object({
+          matches: listOf(object({ path: pathMatch })),
+          backendRefs: listOf(object({ group: text, kind: text, name: text, port }, ['name'])),
+          timeouts: object({ request: text, backendRequest: text }),
+        }),
+      ),
+      maxItems: 16,
+    },
+  }),
+);

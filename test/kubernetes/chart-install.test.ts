@@ -1,0 +1,145 @@
+// The chart as its users meet it: installed with no values, twice, tested, uninstalled; operators, hooks and nodes are pods that run.
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { delimiter, dirname } from 'node:path';
+import { after, test } from 'node:test';
+import { promisify } from 'node:util';
+import { kubernetesPrograms } from '../kit/kube/binaries.ts';
+import { startControlPlane } from '../kit/kube/control-plane.ts';
+import { chartFolder, helmOf, mustRun } from '../kit/kube/helm.ts';
+import { startPodRunner } from '../kit/kube/pod-runner.ts';
+
+const run = promisify(execFile);
+const server = await startControlPlane({ after });
+const runner = await startPodRunner(server);
+const helm = helmOf(server);
+const quick = ['--set', 'mediaCluster.spec.replicas=1', '--set', 'mediaCluster.spec.drain.timeoutSeconds=2'];
+
+async function kubectl(...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await server.kubectl(args, { timeoutMs: 100_000 });
+  assert.equal(code, 0, `kubectl ${args.join(' ')}: ${stderr}`);
+  return stdout.trim();
+}
+
+const install = (release: string, namespace: string, ...flags: string[]) =>
+  mustRun(helm, ['install', release, chartFolder, '-n', namespace, '--create-namespace', '--wait', '--timeout', '90s', ...flags]);
+const uninstall = (release: string, namespace: string) =>
+  mustRun(helm, ['uninstall', release, '-n', namespace, '--wait', '--timeout', '120s']);
+const available = (cluster: string, namespace: string) =>
+  kubectl('-n', namespace, 'wait', '--for=condition=Available', `mcl/${cluster}`, '--timeout=90s');
+
+async function makeRoom(name: string, namespace: string, spec: object = {}): Promise<void> {
+  await server.apply({ apiVersion: 'mediarooms.dev/v1alpha1', kind: 'Room', metadata: { name, namespace }, spec });
+  await kubectl('-n', namespace, 'wait', '--for=condition=Ready', `mroom/${name}`, '--timeout=60s');
+}
+
+/** `kind/name` of all objects of a namespace but Events and what every namespace has. */
+async function objectsOf(namespace: string): Promise<string[]> {
+  const kinds = (await kubectl('api-resources', '--namespaced', '--verbs=list', '-o', 'name')).split('\n');
+  const shown = kinds.filter((kind) => !/^events(\.|$)/.test(kind));
+  const found = await kubectl('-n', namespace, 'get', shown.join(','), '-o', 'name', '--ignore-not-found');
+  const always = ['configmap/kube-root-ca.crt', 'serviceaccount/default', 'service/kubernetes'];
+  return found.split('\n').filter((name) => name !== '' && !always.includes(name) && !/^endpoint/.test(name));
+}
+
+/** Objects of no namespace that a release made. */
+async function wideObjects(): Promise<string> {
+  return kubectl('get', 'clusterroles,clusterrolebindings,priorityclasses', '-l', 'app.kubernetes.io/managed-by=Helm', '-o', 'name');
+}
+
+async function gone(namespace: string): Promise<void> {
+  const started = performance.now();
+  for (;;) {
+    const left = await objectsOf(namespace);
+    if (left.length === 0) return;
+    // The garbage collector looks for new kinds every half minute.
+    if (performance.now() - started > 60_000) assert.deepEqual(left, []);
+    await new Promise((resolve) => setTimeout(resolve, 500));
+  }
+}
+
+/** The commands of NOTES.txt, each with the lines that it reads. */
+function commandsOf(notes: string): string[] {
+  const lines = notes.split('\n').filter((line) => line.startsWith('  '));
+  const commands: string[] = [];
+  for (const line of lines.map((each) => each.slice(2))) {
+    const open = /<<EOF$/.test(commands.at(-1)?.split('\n')[0] ?? '') && !/\nEOF$/.test(commands.at(-1) ?? '');
+    if (open) commands.push(`${commands.pop()}\n${line}`);
+    else commands.push(line);
+  }
+  return commands;
+}
+
+const shellEnvironment = () => ({
+  ...process.env,
+  PATH: [dirname(kubernetesPrograms(['kube-apiserver', 'kubectl']).kubectl), process.env.PATH].join(delimiter),
+  KUBECONFIG: server.kubeconfig,
+  KUBECACHEDIR: `${server.dir}/cache`,
+});
+
+async function shell(command: string): Promise<string> {
+  const { stdout } = await run('bash', ['-o', 'pipefail', '-c', command], { env: shellEnvironment(), timeout: 130_000 });
+  return stdout;
+}
+
+test('with no values there are an operator and two nodes, and the lines of the notes work as they stand', async () => {
+  const notes = await install('mediarooms', 'default');
+  const commands = commandsOf(notes);
+  const said = new Map<string, string>();
+  for (const command of commands) {
+    if (/port-forward|^http|delete crd/.test(command)) continue;
+    said.set(
+      command
+        .replace(/^kubectl -n default /, '')
+        .split(' ')
+        .slice(0, 2)
+        .join(' '),
+      await shell(command),
+    );
+  }
+  assert.deepEqual([...said.keys()], ['wait --for=condition=Available', 'get secret', 'apply -f', 'get rooms']);
+  assert.match(said.get('get secret') ?? '', /^[\w-]{40,}$/);
+  assert.match(said.get('get rooms') ?? '', /^NAME[^\n]*\nfirst +/);
+  assert.equal((await kubectl('get', 'pods', '-l', 'app.kubernetes.io/component=node', '-o', 'name')).split('\n').length, 2);
+  // The kubelets of this test forward no ports, but the rest of the line must be right.
+  const forward = commands.find((command) => command.includes('port-forward')) ?? '';
+  assert.equal(forward, 'kubectl -n default port-forward svc/mediarooms 8080');
+  assert.equal(await kubectl('get', 'svc', 'mediarooms', '-o', 'jsonpath={.spec.ports[*].port}'), '8080');
+  await kubectl('wait', '--for=condition=Ready', 'mroom/first', '--timeout=30s');
+  assert.ok(commands.includes('kubectl delete crd rooms.mediarooms.dev mediaclusters.mediarooms.dev'));
+});
+
+test('a second install in another namespace has nodes, rooms and tokens of its own', async () => {
+  await install('mediarooms', 'team', ...quick);
+  await available('mediarooms', 'team');
+  await makeRoom('first', 'team');
+  const token = (namespace: string) => kubectl('-n', namespace, 'get', 'secret', 'mediarooms-api-tokens', '-o', 'jsonpath={.data.admin}');
+  assert.notEqual(await token('team'), await token('default'));
+  await uninstall('mediarooms', 'team');
+  await gone('team');
+  // The first one does not notice.
+  await kubectl('wait', '--for=condition=Ready', 'mroom/first', '--timeout=5s');
+});
+
+test('a second release in the same namespace stands by, and goes without touching the first', async () => {
+  const before = await kubectl('get', 'mroom', 'first', '-o', 'jsonpath={.status.incarnation}');
+  await install('second', 'default', ...quick);
+  await available('second', 'default');
+  await makeRoom('of-second', 'default', { clusterRef: { name: 'second' } });
+  await kubectl('delete', 'mroom', 'of-second', '--timeout=30s');
+  await uninstall('second', 'default');
+  await kubectl('wait', '--for=condition=Ready', 'mroom/first', '--timeout=5s');
+  assert.equal(await kubectl('get', 'mroom', 'first', '-o', 'jsonpath={.status.incarnation}'), before);
+  await kubectl('wait', '--for=delete', 'pod/second-0', '--timeout=60s');
+});
+
+test('uninstall ends rooms and nodes in order and leaves no object, no finalizer and no process', async () => {
+  const pids = runner.pods.flatMap(({ metadata }) => runner.pidOf(metadata.name, metadata.namespace) ?? []);
+  assert.ok(pids.length >= 3);
+  await uninstall('mediarooms', 'default');
+  await gone('default');
+  assert.equal(await wideObjects(), '');
+  for (const pid of pids) assert.throws(() => process.kill(pid, 0), { code: 'ESRCH' });
+  // What the notes say of the definitions.
+  await shell('kubectl delete crd rooms.mediarooms.dev mediaclusters.mediarooms.dev');
+});

@@ -1,0 +1,215 @@
+// The chart: what it refuses, and that the API server takes all that it renders; installed it is in chart-install.test.ts.
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { parse, parseAllDocuments } from 'yaml';
+import { startApiServer } from '../kit/kube/api-server.ts';
+import { chartFolder, helmOf, mustRun } from '../kit/kube/helm.ts';
+import { applyDefinitions } from '../kit/kube/media-clusters.ts';
+import { monitoringDefinitions } from '../kit/kube/other-definitions.ts';
+
+const server = await startApiServer({ after });
+await applyDefinitions(server);
+await server.apply(monitoringDefinitions);
+await server.kubectl(['wait', '--for=condition=Established', 'crd', '--all', '--timeout=30s']);
+for (const name of ['media', 'team-a', 'team-b']) await server.kubectl(['create', 'namespace', name]);
+
+const helm = helmOf();
+type Values = Record<string, unknown>;
+
+/** Flags, and what they read from standard input. */
+const given = (values: Values) => [['-f', '-'], JSON.stringify(values)] as const;
+
+async function render(values: Values): Promise<string> {
+  const [flags, input] = given(values);
+  return mustRun(helm, ['template', 'rooms', chartFolder, '--namespace', 'media', ...flags], input);
+}
+
+const labels = { team: 'media' };
+/** Every value of values.yaml is set in one of them. */
+const valueSets: Record<string, Values> = {
+  none: {},
+  'images of a registry of ones own': {
+    operator: { image: { repository: 'registry.example:5000/mediarooms/operator', tag: 'edge', pullPolicy: 'Always' } },
+    node: { image: { repository: 'registry.example:5000/mediarooms/node', digest: `sha256:${'0a'.repeat(32)}` } },
+    imagePullSecrets: [{ name: 'registry' }],
+  },
+  'two operators that are spread': {
+    operator: {
+      replicas: 2,
+      logLevel: 'debug',
+      resources: { limits: { cpu: 1, memory: '1Gi' } },
+      priorityClassName: 'system-cluster-critical',
+      podLabels: labels,
+      podAnnotations: { 'example.com/note': 'yes' },
+      nodeSelector: { disk: 'ssd' },
+      tolerations: [{ key: 'media', operator: 'Exists' }],
+      affinity: { podAntiAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [] } },
+      topologySpreadConstraints: [{ maxSkew: 1, topologyKey: 'zone', whenUnsatisfiable: 'ScheduleAnyway', labelSelector: {} }],
+    },
+  },
+  'all namespaces': { operator: { watchNamespaces: ['*'] } },
+  'three namespaces': { operator: { watchNamespaces: ['media', 'team-a', 'team-b'] } },
+  'an operator alone': { mediaCluster: { create: false }, operator: { watchNamespaces: ['team-a'] } },
+  'rights from elsewhere': { rbac: { create: false }, serviceAccount: { name: 'given', annotations: { 'example.com/role': 'rooms' } } },
+  'no rights of the whole cluster': { rbac: { nodes: false, definitions: false } },
+  monitoring: {
+    monitoring: {
+      serviceMonitor: { create: true, labels, interval: '15s' },
+      alerts: { create: true, labels },
+      dashboard: { create: true, labels: { grafana: '1' } },
+    },
+  },
+  'a MediaCluster that scales, with a priority': {
+    priorityClass: { create: true, value: 2000 },
+    mediaCluster: {
+      name: 'live',
+      annotations: { 'example.com/owner': 'video' },
+      spec: { autoscaling: { maxReplicas: 4 }, podTemplate: { labels }, imagePullSecrets: [{ name: 'own' }] },
+    },
+    uninstall: { timeoutSeconds: 600 },
+  },
+  'a MediaCluster with all that is around it': {
+    mediaCluster: {
+      spec: {
+        replicas: 3,
+        workersPerNode: 2,
+        media: { exposure: 'loadBalancer', loadBalancer: { annotations: { 'example.com/lb': 'udp' } } },
+        ingress: { host: 'rooms.example', className: 'traefik', tls: { secretName: 'tls' } },
+        config: { componentsUsed: ['recording', 'hls'], s3: { bucket: 'recordings' }, limits: { maxRooms: 50 } },
+        secrets: { s3: { name: 's3' } },
+        storage: { persistentVolumeClaim: { size: '20Gi' } },
+        turn: { enabled: true, tlsSecretName: 'turn-tls' },
+        monitoring: { serviceMonitor: { interval: '30s' } },
+        drain: { timeoutSeconds: 600 },
+      },
+    },
+  },
+};
+
+test('helm lint --strict finds nothing', async () => {
+  for (const values of Object.values(valueSets)) {
+    const [flags, input] = given(values);
+    const said = await mustRun(helm, ['lint', '--strict', '--namespace', 'media', chartFolder, ...flags], input);
+    assert.match(said, /1 chart\(s\) linted, 0 chart\(s\) failed/);
+    assert.doesNotMatch(said, /WARNING|ERROR/);
+  }
+});
+
+for (const [name, values] of Object.entries(valueSets)) {
+  test(`what is rendered is taken by the API server, field by field, and is the same each time: ${name}`, async () => {
+    const text = await render(values);
+    assert.equal(await render(values), text);
+    const input = text.replace(/^ *helm.sh\/hook.*\n/gm, '');
+    const flags = ['--server-side', '--dry-run=server', '--validate=strict', '-f', '-'];
+    const { code, stdout, stderr } = await server.kubectl(['apply', ...flags], { input });
+    assert.equal(code, 0, stderr);
+    const objects = parseAllDocuments(text).filter(({ contents }) => contents !== null);
+    assert.equal(stdout.trim().split('\n').length, objects.length);
+    for (const line of stdout.trim().split('\n')) assert.match(line, /serverside-applied \(server dry run\)$/);
+  });
+}
+
+test('each value of the chart is set in one of these sets', () => {
+  const defaults = parse(readFileSync(join(chartFolder, 'values.yaml'), 'utf8')) as Values;
+  const isGroup = (value: unknown): value is Values =>
+    typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length > 0;
+  const open = new Set(['operator.resources', 'mediaCluster.spec', 'monitoring.dashboard.labels']);
+  const pathsOf = (values: Values, at = ''): string[] =>
+    Object.entries(values).flatMap(([key, value]) => (isGroup(value) && !open.has(at + key) ? pathsOf(value, `${at}${key}.`) : [at + key]));
+  const valueAt = (values: Values, path: string): unknown =>
+    path.split('.').reduce<unknown>((value, key) => (value as Values | undefined)?.[key], values);
+  const unset = pathsOf(defaults).filter((path) => Object.values(valueSets).every((values) => valueAt(values, path) === undefined));
+  assert.deepEqual(unset, ['operator.image.digest', 'node.image.tag']);
+});
+
+const refused: Record<string, [values: Values, sentence: RegExp]> = {
+  'an unknown name': [{ nodes: {} }, /at '': additional properties 'nodes' not allowed/],
+  'a misspelt name': [{ operator: { imagee: {} } }, /at '\/operator': additional properties 'imagee' not allowed/],
+  'a word for a number': [{ operator: { replicas: 'many' } }, /at '\/operator\/replicas': got string, want integer/],
+  'too many operators': [{ operator: { replicas: 9 } }, /at '\/operator\/replicas': maximum: got 9, want 5/],
+  'a pull policy': [
+    { operator: { image: { pullPolicy: 'Sometimes' } } },
+    /pullPolicy': value must be one of 'Always', 'IfNotPresent', 'Never'/,
+  ],
+  'an image without a name': [{ operator: { image: { repository: '' } } }, /repository': minLength: got 0, want 1/],
+  'half a digest': [{ node: { image: { digest: 'sha256:12' } } }, /digest': 'sha256:12' does not match pattern/],
+  'a level of the log': [{ operator: { logLevel: 'trace' } }, /logLevel': value must be one of 'error', 'warning', 'info', 'debug'/],
+  'a namespace': [{ operator: { watchNamespaces: ['A_B'] } }, /watchNamespaces\/0': 'A_B' does not match pattern/],
+  'all namespaces and one': [{ operator: { watchNamespaces: ['*', 'b'] } }, /'\*' is all namespaces, and stands alone/],
+  'a MediaCluster that nobody watches': [
+    { operator: { watchNamespaces: ['team-a'] } },
+    /operator.watchNamespaces must have media, where the MediaCluster is made; or set mediaCluster.create=false/,
+  ],
+  'a label that is no text': [{ operator: { podLabels: { a: { b: '1' } } } }, /podLabels\/a': got object, want string/],
+  'a pull secret without a name': [{ imagePullSecrets: ['registry'] }, /imagePullSecrets\/0': got string, want object/],
+  'an account': [{ serviceAccount: { name: 'Not_A_Name' } }, /serviceAccount\/name': 'Not_A_Name' does not match pattern/],
+  'yes for true': [{ rbac: { create: 'yes' } }, /rbac\/create': got string, want boolean/],
+  'a name of a MediaCluster': [{ mediaCluster: { name: 'My_Cluster' } }, /mediaCluster\/name': 'My_Cluster' does not match pattern/],
+  'a long name of a MediaCluster': [{ mediaCluster: { name: 'a'.repeat(41) } }, /mediaCluster\/name': maxLength: got 41, want 40/],
+  'a misspelt field of the MediaCluster': [
+    { mediaCluster: { spec: { replica: 3 } } },
+    /mediaCluster\/spec': additional properties 'replica' not allowed/,
+  ],
+  'an exposure': [
+    { mediaCluster: { spec: { media: { exposure: 'internet' } } } },
+    /exposure': value must be one of 'nodePort', 'loadBalancer'/,
+  ],
+  'a setting of nodes': [{ mediaCluster: { spec: { config: { logLevel: 'loud' } } } }, /config\/logLevel': value must be one of/],
+  'a secret in plain text': [
+    { mediaCluster: { spec: { secrets: { apiTokens: 'plain' } } } },
+    /secrets\/apiTokens': got string, want object/,
+  ],
+  'a priority beyond those of users': [{ priorityClass: { value: 2_000_000_000 } }, /priorityClass\/value': maximum/],
+  'a time': [{ monitoring: { serviceMonitor: { interval: 'often' } } }, /interval': 'often' does not match pattern/],
+  'no time for the end': [{ uninstall: { timeoutSeconds: 0 } }, /uninstall\/timeoutSeconds': minimum: got 0, want 1/],
+};
+
+for (const [name, [values, sentence]] of Object.entries(refused)) {
+  test(`a wrong value is refused before anything is done: ${name}`, async () => {
+    const [flags, input] = given(values);
+    const { code, stdout, stderr } = await helm(['template', 'rooms', chartFolder, '--namespace', 'media', ...flags], input);
+    assert.equal(code, 1);
+    assert.match(stderr, sentence);
+    assert.equal(stdout, '');
+  });
+}
+
+test('what only the MediaCluster itself knows is refused by the API server with its sentence', async () => {
+  const input = await render({ mediaCluster: { spec: { replicas: 20, ingress: { host: 'https://rooms.example/' } } } });
+  const { code, stderr } = await server.kubectl(['apply', '--server-side', '--dry-run=server', '-n', 'media', '-f', '-'], { input });
+  assert.equal(code, 1);
+  assert.match(stderr, /must not be above maxReplicas/);
+  assert.match(stderr, /must be a host name in lower case, without a scheme/);
+});
+
+test('two releases make no object of one name, wherever they are', async () => {
+  const named = async (release: string, namespace: string, values: Values) => {
+    const [flags, input] = given(values);
+    const text = await mustRun(helm, ['template', release, chartFolder, '--namespace', namespace, ...flags], input);
+    return parseAllDocuments(text).flatMap((document) => {
+      const { kind, metadata } = (document.toJS() ?? {}) as { kind: string; metadata: { name: string; namespace?: string } };
+      return kind === undefined ? [] : [`${kind} ${metadata.namespace ?? ''}/${metadata.name}`];
+    });
+  };
+  const all = { priorityClass: { create: true }, monitoring: { alerts: { create: true }, dashboard: { create: true } } };
+  const wide = { ...all, operator: { watchNamespaces: ['*'] } };
+  for (const values of [all, wide]) {
+    const names = await Promise.all([
+      named('rooms', 'media', values),
+      named('rooms', 'team-a', values),
+      named('other', 'media', values),
+      named('a-rooms', 'team', values),
+    ]);
+    const found = names.flat();
+    assert.deepEqual([...new Set(found)].sort(), found.sort());
+  }
+});
+
+test('the chart has what it needs beside its templates', () => {
+  assert.deepEqual(readdirSync(join(chartFolder, 'crds')).sort(), ['mediacluster.yaml', 'room.yaml']);
+  const { version, appVersion } = parse(readFileSync(join(chartFolder, 'Chart.yaml'), 'utf8'));
+  const manifest = JSON.parse(readFileSync(join(chartFolder, '../package.json'), 'utf8'));
+  assert.deepEqual([version, appVersion], [manifest.version, manifest.version]);
+});
