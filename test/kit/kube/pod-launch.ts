@@ -58,8 +58,9 @@ export function launchProcess(launch: Launch, { dns, api }: Surroundings): Child
   const search = `${pod.metadata.namespace}.svc.cluster.local svc.cluster.local cluster.local`;
   writeFileSync(resolv, `nameserver ${dns}\nsearch ${search}\noptions ndots:5\n`);
   const operator = isOperator(container.image);
-  const program = container.command ?? [process.execPath, join(root, operator ? 'operator/main.ts' : 'node/main.ts')];
-  const command = [...program, ...(container.args ?? [])].map((word) => paths.rewrite(word));
+  // The image's own entry point is a path of this machine, not of the container.
+  const entry = container.command ? [] : [process.execPath, join(root, operator ? 'operator/main.ts' : 'node/main.ts')];
+  const command = [...entry, ...[...(container.command ?? []), ...(container.args ?? [])].map((word) => paths.rewrite(word))];
   const cwd = join(folder, 'work');
   mkdirSync(cwd, { recursive: true });
   const env = processEnvironment(launch);
