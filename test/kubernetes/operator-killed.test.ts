@@ -1,0 +1,154 @@
+// Two operators, of which the working one is killed again and again while Rooms are made, changed and deleted: what is declared comes to be.
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Anything, isAvailable, isReady, mediaCluster, startMediaStage } from '../kit/kube/media-stage.ts';
+import { type OperatorProcess, startOperator } from '../kit/kube/operator-process.ts';
+import { seededRandom } from '../kit/seeded-random.ts';
+
+const kills = 30;
+const seed = Number(process.env.TEST_SEED ?? 4711);
+const random = seededRandom(seed);
+/** Of a whole number below `count`. */
+const any = (count: number) => Math.floor(random() * count);
+
+// Others take over after a second instead of 15.
+const options = { env: { OPERATOR_LEASE_DURATION: '1000', OPERATOR_LOG_LEVEL: 'info' } };
+const stage = await startMediaStage({ after }, { spec: { replicas: 2 }, operator: options });
+const { client } = stage.server;
+const lease = '/apis/coordination.k8s.io/v1/namespaces/default/leases/mediarooms-operator';
+const rooms = '/apis/mediarooms.dev/v1alpha1/namespaces/default/rooms';
+let operators: OperatorProcess[] = [stage.operator];
+
+type Spec = { maxPeers: number; peers: { name: string }[] };
+/** The Rooms that are to be. */
+const declared = new Map<string, Spec>();
+let made = 0;
+
+function anySpec(): Spec {
+  return { maxPeers: 2 + any(50), peers: ['anna', 'bert'].slice(0, any(3)).map((name) => ({ name })) };
+}
+
+async function declare(name: string, spec: Spec): Promise<void> {
+  declared.set(name, spec);
+  const path = `${rooms}/${name}?fieldManager=test&force=true`;
+  const { status, body } = await client.call(path, {
+    method: 'PATCH',
+    contentType: 'application/apply-patch+yaml',
+    body: stage.room(name, spec),
+  });
+  assert.ok(status < 300, JSON.stringify(body));
+}
+
+/** One Room more, one changed, or one less. */
+async function changeSomething(): Promise<void> {
+  const names = [...declared.keys()];
+  const name = names[any(names.length)];
+  const what = any(4);
+  if (name === undefined || (what < 2 && names.length < 20)) await declare(`room-${++made}`, anySpec());
+  else if (what === 2) await declare(name, anySpec());
+  else {
+    declared.delete(name);
+    assert.equal((await client.call(`${rooms}/${name}`, { method: 'DELETE' })).status, 200);
+  }
+}
+
+/** Two run at any time, also where one has lost the Lease as the machine was too slow for it, and has ended. */
+function keepTwo(): void {
+  operators = operators.filter(({ running }) => running);
+  while (operators.length < 2) operators.push(startOperator({ after }, stage.server, options));
+}
+
+async function working(): Promise<OperatorProcess> {
+  for (const started = performance.now(); performance.now() - started < 60_000; await sleep(20)) {
+    keepTwo();
+    const { holderIdentity } = ((await client.call(lease)).body as Anything).spec;
+    const holder = operators.find(({ identity }) => identity === holderIdentity);
+    if (holder?.running && holder.output.includes('this operator works now')) return holder;
+  }
+  throw new Error(`nobody works:\n${operators.map(({ output }) => output.slice(-2_000)).join('\n')}`);
+}
+
+async function untilAsDeclared(): Promise<void> {
+  const isAsDeclared = (room: Anything) => declared.has(room.metadata.name) && isReady(room);
+  for (const started = performance.now(); ; await sleep(200)) {
+    const { items } = (await client.call(rooms)).body as { items: Anything[] };
+    if (items.length === declared.size && items.every(isAsDeclared)) return;
+    if (performance.now() - started < 60_000) continue;
+    const wrong = items.filter((room) => !isAsDeclared(room)).map(({ metadata, status }) => ({ metadata, status }));
+    assert.fail(
+      `${items.length} of ${declared.size} Rooms, these not as declared: ${JSON.stringify(wrong, null, 1)}\n${stage.operator.output}`,
+    );
+  }
+}
+
+/** What one node says: the rooms of the whole cluster, and how many are its own. */
+async function roomsAt(pod: string): Promise<{ rooms: Anything[]; own: number }> {
+  const api = await stage.api(pod);
+  const { body } = await api.get('/room?limit=1000');
+  assert.deepEqual(body.incomplete, []);
+  return { rooms: body.data, own: (await api.get('/health')).body.data.load.rooms };
+}
+
+test(`an operator is killed ${kills} times at any point of its work, and what is declared comes to be, once`, {
+  timeout: 280_000,
+}, async (t) => {
+  t.diagnostic(`TEST_SEED=${seed}`);
+  const began = performance.now();
+  for (let kill = 1; kill <= kills; kill += 1) {
+    const victim = await working();
+    // Pods too are made and emptied in the meantime.
+    if (kill === 8) await stage.server.apply(mediaCluster('media', { replicas: 3 }));
+    if (kill === 18) await stage.server.apply(mediaCluster('media', { replicas: 2 }));
+    const changes = Array.from({ length: 1 + any(4) }, () => any(600));
+    const changing = Promise.all(changes.map((delay) => sleep(delay).then(changeSomething)));
+    await sleep(any(800));
+    victim.signal('SIGKILL');
+    await Promise.all([victim.ended, changing]);
+  }
+  stage.operator = await working();
+  const killed = performance.now();
+  await untilAsDeclared();
+  await stage.waitFor('mediacluster', 'media', (cluster) => isAvailable(cluster) && cluster.status.replicas === 2, 60_000);
+  await untilAsDeclared();
+  t.diagnostic(
+    `${made} Rooms made, ${declared.size} left; ${Math.round(killed - began)} ms, settled ${Math.round(performance.now() - killed)} ms later`,
+  );
+
+  const pods = stage.runner.pods.map(({ metadata }) => metadata.name);
+  assert.equal(pods.length, 2, pods.join());
+  const nodes = await Promise.all(pods.map(roomsAt));
+  const stored = new Map(((await client.call(rooms)).body as { items: Anything[] }).items.map((room) => [room.metadata.name, room]));
+  const expected = [...declared].map(([name, { maxPeers, peers }]) => ({
+    id: name,
+    externalId: stored.get(name).metadata.uid,
+    maxPeers,
+    peers: peers.map((peer) => peer.name),
+  }));
+  for (const node of nodes) {
+    const there = node.rooms.map(({ id, externalId, config, peers }) => ({
+      id,
+      externalId,
+      maxPeers: config.maxPeers,
+      peers: peers.map((peer: { id: string }) => peer.id).sort(),
+    }));
+    assert.deepEqual(byId(there), byId(expected));
+  }
+  // A room that two nodes have would be listed once at most places, but counted twice.
+  assert.equal(
+    nodes.reduce((sum, { own }) => sum + own, 0),
+    declared.size,
+  );
+  const secrets = (await stage.list('secrets')).map(({ metadata }) => metadata.name as string).filter((name) => name.endsWith('-peers'));
+  const wanted = [...declared].flatMap(([name, { peers }]) => (peers.length > 0 ? [`${name}-peers`] : []));
+  assert.deepEqual(secrets.sort(), wanted.sort());
+  const services = (await stage.list('services')).map(({ metadata }) => metadata.name as string).filter((name) => name.startsWith('media'));
+  const ofPods = pods.flatMap((pod) => [pod, `${pod}-media`]);
+  assert.deepEqual(services.sort(), ['media', 'media-nodes', ...ofPods].sort());
+  const { spec } = (await client.call(lease)).body as Anything;
+  assert.ok(spec.leaseTransitions >= kills, `${spec.leaseTransitions} transitions`);
+});
+
+function byId<T extends { id: string }>(views: readonly T[]): T[] {
+  return views.toSorted((one, other) => (one.id < other.id ? -1 : 1));
+}
