@@ -16,7 +16,7 @@ const lastApplied = 'kubectl.kubernetes.io/last-applied-configuration';
 
 export class Changes implements Rehearsing {
   readonly #objects = new Map<string, Rehearsed>();
-  readonly #actions: string[] = [];
+  readonly #actions: { sentence: string; about: string }[] = [];
 
   readonly tell = ({ resource, before, after }: Change): void => {
     const named = after ?? before;
@@ -35,9 +35,9 @@ export class Changes implements Rehearsing {
     return { ...object, metadata: { ...object.metadata, uid: `rehearsed-${object.metadata.name}`, resourceVersion: '' } };
   };
 
-  /** Something that no object shows, in words that begin with `would`. */
-  readonly act = (sentence: string): void => {
-    this.#actions.push(sentence);
+  /** Something that no object shows, in words that begin with `would`; what is about the same stays together, in its order. */
+  readonly act = (sentence: string, about: string): void => {
+    this.#actions.push({ sentence, about });
   };
 
   /** What would be done; empty where nothing would. */
@@ -45,7 +45,8 @@ export class Changes implements Rehearsing {
     const diffs = [...this.#objects]
       .sort(([one], [other]) => (one < other ? -1 : 1))
       .map(([title, { before, after }]) => (before && !after ? `would delete ${title}\n` : diffOf(title, before, after)));
-    return [...this.#actions.sort().map((sentence) => `${sentence}\n`), ...diffs].join('');
+    const actions = this.#actions.toSorted((one, other) => one.about.localeCompare(other.about)).map(({ sentence }) => `${sentence}\n`);
+    return [...actions, ...diffs].join('');
   }
 }
 

@@ -1,9 +1,10 @@
 // What would be told to media nodes: said instead of done, and then taken for done, so that what follows from it is rehearsed as well.
 import type { NodeCallsFactory } from '../clusters/node-poll.ts';
+import { keyOf } from '../kube/objects.ts';
 import type { NodeRoom } from '../nodes/shapes.ts';
 import type { ActContext, NodeAction } from '../rooms/act.ts';
 
-type Say = (sentence: string) => void;
+type Say = (sentence: string, about: string) => void;
 
 /** What only a node can say, as a status shows it. */
 const unknownYet = '(known once it is made)';
@@ -16,16 +17,17 @@ export function rehearsedCalls(say: Say): (make: NodeCallsFactory) => NodeCallsF
     return {
       health: (signal) => calls.health(signal),
       forgive: () => calls.forgive(),
-      drain: async (node, seconds) => say(`would drain media node ${node}${seconds === undefined ? '' : ` within ${seconds} s`}`),
-      cancelDrain: async (node) => say(`would call media node ${node} back from its drain`),
+      drain: async (node, seconds) => say(`would drain media node ${node}${seconds === undefined ? '' : ` within ${seconds} s`}`, node),
+      cancelDrain: async (node) => say(`would call media node ${node} back from its drain`, node),
     };
   };
 }
 
 /** Of a Room. */
-export function rehearsedActions(say: Say): (context: ActContext, action: NodeAction) => void {
+export function rehearsedActions(tell: Say): (context: ActContext, action: NodeAction) => void {
   return (context, action) => {
     const { state, link, cluster } = context;
+    const say = (sentence: string) => tell(sentence, keyOf(state.room));
     const { roomId, now } = state;
     const nodes = link.candidates({ ready: true }).map(({ node }) => node.pod);
     const where = state.fate.kind === 'present' ? state.fate.node : undefined;

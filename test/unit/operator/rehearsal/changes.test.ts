@@ -48,9 +48,15 @@ test('something that is to go is named, something made is shown whole, and actio
   const changes = new Changes();
   changes.tell({ resource: resources.services, before: object('Service'), after: undefined });
   changes.tell({ resource: resources.configMaps, before: undefined, after: object('ConfigMap', { data: { key: 'value' } }) });
-  changes.act('would create room class on media-0');
+  changes.act('would create room class on media-0', 'default/class');
+  changes.act('would create room a on media-0', 'default/a');
+  changes.act('would add peer anna to room class on media-0', 'default/class');
   const lines = changes.text().split('\n');
-  assert.equal(lines[0], 'would create room class on media-0');
+  assert.deepEqual(lines.slice(0, 3), [
+    'would create room a on media-0',
+    'would create room class on media-0',
+    'would add peer anna to room class on media-0',
+  ]);
   assert.ok(lines.includes('would delete Service default/media'));
   assert.ok(lines.includes('--- /dev/null'));
   assert.ok(lines.includes('+  key: value'));
