@@ -59,6 +59,8 @@ export class Connection {
   #unstable = 0;
   #asked = false;
   #serverFailed = false;
+  /** Whether the room was lost with its node, as far as the servers that answer know. */
+  #roomLost = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #heartbeat: Heartbeat | undefined;
   #closing: Closing | undefined;
@@ -179,6 +181,7 @@ export class Connection {
     this.#resumeWindow = welcome.resumeWindow * 1_000;
     this.#asked = false;
     this.#serverFailed = false;
+    this.#roomLost = false;
     this.#stableAt = performance.now() + stableAfter;
     const { pingInterval, silence } = this.#options.timing;
     this.#heartbeat = new Heartbeat({
@@ -259,6 +262,7 @@ export class Connection {
   #endingOfRefusal(refusal: Refusal): Closing | undefined {
     const lost = this.#incarnation !== undefined && !this.#serverFailed && mayComeBack(refusal);
     if (!lost) return endingOfRefusal(refusal, this.#serverFailed);
+    this.#roomLost = true;
     const waited = performance.now() - this.#startedAt;
     return waited < this.#options.timing.lostRoom ? undefined : closing('notFound', 4401, refusal.message);
   }
@@ -270,7 +274,8 @@ export class Connection {
     const left = limit === undefined ? Number.POSITIVE_INFINITY : this.#startedAt + limit - performance.now();
     const pause = retryDelay(this.#attempt, timing.retryDelays, random());
     const resumable = this.#session !== undefined && performance.now() - this.#startedAt < this.#resumeWindow;
-    const delay = resumable ? Math.min(pause, timing.resumePause) : pause;
+    const longest = resumable ? timing.resumePause : this.#roomLost ? timing.lostRoomPause : pause;
+    const delay = Math.min(pause, longest);
     this.#timer = setTimeout(() => (delay <= left ? this.#open() : this.close(closing('unreachable'))), Math.max(0, Math.min(delay, left)));
   }
 

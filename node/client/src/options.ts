@@ -36,6 +36,8 @@ export type Timing = {
   iceRetry: number;
   /** How long a room that was lost with its node is waited for, from the loss on. */
   lostRoom: number;
+  /** Longest pause while it is waited for: it is made again within seconds. */
+  lostRoomPause: number;
 };
 
 export const defaultTiming: Timing = {
@@ -47,6 +49,7 @@ export const defaultTiming: Timing = {
   iceDisconnected: 2_000,
   iceRetry: 4_000,
   lostRoom: 60_000,
+  lostRoomPause: 1_500,
 };
 
 export type RoomClientOptions = {

@@ -47,3 +47,10 @@ test('a room that was ended, or lost for too long, is over', async (t) => {
   await lost.refuse('room_not_found');
   assert.equal((await lost.until('closed')).reason, 'notFound');
 });
+
+test('a room that was lost is asked for often, however long the pauses of other attempts are', async (t) => {
+  const { server, refuse } = await loseRoom(t, { timing: { ...timing, retryDelays: [0, 60_000], lostRoomPause: 10 } });
+  await refuse('room_not_found');
+  await refuse('unavailable');
+  await (await server.next()).welcome({ sessionId: 'session-2', incarnation: 'incarnation-2' });
+});
