@@ -1,34 +1,153 @@
 // One `helm install` to first media, and what else a user of the chart meets; browsers are outside of the pods' network.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { blue, css, red } from '../browser/client-kit.ts';
-import { Installed } from './installed.ts';
-import { tell } from './timings.ts';
+import { Conversation, people } from './conversation.ts';
+import { type Anything, host, Installed } from './installed.ts';
+import { tell, timing } from './timings.ts';
 
 const stage = await Installed.prepare({ after });
 const release = 'rooms';
 
-test('from `helm install` to the first frames of two browsers it takes less than a minute', async (t) => {
+/** Nodes that each of these nodes counts, through its own path of Ingress. */
+async function counted(indexes: readonly number[]): Promise<number[]> {
+  const answers = await Promise.all(indexes.map((index) => stage.rest(release, 'GET', `/n/${index}/health`)));
+  return answers.map(({ status, body }) => (status === 200 ? body.data.distribution.nodesInCluster : status));
+}
+
+async function pods(): Promise<Anything[]> {
+  const { items } = await stage.get('pods', '-l', `mediarooms.dev/cluster=${release}`);
+  return items.filter((pod: Anything) => pod.metadata.deletionTimestamp === undefined);
+}
+
+const indexOf = (pod: Anything): number => Number(pod.metadata.labels['mediarooms.dev/index']);
+
+/** When so many pods live, and each counts all of them. @returns their indexes */
+async function agreeOn(replicas: number): Promise<number[]> {
+  return stage.until(`${replicas} nodes know of each other`, async () => {
+    const indexes = (await pods()).map(indexOf);
+    const counts = await counted(indexes);
+    return indexes.length === replicas && counts.every((count) => count === replicas) ? indexes : undefined;
+  });
+}
+
+test('from `helm install` to pictures and sound in two browsers it takes less than a minute', async (t) => {
   const browser = await stage.browser(t);
-  const pages = [stage.openPage(browser), stage.openPage(browser)] as const;
+  const pages = [stage.openPage(browser), stage.openPage(browser)];
   assert.deepEqual(await Promise.all(pages.map(async (page) => (await page).evaluate(() => isSecureContext))), [true, true]);
 
   const started = performance.now();
-  await stage.install(release);
-  tell('helm install', performance.now() - started);
+  await timing('helm install', () => stage.install(release));
   await stage.available(release);
   const availableAt = performance.now();
   tell('install to MediaCluster Available', availableAt - started);
-  const room = await stage.room('class', { peers: [{ name: 'anna' }, { name: 'bert' }] });
+  const room = await stage.room('class', people);
   tell('Room applied to Ready', performance.now() - availableAt);
-  assert.match(room.status.address, /^rooms\.test(:443)?\/n\/\d+$/);
-  const [anna, bert] = await Promise.all([
-    stage.enter(browser, 'class', 'anna', pages[0]),
-    stage.enter(browser, 'class', 'bert', pages[1]),
-  ]);
-  await Promise.all([anna.publish({ colour: css(red), tone: 440 }), bert.publish({ colour: css(blue), tone: 1000 })]);
-  await Promise.all([anna.sees(bert, blue), bert.sees(anna, red), anna.hears(bert, 1000), bert.hears(anna, 440)]);
+  assert.match(room.status.address, /^rooms\.test\/n\/\d+$/);
+  const conversation = await Conversation.begin(stage, browser, 'class', pages);
   const took = performance.now() - started;
   tell('install to picture and sound both ways', took);
   assert.ok(took < 60_000, `${took} ms`);
+  const ports = (await pods()).flatMap(({ spec }) => spec.containers[0].ports.map((port: Anything) => port.containerPort));
+  const candidates = await conversation.anna.page.evaluate(async () => {
+    const reports = await Promise.all(kit.connections.map((connection) => connection.getStats()));
+    return reports.flatMap((report) => [...report.values()].filter(({ type }) => type === 'remote-candidate'));
+  });
+  const hosts = stage.cluster.nodes.map(({ address }) => address);
+  assert.ok(candidates.length > 0);
+  assert.ok(candidates.every(({ address, port }) => hosts.includes(address) && ports.includes(port)));
+});
+
+test('REST, console and every room are reached through Ingress, whichever pod answers; a svc_address is reachable as it is given', async () => {
+  const [one, other] = await Promise.all(['one', 'other'].map((roomId) => stage.rest(release, 'POST', '/room', { roomId })));
+  for (const made of [one, other]) assert.equal(made?.status, 201);
+  const addresses = [one, other].map((made) => made?.body.data.svc_address);
+  for (const [index, roomId] of ['one', 'other'].entries()) {
+    const through = [...Array(6).fill(''), '/n/0', '/n/1'];
+    const found = await Promise.all(through.map((path) => stage.rest(release, 'GET', `${path}/room/${roomId}`)));
+    assert.deepEqual(
+      found.map(({ status, body }) => [status, body.data.id]),
+      through.map(() => [200, roomId]),
+    );
+    assert.equal((await stage.rest(release, 'GET', `${String(addresses[index]).slice(host.length)}/health`)).status, 200);
+  }
+  const page = await stage.ask(`https://${host}/`);
+  assert.equal(page.status, 200);
+  assert.match(page.body, /<title>/);
+  assert.equal((await stage.ask(`https://${host}/room`)).status, 401);
+  for (const roomId of ['one', 'other']) assert.equal((await stage.rest(release, 'DELETE', `/room/${roomId}`)).status, 204);
+});
+
+test('pods of two hosts find each other by DNS; the count follows scaling and a killed pod, and no live room is touched', async (t) => {
+  await stage.apply({ apiVersion: 'mediarooms.dev/v1alpha1', kind: 'Room', metadata: { name: 'class' }, spec: people });
+  const conversation = await Conversation.start(t, stage, 'lasting');
+  const { node } = (await stage.get('room', 'lasting')).status;
+  const scale = (replicas: number) => stage.kubectl('scale', `mediacluster/${release}`, `--replicas=${replicas}`);
+
+  await scale(3);
+  await timing('scaled from 2 to 3, all agree', () => agreeOn(3));
+  assert.equal(new Set((await pods()).map(({ spec }) => spec.nodeName)).size, 2);
+  await scale(4);
+  await timing('scaled from 3 to 4, all agree', () => agreeOn(4));
+
+  const victim = (await pods()).find(({ metadata }) => metadata.name !== node);
+  await stage.kubectl('delete', 'pod', victim.metadata.name, '--grace-period=0', '--force');
+  await timing('a killed pod replaced, all agree', () =>
+    stage.until('another pod is there', async () => {
+      const now = await pods();
+      return now.length === 4 && now.every(({ metadata }) => metadata.uid !== victim.metadata.uid) && agreeOn(4);
+    }),
+  );
+  await scale(2);
+  const left = await timing('scaled from 4 to 2, all agree', () => agreeOn(2));
+  assert.ok(left.some((index) => node === `${release}-${index}`));
+  // A socket may have come by way of a pod that is gone; its session goes on through another one.
+  await conversation.assertUndisturbed(['reconnecting', 'joined']);
+  tell('longest pause of a picture meanwhile', await conversation.longestGap());
+});
+
+test('a changed configuration is in force on all nodes within 10 s, without a restart, and live media does not notice', async (t) => {
+  const conversation = await Conversation.start(t, stage, 'hot');
+  const before = await pods();
+  const origin = 'https://only.test';
+  const allowed = async (index: number) =>
+    /access-control-allow-origin: (\S*)/i.exec(
+      (await stage.ask(`https://${host}/n/${index}/health`, { headers: [`origin: ${origin}`] })).head,
+    )?.[1];
+  const started = performance.now();
+  await stage.kubectl(
+    'patch',
+    'mediacluster',
+    release,
+    '--type=merge',
+    '-p',
+    JSON.stringify({ spec: { config: { corsOrigins: [origin] } } }),
+  );
+  await stage.until('it is in force on all nodes', async () =>
+    (await Promise.all(before.map((pod) => allowed(indexOf(pod))))).every((each) => each === origin),
+  );
+  const took = performance.now() - started;
+  tell('kubectl patch to in force on all nodes', took);
+  assert.ok(took < 10_000, `${took} ms`);
+  const uids = (all: Anything[]) => all.map(({ metadata, status }) => [metadata.uid, status.containerStatuses[0].restartCount]).sort();
+  assert.deepEqual(uids(await pods()), uids(before));
+  await conversation.assertUndisturbed();
+});
+
+test('`helm uninstall` leaves no object, no finalizer and no process; the definitions stay', async () => {
+  await timing('helm uninstall with Rooms', () => stage.helm('uninstall', release, '--timeout=180s'));
+  const kinds =
+    'pods,services,endpointslices,configmaps,secrets,serviceaccounts,persistentvolumeclaims,poddisruptionbudgets,networkpolicies,ingresses,roles,rolebindings,deployments,replicasets,jobs,rooms,mediaclusters';
+  const usual = ['configmap/kube-root-ca.crt', 'secret/rooms-tls', 'serviceaccount/default'];
+  await stage.until(
+    'nothing is left',
+    async () => {
+      const left = (await stage.kubectl('get', kinds, '-o', 'name')).trim().split('\n').sort();
+      assert.deepEqual(left, usual);
+      return true;
+    },
+    60_000,
+  );
+  const everywhere = await stage.cluster.kubectl('get', 'clusterroles,clusterrolebindings,priorityclasses', '-o', 'name');
+  assert.doesNotMatch(everywhere, /mediarooms|rooms-operator/);
+  assert.match(await stage.cluster.kubectl('get', 'crds', '-o', 'name'), /rooms\.mediarooms\.dev/);
 });

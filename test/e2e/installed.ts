@@ -19,6 +19,7 @@ const pageHost = 'app.test';
 // biome-ignore lint/suspicious/noExplicitAny: what an object holds is what tests assert.
 export type Anything = any;
 
+export type AskOptions = { method?: string; headers?: readonly string[]; body?: string };
 export type RestAnswer = { status: number; body: Anything };
 
 export class Installed {
@@ -112,18 +113,25 @@ export class Installed {
   /** REST from outside: through Ingress, over TLS that the test's authority vouches for, as the administrator. */
   async rest(release: string, method: string, path: string, json?: unknown): Promise<RestAnswer> {
     const { admin } = await this.secret(`${release}-api-tokens`);
-    const body = json === undefined ? [] : ['--header', 'content-type: application/json', '--data', JSON.stringify(json)];
-    const text = await this.curl(`https://${host}${path}`, '--request', method, '--header', `authorization: Bearer ${admin}`, ...body);
-    const [, answer = '', code = ''] = /^([\s\S]*)\n(\d+)$/.exec(text) ?? [];
-    return { status: Number(code), body: answer === '' ? undefined : JSON.parse(answer) };
+    const headers = [`authorization: Bearer ${admin}`, ...(json === undefined ? [] : ['content-type: application/json'])];
+    const { status, body } = await this.ask(`https://${host}${path}`, {
+      method,
+      headers,
+      ...(json === undefined ? {} : { body: JSON.stringify(json) }),
+    });
+    return { status, body: body === '' ? undefined : JSON.parse(body) };
   }
 
-  /** @returns the body, a line break and the status */
-  async curl(url: string, ...args: string[]): Promise<string> {
-    const places = [`--resolve=${host}:443:${this.cluster.ingressAddress}`, `--cacert=${this.certificates.authority}`];
-    const command = ['curl', '--silent', '--show-error', '--max-time', '20', '--write-out', '\n%{http_code}', ...places, ...args, url];
-    const wrapped = [...this.cluster.hub.wrapNetwork, ...command];
-    return (await this.cluster.run(wrapped)).stdout;
+  /** A request from outside. The answer's head is in `head`. */
+  async ask(url: string, { method = 'GET', headers = [], body }: AskOptions = {}): Promise<{ status: number; head: string; body: string }> {
+    const places = ['--resolve', `${host}:443:${this.cluster.ingressAddress}`, '--cacert', this.certificates.authority];
+    const command = ['curl', '--silent', '--show-error', '--http1.1', '--include', '--max-time', '20', ...places, '--request', method];
+    // On standard input nobody reads them, in a list of processes or in an error.
+    const quoted = (option: string, value: string) => `${option} = ${JSON.stringify(value)}`;
+    const input = [...headers.map((each) => quoted('header', each)), ...(body === undefined ? [] : [quoted('data', body)])].join('\n');
+    const { stdout } = await this.cluster.run([...this.cluster.hub.wrapNetwork, ...command, '--config', '-', url], { input });
+    const [, head = '', code = '', text = ''] = /^(HTTP\S+ (\d+)[\s\S]*?)\r\n\r\n([\s\S]*)$/.exec(stdout) ?? [];
+    return { status: Number(code), head, body: text };
   }
 
   /** A browser outside of the cluster, which trusts the test's authority. */

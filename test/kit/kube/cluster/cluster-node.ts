@@ -1,6 +1,7 @@
 // One host of the cluster: a machine with containerd, kubelet and kube-proxy. It can lose its power and come back with its disk as it was.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { kubernetesPrograms } from '../binaries.ts';
 import { Child } from '../child.ts';
 import { cgroupName, makeCgroup, removeCgroup } from './cgroups.ts';
@@ -23,6 +24,7 @@ export type ClusterNodeOptions = {
   leaseMs: number;
 };
 
+const startDeadline = 30_000;
 const importDeadline = 180_000;
 
 export class ClusterNode {
@@ -59,6 +61,12 @@ export class ClusterNode {
     return Object.fromEntries(Object.entries(this.#children).map(([name, { log }]) => [name, log]));
   }
 
+  /** Of its programs that ended by themselves: the last they said. */
+  get failures(): string[] {
+    const ended = Object.entries(this.#children).filter(([, child]) => child.end !== undefined);
+    return ended.map(([name, child]) => `${name} on ${this.name}: ${child.tail(1_000)}`);
+  }
+
   get machine(): Machine {
     if (!this.#machine?.lives) throw new Error(`${this.name} is off`);
     return this.#machine;
@@ -74,6 +82,8 @@ export class ClusterNode {
     const programs = kubernetesPrograms(['kubelet', 'kube-proxy']);
     const { kubelet, proxy } = this.#options.kubeconfigs;
     this.#run('containerd', ['containerd', `--config=${join(dir, 'containerd.toml')}`]);
+    // A kubelet that finds none ends.
+    await this.#containerdAnswers();
     this.#run('kubelet', [
       programs.kubelet,
       `--config=${join(dir, 'kubelet.json')}`,
@@ -135,6 +145,15 @@ export class ClusterNode {
       ...others.map((other) => `route add ${podNetwork(other)} via ${addressOf(this.#options, other)}`),
     );
     await machine.run(['sysctl', '-qw', 'net.ipv4.ip_forward=1']);
+  }
+
+  async #containerdAnswers(): Promise<void> {
+    const command = ['ctr', '--timeout', '2s', 'version'];
+    for (const end = performance.now() + startDeadline; ; await sleep(50)) {
+      const { code, stderr } = await this.machine.run(command, { mayFail: true });
+      if (code === 0) return;
+      if (performance.now() > end) throw new Error(`containerd of ${this.name} does not answer: ${stderr}`);
+    }
   }
 
   #run(name: string, command: readonly string[]): void {

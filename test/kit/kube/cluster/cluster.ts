@@ -130,8 +130,7 @@ export class Cluster {
     for (const end = performance.now() + timeoutMs; ; await sleep(100)) {
       const answer = await ask().catch((error: unknown) => (performance.now() > end ? Promise.reject(error) : undefined));
       if (answer) return answer;
-      if (performance.now() > end)
-        throw new Error(`not within ${timeoutMs} ms: ${what}\n${await this.kubectl('get', 'pods', '-A', '-o', 'wide')}`);
+      if (performance.now() > end) throw new Error(`not within ${timeoutMs} ms: ${what}\n${await this.#picture()}`);
     }
   }
 
@@ -149,6 +148,12 @@ export class Cluster {
     );
   }
 
+  /** What a reader of a failure wants to see. */
+  async #picture(): Promise<string> {
+    const { stdout } = await this.server.kubectl(['get', 'nodes,pods', '-A', '-o', 'wide']);
+    return [stdout, ...this.nodes.flatMap((node) => node.failures)].join('\n');
+  }
+
   async #complete(): Promise<void> {
     const { coredns, traefik } = kubernetesPrograms(['coredns', 'traefik']);
     const pause = await pauseProgram();
@@ -158,7 +163,6 @@ export class Cluster {
       programImage(traefikImage, traefik),
     ]);
     const [first = '', ...rest] = archives;
-    await Promise.all(this.nodes.map((node) => this.until('containerd answers', () => node.ctr(['version']))));
     await this.importImages([first]);
     await Promise.all([this.nodesReady(), ...rest.map((archive) => this.node('node1').importImage(archive))]);
     await this.server.apply(addons('node1'));

@@ -1,0 +1,90 @@
+// Two people in a Room who see and hear each other, in browsers outside of the cluster; and whether anything disturbs them.
+import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
+import { blue, css, type PagePeer, red } from '../browser/client-kit.ts';
+import type { StartedBrowser } from '../kit/browser.ts';
+import type { Installed } from './installed.ts';
+
+export const people = { peers: [{ name: 'anna' }, { name: 'bert' }] };
+
+/** What says nothing of a disturbance. */
+const usual = ['activeSpeaker', 'layersChanged'];
+
+type Pages = readonly Promise<PagePeer['page']>[];
+
+export class Conversation {
+  readonly anna: PagePeer;
+  readonly bert: PagePeer;
+  readonly room: string;
+  #from: readonly [anna: number, bert: number] = [0, 0];
+
+  private constructor(room: string, anna: PagePeer, bert: PagePeer) {
+    this.room = room;
+    this.anna = anna;
+    this.bert = bert;
+  }
+
+  /** In a Room with `people` that is Ready; both have the other's picture and sound when it returns. */
+  static async begin(stage: Installed, browser: StartedBrowser, room: string, pages: Pages = []): Promise<Conversation> {
+    const [anna, bert] = await Promise.all([stage.enter(browser, room, 'anna', pages[0]), stage.enter(browser, room, 'bert', pages[1])]);
+    const conversation = new Conversation(room, anna, bert);
+    await Promise.all([anna.publish({ colour: css(red), tone: 440 }), bert.publish({ colour: css(blue), tone: 1000 })]);
+    await conversation.flows();
+    await conversation.mark();
+    return conversation;
+  }
+
+  /** With a browser, a Room and all. */
+  static async start(t: TestContext, stage: Installed, room: string): Promise<Conversation> {
+    const [browser] = await Promise.all([stage.browser(t), stage.room(room, people)]);
+    return Conversation.begin(stage, browser, room);
+  }
+
+  /** When moving pictures and tones come both ways. */
+  async flows(): Promise<void> {
+    const { anna, bert } = this;
+    await Promise.all([anna.sees(bert, blue), bert.sees(anna, red), anna.hears(bert, 1000), bert.hears(anna, 440)]);
+  }
+
+  /** From now on nothing may disturb them. */
+  async mark(): Promise<void> {
+    const forget = ({ page }: PagePeer) => page.evaluate(() => kit.rooms.main?.gaps.clear());
+    await Promise.all([forget(this.anna), forget(this.bert)]);
+    this.#from = await Promise.all([this.anna.now(), this.bert.now()]);
+  }
+
+  /** What happened to their connections and tracks since the mark; nothing where all went well. */
+  async disturbances(expected: readonly string[] = []): Promise<string[]> {
+    const [anna, bert] = await Promise.all([this.anna.notes(), this.bert.notes()]);
+    const telling = (notes: typeof anna, from: number) =>
+      notes.filter(({ at, name }) => at > from && ![...usual, ...expected].includes(name));
+    return [...telling(anna, this.#from[0]), ...telling(bert, this.#from[1])].map(
+      ({ name, detail }) => `${name} ${JSON.stringify(detail)}`,
+    );
+  }
+
+  /** @throws where anything but what was expected happened to them since the mark, or media does not flow now */
+  async assertUndisturbed(expected: readonly string[] = []): Promise<void> {
+    await this.flows();
+    assert.deepEqual(await this.disturbances(expected), []);
+  }
+
+  /** Between two frames that were shown, in milliseconds, since the mark. */
+  async longestGap(): Promise<number> {
+    const gaps = [this.anna, this.bert].map(({ page }) => page.evaluate(() => [...(kit.rooms.main?.gaps.values() ?? [])]));
+    return Math.max(...(await Promise.all(gaps)).flat());
+  }
+
+  /** Whether both pages are those that were opened at first. */
+  async pagesStayed(): Promise<boolean> {
+    const counts = await Promise.all(
+      [this.anna, this.bert].map(({ page }) => page.evaluate(() => performance.getEntriesByType('navigation').length)),
+    );
+    const rooms = await Promise.all([this.anna, this.bert].map(({ page }) => page.evaluate(() => kit.rooms.main !== undefined)));
+    return counts.every((count) => count === 1) && rooms.every(Boolean);
+  }
+
+  async end(): Promise<void> {
+    await Promise.all([this.anna.page.close(), this.bert.page.close()]);
+  }
+}

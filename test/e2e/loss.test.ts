@@ -1,0 +1,109 @@
+// Hosts that are emptied and hosts that are lost, with people in rooms on them.
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { Conversation, people } from './conversation.ts';
+import { type Anything, host, Installed } from './installed.ts';
+import { tell, timing } from './timings.ts';
+
+const stage = await Installed.prepare({ after });
+const release = 'rooms';
+const drainSeconds = 20;
+await stage.install(release, [...stage.values, '--set', `mediaCluster.spec.drain.timeoutSeconds=${drainSeconds}`]);
+await stage.available(release);
+await stage.until('two nodes on two hosts', async () => new Set((await pods()).map(({ spec }) => spec.nodeName)).size === 2);
+
+async function pods(): Promise<Anything[]> {
+  const { items } = await stage.get('pods', '-l', `mediarooms.dev/cluster=${release}`);
+  return items.filter(({ metadata }: Anything) => metadata.deletionTimestamp === undefined);
+}
+
+async function hostOf(pod: string): Promise<string> {
+  return (await stage.get('pod', pod)).spec.nodeName;
+}
+
+/** People in a Room on the second host: Ingress and names are on the first one, and stay. */
+async function conversationOn(
+  t: Parameters<typeof Conversation.start>[0],
+  wanted: string,
+  name: string,
+): Promise<[Conversation, Anything]> {
+  for (let attempt = 0; ; attempt += 1) {
+    const room = await stage.room(`${name}-${attempt}`, people);
+    if ((await hostOf(room.status.node)) === wanted) {
+      const conversation = await Conversation.begin(stage, await stage.browser(t), `${name}-${attempt}`);
+      return [conversation, room];
+    }
+    assert.ok(attempt < 10, `no room came to ${wanted}`);
+  }
+}
+
+/** It stays on the first host, so that it is not lost with the second one; that is another test. */
+async function keepOperatorOn(wanted: string): Promise<void> {
+  const selector = 'app.kubernetes.io/component=operator';
+  const { items } = await stage.get('pods', '-l', selector);
+  if (items.every(({ spec }: Anything) => spec.nodeName === wanted)) return;
+  await stage.cluster.kubectl('cordon', 'node2');
+  await stage.kubectl('delete', 'pod', '-l', selector);
+  await stage.kubectl('rollout', 'status', `deployment/${release}-operator`);
+  await stage.cluster.kubectl('uncordon', 'node2');
+  await stage.until('it works', async () => (await stage.get('lease', `${release}-operator`).catch(() => undefined)) ?? true);
+}
+
+test('`kubectl drain` waits for a live room until its deadline; the people are told, and the host is empty afterwards', async (t) => {
+  await keepOperatorOn('node1');
+  const [conversation, room] = await conversationOn(t, 'node2', 'drained');
+  await stage.until(
+    'its pod is protected',
+    async () => (await stage.get('pod', room.status.node)).metadata.labels['mediarooms.dev/busy'] === 'true',
+  );
+  const started = performance.now();
+  const drained = stage.cluster.kubectl('drain', 'node2', '--delete-emptydir-data', '--ignore-daemonsets', '--timeout=120s');
+  const closedAt = conversation.anna.waitForNote('closed').then(() => performance.now() - started);
+  await stage.until('another pod takes its place', async () => {
+    const others = (await pods()).filter(
+      ({ metadata, status }) =>
+        metadata.name !== room.status.node &&
+        status.conditions?.some(({ type, status: is }: Anything) => type === 'Ready' && is === 'True'),
+    );
+    return others.length === 2 && others.every(({ spec }) => spec.nodeName === 'node1');
+  });
+  tell('kubectl drain to a replacement that is ready', performance.now() - started);
+  const [first] = await Promise.all([closedAt.catch(() => Number.NaN), drained]);
+  tell('kubectl drain, with a live room and a deadline of 20 s', performance.now() - started);
+  tell('kubectl drain to the end of the live room', first);
+  assert.ok(first >= drainSeconds * 1_000 - 1_500, `the room ended after ${first} ms`);
+  assert.ok((await pods()).every(({ spec }) => spec.nodeName === 'node1'));
+  await stage.cluster.kubectl('uncordon', 'node2');
+});
+
+test('a host that loses its power: its Rooms are Ready elsewhere and people see each other again, without a reload', async (t) => {
+  await stage.kubectl('scale', `mediacluster/${release}`, '--replicas=3');
+  await stage.until('a node is on the second host', async () => (await pods()).some(({ spec }) => spec.nodeName === 'node2'));
+  await stage.available(release);
+  const [conversation, room] = await conversationOn(t, 'node2', 'lost');
+  const name = room.metadata.name;
+
+  const started = performance.now();
+  await stage.cluster.node('node2').losePower();
+  await stage.until('Kubernetes noticed', async () => {
+    const { status } = await stage.object('/api/v1/nodes/node2');
+    return status.conditions.some(({ type, status: is }: Anything) => type === 'Ready' && is !== 'True');
+  });
+  const noticed = performance.now();
+  tell('power lost to noticed by Kubernetes', noticed - started);
+  const recovered = await stage.until('the Room is Ready elsewhere', async () => {
+    const { status } = await stage.object(stage.roomPath(name));
+    return status.phase === 'Ready' && status.incarnation !== room.status.incarnation && status;
+  });
+  tell('noticed to Room Ready on another node', performance.now() - noticed);
+  assert.equal(await hostOf((recovered as Anything).node), 'node1');
+  await conversation.flows();
+  tell('noticed to pictures and sound both ways again', performance.now() - noticed);
+  assert.equal(await conversation.pagesStayed(), true);
+
+  await timing('a host that is back: Ready', async () => {
+    await stage.cluster.node('node2').boot();
+    await stage.cluster.nodesReady();
+  });
+  assert.equal((await stage.ask(`https://${host}/health`)).status, 200);
+});
