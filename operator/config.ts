@@ -72,7 +72,7 @@ type Variable = keyof typeof variables;
 
 export const usage = `Usage: operator [--once | --uninstall [--timeout SECONDS] [--release NAME]] [--kubeconfig FILE]
 
-  --once             tell what would be done, as a diff, do nothing, and end
+  --once             tell what would be done, as a diff, do nothing, and end: with 0 where nothing would be, 1 where something, 2 on an error
   --uninstall        end all Rooms and MediaClusters of the watched namespaces, and let go of those that do not end in time
   --timeout SECONDS  of --uninstall (120)
   --release NAME     of --uninstall: do nothing where operators of other releases stay in these namespaces
