@@ -1,7 +1,6 @@
 // A TCP connection that a test can cut and mend: what a lost network is to a websocket.
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
-import type { TestContext } from 'node:test';
 
 export type TcpProxy = {
   port: number;
@@ -12,8 +11,8 @@ export type TcpProxy = {
   connections: () => number;
 };
 
-/** Forwards to a port of the same address of this machine; ended with the test. */
-export async function startTcpProxy(t: TestContext, targetPort: number, address = '127.0.0.1'): Promise<TcpProxy> {
+/** Forwards to a port of the same address of this machine; ended with the test, or with the file whose `after` is given. */
+export async function startTcpProxy(t: { after: (end: () => void) => void }, targetPort: number, address = '127.0.0.1'): Promise<TcpProxy> {
   const sockets = new Set<Socket>();
   let open = true;
   let count = 0;

@@ -1,0 +1,105 @@
+// The whole operator while the API server is away, and while its connections break all the time: live rooms do not notice.
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { startControlPlane } from '../kit/kube/control-plane.ts';
+import { type Anything, isAvailable, isReady, MediaStage, mediaCluster } from '../kit/kube/media-stage.ts';
+import { startOperator } from '../kit/kube/operator-process.ts';
+import { startPodRunner } from '../kit/kube/pod-runner.ts';
+import { PeerSocket } from '../kit/peer-socket.ts';
+import { startTcpProxy } from '../kit/tcp-proxy.ts';
+
+const away = 60_000;
+
+const server = await startControlPlane({ after });
+const runner = await startPodRunner(server);
+const proxy = await startTcpProxy({ after }, Number(new URL(server.url).port));
+const kubeconfig = server.kubeconfigFor({ server: `https://127.0.0.1:${proxy.port}` });
+const supervised = { running: true };
+// One that lost its Lease is started again under its name, as the container of a pod is.
+const start = () => startOperator({ after }, server, { kubeconfig, env: { OPERATOR_IDENTITY: 'the-pod' } });
+const stage = new MediaStage(server, runner, start());
+const supervising = (async () => {
+  while (supervised.running) {
+    await stage.operator.ended;
+    if (supervised.running) stage.operator = start();
+  }
+})();
+after(async () => {
+  supervised.running = false;
+  await stage.operator.stop('SIGKILL');
+  await supervising;
+});
+await stage.operator.says(/this operator works now/);
+await server.apply(mediaCluster('media'));
+await stage.waitFor('mediacluster', 'media', isAvailable, 60_000);
+
+const incarnationOf = (room: Anything) => room.status.incarnation as string;
+
+test('while the API server is away for a minute nothing on the nodes is touched; then all that happened meanwhile is caught up with', {
+  timeout: 240_000,
+}, async (t) => {
+  const names = ['live', 'ended', 'changed', 'removed'];
+  const made = await Promise.all(names.map((name) => stage.makeRoom(name, { peers: [{ name: 'anna' }] })));
+  const api = await stage.api('media-0');
+  const { data } = await stage.get('secret', 'live-peers');
+  const { podIP } = runner.pod('media-0').status ?? {};
+  const anna = await PeerSocket.enter(`ws://${podIP}:8080/socket/peer/websocket`, Buffer.from(data['anna.token'], 'base64').toString());
+  assert.ok(anna.welcome.ok);
+  const pid = runner.pidOf('media-0');
+
+  await server.stopApiServer();
+  const began = performance.now();
+  assert.equal((await api.delete('/room/ended')).status, 204);
+  while (performance.now() - began < away) {
+    await sleep(5_000);
+    const { body } = await api.get('/room');
+    assert.deepEqual(body.data.map(({ id }: { id: string }) => id).sort(), ['changed', 'live', 'removed']);
+  }
+  assert.equal(anna.webSocket.readyState, WebSocket.OPEN);
+  await server.compactEtcd();
+  await server.startApiServer();
+  const back = performance.now();
+  await Promise.all([
+    server.apply(stage.room('changed', { peers: [{ name: 'anna' }], maxPeers: 7 })),
+    server.apply(stage.room('new')),
+    stage.kubectl('delete', 'room', 'removed', '--timeout=40s'),
+  ]);
+  await stage.waitFor('room', 'new', isReady, 40_000);
+  await stage.waitFor('room', 'changed', isReady, 40_000);
+  await stage.waitFor('room', 'ended', (room) => room.status.phase === 'Finished', 40_000);
+  const took = performance.now() - back;
+  t.diagnostic(`caught up ${Math.round(took)} ms after the API server was back`);
+  assert.ok(took < 15_000, `${took} ms`);
+  const rooms = (await api.get('/room')).body.data as Anything[];
+  assert.deepEqual(rooms.map(({ id }) => id).sort(), ['changed', 'live', 'new']);
+  assert.equal(rooms.find(({ id }) => id === 'changed').config.maxPeers, 7);
+  for (const room of made.filter(({ metadata }) => metadata.name === 'live' || metadata.name === 'changed'))
+    assert.equal(incarnationOf(await stage.get('rooms', room.metadata.name)), incarnationOf(room));
+  assert.equal(anna.webSocket.readyState, WebSocket.OPEN);
+  assert.equal(runner.pidOf('media-0'), pid);
+  anna.webSocket.terminate();
+});
+
+test('while every connection to the API server is cut each second, Rooms become what is declared', { timeout: 120_000 }, async () => {
+  const cutting = { on: true };
+  const cuts = (async () => {
+    for (; cutting.on; await sleep(1_000)) {
+      proxy.cut();
+      proxy.mend();
+    }
+  })();
+  try {
+    for (let round = 0; round < 12; round += 1) {
+      await server.apply(stage.room(`shaky-${round}`, { peers: [{ name: 'anna' }] }));
+      await stage.waitFor('room', `shaky-${round}`, isReady, 20_000);
+      if (round > 0) await stage.kubectl('delete', 'room', `shaky-${round - 1}`, '--timeout=20s');
+    }
+  } finally {
+    cutting.on = false;
+    await cuts;
+  }
+  const { body } = await (await stage.api('media-0')).get('/room');
+  const shaky = body.data.map(({ id }: { id: string }) => id).filter((id: string) => id.startsWith('shaky'));
+  assert.deepEqual(shaky, ['shaky-11']);
+});
