@@ -96,6 +96,5 @@ export const mediaClusterConditions = {
     NodesNotReadable: 'The operator may not read hosts: external addresses and the draining of cordoned hosts are off.',
     NoServiceMonitors: 'The API server knows no ServiceMonitor.',
     RecordingsNotKept: 'Recordings are lost with their pod: set storage or config.s3.',
-    TurnTlsUnsupported: 'Nodes offer no TURN over TLS yet.',
   },
 } as const satisfies ConditionReference;

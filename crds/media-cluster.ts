@@ -103,10 +103,23 @@ const networkPolicy = z
 const turn = withRules(
   z.object({
     enabled: z.boolean().default(false).meta({ description: 'Run TURN beside every node.' }),
-    tlsSecretName: secretName.optional().meta({ description: 'Secret with the certificate of TURN over TLS.' }),
+    tlsSecretName: secretName
+      .optional()
+      .meta({ description: 'Secret of type kubernetes.io/tls (`tls.crt`, `tls.key`): with it there is TURN over TLS, too.' }),
+    tlsHost: text(
+      253,
+      /^(\*|(\*\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*)$/,
+      "must be a host name in lower case, of which a leading '*' stands for the address of a pod",
+    )
+      .optional()
+      .meta({
+        description:
+          "Host of TURN over TLS in clients' URLs, as the certificate has it; a leading `*` stands for the media address of the pod, `203-0-113-7` for 203.0.113.7. The address itself where left out.",
+      }),
   }),
   { rule: '!has(self.tlsSecretName) || self.enabled', message: 'tlsSecretName needs enabled: true' },
-).meta({ description: 'TURN.' });
+  { rule: '!has(self.tlsHost) || has(self.tlsSecretName)', message: 'tlsHost needs tlsSecretName' },
+).meta({ description: 'TURN beside every node, which relays to the media of that node only. A change is a rollout.' });
 
 const keyRotation = z
   .object({
@@ -175,8 +188,8 @@ export const mediaClusterSpecSchema = withRules(
     fieldPath: '.autoscaling.maxReplicas',
   },
   {
-    rule: '!has(self.media) || !has(self.media.ports) || self.media.ports.from > self.media.ports.to || self.media.ports.to - self.media.ports.from + 1 >= self.workersPerNode + (has(self.turn) && self.turn.enabled ? 1 : 0)',
-    message: 'must have a port for each of workersPerNode, and one for TURN where it is enabled',
+    rule: '!has(self.media) || !has(self.media.ports) || self.media.ports.from > self.media.ports.to || self.media.ports.to - self.media.ports.from + 1 >= self.workersPerNode + (has(self.turn) && self.turn.enabled ? (has(self.turn.tlsSecretName) ? 2 : 1) : 0)',
+    message: 'must have a port for each of workersPerNode, and one for TURN and one for TURN over TLS where they are enabled',
     fieldPath: '.media.ports',
   },
   {

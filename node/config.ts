@@ -6,7 +6,8 @@ import { type HotConfig, loadHotConfig } from './config/hot.ts';
 import { deepFreeze } from './config/layers.ts';
 import { ConfigError, ConfigReader, mistakeSentence } from './config/reader.ts';
 import { type ConfigSystem, localSystem } from './config/system.ts';
-import { type ColdName, knownNames } from './config/variables.ts';
+import { readTls, type TlsFiles } from './config/tls.ts';
+import { knownNames } from './config/variables.ts';
 import { readWebrtc, type WebrtcConfig } from './config/webrtc.ts';
 import type { Environment } from './env.ts';
 
@@ -25,7 +26,7 @@ export type Config = {
   structuredLogging: boolean;
   /** Absolute. */
   resourcesBasePath: string;
-  tls: { keyPath: string; certPath: string } | null;
+  tls: TlsFiles | null;
   /** Which browsers' Origin may open sockets: any, that of the same host or `host`, or these. */
   checkOrigin: 'any' | 'same-host' | readonly string[];
   /** Networks whose X-Forwarded-* is believed, as CIDR; empty: none. */
@@ -77,9 +78,9 @@ async function readConfig(reader: ConfigReader, system: ConfigSystem, { ip, core
   checkDifferentPorts(reader, { ip, port }, metrics);
   const secretKey = hot?.current.secretKeys[0];
   const dist = await readDist(reader, system, { ip, routeAddress, secretKey });
-  const tls = await readTls(reader, system);
+  const tls = await readTls(reader, system, 'SSL_KEY_PATH', 'SSL_CERT_PATH');
   const addresses = await readAddresses(reader, { ip, port, dist, routeAddress });
-  const webrtc = await readWebrtc(reader, system, { cores, routeAddress, tls: tls !== null });
+  const webrtc = await readWebrtc(reader, system, { cores, routeAddress, tls });
   return {
     ip,
     port,
@@ -112,24 +113,6 @@ async function readAddresses(reader: ConfigReader, { ip, port, dist, routeAddres
     reader.warnings.push(`SVC_HOST is not set and SVC_IP is a wildcard: clients are told ${byDefault}, which they may not reach`);
   }
   return { host: reader.read('HOST') ?? byDefault, internalAddress: reader.read('INTERNAL_ADDRESS') ?? byDefault };
-}
-
-async function readTls(reader: ConfigReader, system: ConfigSystem): Promise<Config['tls']> {
-  const keyPath = reader.read('SSL_KEY_PATH');
-  const certPath = reader.read('SSL_CERT_PATH');
-  if (keyPath === undefined && certPath === undefined) return null;
-  if (keyPath === undefined || certPath === undefined) {
-    const only = keyPath === undefined ? 'SSL_CERT_PATH' : 'SSL_KEY_PATH';
-    reader.mistakes.push(`Expected SVC_SSL_KEY_PATH and SVC_SSL_CERT_PATH to be set both or neither, got only: ${reader.nameOf(only)}`);
-    return null;
-  }
-  await Promise.all([checkReadable(reader, system, 'SSL_KEY_PATH', keyPath), checkReadable(reader, system, 'SSL_CERT_PATH', certPath)]);
-  return { keyPath: resolvePath(keyPath), certPath: resolvePath(certPath) };
-}
-
-async function checkReadable(reader: ConfigReader, system: ConfigSystem, name: ColdName, path: string): Promise<void> {
-  const code = await system.unreadable(path);
-  if (code !== undefined) reader.mistakes.push(mistakeSentence(reader.nameOf(name), 'to be a file that can be read', `${path} (${code})`));
 }
 
 async function readResources(reader: ConfigReader, system: ConfigSystem): Promise<string> {

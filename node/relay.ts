@@ -8,24 +8,26 @@ export function withRelayed(announced: readonly string[], relayIp: string): read
   return announced.length === 0 || announced.includes(relayIp) ? announced : [...announced, relayIp];
 }
 
+/** The name of the certificate: its leading `*` is the announced address, as one label where more follows. */
+export function relayHost(host: string, announced: string): string {
+  if (host === '*') return announced;
+  return host.startsWith('*') ? announced.replaceAll(/[.:]/g, '-') + host.slice(1) : host;
+}
+
 type TurnPlaces = { address: () => string | undefined; host: () => string; onRenew: () => void };
 
 /** undefined where TURN is off. @throws Error with one sentence */
-export async function startTurn(
-  { webrtc, tls }: Config,
-  log: Log,
-  { address, host, onRenew }: TurnPlaces,
-): Promise<TurnServer | undefined> {
-  const { enabled, port, tlsPort, relayIp } = webrtc.turn;
+export async function startTurn({ webrtc }: Config, log: Log, { address, host, onRenew }: TurnPlaces): Promise<TurnServer | undefined> {
+  const { enabled, port, tls, relayIp } = webrtc.turn;
   if (!enabled) return undefined;
   return TurnServer.start({
     log,
     listenIp: webrtc.listenIp,
     port,
-    tls: tls && tlsPort !== null ? { port: tlsPort, keyPath: tls.keyPath, certPath: tls.certPath } : undefined,
+    tls: tls ?? undefined,
     mediaIp: relayIp,
     address,
-    tlsHost: () => new URL(`https://${host()}`).hostname,
+    tlsHost: (announced) => relayHost(tls?.host ?? new URL(`https://${host()}`).hostname, announced),
     onRenew,
   });
 }

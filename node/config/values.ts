@@ -40,6 +40,9 @@ export function isHostName(text: string): boolean {
 }
 
 export const ipOrHost = textWhere('to be an IP address or a host name', (text) => isIP(text) !== 0 || isHostName(text));
+export const wildcardHost = textWhere('to be an IP address, a host name, or * with the end of one', (text) =>
+  text.startsWith('*') ? text === '*' || isHostName(`a${text.slice(1)}`) : isIP(text) !== 0 || isHostName(text),
+);
 export const hostName = textWhere('to be a host name', isHostName);
 
 /** `host[:port][/path]`, IPv6 in brackets: what is put behind `https://` as it is. */

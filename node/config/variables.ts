@@ -114,7 +114,23 @@ export const coldVariables = {
     meaning: 'Run a coturn beside the node; it relays only to this node.',
   }),
   WEBRTC_TURN_PORT: cold(value.port, { form: number, default: '3478', meaning: 'Port of TURN over UDP and TCP.' }),
-  WEBRTC_TURN_TLS_PORT: cold(value.port, { form: number, meaning: 'Port of TURN over TLS; needs SSL_KEY_PATH and SSL_CERT_PATH.' }),
+  WEBRTC_TURN_TLS_PORT: cold(value.port, { form: number, meaning: 'Port of TURN over TLS; needs a certificate.' }),
+  WEBRTC_TURN_TLS_KEY_PATH: cold(value.filePath, {
+    form: text,
+    derived: 'that of SSL_KEY_PATH',
+    meaning: 'TLS key of TURN (PEM). Both of TURN_TLS_*_PATH or neither.',
+  }),
+  WEBRTC_TURN_TLS_CERT_PATH: cold(value.filePath, {
+    form: text,
+    derived: 'that of SSL_CERT_PATH',
+    meaning: 'TLS certificate chain of TURN (PEM); read again when the file changes.',
+  }),
+  WEBRTC_TURN_TLS_HOST: cold(value.wildcardHost, {
+    form: text,
+    derived: 'the announced address; with the certificate of SSL_* the host of HOST',
+    meaning:
+      'Host of TURN over TLS, as the certificate has it; a leading `*` stands for the announced address, `203-0-113-7` for 203.0.113.7.',
+  }),
   SIP_IP: cold(value.ipAddress, { form: text, derived: 'the announced address', meaning: 'Address in SIP and its SDP.' }),
   SIP_PORT: cold(value.port, { form: number, derived: 'the first free port from 5060', meaning: 'Port of SIP.' }),
   SIP_RTP_PORTS: cold(value.portRange, { form: text, default: '10000-10019', meaning: 'Ports of RTP of SIP calls.' }),

@@ -4,6 +4,7 @@ import { isWildcard } from './addresses.ts';
 import { resolveAddresses } from './announced.ts';
 import { type ConfigReader, mistakeSentence } from './reader.ts';
 import type { ConfigSystem } from './system.ts';
+import { readTls, type TlsFiles } from './tls.ts';
 
 export type WebrtcConfig = {
   /** An IP address, also where a host name was given. */
@@ -14,10 +15,14 @@ export type WebrtcConfig = {
   basePort: number | null;
   workers: number;
   /** `relayIp`: address of this machine where TURN relays to media. */
-  turn: { enabled: boolean; port: number; tlsPort: number | null; relayIp: string };
+  turn: { enabled: boolean; port: number; tls: TurnTls | null; relayIp: string };
 };
 
-export type WebrtcInputs = { cores: number; routeAddress: () => Promise<string>; tls: boolean };
+/** `host`: of clients' URLs, a leading `*` for the announced address; null: the host of HOST. */
+export type TurnTls = TlsFiles & { port: number; host: string | null };
+
+/** `tls`: what HTTP has. */
+export type WebrtcInputs = { cores: number; routeAddress: () => Promise<string>; tls: TlsFiles | null };
 
 const resolveDeadline = 5000;
 
@@ -34,7 +39,7 @@ export async function readWebrtc(reader: ConfigReader, system: ConfigSystem, inp
     announced: await readAnnounced(reader, system, listenIp, inputs.routeAddress),
     basePort,
     workers,
-    turn: await readTurn(reader, inputs, listenIp),
+    turn: await readTurn(reader, system, inputs, listenIp),
   };
 }
 
@@ -83,13 +88,28 @@ async function defaultAnnounced(reader: ConfigReader, listenIp: string, routeAdd
   return address;
 }
 
-async function readTurn(reader: ConfigReader, { tls, routeAddress }: WebrtcInputs, listenIp: string): Promise<WebrtcConfig['turn']> {
+async function readTurn(
+  reader: ConfigReader,
+  system: ConfigSystem,
+  { tls, routeAddress }: WebrtcInputs,
+  listenIp: string,
+): Promise<WebrtcConfig['turn']> {
   const enabled = reader.read('WEBRTC_TURN_ENABLED');
-  const tlsPort = reader.read('WEBRTC_TURN_TLS_PORT') ?? null;
-  if (enabled && tlsPort !== null && !tls) {
-    const expected = 'to be set only together with SVC_SSL_KEY_PATH and SVC_SSL_CERT_PATH';
+  const port = reader.read('WEBRTC_TURN_PORT');
+  const tlsPort = reader.read('WEBRTC_TURN_TLS_PORT');
+  const own = await readTls(reader, system, 'WEBRTC_TURN_TLS_KEY_PATH', 'WEBRTC_TURN_TLS_CERT_PATH');
+  const files = own ?? tls;
+  const host = reader.read('WEBRTC_TURN_TLS_HOST') ?? (own === null ? null : '*');
+  const relayIp = enabled && isWildcard(listenIp) ? await routeAddress() : listenIp;
+  if (!enabled || tlsPort === undefined) return { enabled, port, tls: null, relayIp };
+  if (tlsPort === port) {
+    const expected = 'to be another port than SVC_WEBRTC_TURN_PORT';
     reader.mistakes.push(mistakeSentence(reader.nameOf('WEBRTC_TURN_TLS_PORT'), expected, String(tlsPort)));
   }
-  const relayIp = enabled && isWildcard(listenIp) ? await routeAddress() : listenIp;
-  return { enabled, port: reader.read('WEBRTC_TURN_PORT'), tlsPort, relayIp };
+  if (files === null) {
+    const expected = 'to be set only together with SVC_WEBRTC_TURN_TLS_KEY_PATH and _CERT_PATH, or SVC_SSL_KEY_PATH and _CERT_PATH';
+    reader.mistakes.push(mistakeSentence(reader.nameOf('WEBRTC_TURN_TLS_PORT'), expected, String(tlsPort)));
+    return { enabled, port, tls: null, relayIp };
+  }
+  return { enabled, port, tls: { ...files, port: tlsPort, host }, relayIp };
 }

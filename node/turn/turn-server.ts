@@ -23,7 +23,7 @@ export type TurnServerOptions = {
   mediaIp: string;
   /** Where clients reach this node: an IP address, and for TLS the host name of the certificate. */
   address: () => string | undefined;
-  tlsHost: () => string;
+  tlsHost: (address: string) => string;
   /** Credentials are to be given out anew. */
   onRenew: () => void;
 };
@@ -63,6 +63,7 @@ export class TurnServer {
     const server = new TurnServer(options, await mkdtemp(join(tmpdir(), 'mediarooms-turn-')));
     try {
       await mustBeFree(options.listenIp, options.port);
+      if (options.tls) await mustBeFree(options.listenIp, options.tls.port);
       await server.#writeConfig();
       await server.#run();
     } catch (error) {
@@ -86,7 +87,7 @@ export class TurnServer {
     if (host === undefined) return [];
     const at = bracketed(host);
     const urls = [`turn:${at}:${port}?transport=udp`, `turn:${at}:${port}?transport=tcp`];
-    if (tls) urls.push(`turns:${tlsHost()}:${tls.port}?transport=tcp`);
+    if (tls) urls.push(`turns:${bracketed(tlsHost(host))}:${tls.port}?transport=tcp`);
     return [{ urls, ...turnCredential(this.#secret, peerId, Date.now() + credentialLifetime) }];
   }
 
@@ -152,10 +153,10 @@ export class TurnServer {
 
   async #untilListening(running: () => boolean): Promise<string | undefined> {
     const started = performance.now();
-    const { listenIp, port } = this.#options;
+    const { listenIp, port, tls } = this.#options;
     const host = listenIp === '0.0.0.0' ? '127.0.0.1' : listenIp === '::' ? '::1' : listenIp;
     while (running() && performance.now() - started < startDeadline) {
-      if (await accepts(host, port)) return undefined;
+      if ((await accepts(host, port)) && (!tls || (await accepts(host, tls.port)))) return undefined;
       await sleep(20);
     }
     return `no answer within ${startDeadline} ms`;
@@ -211,7 +212,7 @@ async function mustBeFree(host: string, port: number): Promise<void> {
 }
 
 function bracketed(host: string): string {
-  return host.includes(':') ? `[${host}]` : host;
+  return host.includes(':') && !host.startsWith('[') ? `[${host}]` : host;
 }
 
 function accepts(host: string, port: number): Promise<boolean> {

@@ -37,11 +37,6 @@ export function specProblems(cluster: StoredCluster, facts: Pick<ClusterFacts, '
       reason: 'RecordingsNotKept',
       message: 'recordings are on an emptyDir and there is no config.s3: they are lost with their pod',
     });
-  if (spec.turn?.tlsSecretName !== undefined)
-    problems.push({
-      reason: 'TurnTlsUnsupported',
-      message: 'turn.tlsSecretName has no effect: nodes cannot offer TURN over TLS on their own yet',
-    });
   if (spec.monitoring?.serviceMonitor !== undefined && !facts.serviceMonitors)
     problems.push({
       reason: 'NoServiceMonitors',

@@ -36,6 +36,7 @@ export const mounts = {
   config: '/etc/mediarooms/config',
   secrets: '/etc/mediarooms/secrets',
   pod: '/etc/mediarooms/pod',
+  turn: '/etc/mediarooms/turn',
   resources: '/var/lib/mediarooms',
 } as const;
 /** Paths in the pod, as /health tells them. */
@@ -43,6 +44,8 @@ export const paths = {
   config: `${mounts.config}/${configKey}`,
   secrets: `${mounts.secrets}/${secretsKey}`,
   address: `${mounts.pod}/address`,
+  turnKey: `${mounts.turn}/tls.key`,
+  turnCertificate: `${mounts.turn}/tls.crt`,
 } as const;
 
 /** Names of the objects of the cluster `name`; all in its namespace. */

@@ -4,7 +4,7 @@ import { nodeHost } from './ingress.ts';
 import type { EnvVariable } from './manifests.ts';
 import { nodePorts, paths } from './names.ts';
 import type { StoredCluster } from './owned.ts';
-import { turnPort } from './ports.ts';
+import { turnPort, turnTlsPort } from './ports.ts';
 import { secretsOf } from './secret-values.ts';
 import { headlessHost } from './services.ts';
 
@@ -21,7 +21,6 @@ export function nodeEnv(cluster: StoredCluster, facts: ClusterFacts, slot: Slot)
   const { spec } = cluster;
   const ipv6 = facts.ipFamily === 'IPv6';
   const ownAddress = `${ipv6 ? '[$(POD_IP)]' : '$(POD_IP)'}:${nodePorts.http}`;
-  const turn = turnPort(spec, slot.basePort);
   const variables: EnvVariable[] = [
     { name: 'POD_IP', valueFrom: { fieldRef: { fieldPath: 'status.podIP' } } },
     { name: 'SVC_CONFIG_FILES', value: `${paths.config} ${paths.secrets}` },
@@ -41,14 +40,25 @@ export function nodeEnv(cluster: StoredCluster, facts: ClusterFacts, slot: Slot)
     { name: 'SVC_WEBHOOK_ALLOW_PRIVATE' },
     ...(spec.ingress === undefined ? [] : [{ name: 'SVC_TRUST_PROXY', value: privateNetworks }]),
     ...(ipv6 ? listenOnIpv6 : []),
-    ...(turn === undefined
-      ? []
-      : [
-          { name: 'SVC_WEBRTC_TURN_ENABLED', value: 'true' },
-          { name: 'SVC_WEBRTC_TURN_PORT', value: String(turn) },
-        ]),
+    ...turnEnv(cluster, slot),
   ];
   return withOthers(variables, spec.podTemplate?.extraEnv ?? []);
+}
+
+function turnEnv({ spec }: StoredCluster, { basePort }: Slot): EnvVariable[] {
+  const [port, tlsPort] = [turnPort(spec, basePort), turnTlsPort(spec, basePort)];
+  const variables: EnvVariable[] = [];
+  if (port !== undefined)
+    variables.push({ name: 'SVC_WEBRTC_TURN_ENABLED', value: 'true' }, { name: 'SVC_WEBRTC_TURN_PORT', value: String(port) });
+  if (tlsPort === undefined) return variables;
+  variables.push(
+    { name: 'SVC_WEBRTC_TURN_TLS_PORT', value: String(tlsPort) },
+    { name: 'SVC_WEBRTC_TURN_TLS_KEY_PATH', value: paths.turnKey },
+    { name: 'SVC_WEBRTC_TURN_TLS_CERT_PATH', value: paths.turnCertificate },
+  );
+  const host = spec.turn?.tlsHost;
+  if (host !== undefined) variables.push({ name: 'SVC_WEBRTC_TURN_TLS_HOST', value: host });
+  return variables;
 }
 
 /** The image's 0.0.0.0 listens on no IPv6 address; `::` listens on all of both families. */

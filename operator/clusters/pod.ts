@@ -98,7 +98,7 @@ function nodeContainer(cluster: StoredCluster, facts: ClusterFacts, slot: Slot):
     env: nodeEnv(cluster, facts, slot),
     ports: containerPorts(spec, slot),
     ...(Object.keys(resources).length > 0 ? { resources } : {}),
-    volumeMounts: [...ownMounts, ...((spec.podTemplate?.volumeMounts ?? []) as VolumeMount[])],
+    volumeMounts: [...ownMounts, ...turnMounts(spec), ...((spec.podTemplate?.volumeMounts ?? []) as VolumeMount[])],
     securityContext: containerSecurity,
     startupProbe: probe('/livez', { periodSeconds: 2, timeoutSeconds: 2, failureThreshold: 60 }),
     // Lenient: a node that is slow for a while has people in its rooms.
@@ -135,9 +135,14 @@ const ownMounts: VolumeMount[] = [
   { name: 'pod', mountPath: mounts.pod, readOnly: true },
 ];
 
+/** The certificate of TURN; read again by coturn when it is renewed. */
+function turnMounts({ turn }: MediaClusterSpec): VolumeMount[] {
+  return turn?.tlsSecretName === undefined ? [] : [{ name: 'turn', mountPath: mounts.turn, readOnly: true }];
+}
+
 function volumes(cluster: StoredCluster, slot: Slot): Volume[] {
   const { config, claim } = namesOf(cluster.metadata.name);
-  const { storage, podTemplate } = cluster.spec;
+  const { storage, podTemplate, turn } = cluster.spec;
   const resources: Foreign =
     storage?.persistentVolumeClaim === undefined
       ? { emptyDir: defined({ sizeLimit: storage?.emptyDir?.sizeLimit }) }
@@ -150,6 +155,7 @@ function volumes(cluster: StoredCluster, slot: Slot): Volume[] {
     // Readable by the group of the node, which fsGroup makes the files belong to.
     { name: 'secrets', secret: { secretName: config, defaultMode: 0o440 } },
     { name: 'pod', downwardAPI: { items: [address] } },
+    ...(turn?.tlsSecretName === undefined ? [] : [{ name: 'turn', secret: { secretName: turn.tlsSecretName, defaultMode: 0o440 } }]),
     ...((podTemplate?.volumes ?? []) as Volume[]),
   ];
 }

@@ -11,14 +11,24 @@ export function exposureOf(spec: MediaClusterSpec): Exposure {
   return spec.media?.exposure ?? 'nodePort';
 }
 
-/** Ports of a pod: one for each worker, and behind these one of TURN. */
+/** Ports of a pod: one for each worker, and behind these one of TURN and one of TURN over TLS. */
 export function blockSize(spec: MediaClusterSpec): number {
-  return spec.workersPerNode + (spec.turn?.enabled === true ? 1 : 0);
+  return spec.workersPerNode + turnPorts(spec);
+}
+
+function turnPorts({ turn }: MediaClusterSpec): 0 | 1 | 2 {
+  if (turn?.enabled !== true) return 0;
+  return turn.tlsSecretName === undefined ? 1 : 2;
 }
 
 /** Port of TURN in the block; undefined where TURN is off. */
 export function turnPort(spec: MediaClusterSpec, basePort: number): number | undefined {
-  return spec.turn?.enabled === true ? basePort + spec.workersPerNode : undefined;
+  return turnPorts(spec) > 0 ? basePort + spec.workersPerNode : undefined;
+}
+
+/** Port of TURN over TLS in the block; undefined where there is no certificate for it. */
+export function turnTlsPort(spec: MediaClusterSpec, basePort: number): number | undefined {
+  return turnPorts(spec) > 1 ? basePort + spec.workersPerNode + 1 : undefined;
 }
 
 /** All ports of the block that begins at `basePort`. */

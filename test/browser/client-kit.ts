@@ -4,7 +4,7 @@ import type { TestContext } from 'node:test';
 import type { Page } from 'playwright-core';
 import type { RoomClientOptions } from '../../node/client/src/index.ts';
 import { apiClient } from '../kit/api-client.ts';
-import { comesToHold, type StartedBrowser, startBrowser } from '../kit/browser.ts';
+import { type BrowserOptions, comesToHold, type StartedBrowser, startBrowser } from '../kit/browser.ts';
 import type { Colour } from '../kit/client-page.ts';
 import { servePlainPage } from '../kit/plain-page.ts';
 import { type StartedNode, startNode } from '../kit/start-node.ts';
@@ -12,11 +12,11 @@ import { type StartedNode, startNode } from '../kit/start-node.ts';
 export type Stage = { node: StartedNode; browser: StartedBrowser; pageUrl: string; roomId: string };
 
 /** A node, a browser and a room. */
-export async function setStage(t: TestContext, env: Record<string, string> = {}): Promise<Stage> {
+export async function setStage(t: TestContext, env: Record<string, string> = {}, options: BrowserOptions = {}): Promise<Stage> {
   // One after the other: what is still starting when another fails would outlive the test.
   const node = await startNode(t, env);
   const pageUrl = await servePlainPage(t);
-  const browser = await startBrowser(t);
+  const browser = await startBrowser(t, options);
   const answer = await apiClient(node.url, node.token).post('/room', {});
   assert.equal(answer.status, 201);
   return { node, browser, pageUrl, roomId: answer.body.data.room.id };

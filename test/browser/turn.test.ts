@@ -1,15 +1,17 @@
 // TURN beside the node: browsers that may use relays only, with a real coturn.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { test } from 'node:test';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
 import { freePorts } from '../kit/kube/ports.ts';
 import { blue, css, enter, red, setStage } from './client-kit.ts';
 
 const run = promisify(execFile);
 
-async function setTurnStage(t: Parameters<typeof setStage>[0]) {
+async function setTurnStage(t: TestContext) {
   const [port = 0] = await freePorts(1);
   return { ...(await setStage(t, { SVC_WEBRTC_TURN_ENABLED: 'true', SVC_WEBRTC_TURN_PORT: String(port) })), port };
 }
@@ -26,6 +28,69 @@ test('two browsers that may use relays only see and hear each other', async (t) 
     return [...new Set(reports.filter(({ type }) => type === 'local-candidate').map(({ candidateType }) => candidateType))];
   });
   assert.deepEqual(types, ['relay']);
+});
+
+/** A certificate for 127.0.0.1 that nobody vouches for. */
+async function ownCertificate(t: TestContext): Promise<{ key: string; certificate: string }> {
+  const folder = mkdtempSync(join(tmpdir(), 'mediarooms-test-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const [key, certificate] = [join(folder, 'tls.key'), join(folder, 'tls.crt')];
+  const made = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2', '-subj', '/CN=turn'];
+  await run('openssl', [...made, '-addext', 'subjectAltName=IP:127.0.0.1', '-keyout', key, '-out', certificate]);
+  return { key, certificate };
+}
+
+test('two browsers that may use a relay over TLS only see each other, with a certificate that only TURN has', async (t) => {
+  const { key, certificate } = await ownCertificate(t);
+  const [port = 0, tlsPort = 0] = await freePorts(2);
+  const env = {
+    SVC_WEBRTC_TURN_ENABLED: 'true',
+    SVC_WEBRTC_TURN_PORT: String(port),
+    SVC_WEBRTC_TURN_TLS_PORT: String(tlsPort),
+    SVC_WEBRTC_TURN_TLS_KEY_PATH: key,
+    SVC_WEBRTC_TURN_TLS_CERT_PATH: certificate,
+  };
+  const stage = await setStage(t, env, { args: ['--ignore-certificate-errors'] });
+  assert.match(stage.node.url, /^http:/);
+  const [server] = stage.node.node.parts.turn?.iceServers('somebody') ?? [];
+  const turns = `turns:127.0.0.1:${tlsPort}?transport=tcp`;
+  assert.deepEqual(server?.urls, [`turn:127.0.0.1:${port}?transport=udp`, `turn:127.0.0.1:${port}?transport=tcp`, turns]);
+  const tlsOnly = {
+    ...stage,
+    browser: {
+      ...stage.browser,
+      newPage: async (url?: string) => {
+        const page = await stage.browser.newPage();
+        await page.addInitScript(() => {
+          const Connection = RTCPeerConnection;
+          const only = ({ iceServers = [], ...rest }: RTCConfiguration) => ({
+            ...rest,
+            iceServers: iceServers.map((each) => ({ ...each, urls: [each.urls].flat().filter((address) => address.startsWith('turns:')) })),
+          });
+          globalThis.RTCPeerConnection = class extends Connection {
+            constructor(configuration: RTCConfiguration = {}) {
+              super(only(configuration));
+            }
+            override setConfiguration(configuration: RTCConfiguration = {}): void {
+              super.setConfiguration(only(configuration));
+            }
+          };
+        });
+        if (url !== undefined) await page.goto(url);
+        return page;
+      },
+    },
+  };
+  const relay = { iceTransportPolicy: 'relay' } as const;
+  const [first, second] = await Promise.all([enter(tlsOnly, 'first', relay), enter(tlsOnly, 'second', relay)]);
+  await Promise.all([first.publish({ colour: css(red) }), second.publish({ colour: css(blue) })]);
+  await Promise.all([second.sees(first, red), first.sees(second, blue)]);
+  const protocols = await first.page.evaluate(async () => {
+    const { send, recv } = (await kit.rooms.main?.room.getStats()) ?? {};
+    const reports = [...(send?.values() ?? []), ...(recv?.values() ?? [])];
+    return [...new Set(reports.filter(({ type }) => type === 'local-candidate').map(({ relayProtocol }) => relayProtocol))];
+  });
+  assert.deepEqual(protocols, ['tls']);
 });
 
 test('the relay takes packets to the media of its own node and to no other address', async (t) => {

@@ -27,7 +27,7 @@ describe('loadConfig with nothing set', () => {
       announced: { addresses: ['127.0.0.1'] },
       basePort: null,
       workers: 2,
-      turn: { enabled: false, port: 3478, tlsPort: null, relayIp: '127.0.0.1' },
+      turn: { enabled: false, port: 3478, tls: null, relayIp: '127.0.0.1' },
     });
     assert.deepEqual(config.sip, { ip: null, port: null, rtpPorts: { min: 10_000, max: 10_019 } });
     assert.deepEqual(config.dist, {

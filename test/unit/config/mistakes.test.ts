@@ -83,7 +83,18 @@ const single: [Environment, string][] = [
   ],
   [{ SVC_WEBRTC_BASE_PORT: '65535' }, 'Expected SVC_WEBRTC_BASE_PORT to leave room for the ports of 2 workers below 65536, got: 65535'],
   [{ SVC_WEBRTC_WORKERS: '0' }, 'Expected SVC_WEBRTC_WORKERS to be a whole number from 1 to 256, got: 0'],
-  [turn, 'Expected SVC_WEBRTC_TURN_TLS_PORT to be set only together with SVC_SSL_KEY_PATH and SVC_SSL_CERT_PATH, got: 5349'],
+  [
+    turn,
+    'Expected SVC_WEBRTC_TURN_TLS_PORT to be set only together with SVC_WEBRTC_TURN_TLS_KEY_PATH and _CERT_PATH, or SVC_SSL_KEY_PATH and _CERT_PATH, got: 5349',
+  ],
+  [
+    { SVC_WEBRTC_TURN_TLS_KEY_PATH: 'key.pem' },
+    'Expected SVC_WEBRTC_TURN_TLS_KEY_PATH and SVC_WEBRTC_TURN_TLS_CERT_PATH to be set both or neither, got only: SVC_WEBRTC_TURN_TLS_KEY_PATH',
+  ],
+  [
+    { SVC_WEBRTC_TURN_TLS_HOST: 'a.*.example' },
+    'Expected SVC_WEBRTC_TURN_TLS_HOST to be an IP address, a host name, or * with the end of one, got: a.*.example',
+  ],
   [{ SVC_ICE_SERVERS: '{' }, `Expected SVC_ICE_SERVERS to be a list of {urls, username, credential}, got: ${hidden}`],
   [{ SVC_ICE_SERVERS: '[{"urls":"http://x"}]' }, `Expected SVC_ICE_SERVERS to be a stun:, stuns:, turn: or turns: URL, got: ${hidden}`],
   [

@@ -1,6 +1,7 @@
 // TURN: credentials and what coturn is told.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { relayHost } from '../../../node/relay.ts';
 import { coturnConfig } from '../../../node/turn/coturn-config.ts';
 import { turnCredential } from '../../../node/turn/credentials.ts';
 
@@ -33,4 +34,11 @@ test('with a certificate it speaks TLS 1.2 and later, and loopback is relayed to
   const lines = coturnConfig({ ...settings, mediaIp: '127.0.0.1', tls }).split('\n');
   for (const line of ['tls-listening-port=5349', 'cert=/c', 'pkey=/k', 'no-tlsv1', 'no-tlsv1_1', 'allow-loopback-peers'])
     assert.ok(lines.includes(line), line);
+});
+
+test('the host of TURN over TLS is a name, or made of the announced address as a certificate for many names has it', () => {
+  assert.equal(relayHost('turn.example', '203.0.113.7'), 'turn.example');
+  assert.equal(relayHost('*', '203.0.113.7'), '203.0.113.7');
+  assert.equal(relayHost('*.turn.example', '203.0.113.7'), '203-0-113-7.turn.example');
+  assert.equal(relayHost('*.turn.example', '2001:db8::7'), '2001-db8--7.turn.example');
 });

@@ -89,6 +89,5 @@ test('recordings that nobody keeps, and fields that have no effect here, are tol
   assert.deepEqual(reasons({ config, storage: { persistentVolumeClaim: { size: '1Gi' } } }), []);
   assert.deepEqual(reasons({ config: { ...config, s3: richSpec.config.s3 }, secrets: richSpec.secrets }), []);
   assert.deepEqual(reasons(richSpec, { serviceMonitors: false }), ['NoServiceMonitors']);
-  assert.deepEqual(reasons({ turn: { enabled: true, tlsSecretName: 'c' } }), ['TurnTlsUnsupported']);
   assert.deepEqual(reasons({ media: { exposure: 'hostPort', ports: { from: 40_000, to: 40_003 } } }), ['TooFewPorts']);
 });

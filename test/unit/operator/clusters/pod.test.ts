@@ -67,6 +67,25 @@ test('TURN listens on the port behind those of the workers', () => {
   assert.deepEqual([env.SVC_WEBRTC_TURN_ENABLED, env.SVC_WEBRTC_TURN_PORT], ['true', '30502']);
 });
 
+test('with a certificate TURN speaks TLS on the port behind its own, and HTTP stays as it is', () => {
+  const turn = { enabled: true, tlsSecretName: 'turn-tls', tlsHost: '*.turn.example' };
+  const env = envOf({ workersPerNode: 2, turn });
+  assert.deepEqual(
+    [env.SVC_WEBRTC_TURN_PORT, env.SVC_WEBRTC_TURN_TLS_PORT, env.SVC_WEBRTC_TURN_TLS_HOST],
+    ['30502', '30503', '*.turn.example'],
+  );
+  assert.deepEqual([env.SVC_SSL_KEY_PATH, env.SVC_SSL_CERT_PATH], [undefined, undefined]);
+  const { volumes, containers } = podOf({ workersPerNode: 2, turn }).spec;
+  const { mountPath } = containers[0].volumeMounts.find(({ name }) => name === 'turn') ?? {};
+  assert.deepEqual([env.SVC_WEBRTC_TURN_TLS_KEY_PATH, env.SVC_WEBRTC_TURN_TLS_CERT_PATH], [`${mountPath}/tls.key`, `${mountPath}/tls.crt`]);
+  assert.deepEqual(volumes.find(({ name }) => name === 'turn')?.secret, { secretName: 'turn-tls', defaultMode: 0o440 });
+  assert.equal(envOf({ turn: { enabled: true, tlsSecretName: 'turn-tls' } }).SVC_WEBRTC_TURN_TLS_HOST, undefined);
+  assert.equal(
+    podOf({ turn: { enabled: true } }).spec.volumes.some(({ name }) => name === 'turn'),
+    false,
+  );
+});
+
 test('in a cluster of IPv6 a node listens on it and is named in brackets', () => {
   const env = envOf({}, testFacts({ ipFamily: 'IPv6' }));
   assert.deepEqual([env.SVC_IP, env.SVC_HOST, env.SVC_DIST_NODE_NAME], ['::', '[$(POD_IP)]:8080', 'svc@$(POD_IP)']);

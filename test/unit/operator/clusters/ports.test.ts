@@ -10,6 +10,7 @@ import {
   portsOf,
   takeBlock,
   turnPort,
+  turnTlsPort,
 } from '../../../../operator/clusters/ports.ts';
 import { testCluster } from '../../../kit/media-cluster.ts';
 import { seededRandom } from '../../../kit/seeded-random.ts';
@@ -43,13 +44,17 @@ test('of any used ports, a taken block is free, whole, in the range, and no lowe
   }
 });
 
-test('a pod has a port for each worker and one more for TURN', () => {
+test('a pod has a port for each worker, one more for TURN and one more for TURN over TLS', () => {
   const plain = specOf({ workersPerNode: 3 });
   assert.deepEqual(portsOf(plain, 30_000), [30_000, 30_001, 30_002]);
   assert.equal(turnPort(plain, 30_000), undefined);
   const turn = specOf({ workersPerNode: 3, turn: { enabled: true } });
   assert.equal(blockSize(turn), 4);
   assert.equal(turnPort(turn, 30_000), 30_003);
+  assert.equal(turnTlsPort(turn, 30_000), undefined);
+  const tls = specOf({ workersPerNode: 3, turn: { enabled: true, tlsSecretName: 'c' } });
+  assert.deepEqual([blockSize(tls), turnPort(tls, 30_000), turnTlsPort(tls, 30_000)], [5, 30_003, 30_004]);
+  assert.deepEqual(portsOf(tls, 30_000).slice(-2), [30_003, 30_004]);
 });
 
 test('node ports come from the given range, else from the one that the API server told, else from its default', () => {

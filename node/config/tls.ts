@@ -1,0 +1,30 @@
+// Certificates: two files that belong together and can be read.
+import { resolve as resolvePath } from 'node:path';
+import { type ConfigReader, mistakeSentence } from './reader.ts';
+import type { ConfigSystem } from './system.ts';
+import type { ColdName } from './variables.ts';
+
+/** Absolute paths of PEM files. */
+export type TlsFiles = { keyPath: string; certPath: string };
+
+type KeyName = 'SSL_KEY_PATH' | 'WEBRTC_TURN_TLS_KEY_PATH';
+type CertName = 'SSL_CERT_PATH' | 'WEBRTC_TURN_TLS_CERT_PATH';
+
+/** null where neither is set. */
+export async function readTls(reader: ConfigReader, system: ConfigSystem, key: KeyName, cert: CertName): Promise<TlsFiles | null> {
+  const keyPath = reader.read(key);
+  const certPath = reader.read(cert);
+  if (keyPath === undefined && certPath === undefined) return null;
+  if (keyPath === undefined || certPath === undefined) {
+    const only = keyPath === undefined ? cert : key;
+    reader.mistakes.push(`Expected SVC_${key} and SVC_${cert} to be set both or neither, got only: ${reader.nameOf(only)}`);
+    return null;
+  }
+  await Promise.all([checkReadable(reader, system, key, keyPath), checkReadable(reader, system, cert, certPath)]);
+  return { keyPath: resolvePath(keyPath), certPath: resolvePath(certPath) };
+}
+
+async function checkReadable(reader: ConfigReader, system: ConfigSystem, name: ColdName, path: string): Promise<void> {
+  const code = await system.unreadable(path);
+  if (code !== undefined) reader.mistakes.push(mistakeSentence(reader.nameOf(name), 'to be a file that can be read', `${path} (${code})`));
+}
