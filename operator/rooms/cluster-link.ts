@@ -126,9 +126,14 @@ export class ClusterLink {
     if (nodes.length === 1 && only) return only.pod;
     const direct = nodes.find(({ url }) => new URL(url).host === address);
     if (direct) return direct.pod;
-    if (!this.#views.has(address)) await this.#lookAtNodes(signal);
+    // Behind an Ingress a new pod takes over the address of an old one, with its index.
+    if (this.#podAt(address) === undefined) await this.#lookAtNodes(signal);
+    return this.#podAt(address) ?? this.#views.get(address);
+  }
+
+  #podAt(address: string): string | undefined {
     const name = this.#views.get(address);
-    return name === undefined ? undefined : (this.podOf(name)?.pod ?? name);
+    return name === undefined ? undefined : this.podOf(name)?.pod;
   }
 
   /** The pod of a media node: its name ends with the pod's address. */
