@@ -47,7 +47,8 @@ export const layers = [
     builds: false,
     packages: aptPackages.browser,
     programs: [...controlPlanePrograms, 'helm'],
-    concurrency: 1,
+    // They wait for leases, probes and lost hosts most of the time.
+    concurrency: 2,
     testTimeout: 300_000,
     fileTimeout: 1_200_000,
   },
