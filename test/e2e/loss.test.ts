@@ -85,9 +85,11 @@ test('a host that loses its power: its Rooms are Ready elsewhere and people see 
     return status.phase === 'Ready' && status.incarnation !== room.status.incarnation && status;
   });
   tell('noticed to Room Ready on another node', performance.now() - noticed);
+  tell('power lost to Room Ready on another node', performance.now() - started);
   assert.equal(await hostOf((recovered as Anything).node), 'node1');
   await conversation.flows();
   tell('noticed to pictures and sound both ways again', performance.now() - noticed);
+  tell('power lost to pictures and sound both ways again', performance.now() - started);
   assert.equal(await conversation.pagesStayed(), true);
 
   await timing('a host that is back: Ready', async () => {
