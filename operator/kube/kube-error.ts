@@ -35,6 +35,11 @@ export class KubeError extends Error {
   }
 }
 
+/** As the API server says that somebody else was faster: the key is looked at again. */
+export function conflict(message: string): KubeError {
+  return new KubeError({ status: 409, reason: 'Conflict', message });
+}
+
 /** Whether somebody else changed the object first: read it again and decide again. */
 export function isConflict(error: unknown): boolean {
   return error instanceof KubeError && error.status === 409 && error.reason === 'Conflict';

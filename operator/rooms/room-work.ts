@@ -5,7 +5,7 @@ import type { KubeClient } from '../kube/client.ts';
 import type { Reconciled } from '../kube/controller.ts';
 import type { EventRecorder } from '../kube/event-recorder.ts';
 import { addFinalizer, hasFinalizer, removeFinalizer } from '../kube/finalizers.ts';
-import { isConflict, isNotFound, KubeError } from '../kube/kube-error.ts';
+import { conflict, isConflict, isNotFound } from '../kube/kube-error.ts';
 import { keyOf, resources, type Stored } from '../kube/objects.ts';
 import type { Reflector } from '../kube/reflector.ts';
 import { applyStatus } from '../kube/status-writer.ts';
@@ -170,7 +170,7 @@ export class RoomWork {
       case 'finalize': {
         const stored = await addFinalizer<Room>(client, resources.rooms, state.room, roomFinalizer);
         // Nobody would end a room that was made for it now.
-        if (!stored) throw new KubeError({ status: 409, reason: 'Conflict', message: `Room ${keyOf(state.room)} was deleted meanwhile.` });
+        if (!stored) throw conflict(`Room ${keyOf(state.room)} was deleted meanwhile.`);
         memory.room = stored;
         state.room = stored;
         state.finalized = true;
