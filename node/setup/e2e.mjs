@@ -63,12 +63,14 @@ async function setUp() {
  */
 function table(file, prepared) {
   const told = existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : [];
-  /** @type {{ what: string, milliseconds: number }[]} */
+  /** @type {{ what: string, value: number, unit: string }[]} */
   const rows = [
-    { what: 'packages, programs, images', milliseconds: prepared },
+    { what: 'packages, programs, images', value: prepared, unit: 'ms' },
     ...told.map((line) => JSON.parse(line)),
-    { what: 'everything', milliseconds: performance.now() - started },
+    { what: 'everything', value: performance.now() - started, unit: 'ms' },
   ];
   const width = Math.max(...rows.map(({ what }) => what.length));
-  return rows.map(({ what, milliseconds }) => `${what.padEnd(width)}  ${(milliseconds / 1_000).toFixed(1).padStart(7)} s`).join('\n');
+  const shown = (/** @type {number} */ value, /** @type {string} */ unit) =>
+    unit === 'ms' ? `${(value / 1_000).toFixed(1).padStart(7)} s` : `${value.toFixed(0).padStart(7)} ${unit}`;
+  return rows.map(({ what, value, unit }) => `${what.padEnd(width)}  ${shown(value, unit)}`).join('\n');
 }

@@ -1,8 +1,9 @@
 // One `helm install` to first media, and what else a user of the chart meets; browsers are outside of the pods' network.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Conversation, people } from './conversation.ts';
-import { type Anything, host, Installed } from './installed.ts';
+import { type Anything, chart, host, Installed } from './installed.ts';
 import { tell, timing } from './timings.ts';
 
 const stage = await Installed.prepare({ after });
@@ -130,6 +131,42 @@ test('a changed configuration is in force on all nodes within 10 s, without a re
   assert.ok(took < 10_000, `${took} ms`);
   const uids = (all: Anything[]) => all.map(({ metadata, status }) => [metadata.uid, status.containerStatuses[0].restartCount]).sort();
   assert.deepEqual(uids(await pods()), uids(before));
+  await conversation.assertUndisturbed();
+});
+
+test('operator and idle nodes are small', async () => {
+  const { items } = await stage.get('pods', '-l', 'app.kubernetes.io/name=mediarooms');
+  for (const [what, component, most] of [
+    ['operator', 'operator', 250],
+    ['idle node', 'node', 400],
+  ] as const) {
+    const { metadata, spec } = items.find(({ metadata: { labels } }: Anything) => labels['app.kubernetes.io/component'] === component);
+    const host = stage.cluster.node(spec.nodeName);
+    const before = host.podUsage(metadata.uid);
+    await sleep(10_000);
+    const now = host.podUsage(metadata.uid);
+    const megabytes = now.memoryBytes / 1e6;
+    tell(`memory of ${what}`, megabytes, 'MB');
+    tell(`CPU of ${what}`, (now.cpuMs - before.cpuMs) / 10, 'mcores');
+    assert.ok(megabytes > 10 && megabytes < most, `${what}: ${megabytes} MB`);
+  }
+});
+
+test('a second install in another namespace, with no values and under Pod Security "restricted", works beside the first one', async (t) => {
+  const conversation = await Conversation.start(t, stage, 'beside');
+  const kubectl = (...args: string[]) => stage.cluster.kubectl('-n', 'other', ...args);
+  await stage.cluster.kubectl('create', 'namespace', 'other');
+  await stage.cluster.kubectl('label', 'namespace', 'other', 'pod-security.kubernetes.io/enforce=restricted');
+  const started = performance.now();
+  await stage.cluster.helm(['-n', 'other', 'install', release, chart]);
+  await kubectl('wait', '--for=condition=Available', `mediacluster/${release}`, '--timeout=120s');
+  tell('second install to MediaCluster Available', performance.now() - started);
+  await stage.apply({ apiVersion: 'mediarooms.dev/v1alpha1', kind: 'Room', metadata: { name: 'there', namespace: 'other' }, spec: {} });
+  await kubectl('wait', '--for=condition=Ready', 'room/there', '--timeout=60s');
+  await stage.cluster.helm(['-n', 'other', 'uninstall', release]);
+  await stage.until('nothing of it is left', async () => (await kubectl('get', 'rooms,mediaclusters,pods', '-o', 'name')).trim() === '');
+  await stage.cluster.kubectl('delete', 'namespace', 'other', '--timeout=60s');
+  assert.equal((await stage.rest(release, 'GET', '/health')).status, 200);
   await conversation.assertUndisturbed();
 });
 

@@ -48,8 +48,8 @@ test('an API server that is away for 20 s: media goes on, no pod is replaced, an
   await stage.cluster.server.stopApiServer();
   await sleep(20_000);
   await conversation.assertUndisturbed();
-  await stage.cluster.server.startApiServer();
-  await stage.cluster.nodesReady();
+  await timing('API server started again', () => stage.cluster.server.startApiServer());
+  await timing('API server back to all hosts Ready', () => stage.cluster.nodesReady());
   await operatorWorks(t, 'after-api', 'API server back to a new Room Ready');
   await conversation.assertUndisturbed();
   assert.deepEqual(

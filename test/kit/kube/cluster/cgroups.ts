@@ -26,6 +26,22 @@ export async function removeCgroup(name: string): Promise<void> {
   for (const hierarchy of hierarchies()) await removeTree(join(hierarchy, name));
 }
 
+export type Usage = { memoryBytes: number; cpuMs: number };
+
+/** What a pod uses (memory without caches of files) and has used of processors. @throws where it is not there */
+export function podUsage(name: string, uid: string): Usage {
+  const read = (controller: string, file: string) => {
+    const root = join(existsSync(join(top, 'cgroup.controllers')) ? top : join(top, controller), name, 'kubepods');
+    const folder = ['', 'burstable', 'besteffort'].map((quality) => join(root, quality, `pod${uid}`)).find((path) => existsSync(path));
+    if (folder === undefined) throw new Error(`there is no cgroup of the pod ${uid}`);
+    return readFileSync(join(folder, file), 'utf8');
+  };
+  const field = (text: string, key: string) => Number(new RegExp(`^${key} (\\d+)$`, 'm').exec(text)?.[1]);
+  if (existsSync(join(top, 'cgroup.controllers')))
+    return { memoryBytes: field(read('', 'memory.stat'), 'anon'), cpuMs: field(read('', 'cpu.stat'), 'usage_usec') / 1e3 };
+  return { memoryBytes: field(read('memory', 'memory.stat'), 'total_rss'), cpuMs: Number(read('cpuacct', 'cpuacct.usage')) / 1e6 };
+}
+
 /** Of runs whose process is gone; their machines died with it. */
 export async function removeLeftCgroups(): Promise<void> {
   const names = new Set(hierarchies().flatMap((hierarchy) => readdirSync(hierarchy).filter((name) => name.startsWith(prefix))));

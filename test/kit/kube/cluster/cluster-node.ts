@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { kubernetesPrograms } from '../binaries.ts';
 import { Child } from '../child.ts';
-import { cgroupName, makeCgroup, removeCgroup } from './cgroups.ts';
+import { cgroupName, makeCgroup, podUsage, removeCgroup, type Usage } from './cgroups.ts';
 import { runCommand } from './command.ts';
 import { Machine } from './machine.ts';
 import { containerdConfig, kubeletConfig, type NodePlace, podNetwork, podNetworkConfig, proxyFlags } from './node-files.ts';
@@ -118,6 +118,11 @@ export class ClusterNode {
   /** `ctr` in the namespace of Kubernetes. */
   async ctr(args: readonly string[]): Promise<string> {
     return (await this.machine.run(['ctr', '-n', 'k8s.io', ...args], { timeoutMs: importDeadline })).stdout;
+  }
+
+  /** Of a pod on it. */
+  podUsage(uid: string): Usage {
+    return podUsage(this.#place.cgroup, uid);
   }
 
   get #cable(): string {

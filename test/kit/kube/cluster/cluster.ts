@@ -1,9 +1,9 @@
 // Level 3 of the kit: a whole Kubernetes of real kubelets on machines of its own, with an Ingress controller, and the internet around it. Needs root.
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, readdirSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ApiServer } from '../api-server.ts';
+import { type ApiServer, isRunning } from '../api-server.ts';
 import { kubernetesPrograms } from '../binaries.ts';
 import { startControlPlane } from '../control-plane.ts';
 import type { Scope } from '../scope.ts';
@@ -43,10 +43,16 @@ export class Cluster {
   /** All hosts are Ready, and so are names and Ingress, when it returns. Ends with the scope. */
   static async start(scope: Scope, { nodes: wanted = 2, nodeGraceMs = 16_000 }: ClusterOptions = {}): Promise<Cluster> {
     await removeLeftCgroups();
+    await removeLeftCables();
     const network = freeNetwork();
     const hub = await Machine.start({ name: 'hub' });
-    scope.after(() => hub.kill());
-    await connectHub(hub, network);
+    count += 1;
+    const cable = `mr${process.pid}-${count}`;
+    scope.after(async () => {
+      await hub.kill();
+      await removeCable(cable);
+    });
+    await connectHub(hub, network, cable);
     const names = Array.from({ length: wanted }, (_, at) => `node${at + 1}`);
     const server = await startControlPlane(scope, {
       place: { address: `${network}.1`, wrap: hub.wrap },
@@ -176,15 +182,26 @@ export function startCluster(scope: Scope, options: ClusterOptions = {}): Promis
 }
 
 /** A bridge with the control plane on it, to which hosts and this machine have cables. */
-async function connectHub(hub: Machine, network: string): Promise<void> {
-  count += 1;
-  const cable = `mr${process.pid}-${count}`;
+async function connectHub(hub: Machine, network: string, cable: string): Promise<void> {
   await hub.ip('link add br0 type bridge', `addr add ${network}.1/24 dev br0`, 'link set br0 up', `route add default via ${network}.253`);
   await hub.run(['sysctl', '-qw', 'net.ipv4.ip_forward=1']);
   await runCommand(['ip', 'link', 'add', cable, 'type', 'veth', 'peer', 'name', 'to-here', 'netns', String(hub.pid)]);
   await hub.ip('link set to-here master br0 up');
   await runCommand(['ip', 'addr', 'add', `${network}.254/24`, 'dev', cable]);
   await runCommand(['ip', 'link', 'set', cable, 'up']);
+}
+
+/** The other end goes with the last connection of a machine that is gone, which the kernel still tries to end for minutes. */
+async function removeCable(cable: string): Promise<void> {
+  await runCommand(['ip', 'link', 'del', cable], { mayFail: true });
+}
+
+/** Of runs that were killed. */
+async function removeLeftCables(): Promise<void> {
+  for (const cable of readdirSync('/sys/class/net')) {
+    const pid = Number(/^mr(\d+)-\d+$/.exec(cable)?.[1]);
+    if (pid > 0 && !isRunning(pid)) await removeCable(cable);
+  }
 }
 
 /** Out of 198.18.0.0/15, which is for tests (RFC 2544): nobody has such an address. */
