@@ -15,7 +15,7 @@ const closeDeadline = 15_000;
  *  1. No new rooms; /health says terminating; peers are told until when; rooms without connected peers end.
  *  2. Wait for the last room, at most until the deadline (`drainTimeout`).
  *  3. Rooms that are left end: peers get `Room stopped`.
- *  4. Websockets close.
+ *  4. Components finish what they made; websockets close.
  *  5. HTTP finishes what is in flight and closes.
  *  6. Webhooks that wait are tried once more, for a short time; the rest goes to another node, or stays in the spool.
  *  7. The node leaves the cluster.
@@ -39,7 +39,7 @@ export class Shutdown {
     const { parts } = this.#node;
     await parts.drain.terminate(drainTimeout);
     parts.rooms.close('shutdown');
-    await Promise.all([parts.traffic.close(), parts.peerSockets.close(), parts.serverSockets.close()]);
+    await Promise.all([parts.components.close(), parts.traffic.close(), parts.peerSockets.close(), parts.serverSockets.close()]);
     await parts.http.close(httpDeadline);
     const { cluster } = parts;
     await parts.webhooks.close(

@@ -45,6 +45,7 @@ export type NodeParts = {
   announced: AnnouncedAddresses;
   media: Engine;
   turn: TurnServer | undefined;
+  components: Kinds;
   rooms: LocalRooms;
   webhooks: Webhooks;
   drain: Drain;
@@ -96,11 +97,18 @@ export class MediaNode {
       workers: config.webrtc.workers,
       maxIncomingBitrate: () => hot.current.webrtc.maxIncomingBitrate ?? undefined,
     });
+    const kinds = new Kinds({
+      used: () => hot.current.componentsUsed,
+      resources: config.resourcesBasePath,
+      log,
+      node: () => name,
+      recordingTimeToLive: () => hot.current.timeouts.rawRecordingTtl,
+    });
     const rooms: LocalRooms = new LocalRooms({
       node: name,
       log,
       engine: media,
-      components: new Kinds({ used: () => hot.current.componentsUsed, resources: config.resourcesBasePath }),
+      components: kinds,
       address: () => host,
       limits: () => ({ ...hot.current.limits, ...hot.current.roomDefaults }),
       signToken: (claims) => keys.sign(claims),
@@ -117,7 +125,7 @@ export class MediaNode {
       links,
       log,
       events,
-      content: new LocalContent(config.resourcesBasePath),
+      content: new LocalContent(config.resourcesBasePath, (id) => kinds.recordings.isRunning(id)),
       secrets: hot.current.secretKeys,
       cookie: config.dist.cookie,
       ownerOf: (roomId) => cluster.rooms.ownerOf(roomId),
@@ -234,12 +242,14 @@ export class MediaNode {
         peerSockets.iceServersUpdated();
       });
       distribution = await Distribution.start({ config: config.dist, name, links, log });
+      void kinds.start();
       const parts = {
         log,
         hot,
         announced,
         media,
         turn,
+        components: kinds,
         rooms,
         webhooks,
         drain,

@@ -142,6 +142,10 @@ export class ClusterRooms implements RoomService {
     await this.#route('deleteComponent', [roomId, componentId]);
   }
 
+  async subscribeComponent(roomId: string, componentId: string, origins: readonly string[]): Promise<void> {
+    await this.#route('subscribeComponent', [roomId, componentId, [...origins]]);
+  }
+
   /** The node that owns a room, as far as this one knows. */
   ownerOf(roomId: string): NodeName | undefined {
     return this.#options.local.has(roomId) ? this.#options.links.self : this.#options.membership.directory.find(roomId)?.owner;

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import {
   componentOptionsSchema,
+  componentSubscriptionSchema,
   peerOptionsSchema,
   peerPatchSchema,
   roomDataSchema,
@@ -43,6 +44,7 @@ export const roomCalls = {
   },
   getComponent: { args: z.tuple([name, name]), result: componentViewSchema },
   deleteComponent: { args: z.tuple([name, name]), result: nothing },
+  subscribeComponent: { args: z.tuple([name, name, componentSubscriptionSchema.shape.origins]), result: nothing },
 } as const;
 export type RoomCall = keyof typeof roomCalls;
 export type RoomCallArgs<C extends RoomCall> = z.output<(typeof roomCalls)[C]['args']>;

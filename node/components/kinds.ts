@@ -1,29 +1,51 @@
 // The kinds of components of this node: which may be used, and who runs them.
 import { ServiceError } from '../errors.ts';
+import type { Log } from '../log.ts';
 import type { ComponentKinds, PreparedComponent } from '../rooms/ports.ts';
 import type { ComponentOptions } from '../rooms/room-config.ts';
 import type { ComponentType } from '../rooms/views.ts';
 import { prepareFile } from './file/prepare.ts';
+import { prepareRecording } from './recording/prepare.ts';
+import { Recordings } from './recording/recordings.ts';
 
 export type KindsOptions = {
   /** Kinds that may be added now. */
   used: () => readonly ComponentType[];
   /** Absolute path of the resources directory. */
   resources: string;
+  log: Log;
+  /** Name of this node. */
+  node: () => string;
+  /** Milliseconds after which recordings go; null = never. */
+  recordingTimeToLive: () => number | null;
 };
 
 export class Kinds implements ComponentKinds {
   readonly #options: KindsOptions;
+  readonly recordings: Recordings;
 
   constructor(options: KindsOptions) {
     this.#options = options;
+    const { log, resources, node, recordingTimeToLive: timeToLive } = options;
+    this.recordings = new Recordings({ log, resources, node, timeToLive });
   }
 
   async prepare({ type, options }: ComponentOptions, room: Parameters<ComponentKinds['prepare']>[1]): Promise<PreparedComponent> {
     if (!this.#options.used().includes(type)) {
       throw new ServiceError('bad_request', `Components of type ${type} are disabled on this node`);
     }
+    if (type === 'recording') return prepareRecording(options ?? {}, room.roomId, this.recordings);
     if (type !== 'file') throw new ServiceError('bad_request', `This version has no components of type ${type} yet`);
     return prepareFile(options ?? {}, { resources: this.#options.resources, ...room });
+  }
+
+  /** Once the node listens: finishes what earlier processes left. */
+  start(): Promise<void> {
+    return this.recordings.start();
+  }
+
+  /** After all rooms have ended: resolves when nothing of their components is left. */
+  close(): Promise<void> {
+    return this.recordings.close();
   }
 }

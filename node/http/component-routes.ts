@@ -1,6 +1,6 @@
 // Routes of components.
 
-import { componentOptionsSchema } from '../rooms/room-config.ts';
+import { componentOptionsSchema, componentSubscriptionSchema } from '../rooms/room-config.ts';
 import { componentTypeSchema, componentViewSchema } from '../rooms/views.ts';
 import { formatValue } from '../sentences.ts';
 import { roomErrors } from './room-routes.ts';
@@ -53,6 +53,21 @@ export const componentRoutes: readonly Route[] = [
     handle: async ({ params }, { rooms }) => {
       await rooms.deleteComponent(params.roomId, params.componentId);
       return { status: 204 };
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/room/{roomId}/component/{componentId}/subscribe',
+    operationId: 'subscribeComponent',
+    tag: 'component',
+    summary: 'Let a component in manual mode receive the tracks of peers and components.',
+    auth: 'token',
+    body: { schema: componentSubscriptionSchema, required: true },
+    answers: { 201: { description: 'It receives them, now and whenever they publish.' } },
+    errors: [...componentErrors, 'bad_request'],
+    handle: async ({ params, body }, { rooms }) => {
+      await rooms.subscribeComponent(params.roomId, params.componentId, body.origins);
+      return { status: 201 };
     },
   }),
 ];

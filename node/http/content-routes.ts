@@ -68,7 +68,7 @@ export const contentRoutes: readonly Route[] = [
     summary: 'Remove a recording and all of its files.',
     auth: 'token',
     answers: { 204: { description: 'The recording is gone.' } },
-    errors: [...searchErrors],
+    errors: [...searchErrors, 'conflict'],
     handle: async ({ params }, { content }) => {
       await content.deleteRecording(params.recordingId);
       return { status: 204 };

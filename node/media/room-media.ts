@@ -1,12 +1,13 @@
 // The media of one room: a router on one worker, made when it is first needed.
 import type { DataProducer, Producer, Router } from 'mediasoup/types';
 import type { Log } from '../log.ts';
-import type { PeerMedia, PeerMediaListener, RoomInput, RoomMedia, RoomMediaOptions, WireObject } from '../rooms/ports.ts';
+import type { PeerMedia, PeerMediaListener, RoomInput, RoomMedia, RoomMediaOptions, RoomOutput, WireObject } from '../rooms/ports.ts';
 import { clientCapabilities, roomCodecs } from './codecs.ts';
 import { failedFor, mediaGone } from './media-error.ts';
 import { MediaPeer } from './peer-media.ts';
 import { RoomAudio } from './room-audio.ts';
 import { MediaInput } from './room-input.ts';
+import { MediaOutput } from './room-output.ts';
 import type { Place } from './worker-slot.ts';
 
 export type MediaRoomOptions = RoomMediaOptions & {
@@ -23,6 +24,7 @@ export class MediaRoom implements RoomMedia {
   readonly #audio: RoomAudio;
   readonly #peers = new Set<MediaPeer>();
   readonly #inputs = new Set<MediaInput>();
+  readonly #outputs = new Set<MediaOutput>();
   readonly #tracks = new Map<string, Producer>();
   readonly #dataTracks = new Map<string, DataProducer>();
   #router: Promise<Router> | undefined;
@@ -72,6 +74,20 @@ export class MediaRoom implements RoomMedia {
     return input;
   }
 
+  openOutput(): RoomOutput {
+    if (this.#closed) throw mediaGone();
+    const { place } = this.#options;
+    const output: MediaOutput = new MediaOutput({
+      worker: place.worker,
+      tracks: this.#tracks,
+      router: () => this.#getRouter(),
+      countForwarded: place.countForwarded,
+      onClosed: () => this.#outputs.delete(output),
+    });
+    this.#outputs.add(output);
+    return output;
+  }
+
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
@@ -80,6 +96,7 @@ export class MediaRoom implements RoomMedia {
     if (this.#opened) this.#options.place.worker.closeRouter(this.#opened);
     for (const peer of [...this.#peers]) peer.close();
     for (const input of [...this.#inputs]) input.close();
+    for (const output of [...this.#outputs]) output.close();
     this.#options.place.leave();
     this.#options.onClosed();
   }

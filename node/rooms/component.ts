@@ -4,7 +4,7 @@ import type { Log } from '../log.ts';
 import type { RoomEventDetail } from './events.ts';
 import { newId } from './ids.ts';
 import type { PeerEvent } from './peer-events.ts';
-import type { ComponentHost, ComponentRunner, PreparedComponent, RoomInput, RoomMedia } from './ports.ts';
+import type { ComponentHost, ComponentRunner, PreparedComponent, RoomInput, RoomMedia, RoomOutput } from './ports.ts';
 import type { OfferChange } from './publications.ts';
 import { Track } from './track.ts';
 import type { ComponentView } from './views.ts';
@@ -18,9 +18,14 @@ export type ComponentSurroundings = {
   broadcast: (event: PeerEvent) => void;
   /** What this component publishes changed: the peers' subscriptions follow. */
   offerChanged: (change: OfferChange) => void;
+  /** What others publish in the room. */
+  offered: () => Iterable<Track>;
   /** Takes the component out of the room's list. */
   forget: (componentId: string) => void;
 };
+
+/** Peers and components that one in manual mode receives at most. */
+const maxOrigins = 1000;
 
 export class Component {
   readonly id = newId();
@@ -30,7 +35,11 @@ export class Component {
   readonly #log: Log;
   readonly #tracks = new Map<string, Track>();
   readonly #input: RoomInput;
+  readonly #outputs = new Set<RoomOutput>();
   readonly #runner: ComponentRunner;
+  /** Peers and components that it was told to receive (manual mode). */
+  readonly #origins = new Set<string>();
+  #started = false;
   #ended = false;
   #closed: Promise<void> | undefined;
 
@@ -44,6 +53,7 @@ export class Component {
       log: this.#log,
       connect: (from) => this.#input.connect(from),
       publish: (track) => this.#publish(track),
+      openOutput: () => this.#openOutput(),
       finished: () => void this.remove('finished'),
       crashed: (reason) => this.crash(reason),
     });
@@ -69,10 +79,36 @@ export class Component {
     this.#room.broadcast({ event: 'componentAdded', data: { component: this.view() } });
     try {
       await this.#runner.start();
+      this.#started = true;
+      this.offerChanged();
     } catch (error) {
       this.crash(error instanceof ServiceError ? error.message : 'It could not be started');
       throw error;
     }
+  }
+
+  /** From here it also receives what these peers and components publish, now and later. @throws ServiceError `bad_request` */
+  subscribe(origins: readonly string[]): void {
+    const { type, subscribeMode } = this.#prepared;
+    if (subscribeMode === undefined) throw new ServiceError('bad_request', `Components of type ${type} receive no tracks`);
+    if (subscribeMode !== 'manual') {
+      throw new ServiceError('bad_request', `Component ${this.id} receives all tracks: its option subscribeMode is not manual`);
+    }
+    const all = new Set([...this.#origins, ...origins]);
+    if (all.size > maxOrigins) throw new ServiceError('bad_request', `A component receives at most ${maxOrigins} origins`);
+    for (const origin of origins) this.#origins.add(origin);
+    this.offerChanged();
+  }
+
+  /** Tracks of the room came or went. */
+  offerChanged(): void {
+    const { subscribeMode } = this.#prepared;
+    if (!this.#started || this.#ended || subscribeMode === undefined) return;
+    const tracks = [...this.#room.offered()].filter(({ origin }) => {
+      const id = 'peerId' in origin ? origin.peerId : origin.componentId;
+      return id !== this.id && (subscribeMode === 'auto' || this.#origins.has(id));
+    });
+    this.#runner.receive?.(tracks.map(({ id, origin, kind, encoding, metadata }) => ({ id, origin, kind, encoding, metadata })));
   }
 
   /** Moderation: ends a track; the component goes on. */
@@ -129,6 +165,13 @@ export class Component {
     return trackId;
   }
 
+  #openOutput(): RoomOutput {
+    if (this.#ended) throw new ServiceError('component_not_found', `Component ${this.id} does not exist`);
+    const output = this.#room.media.openOutput();
+    this.#outputs.add(output);
+    return output;
+  }
+
   #require(trackId: string): Track {
     const track = this.#tracks.get(trackId);
     if (!track) throw new ServiceError('track_not_found', `Track ${trackId} does not exist`);
@@ -141,6 +184,7 @@ export class Component {
     this.#closed = this.#runner.close().catch((error: unknown) => this.#log.warn({ err: error }, 'a component did not end in order'));
     for (const trackId of [...this.#tracks.keys()]) this.removeTrack(trackId);
     this.#input.close();
+    for (const output of this.#outputs) output.close();
     this.#room.forget(this.id);
     announce();
     this.#room.broadcast({ event: 'componentRemoved', data: { componentId: this.id } });

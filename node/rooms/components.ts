@@ -4,8 +4,10 @@ import { Component, type ComponentSurroundings } from './component.ts';
 import type { ComponentKinds } from './ports.ts';
 import type { ComponentOptions } from './room-config.ts';
 import type { Track } from './track.ts';
-import type { VideoCodec } from './views.ts';
+import type { ComponentType, VideoCodec } from './views.ts';
 
+/** Kinds of which a room has one at most. */
+const oncePerRoom: readonly ComponentType[] = ['hls', 'recording'];
 /** Most components that a room has at once. */
 const maxComponents = 100;
 
@@ -22,7 +24,8 @@ export class Components {
   readonly #components = new Map<string, Component>();
   /** Being made, by the caller's own key: whoever repeats it waits for the first. */
   readonly #byExternalId = new Map<string, Promise<Component>>();
-  #pending = 0;
+  /** Kinds of which one is being made. */
+  readonly #making: ComponentType[] = [];
   #closed = false;
 
   constructor(options: ComponentsOptions) {
@@ -62,6 +65,11 @@ export class Components {
     return { component: await made, created: true };
   }
 
+  /** Tracks of the room came or went. */
+  offerChanged(): void {
+    for (const component of this.#components.values()) component.offerChanged();
+  }
+
   close(reason: string): void {
     this.#closed = true;
     for (const component of [...this.#components.values()]) void component.remove(reason);
@@ -74,10 +82,14 @@ export class Components {
 
   async #make(options: ComponentOptions): Promise<Component> {
     const { roomId, videoCodec, kinds, surroundings } = this.#options;
-    if (this.#components.size + this.#pending >= maxComponents) {
+    if (this.#components.size + this.#making.length >= maxComponents) {
       throw new ServiceError('room_full', `Reached components limit in room ${roomId}`);
     }
-    this.#pending += 1;
+    const { type } = options;
+    if (oncePerRoom.includes(type) && (this.#making.includes(type) || [...this.all()].some((component) => component.type === type))) {
+      throw new ServiceError('bad_request', `Room ${roomId} has a component of type ${type} already`);
+    }
+    this.#making.push(type);
     try {
       const prepared = await kinds.prepare(options, { roomId, videoCodec });
       if (this.#closed) throw new ServiceError('room_ended', `Room ${roomId} has ended`);
@@ -89,7 +101,7 @@ export class Components {
       await component.start();
       return component;
     } finally {
-      this.#pending -= 1;
+      this.#making.splice(this.#making.indexOf(type), 1);
     }
   }
 }

@@ -33,6 +33,6 @@ export interface ContentService {
   open(request: ContentRequest): Promise<ContentAnswer>;
   /** Ids, sorted. `incomplete` names nodes that did not answer. */
   listRecordings(): Promise<{ ids: string[]; incomplete: string[] }>;
-  /** @throws ServiceError `not_found`, `node_unreachable`. */
+  /** @throws ServiceError `not_found`, `conflict` while it is being made, `node_unreachable`. */
   deleteRecording(id: string): Promise<void>;
 }

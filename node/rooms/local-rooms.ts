@@ -162,6 +162,10 @@ export class LocalRooms implements RoomService {
     await this.#room(roomId).components.get(componentId).remove('removed');
   }
 
+  async subscribeComponent(roomId: string, componentId: string, origins: readonly string[]): Promise<void> {
+    this.#room(roomId).components.get(componentId).subscribe(origins);
+  }
+
   /**
    * No new rooms from here; rooms without a connected peer end at once, the others with their last peer.
    * Resolves when no room is left, or when it is called back.

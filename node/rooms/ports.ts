@@ -2,6 +2,7 @@
 import type { Log } from '../log.ts';
 import type { PeerEvent } from './peer-events.ts';
 import type { ComponentOptions } from './room-config.ts';
+import type { TrackOrigin } from './track.ts';
 import type { ComponentView, Kind, Metadata, VideoCodec } from './views.ts';
 
 /** Parameters of WebRTC (W3C ORTC shapes as mediasoup-client makes and takes them); the domain hands them on unread. */
@@ -36,6 +37,8 @@ export interface RoomMedia {
   openPeer(peerId: string, listener: PeerMediaListener): PeerMedia;
   /** For what one component publishes. It costs nothing until it is connected. */
   openInput(): RoomInput;
+  /** For what one component receives. It costs nothing until it is connected. */
+  openOutput(): RoomOutput;
   /** Ends all media of the room. Idempotent. */
   close(): void;
 }
@@ -102,10 +105,31 @@ export interface RoomInput {
   close(): void;
 }
 
+/** RTP of one track as it leaves a room. */
+export type OutgoingRtp = { kind: Kind; ssrc: number; payloadType: number; clockRate: number; channels: number };
+
+/** Media of a room that goes to one component as plain RTP on this machine. All but drop and close fail after close(). */
+export interface RoomOutput {
+  /** Sends RTP to this address. Resolves with the address that RTCP is taken at. To be called once, before subscribe. */
+  connect(to: RtpAddress): Promise<RtpAddress>;
+  /** Sends a track, paused until resume(): whoever receives it gets to know it first. @throws ServiceError `track_not_found` */
+  subscribe(trackId: string): Promise<OutgoingRtp>;
+  /** Lets it flow, with a key frame of video first. */
+  resume(trackId: string): Promise<void>;
+  unsubscribe(trackId: string): void;
+  /** Idempotent. */
+  close(): void;
+}
+
+/** A track of a room as a component sees it that receives. `encoding`: its codec, e.g. opus. */
+export type ReceivableTrack = { id: string; origin: TrackOrigin; kind: Kind; encoding: string; metadata: Metadata | null };
+
 /** A kind of component at work in one room. It calls its host back until close(), never later. */
 export interface ComponentRunner {
   /** Resolves when it runs and its tracks are published. @throws ServiceError where it cannot run */
   start(): Promise<void>;
+  /** All tracks that it is to receive from here, after start() and whenever they change. Only of kinds that receive. */
+  receive?(tracks: readonly ReceivableTrack[]): void;
   /** Ends it. Idempotent; resolves when nothing of it is left. */
   close(): Promise<void>;
 }
@@ -117,17 +141,23 @@ export type ComponentHost = {
   connect: (from: RtpAddress) => Promise<RtpAddress>;
   /** Publishes a track whose RTP comes from the connected address; resolves with its id. */
   publish: (track: { kind: Kind; rtpParameters: WireObject; metadata: Metadata | null }) => Promise<string>;
+  /** A new way for tracks of the room to this component; it ends with the component at the latest. */
+  openOutput: () => RoomOutput;
   /** It came to its end by itself: it is removed. */
   finished: () => void;
   /** It failed for good: it is removed. `reason` is told in the event. */
   crashed: (reason: string) => void;
 };
 
+export type SubscribeMode = 'auto' | 'manual';
+
 /** A component whose options hold, ready to run. */
 export type PreparedComponent = {
   type: ComponentView['type'];
   /** As callers see them: the options it was created with, never a secret. */
   properties: ComponentView['properties'];
+  /** Which tracks it receives: all (auto), or those of origins that are named. Left out: none. */
+  subscribeMode?: SubscribeMode;
   open: (host: ComponentHost) => ComponentRunner;
 };
 

@@ -82,12 +82,19 @@ export const componentOptionsSchema = z
   .strictObject({
     type: componentTypeSchema,
     options: z.record(z.string().max(128), z.json()).optional().meta({
-      description: 'Options of the kind, by name. For `file`: `filePath` below `file_component_sources`, and `framerate` of video.',
+      description:
+        'Options of the kind, by name. For `file`: `filePath` below `file_component_sources`, and `framerate` of video. For `recording`: `subscribeMode`.',
     }),
     externalId: externalIdSchema.optional(),
   })
   .meta({ id: 'ComponentOptions', description: 'Options of a new component.' });
 export type ComponentOptions = z.infer<typeof componentOptionsSchema>;
+
+export const componentSubscriptionSchema = z
+  .strictObject({
+    origins: z.array(idSchema).max(1000).meta({ description: 'Ids of peers and components whose tracks it receives from here.' }),
+  })
+  .meta({ id: 'ComponentSubscription', description: 'What a component in manual mode receives beside what it does already.' });
 
 export const roomDataSchema = z
   .strictObject({

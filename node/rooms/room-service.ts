@@ -28,4 +28,6 @@ export interface RoomService {
   addComponent(roomId: string, options: ComponentOptions): Promise<CreatedComponent>;
   getComponent(roomId: string, componentId: string): Promise<ComponentView>;
   deleteComponent(roomId: string, componentId: string): Promise<void>;
+  /** A component in manual mode receives what these peers and components publish. */
+  subscribeComponent(roomId: string, componentId: string, origins: readonly string[]): Promise<void>;
 }

@@ -87,6 +87,7 @@ export class Room {
         emit: (detail) => this.#emit(detail),
         broadcast: (event) => this.#broadcast(event),
         offerChanged: (change) => this.#offerChanged(change),
+        offered: () => this.tracks(),
       },
     });
   }
@@ -247,6 +248,7 @@ export class Room {
   }
 
   #offerChanged(change: OfferChange, publisherId?: string): void {
+    if (change.trackId !== undefined) this.components.offerChanged();
     for (const peer of this.#peers.values()) {
       if (peer.id === publisherId) continue;
       if (change.added) peer.subscriptions?.update();

@@ -36,6 +36,11 @@ export class Track {
     this.#simulcast = options.simulcast;
   }
 
+  /** Its codec in lower case, e.g. opus. */
+  get encoding(): string {
+    return this.#encoding;
+  }
+
   /** Whether media of the track is stopped, by whomever. */
   get silent(): boolean {
     return this.paused || this.muted;

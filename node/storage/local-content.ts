@@ -20,6 +20,7 @@ const types: Record<string, string> = {
   '.m4s': 'video/mp4',
   '.mp4': 'video/mp4',
   '.webm': 'video/webm',
+  '.mkv': 'video/matroska',
   '.ogg': 'audio/ogg',
   '.json': 'application/json',
 };
@@ -30,10 +31,12 @@ const maxListed = 100_000;
 
 export class LocalContent implements ContentService {
   readonly #resources: string;
+  readonly #isRunning: (recordingId: string) => boolean;
 
-  /** `resources`: absolute path of the resources directory. */
-  constructor(resources: string) {
+  /** `resources`: absolute path of the resources directory. `isRunning`: whether this recording is being made here. */
+  constructor(resources: string, isRunning: (recordingId: string) => boolean = () => false) {
     this.#resources = resources;
+    this.#isRunning = isRunning;
   }
 
   /** Whether anything is here under this name. Never throws for a name. */
@@ -85,6 +88,7 @@ export class LocalContent implements ContentService {
   async deleteRecording(id: string): Promise<void> {
     const path = await this.#folder('recording', id);
     if (path === undefined) throw new ServiceError('not_found', `Recording ${id} does not exist`);
+    if (this.#isRunning(id)) throw new ServiceError('conflict', `Recording ${id} is being made: it can be deleted once it has ended`);
     await rm(path, { recursive: true, force: true });
   }
 

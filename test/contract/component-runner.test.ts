@@ -1,18 +1,22 @@
-// The rules of ComponentRunner that rooms rely on, for the file component and for the fake that stands for it elsewhere.
+// The rules of ComponentRunner that rooms rely on, for each kind of component and for the fake that stands for them elsewhere.
 import assert from 'node:assert/strict';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
-import { Kinds } from '../../node/components/kinds.ts';
 import { ServiceError } from '../../node/errors.ts';
 import { silentLog } from '../../node/log.ts';
 import type { ComponentHost, ComponentKinds, ComponentRunner } from '../../node/rooms/ports.ts';
+import type { ComponentOptions } from '../../node/rooms/room-config.ts';
 import { FakeKinds } from '../kit/fake-components.ts';
+import { FakeMedia } from '../kit/fake-media.ts';
+import { makeKinds } from '../kit/kinds.ts';
 import { oggFile, opusPacket } from '../kit/ogg-file.ts';
 import { makeResources } from '../kit/resources-folder.ts';
 
-const kinds: readonly (readonly [name: string, open: (t: TestContext) => Promise<ComponentKinds>])[] = [
-  ['FakeKinds', async () => new FakeKinds()],
+type Subject = { kinds: ComponentKinds; options: ComponentOptions /** What a start asks of its host. */; calls: readonly string[] };
+
+const subjects: readonly (readonly [name: string, open: (t: TestContext) => Promise<Subject>])[] = [
+  ['FakeKinds', async () => ({ kinds: new FakeKinds(), ...file })],
   [
     'Kinds with a file',
     async (t) => {
@@ -20,49 +24,62 @@ const kinds: readonly (readonly [name: string, open: (t: TestContext) => Promise
       await mkdir(join(resources, 'file_component_sources'));
       const packets = Array.from({ length: 500 }, (_, index) => opusPacket(50, index));
       await writeFile(join(resources, 'file_component_sources/tone.ogg'), oggFile(packets));
-      return new Kinds({ used: () => ['file'], resources });
+      return { kinds: makeKinds(resources, ['file']), ...file };
     },
+  ],
+  [
+    'Kinds with a recording',
+    async (t) => ({
+      kinds: makeKinds(await makeResources(t), ['recording']),
+      options: { type: 'recording' },
+      calls: ['connect'],
+    }),
   ],
 ];
 
-type Stage = { runner: ComponentRunner; calls: string[]; called: Promise<void> };
+const file = { options: { type: 'file', options: { filePath: 'tone.ogg' } }, calls: ['connect', 'publish audio'] } as const;
+
+type Stage = { runner: ComponentRunner; calls: string[]; called: Promise<void>; expected: readonly string[] };
 
 /** A runner and what it asks of its host. `connect` may be held up or fail. */
-async function stage(t: TestContext, made: ComponentKinds, connect: () => Promise<void> = async () => {}): Promise<Stage> {
+async function stage(t: TestContext, { kinds, ...subject }: Subject, connect: () => Promise<void> = async () => {}): Promise<Stage> {
   const calls: string[] = [];
   const { promise: called, resolve } = Promise.withResolvers<void>();
+  const connected = async () => {
+    calls.push('connect');
+    resolve();
+    await connect();
+    return { ip: '127.0.0.1', port: 9 };
+  };
+  const media = new FakeMedia().openRoom({ roomId: 'r', videoCodec: null, onCrashed: () => {}, onActiveSpeaker: () => {} });
   const host: ComponentHost = {
     log: silentLog(),
-    connect: async () => {
-      calls.push('connect');
-      resolve();
-      await connect();
-      return { ip: '127.0.0.1', port: 9 };
-    },
+    connect: connected,
     publish: async ({ kind }) => {
       calls.push(`publish ${kind}`);
       return 'track';
     },
+    openOutput: () => Object.assign(media.openOutput(), { connect: connected }),
     finished: () => calls.push('finished'),
     crashed: (reason) => calls.push(`crashed ${reason}`),
   };
-  const prepared = await made.prepare({ type: 'file', options: { filePath: 'tone.ogg' } }, { roomId: 'r', videoCodec: null });
-  assert.equal(prepared.type, 'file');
-  assert.equal(prepared.properties.filePath, 'tone.ogg');
+  const prepared = await kinds.prepare(subject.options, { roomId: 'r', videoCodec: null });
+  assert.equal(prepared.type, subject.options.type);
+  for (const [name, value] of Object.entries(subject.options.options ?? {})) assert.deepEqual(prepared.properties[name], value);
   const runner = prepared.open(host);
   t.after(() => runner.close());
-  return { runner, calls, called };
+  return { runner, calls, called, expected: subject.calls };
 }
 
-for (const [name, open] of kinds) {
+for (const [name, open] of subjects) {
   describe(name, () => {
-    test('start resolves once the tracks are published, and close ends it for good, twice too', async (t) => {
-      const { runner, calls } = await stage(t, await open(t));
+    test('start resolves once it runs with its tracks published, and close ends it for good, twice too', async (t) => {
+      const { runner, calls, expected } = await stage(t, await open(t));
       await runner.start();
-      assert.deepEqual(calls, ['connect', 'publish audio']);
+      assert.deepEqual(calls, expected);
       await runner.close();
       await runner.close();
-      assert.deepEqual(calls, ['connect', 'publish audio']);
+      assert.deepEqual(calls, expected);
     });
 
     test('what was never started can be closed', async (t) => {
@@ -95,8 +112,8 @@ for (const [name, open] of kinds) {
     });
 
     test('other kinds are refused with a sentence', async (t) => {
-      const made = await open(t);
-      await assert.rejects(made.prepare({ type: 'hls' }, { roomId: 'r', videoCodec: null }), {
+      const { kinds } = await open(t);
+      await assert.rejects(kinds.prepare({ type: 'hls' }, { roomId: 'r', videoCodec: null }), {
         code: 'bad_request',
         message: 'Components of type hls are disabled on this node',
       });

@@ -140,6 +140,14 @@ test('the document takes and refuses the same bodies as the server', () => {
       { label: 'l', payload: { a: 1 }, to: ['p'] },
       { label: 'l', payload: 1, to: [1] },
     ],
+    subscribeComponent: [
+      {},
+      { origins: [] },
+      { origins: ['a_B-1', 'p'] },
+      { origins: ['a b'] },
+      { origins: 'p' },
+      { origins: ['p'], more: 1 },
+    ],
   };
   const taking = routes.filter(({ body }) => body !== undefined);
   assert.deepEqual(taking.map(({ operationId }) => operationId).sort(), Object.keys(bodies).sort());

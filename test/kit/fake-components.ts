@@ -1,6 +1,6 @@
 // Kinds of components without files and processes: a test says what each does. They keep the rules of the port.
 import { ServiceError } from '../../node/errors.ts';
-import type { ComponentHost, ComponentKinds, ComponentRunner, PreparedComponent } from '../../node/rooms/ports.ts';
+import type { ComponentHost, ComponentKinds, ComponentRunner, PreparedComponent, ReceivableTrack } from '../../node/rooms/ports.ts';
 import type { ComponentOptions } from '../../node/rooms/room-config.ts';
 
 export class FakeKinds implements ComponentKinds {
@@ -12,13 +12,15 @@ export class FakeKinds implements ComponentKinds {
 
   async prepare({ type, options }: ComponentOptions): Promise<PreparedComponent> {
     await this.gate;
-    if (type !== 'file') throw new ServiceError('bad_request', `Components of type ${type} are disabled on this node`);
+    if (type !== 'file' && type !== 'recording')
+      throw new ServiceError('bad_request', `Components of type ${type} are disabled on this node`);
     const { failStart } = this;
     return {
       type,
       properties: { ...options },
+      ...(type === 'recording' && { subscribeMode: options?.subscribeMode === 'manual' ? ('manual' as const) : ('auto' as const) }),
       open: (host) => {
-        const runner = new FakeRunner(host, failStart);
+        const runner = new FakeRunner(host, failStart, type === 'file');
         this.runners.push(runner);
         return runner;
       },
@@ -36,17 +38,26 @@ export class FakeKinds implements ComponentKinds {
 export class FakeRunner implements ComponentRunner {
   readonly host: ComponentHost;
   closed = false;
+  /** Each list that it was told to receive. */
+  readonly received: (readonly ReceivableTrack[])[] = [];
   readonly #failure: ServiceError | undefined;
+  readonly #publishes: boolean;
 
-  constructor(host: ComponentHost, failure: ServiceError | undefined) {
+  constructor(host: ComponentHost, failure: ServiceError | undefined, publishes: boolean) {
     this.host = host;
     this.#failure = failure;
+    this.#publishes = publishes;
   }
 
   async start(): Promise<void> {
     if (this.#failure) throw this.#failure;
+    if (!this.#publishes) return;
     await this.host.connect({ ip: '127.0.0.1', port: 9 });
     await this.host.publish({ kind: 'audio', rtpParameters: {}, metadata: { source: 'fake' } });
+  }
+
+  receive(tracks: readonly ReceivableTrack[]): void {
+    this.received.push(tracks);
   }
 
   async close(): Promise<void> {

@@ -5,6 +5,7 @@ import type {
   Direction,
   Layers,
   MediaEngine,
+  OutgoingRtp,
   PeerMedia,
   PeerMediaListener,
   PublishDataOptions,
@@ -12,6 +13,7 @@ import type {
   RoomInput,
   RoomMedia,
   RoomMediaOptions,
+  RoomOutput,
   Subscription,
 } from '../../node/rooms/ports.ts';
 import type { Kind } from '../../node/rooms/views.ts';
@@ -41,6 +43,7 @@ export class FakeMedia implements MediaEngine {
 export class FakeRoomMedia implements RoomMedia {
   readonly peers = new Set<FakePeerMedia>();
   readonly inputs = new Set<FakeRoomInput>();
+  readonly outputs = new Set<FakeRoomOutput>();
   readonly producers = new Map<string, { kind: Kind; paused: boolean }>();
   readonly dataProducers = new Map<string, PublishDataOptions>();
   readonly options: RoomMediaOptions;
@@ -67,6 +70,12 @@ export class FakeRoomMedia implements RoomMedia {
     return input;
   }
 
+  openOutput(): FakeRoomOutput {
+    const output: FakeRoomOutput = new FakeRoomOutput(this, () => this.outputs.delete(output));
+    this.outputs.add(output);
+    return output;
+  }
+
   crash(reason: string): void {
     this.options.onCrashed(reason);
   }
@@ -74,6 +83,7 @@ export class FakeRoomMedia implements RoomMedia {
   close(): void {
     for (const peer of [...this.peers]) peer.close();
     for (const input of [...this.inputs]) input.close();
+    for (const output of [...this.outputs]) output.close();
     this.#closed();
   }
 }
@@ -122,6 +132,65 @@ export class FakeRoomInput implements RoomInput {
     if (this.#closed) return;
     this.#closed = true;
     for (const trackId of [...this.#published]) this.unpublish(trackId);
+    this.#done();
+  }
+
+  #alive(): void {
+    if (this.#closed) throw new ServiceError('unavailable', 'The media of this room has ended');
+  }
+}
+
+/** What is received over it never comes. */
+export class FakeRoomOutput implements RoomOutput {
+  readonly subscribed = new Map<string, { paused: boolean }>();
+  readonly #room: FakeRoomMedia;
+  readonly #done: () => void;
+  #connected = false;
+  #closed = false;
+
+  constructor(room: FakeRoomMedia, done: () => void) {
+    this.#room = room;
+    this.#done = done;
+  }
+
+  async connect() {
+    this.#alive();
+    if (this.#connected) throw new ServiceError('conflict', 'This output is connected already');
+    this.#connected = true;
+    return { ip: '127.0.0.1', port: 9 };
+  }
+
+  async subscribe(trackId: string): Promise<OutgoingRtp> {
+    this.#alive();
+    if (!this.#connected) throw new ServiceError('conflict', 'This output is not connected');
+    const producer = this.#room.producers.get(trackId);
+    if (!producer) throw new ServiceError('track_not_found', `Track ${trackId} does not exist`);
+    this.subscribed.set(trackId, { paused: true });
+    const audio = producer.kind === 'audio';
+    return {
+      kind: producer.kind,
+      ssrc: this.subscribed.size,
+      payloadType: 100,
+      clockRate: audio ? 48_000 : 90_000,
+      channels: audio ? 2 : 1,
+    };
+  }
+
+  async resume(trackId: string) {
+    this.#alive();
+    const subscription = this.subscribed.get(trackId);
+    if (!subscription) throw new ServiceError('track_not_found', `Track ${trackId} does not exist`);
+    subscription.paused = false;
+  }
+
+  unsubscribe(trackId: string) {
+    this.subscribed.delete(trackId);
+  }
+
+  close() {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.subscribed.clear();
     this.#done();
   }
 

@@ -4,9 +4,9 @@ import { execFileSync } from 'node:child_process';
 import { mkdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { Kinds } from '../../../../node/components/kinds.ts';
 import { ServiceError } from '../../../../node/errors.ts';
 import type { ComponentType, VideoCodec } from '../../../../node/rooms/views.ts';
+import { makeKinds } from '../../../kit/kinds.ts';
 import { oggFile, opusPacket } from '../../../kit/ogg-file.ts';
 import { makeResources } from '../../../kit/resources-folder.ts';
 
@@ -28,7 +28,7 @@ async function stage(t: TestContext, used: ComponentType[] = ['file', 'sip']): P
     [`${sources}/secret.txt`]: 'x',
     'outside.ogg': oggFile([opusPacket(50, 1)]),
   });
-  const kinds = new Kinds({ used: () => used, resources });
+  const kinds = makeKinds(resources, used);
   const ask: Ask = async (options, { type = 'file', videoCodec = null } = {}) => {
     try {
       const asked = options === undefined ? { type } : { type, options: options as Record<string, never> };

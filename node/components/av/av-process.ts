@@ -1,0 +1,130 @@
+// A process of one component that works on media: forked, spoken with, watched, and ended for certain.
+import { type ChildProcess, fork } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { z } from 'zod';
+import type { Log } from '../../log.ts';
+import { Timer } from '../../timer.ts';
+import { maxMessageBytes, maxWaitingMessages } from './limits.ts';
+
+export type AvProcessOptions<Report> = {
+  log: Log;
+  /** Path of the module that calls linkToParent(). */
+  module: string;
+  reportSchema: z.ZodType<Report>;
+  onReport: (report: Report) => void;
+  /** It is gone, for whatever reason; called once, also after end(). `reason` is a sentence. */
+  onExit: (reason: string) => void;
+  /** Bytes of memory that it may have, all in all. */
+  maxMemory?: number;
+  /** Milliseconds without a sign of life after which it hangs. */
+  silence?: number;
+};
+
+const defaultMaxMemory = 1024 * 1024 * 1024;
+/** Megabytes of JavaScript among them. */
+const maxHeap = 256;
+const defaultSilence = 6000;
+/** Milliseconds for signs of life that wait behind a busy moment of this process. */
+const secondLook = 500;
+/** Lines of its errors that are logged. */
+const maxLines = 100;
+/** Ends it with this process, however that ends (prctl(2), PR_SET_PDEATHSIG), where util-linux is there. */
+const setpriv = '/usr/bin/setpriv';
+
+export class AvProcess<Command extends object, Report> {
+  readonly #options: AvProcessOptions<Report>;
+  readonly #child: ChildProcess;
+  readonly #messageSchema: z.ZodType<{ alive: number } | { report: Report }>;
+  readonly #gone: Promise<unknown>;
+  #silence: Timer | undefined;
+  #waiting = 0;
+  /** Why it was killed. */
+  #fault: string | undefined;
+
+  constructor(options: AvProcessOptions<Report>) {
+    this.#options = options;
+    this.#messageSchema = z.union([z.strictObject({ alive: z.number() }), z.strictObject({ report: options.reportSchema })]);
+    const own = [`--max-old-space-size=${maxHeap}`, '--disable-warning=ExperimentalWarning'];
+    const wrapped = existsSync(setpriv);
+    this.#child = fork(options.module, {
+      execPath: wrapped ? setpriv : process.execPath,
+      execArgv: wrapped ? ['--pdeathsig', 'KILL', '--', process.execPath, ...own] : own,
+      // Nothing of this process's environment: it holds secrets.
+      env: {},
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    });
+    this.#gone = new Promise<void>((resolve) => {
+      this.#child.once('exit', (code, signal) => {
+        this.#silence?.stop();
+        resolve();
+        options.onExit(this.#fault ?? (signal ? `It was ended by ${signal}` : `It ended with code ${code ?? 'unknown'}`));
+      });
+      // It could not be started: then there is no exit.
+      this.#child.once('error', (error) => {
+        if (this.#child.pid !== undefined) return;
+        resolve();
+        options.onExit(`It could not be started: ${error.message}`);
+      });
+    });
+    this.#child.on('message', (message) => this.#hear(message));
+    this.#logErrors();
+    this.#watch();
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
+  /** @throws RangeError for what is larger than a message may be */
+  send(command: Command): void {
+    if (Buffer.byteLength(JSON.stringify(command)) > maxMessageBytes) throw new RangeError('A command is too large');
+    if (!this.#child.connected) return;
+    if (this.#waiting >= maxWaitingMessages) {
+      this.#kill('It reads no commands');
+      return;
+    }
+    this.#waiting += 1;
+    this.#child.send(command, () => {
+      this.#waiting -= 1;
+    });
+  }
+
+  /** Takes its pipe away, at which it ends, and kills it where it does not. Resolves when it is gone. Idempotent. */
+  async end(deadline: number): Promise<void> {
+    if (this.#child.connected) this.#child.disconnect();
+    const killer = new Timer(deadline, () => this.#kill('It did not end in time'));
+    await this.#gone;
+    killer.stop();
+  }
+
+  #hear(message: unknown): void {
+    this.#watch();
+    const parsed = this.#messageSchema.safeParse(message);
+    if (!parsed.success) this.#kill('It said what nobody understands');
+    else if ('report' in parsed.data) this.#options.onReport(parsed.data.report);
+    else if (parsed.data.alive > (this.#options.maxMemory ?? defaultMaxMemory)) this.#kill('It used too much memory');
+  }
+
+  #watch(): void {
+    this.#silence?.stop();
+    this.#silence = new Timer(this.#options.silence ?? defaultSilence, () => {
+      this.#silence = new Timer(secondLook, () => this.#kill('It did not show life any more'));
+    });
+  }
+
+  #kill(fault: string): void {
+    this.#fault ??= fault;
+    this.#silence?.stop();
+    this.#child.kill('SIGKILL');
+  }
+
+  #logErrors(): void {
+    if (!this.#child.stderr) return;
+    let lines = 0;
+    createInterface({ input: this.#child.stderr }).on('line', (line) => {
+      lines += 1;
+      if (lines <= maxLines) this.#options.log.warn({ pid: this.pid, line: line.slice(0, 500) }, 'an av process wrote an error');
+    });
+  }
+}

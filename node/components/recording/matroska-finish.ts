@@ -1,0 +1,187 @@
+// Finishes a file of matroska.ts that was written to its end or only up to a crash: its duration, an index to seek by, and no half frame at its end.
+import { constants } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
+import { element, float, type Head, idBytes, ids, nothing, readHead, sizeLength, sizeOf8, unsigned, unsigned8 } from './ebml.ts';
+import { seekHeadRoom, trackNumber } from './matroska.ts';
+
+/** Milliseconds from its first frame to the end of its last; undefined where it holds no frame. */
+export type Finished = { duration: number | undefined };
+
+type Place = Head & { at: number };
+type Cue = { time: number; position: number };
+type Scan = {
+  segment: Place | undefined;
+  room: Place | undefined;
+  durationAt: number | undefined;
+  defaultDuration: number;
+  cues: Cue[];
+  last: Place | undefined;
+  end: number;
+  finished: boolean;
+};
+
+const headBytes = 16;
+/** Of a cluster: its timestamp and the head of its first block. */
+const clusterBeginning = 64;
+/** Milliseconds between two places to seek to. */
+const cueInterval = 1000;
+
+/** Finishing twice changes nothing. @throws Error where the file cannot be read or written, or is none of ours */
+export async function finishMatroska(path: string): Promise<Finished> {
+  const file = await open(path, constants.O_RDWR | constants.O_NOFOLLOW);
+  try {
+    return await finish(file);
+  } finally {
+    await file.close();
+  }
+}
+
+async function finish(file: FileHandle): Promise<Finished> {
+  const { size } = await file.stat();
+  if (size === 0) return { duration: undefined };
+  const found = await scan(file, size);
+  const { segment, last } = found;
+  if (!segment) throw new Error('It is no Matroska file');
+  if (!last) return { duration: undefined };
+  const blocks = await blocksOf(file, last, found.end);
+  const duration = blocks.lastTime + (found.defaultDuration || blocks.lastInterval);
+  if (found.finished) return { duration };
+  // What was cut off goes; where the cluster was whole this changes nothing.
+  await file.truncate(blocks.end);
+  await file.write(sizeOf8(blocks.end - last.at - last.length), 0, sizeLength, last.at + last.length - sizeLength);
+  if (found.durationAt !== undefined) await writeAt(file, float(ids.duration, duration), found.durationAt);
+  const base = segment.at + segment.length;
+  const cues = cuesElement(found.cues, base);
+  await writeAt(file, cues, blocks.end);
+  if (found.room) await writeAt(file, seekHead(blocks.end - base), found.room.at);
+  await file.write(sizeOf8(blocks.end + cues.length - base), 0, sizeLength, base - sizeLength);
+  return { duration };
+}
+
+/** Walks over the heads of elements; of the media it reads only where clusters begin. */
+async function scan(file: FileHandle, size: number): Promise<Scan> {
+  const found: Scan = {
+    segment: undefined,
+    room: undefined,
+    durationAt: undefined,
+    defaultDuration: 0,
+    cues: [],
+    last: undefined,
+    end: size,
+    finished: false,
+  };
+  for (let at = 0; at < size; ) {
+    const head = readHead(await read(file, at, headBytes));
+    if (!head) break;
+    const place = { ...head, at };
+    const inside = at + head.length;
+    if (head.id === ids.segment) {
+      found.segment = place;
+      at = inside;
+      continue;
+    }
+    if (head.size === undefined) break;
+    if (head.id === ids.void) found.room ??= place;
+    else if (head.id === ids.info) found.durationAt = await findInside(file, place, ids.void);
+    else if (head.id === ids.tracks) found.defaultDuration = await readDefaultDuration(file, place);
+    else if (head.id === ids.cues) found.finished = inside + head.size <= size;
+    else if (head.id === ids.cluster) await addCluster(file, place, found);
+    at = inside + head.size;
+  }
+  return found;
+}
+
+async function addCluster(file: FileHandle, place: Place, found: Scan): Promise<void> {
+  const beginning = await read(file, place.at + place.length, clusterBeginning);
+  const timestamp = readHead(beginning);
+  if (timestamp?.id !== ids.timestamp || timestamp.size === undefined || timestamp.size === 0) return;
+  const behind = timestamp.length + timestamp.size;
+  const block = readHead(beginning.subarray(behind));
+  // Cut off before its first frame was whole.
+  if (block?.id !== ids.simpleBlock || place.at + place.length + behind + block.length + (block.size ?? 0) > found.end) return;
+  const time = readUnsigned(beginning.subarray(timestamp.length, behind));
+  const flags = beginning[behind + block.length + 3] ?? 0;
+  const previous = found.cues.at(-1)?.time ?? Number.NEGATIVE_INFINITY;
+  if (flags & 0x80 && time - previous >= cueInterval) found.cues.push({ time, position: place.at });
+  found.last = place;
+}
+
+type Blocks = { lastTime: number; lastInterval: number; end: number };
+
+/** The blocks of a cluster that are there in full. */
+async function blocksOf(file: FileHandle, place: Place, fileEnd: number): Promise<Blocks> {
+  const start = place.at + place.length;
+  const end = Math.min(fileEnd, start + (place.size ?? 0));
+  const found: Blocks = { lastTime: 0, lastInterval: 0, end: start };
+  let base = 0;
+  let before: number | undefined;
+  for (let at = start; at < end; ) {
+    const bytes = await read(file, at, headBytes);
+    const head = readHead(bytes);
+    if (head?.size === undefined || at + head.length + head.size > end) break;
+    if (head.id === ids.timestamp) {
+      base = readUnsigned(bytes.subarray(head.length, head.length + head.size));
+      found.lastTime = base;
+    }
+    if (head.id === ids.simpleBlock) {
+      found.lastTime = base + bytes.readInt16BE(head.length + 1);
+      if (before !== undefined) found.lastInterval = found.lastTime - before;
+      before = found.lastTime;
+    }
+    at += head.length + head.size;
+    found.end = at;
+  }
+  return found;
+}
+
+async function readDefaultDuration(file: FileHandle, tracks: Place): Promise<number> {
+  const entry = await read(file, tracks.at, tracks.length + (tracks.size ?? 0));
+  const wanted = idBytes(ids.defaultDuration);
+  const at = entry.indexOf(wanted);
+  const head = at < 0 ? undefined : readHead(entry.subarray(at));
+  if (head?.size === undefined) return 0;
+  return readUnsigned(entry.subarray(at + head.length, at + head.length + head.size)) / 1_000_000;
+}
+
+/** Where the first element of this id is right in another one. */
+async function findInside(file: FileHandle, place: Place, id: number): Promise<number | undefined> {
+  const bytes = await read(file, place.at + place.length, place.size ?? 0);
+  for (let at = 0; at < bytes.length; ) {
+    const head = readHead(bytes.subarray(at));
+    if (head?.size === undefined) return undefined;
+    if (head.id === id) return place.at + place.length + at;
+    at += head.length + head.size;
+  }
+  return undefined;
+}
+
+function cuesElement(cues: readonly Cue[], base: number): Buffer {
+  const points = cues.map(({ time, position }) =>
+    element(
+      ids.cuePoint,
+      unsigned(ids.cueTime, time),
+      element(ids.cueTrackPositions, unsigned(ids.cueTrack, trackNumber), unsigned(ids.cueClusterPosition, position - base)),
+    ),
+  );
+  return element(ids.cues, ...points);
+}
+
+/** Of the size that was left free for it. */
+function seekHead(position: number): Buffer {
+  const seek = element(ids.seek, element(ids.seekId, idBytes(ids.cues)), unsigned8(ids.seekPosition, position));
+  const made = element(ids.seekHead, seek);
+  return made.length === seekHeadRoom ? made : nothing(seekHeadRoom);
+}
+
+function writeAt(file: FileHandle, bytes: Buffer, at: number): Promise<unknown> {
+  return file.write(bytes, 0, bytes.length, at);
+}
+
+async function read(file: FileHandle, at: number, length: number): Promise<Buffer> {
+  const { bytesRead, buffer } = await file.read(Buffer.alloc(length), 0, length, at);
+  return buffer.subarray(0, bytesRead);
+}
+
+function readUnsigned(bytes: Buffer): number {
+  return bytes.reduce((value, byte) => value * 256 + byte, 0);
+}

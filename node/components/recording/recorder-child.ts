@@ -1,0 +1,88 @@
+// The process that records a room: RTP of all its tracks comes in over one socket, and goes into one file each.
+import { randomInt } from 'node:crypto';
+import { createSocket } from 'node:dgram';
+import { linkToParent } from '../av/parent-link.ts';
+import { isRtcp, parseRtp, pictureLoss, senderTimes } from '../rtp/packets.ts';
+import { type RecorderCommand, type RecorderReport, recorderCommandSchema } from './recorder-messages.ts';
+import { TrackRecorder } from './track-recorder.ts';
+
+type Recording = { ssrc: number; recorder: TrackRecorder };
+
+const loopback = '127.0.0.1';
+const tickInterval = 50;
+/** Milliseconds between two requests for a key picture of a track. */
+const keyInterval = 500;
+/** Bytes that the kernel is asked to hold for the socket; it gives what it allows. */
+const receiveBuffer = 4 * 1024 * 1024;
+
+const ownSsrc = randomInt(1, 2 ** 32);
+const entries = new Map<number, Recording>();
+const bySsrc = new Map<number, TrackRecorder>();
+const ending = new Set<Promise<void>>();
+let feedbackTo: { ip: string; port: number } | undefined;
+
+const socket = createSocket({ type: 'udp4', recvBufferSize: receiveBuffer });
+const { send } = linkToParent<typeof recorderCommandSchema, RecorderReport>(recorderCommandSchema, run);
+
+socket.on('message', (packet) => {
+  if (isRtcp(packet)) {
+    for (const { ssrc, timestamp, time } of senderTimes(packet)) bySsrc.get(ssrc)?.reported(timestamp, time, performance.now());
+    return;
+  }
+  const rtp = parseRtp(packet);
+  if (rtp) bySsrc.get(rtp.ssrc)?.push(rtp, performance.now(), Date.now());
+});
+socket.on('listening', () => send({ type: 'listening', port: socket.address().port }));
+socket.bind(0, loopback);
+setInterval(() => {
+  for (const { recorder } of entries.values()) recorder.tick(performance.now());
+}, tickInterval);
+
+function run(command: RecorderCommand): void {
+  if (command.type === 'connect') feedbackTo = { ip: command.ip, port: command.port };
+  else if (command.type === 'add') add(command);
+  else if (command.type === 'remove') remove(command.entry);
+  else void close();
+}
+
+function add({ entry, ssrc, ...track }: Extract<RecorderCommand, { type: 'add' }>): void {
+  let asked = Number.NEGATIVE_INFINITY;
+  const recorder = new TrackRecorder({
+    ...track,
+    onKeyNeeded: () => {
+      const now = performance.now();
+      if (!feedbackTo || now - asked < keyInterval) return;
+      asked = now;
+      socket.send(pictureLoss(ownSsrc, ssrc), feedbackTo.port, feedbackTo.ip);
+    },
+    onStarted: (facts) => send({ type: 'started', entry, ...facts }),
+    onFailed: (error) => send({ type: 'failed', reason: reasonOf(error) }),
+  });
+  entries.set(entry, { ssrc, recorder });
+  bySsrc.set(ssrc, recorder);
+  send({ type: 'added', entry });
+}
+
+function remove(entry: number): void {
+  const recording = entries.get(entry);
+  if (!recording) return;
+  entries.delete(entry);
+  if (bySsrc.get(recording.ssrc) === recording.recorder) bySsrc.delete(recording.ssrc);
+  const ended = recording.recorder.close().then((summary) => {
+    send({ type: 'ended', entry, ...summary });
+    ending.delete(ended);
+  });
+  ending.add(ended);
+}
+
+async function close(): Promise<void> {
+  for (const entry of [...entries.keys()]) remove(entry);
+  await Promise.all(ending);
+  send({ type: 'closed' });
+}
+
+function reasonOf(error: unknown): string {
+  const code = (error as NodeJS.ErrnoException | undefined)?.code;
+  if (code === 'ENOSPC' || code === 'EDQUOT') return 'The disk is full';
+  return code === undefined && error instanceof Error ? error.message.slice(0, 200) : `The disk cannot be written (${code ?? 'unknown'})`;
+}

@@ -1,0 +1,160 @@
+// The recordings of a node: made here, finished where a crash left them, removed when their time is over.
+import { mkdir, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Log } from '../../log.ts';
+import { recordingIdSchema } from '../../rooms/content.ts';
+import { Timer } from '../../timer.ts';
+import { abandonedAfter, Recording, recoverFile } from './recording.ts';
+import { type Report, reportName, reportSchema, writeReport } from './report.ts';
+
+export type RecordingsOptions = {
+  log: Log;
+  /** Absolute path of the resources directory. */
+  resources: string;
+  /** Name of this node, for the reports; known once it runs. */
+  node: () => string;
+  /** Milliseconds after which recordings go; null = never. */
+  timeToLive: () => number | null;
+  now?: () => number;
+};
+
+/** Milliseconds between two looks for recordings whose time is over, at most. */
+const sweepInterval = 60_000;
+const shortestInterval = 1000;
+/** Milliseconds that running recordings get to be finished when the node ends. */
+const closeDeadline = 12_000;
+
+export class Recordings {
+  readonly #options: RecordingsOptions;
+  readonly #folder: string;
+  readonly #now: () => number;
+  readonly #running = new Map<string, PromiseWithResolvers<void>>();
+  #sweep: Timer | undefined;
+  #recovery: Timer | undefined;
+  #closed = false;
+
+  constructor(options: RecordingsOptions) {
+    this.#options = options;
+    this.#folder = join(options.resources, 'recordings');
+    this.#now = options.now ?? Date.now;
+  }
+
+  /** Finishes what was left, now and once more when it is certain that nobody works on the rest; removes what is too old. Never fails. */
+  async start(): Promise<void> {
+    this.#scheduleSweep();
+    const fresh = await this.recover();
+    if (fresh > 0 && !this.#closed) this.#recovery = new Timer(abandonedAfter, () => void this.recover());
+  }
+
+  isRunning(id: string): boolean {
+    return this.#running.has(id);
+  }
+
+  /** Begins one: `<room>-<start time>`. @throws Error where the disk refuses */
+  async create(roomId: string, log: Log): Promise<Recording> {
+    await mkdir(this.#folder, { recursive: true });
+    for (let start = this.#now(); ; start += 1) {
+      const startTime = new Date(start).toISOString();
+      const id = `${roomId}-${startTime.replaceAll(/[-:.]/g, '')}`;
+      if (this.#running.has(id)) continue;
+      const running = Promise.withResolvers<void>();
+      this.#running.set(id, running);
+      const onFinished = () => {
+        this.#running.delete(id);
+        running.resolve();
+      };
+      const report: Report = { id, roomId, node: this.#options.node(), state: 'running', startTime, endTime: null, tracks: [] };
+      try {
+        return await Recording.create({ log, folder: join(this.#folder, id), report, onFinished });
+      } catch (error) {
+        onFinished();
+        if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+      }
+    }
+  }
+
+  /** @returns how many are left to those who may still work on them */
+  async recover(): Promise<number> {
+    let fresh = 0;
+    for (const id of await this.#ids()) {
+      if (this.#closed) return fresh;
+      if (this.isRunning(id)) continue;
+      const found = await this.#read(id);
+      if (found?.report.state !== 'running') continue;
+      if (this.#now() - found.touched < abandonedAfter) fresh += 1;
+      else await this.#finish(id, found.report);
+    }
+    return fresh;
+  }
+
+  /** Removes what is older than allowed. */
+  async sweep(): Promise<void> {
+    const timeToLive = this.#options.timeToLive();
+    if (timeToLive === null) return;
+    for (const id of await this.#ids()) {
+      const found = await this.#read(id);
+      if (!found || found.report.state === 'running' || this.#now() - found.touched < timeToLive) continue;
+      await rm(join(this.#folder, id), { recursive: true, force: true });
+      this.#options.log.info({ recording: id }, 'a recording was removed: its time is over');
+    }
+  }
+
+  /** Resolves when those that run are finished, or at a deadline. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#sweep?.stop();
+    this.#recovery?.stop();
+    const deadline = Promise.withResolvers<void>();
+    const timer = new Timer(closeDeadline, () => deadline.resolve());
+    await Promise.race([Promise.all([...this.#running.values()].map(({ promise }) => promise)), deadline.promise]);
+    timer.stop();
+  }
+
+  async #finish(id: string, report: Report): Promise<void> {
+    const { log } = this.#options;
+    let endTime = Date.parse(report.startTime);
+    for (const track of report.tracks) {
+      if (track.file === null || !recordingIdSchema.safeParse(track.file).success) continue;
+      const duration = await recoverFile(join(this.#folder, id, track.file), log);
+      if (duration === undefined) continue;
+      track.duration = duration;
+      if (track.startTime !== undefined) endTime = Math.max(endTime, Date.parse(track.startTime) + duration);
+    }
+    try {
+      const end = new Date(endTime).toISOString();
+      await writeReport(join(this.#folder, id), { ...report, state: 'recovered', endTime: end });
+      log.info({ recording: id, tracks: report.tracks.length }, 'a recording that a crash left was finished');
+    } catch (error) {
+      log.error({ err: error, recording: id }, 'the report of a recording cannot be written');
+    }
+  }
+
+  async #read(id: string): Promise<{ report: Report; touched: number } | undefined> {
+    try {
+      const path = join(this.#folder, id, reportName);
+      const [text, { mtimeMs }] = await Promise.all([readFile(path, 'utf8'), stat(path)]);
+      const parsed = reportSchema.safeParse(JSON.parse(text));
+      return parsed.success ? { report: parsed.data, touched: mtimeMs } : undefined;
+    } catch {
+      // Removed meanwhile, or not made by us.
+      return undefined;
+    }
+  }
+
+  async #ids(): Promise<string[]> {
+    const entries = await readdir(this.#folder, { withFileTypes: true }).catch(() => []);
+    return entries.filter((entry) => entry.isDirectory() && recordingIdSchema.safeParse(entry.name).success).map(({ name }) => name);
+  }
+
+  #scheduleSweep(): void {
+    const timeToLive = this.#options.timeToLive() ?? sweepInterval;
+    const interval = Math.max(shortestInterval, Math.min(sweepInterval, timeToLive / 4));
+    this.#sweep = new Timer(interval, () => {
+      this.sweep()
+        .catch((error: unknown) => this.#options.log.error({ err: error }, 'old recordings cannot be removed'))
+        .finally(() => {
+          if (!this.#closed) this.#scheduleSweep();
+        });
+    });
+  }
+}

@@ -1,0 +1,130 @@
+// Media of a room that goes to a component as plain RTP over loopback.
+import type { Consumer, PlainTransport, Producer, Router, RtpCapabilities } from 'mediasoup/types';
+import { ServiceError } from '../errors.ts';
+import type { OutgoingRtp, RoomOutput, RtpAddress } from '../rooms/ports.ts';
+import { clientCapabilities } from './codecs.ts';
+import { InFlight } from './in-flight.ts';
+import { failedFor, mediaGone } from './media-error.ts';
+import type { WorkerProcess } from './worker-process.ts';
+
+export type MediaOutputOptions = {
+  worker: WorkerProcess;
+  /** All published tracks of the room. */
+  tracks: ReadonlyMap<string, Producer>;
+  router: () => Promise<Router>;
+  countForwarded: (change: 1 | -1) => void;
+  onClosed: () => void;
+};
+
+/** Components run on this machine: their RTP never leaves it. */
+const loopback = '127.0.0.1';
+
+export class MediaOutput implements RoomOutput {
+  readonly #options: MediaOutputOptions;
+  readonly #sent = new InFlight<Consumer>(noTrack);
+  #transport: PlainTransport | undefined;
+  #closed = false;
+
+  constructor(options: MediaOutputOptions) {
+    this.#options = options;
+  }
+
+  async connect(to: RtpAddress): Promise<RtpAddress> {
+    this.#assertOpen();
+    if (this.#transport) throw new ServiceError('conflict', 'This output is connected already');
+    const { worker } = this.#options;
+    const router = await this.#options.router();
+    this.#assertOpen();
+    const options = { listenInfo: { protocol: 'udp', ip: loopback }, rtcpMux: true, comedia: false } as const;
+    const transport = await worker.call('create transport', router.createPlainTransport(options), close).catch((error: unknown) => {
+      throw failedFor(error, mediaGone);
+    });
+    try {
+      // Without comedia the worker drops what comes from any other address.
+      await worker.call('connect', transport.connect({ ip: to.ip, port: to.port }));
+      this.#assertOpen();
+    } catch (error) {
+      transport.close();
+      throw failedFor(error, mediaGone);
+    }
+    this.#transport = transport;
+    return { ip: loopback, port: transport.tuple.localPort };
+  }
+
+  async subscribe(trackId: string): Promise<OutgoingRtp> {
+    this.#assertOpen();
+    const transport = this.#transport;
+    if (!transport) throw new ServiceError('conflict', 'This output is not connected');
+    const router = await this.#options.router();
+    const { kind, rtpParameters } = await this.#sent.getOrMake(trackId, () => this.#consume(transport, router, trackId));
+    const [codec] = rtpParameters.codecs;
+    const ssrc = rtpParameters.encodings?.[0]?.ssrc;
+    if (!codec || ssrc === undefined) throw noTrack(trackId);
+    return { kind, ssrc, payloadType: codec.payloadType, clockRate: codec.clockRate, channels: codec.channels ?? 1 };
+  }
+
+  async resume(trackId: string): Promise<void> {
+    this.#assertOpen();
+    const consumer = await this.#sent.get(trackId);
+    if (!consumer) throw noTrack(trackId);
+    await this.#options.worker.call('resume', consumer.resume()).catch((error: unknown) => {
+      throw failedFor(error, () => noTrack(trackId));
+    });
+  }
+
+  unsubscribe(trackId: string): void {
+    this.#sent.close(trackId);
+  }
+
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#transport?.close();
+    this.#sent.closeAll();
+    this.#options.onClosed();
+  }
+
+  async #consume(transport: PlainTransport, router: Router, trackId: string): Promise<Consumer> {
+    const { worker, tracks, countForwarded } = this.#options;
+    const rtpCapabilities = receiverOf(router);
+    if (!tracks.has(trackId)) throw noTrack(trackId);
+    const call = transport.consume({ producerId: trackId, rtpCapabilities, paused: true });
+    const consumer = await worker.call('subscribe', call, close).catch((error: unknown) => {
+      throw transport.closed ? mediaGone() : failedFor(error, () => noTrack(trackId));
+    });
+    countForwarded(1);
+    consumer.observer.once('close', () => {
+      countForwarded(-1);
+      this.#sent.ended(trackId, consumer);
+    });
+    // Where the track ended while this was made, the worker's word of it came before anybody could hear it.
+    if (!tracks.has(trackId)) consumer.close();
+    return consumer;
+  }
+
+  #assertOpen(): void {
+    if (this.#closed) throw mediaGone();
+  }
+}
+
+/** Takes everything that the room has, without retransmissions: nothing is lost over loopback but what the room has lost itself. */
+function receiverOf(router: Router): RtpCapabilities {
+  const { codecs = [] } = clientCapabilities(router.rtpCapabilities);
+  return {
+    codecs: codecs
+      .filter(({ mimeType }) => !/\/rtx$/i.test(mimeType))
+      .map((codec) => ({
+        ...codec,
+        rtcpFeedback: codec.rtcpFeedback?.filter(({ type, parameter }) => type === 'nack' && parameter === 'pli'),
+      })),
+    headerExtensions: [],
+  } as RtpCapabilities;
+}
+
+function noTrack(trackId: string): ServiceError {
+  return new ServiceError('track_not_found', `Track ${trackId.slice(0, 128)} does not exist`);
+}
+
+function close(late: { close(): void }): void {
+  late.close();
+}

@@ -1,0 +1,72 @@
+// What is in a media file, as ffprobe and ffmpeg (not ours) see it: streams, length, colour of each picture, pitch. An error of a decoder is one of the test.
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+const options = { timeout: 60_000, maxBuffer: 256 * 1024 * 1024 } as const;
+
+/** `duration` in seconds, as the container says; undefined where it does not. */
+export type Probed = { codec: string; format: string; duration: number | undefined; width?: number; height?: number };
+
+export async function probe(path: string): Promise<Probed> {
+  const { stdout, stderr } = await run('ffprobe', ['-v', 'error', '-show_streams', '-show_format', '-of', 'json', path], options);
+  assert.equal(stderr, '');
+  const { streams, format } = JSON.parse(stdout);
+  assert.equal(streams.length, 1);
+  const [{ codec_name: codec, width, height }] = streams;
+  return {
+    codec,
+    format: format.format_name,
+    duration: format.duration === undefined ? undefined : Number(format.duration),
+    width,
+    height,
+  };
+}
+
+/** Times of all frames in milliseconds. */
+export async function frameTimes(path: string): Promise<number[]> {
+  const { stdout } = await run('ffprobe', ['-v', 'error', '-show_entries', 'packet=pts_time', '-of', 'csv=p=0', path], options);
+  return stdout
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => Math.round(Number.parseFloat(line) * 1000));
+}
+
+/** Of each picture the colour that most of it has: red, green, blue. */
+export async function colours(path: string): Promise<number[][]> {
+  const filter = ['-vf', 'scale=9:1:flags=area', '-vsync', 'passthrough', '-pix_fmt', 'rgb24', '-f', 'rawvideo', '-'];
+  const pixels = await decode(path, filter);
+  return Array.from({ length: pixels.length / 27 }, (_, picture) =>
+    [0, 1, 2].map((channel) => {
+      const column = Array.from({ length: 9 }, (__, index) => pixels[picture * 27 + index * 3 + channel] ?? 0).sort((a, b) => a - b);
+      return column[4] ?? 0;
+    }),
+  );
+}
+
+/** Seconds of sound, and its pitch in hertz by how often it crosses zero. */
+export async function sound(path: string): Promise<{ seconds: number; frequency: number }> {
+  const bytes = await decode(path, ['-ac', '1', '-ar', '48000', '-f', 'f32le', '-']);
+  const samples = new Float32Array(bytes.buffer, bytes.byteOffset, Math.floor(bytes.length / 4));
+  let crossings = 0;
+  for (let index = 1; index < samples.length; index += 1) if ((samples[index] ?? 0) >= 0 !== (samples[index - 1] ?? 0) >= 0) crossings += 1;
+  const seconds = samples.length / 48_000;
+  return { seconds, frequency: crossings / 2 / seconds };
+}
+
+/** @throws where a decoder complains */
+async function decode(path: string, args: readonly string[]): Promise<Buffer> {
+  const { stdout, stderr } = await run('ffmpeg', ['-v', 'error', '-nostdin', '-i', path, ...args], { ...options, encoding: 'buffer' });
+  assert.equal(stderr.toString(), '');
+  return Buffer.from(stdout);
+}
+
+export function assertNear(actual: number | undefined, expected: number, within: number, what: string): void {
+  assert.ok(actual !== undefined && Math.abs(actual - expected) <= within, `${what}: ${actual} instead of ${expected} (± ${within})`);
+}
+
+export function assertColour(actual: readonly number[] | undefined, expected: readonly number[]): void {
+  const near = expected.every((value, index) => Math.abs(value - (actual?.[index] ?? -1000)) <= 12);
+  assert.ok(near, `the colour is ${String(actual)} instead of ${String(expected)}`);
+}

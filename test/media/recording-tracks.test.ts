@@ -1,0 +1,256 @@
+// What is recorded of real RTP, judged by other people's decoders: codecs, picture, tone, length, losses, and a process that is killed.
+import assert from 'node:assert/strict';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { type Report, type ReportTrack, reportSchema } from '../../node/components/recording/report.ts';
+import type { ComponentHost, ComponentRunner, ReceivableTrack, RoomMedia } from '../../node/rooms/ports.ts';
+import { makeKinds } from '../kit/kinds.ts';
+import { assertColour, assertNear, colours, frameTimes, probe, sound } from '../kit/recorded.ts';
+import { recordedLog } from '../kit/recorded-log.ts';
+import { makeResources } from '../kit/resources-folder.ts';
+import { type PublishedCodec, startPublisher } from '../kit/rtp-publisher.ts';
+import { engineFor, isAlive, openRoom, until } from './kit.ts';
+
+const red = [200, 30, 30] as const;
+const sleep = (time: number) => new Promise((resolve) => setTimeout(resolve, time));
+
+type Stage = {
+  room: RoomMedia;
+  runner: Required<ComponentRunner>;
+  crashes: string[];
+  publish: (
+    codec: PublishedCodec,
+    content: string | number,
+    lose?: (number: number) => boolean,
+  ) => Promise<ReceivableTrack & { stop: () => Promise<void> }>;
+  report: () => Promise<Report>;
+  pathOf: (file: string) => string;
+  pid: () => number;
+};
+
+async function stage(t: TestContext): Promise<Stage> {
+  const room = openRoom(await engineFor(t));
+  const resources = await makeResources(t);
+  const kinds = makeKinds(resources, ['recording']);
+  const crashes: string[] = [];
+  const { log, of } = recordedLog();
+  const host: ComponentHost = {
+    log,
+    connect: () => Promise.reject(new Error('not asked for')),
+    publish: () => Promise.reject(new Error('not asked for')),
+    openOutput: () => room.openOutput(),
+    finished: () => {},
+    crashed: (reason) => crashes.push(reason),
+  };
+  const prepared = await kinds.prepare({ type: 'recording' }, { roomId: 'r', videoCodec: null });
+  const runner = prepared.open(host) as Required<ComponentRunner>;
+  t.after(() => runner.close());
+  await runner.start();
+  const { recording: id } = of('info').find(({ msg }) => msg === 'recorder started') as unknown as { recording: string };
+  let count = 0;
+  return {
+    room,
+    runner,
+    crashes,
+    publish: async (codec, content, lose) => {
+      count += 1;
+      const trackId = `${codec}-${count}`;
+      const { stop } = await startPublisher(t, { codec, content, input: room.openInput(), trackId, ...(lose && { lose }) });
+      return { id: trackId, kind: codec === 'opus' ? 'audio' : 'video', encoding: codec, origin: { peerId: 'p' }, metadata: null, stop };
+    },
+    report: async () => reportSchema.parse(JSON.parse(await readFile(join(resources, 'recordings', id, 'report.json'), 'utf8'))),
+    pathOf: (file) => join(resources, 'recordings', id, file),
+    pid: () =>
+      (
+        of('info')
+          .filter(({ msg }) => msg === 'recorder started')
+          .at(-1) as unknown as { pid: number }
+      ).pid,
+  };
+}
+
+type Ended = ReportTrack & Required<Pick<ReportTrack, 'duration' | 'offset' | 'frames' | 'lostPackets' | 'startTime'>> & { file: string };
+
+/** A track that ended in order. */
+function ended(track: ReportTrack): Ended {
+  assert.ok(track.frames !== undefined && track.endTime !== undefined, JSON.stringify(track));
+  return crashed(track);
+}
+
+/** A track that ended in whatever way. */
+function crashed(track: ReportTrack): Ended {
+  const { file, duration, offset, startTime } = track;
+  assert.ok(file !== null && duration !== undefined && offset !== undefined && startTime !== undefined, JSON.stringify(track));
+  return { ...track, file, duration, offset, startTime, frames: track.frames ?? 0, lostPackets: track.lostPackets ?? 0 };
+}
+
+/** How far times of frames are from even ones at most, in milliseconds. */
+const unevenness = (times: readonly number[], interval: number) =>
+  Math.max(...times.map((time, index) => Math.abs(time - index * interval)));
+
+test('VP8, VP9, H.264 and Opus are recorded as they are: right picture, right tone, right length, nothing missing', async (t) => {
+  const { runner, publish, report, pathOf } = await stage(t);
+  const tracks = await Promise.all([
+    publish('vp8', '0xC81E1E'),
+    publish('vp9', '0xC81E1E'),
+    publish('h264', '0xC81E1E'),
+    publish('opus', 880),
+  ]);
+  await sleep(500);
+  const before = Date.now();
+  runner.receive(tracks);
+  await sleep(4000);
+  await runner.close();
+  const length = Date.now() - before;
+  const { state, tracks: recorded, startTime } = await report();
+  assert.equal(state, 'finished');
+  assert.equal(recorded.length, 4);
+  for (const track of recorded) {
+    const { file, encoding, duration, offset, lostPackets, frames, startTime: first } = ended(track);
+    const path = pathOf(file);
+    const probed = await probe(path);
+    assert.equal(probed.codec, encoding);
+    assert.ok(file.endsWith(encoding === 'h264' ? '.mkv' : '.webm'));
+    assert.equal(lostPackets, 0);
+    assertNear((probed.duration ?? 0) * 1000, duration, 1, 'the length in the report');
+    assertNear(Date.parse(first), Date.parse(startTime) + offset, 1, 'the offset');
+    const times = await frameTimes(path);
+    const last = duration - (times.at(-1) ?? 0);
+    assertNear(duration, Date.parse(track.endTime ?? '') - Date.parse(first) + last, 100, 'the length by the clock of the sender');
+    assert.ok(duration > 2000 && duration < length + 100, `${encoding} lasts ${duration} of ${length} ms`);
+    assert.equal(times.length, frames);
+    assert.equal(times[0], 0);
+    if (encoding === 'opus') {
+      assert.ok(unevenness(times, 20) <= 1, 'sound without a gap');
+      const { seconds, frequency } = await sound(path);
+      assertNear(seconds * 1000, duration, 20, 'the decoded sound');
+      assertNear(frequency, 880, 5, 'the tone');
+    } else {
+      assert.deepEqual([track.width, track.height, probed.width, probed.height], [320, 180, 320, 180]);
+      assert.ok(unevenness(times, 1000 / 30) <= 1.5, `${encoding} has even times: ${times.slice(0, 20)}`);
+      const pictures = await colours(path);
+      assert.equal(pictures.length, times.length);
+      for (const picture of [pictures[0], pictures.at(-1)]) assertColour(picture, red);
+    }
+  }
+});
+
+test('tracks that come late, go early and come again have files of their own, placed by their offsets', async (t) => {
+  const { runner, publish, report, pathOf } = await stage(t);
+  const first = await publish('opus', 440);
+  const marks: number[] = [];
+  const receive = (tracks: readonly ReceivableTrack[]) => {
+    marks.push(Date.now());
+    runner.receive(tracks);
+  };
+  receive([first]);
+  await sleep(1000);
+  const second = await publish('opus', 1000);
+  receive([first, second]);
+  await sleep(1000);
+  receive([second]);
+  await sleep(1000);
+  receive([second, first]);
+  await sleep(1000);
+  marks.push(Date.now());
+  await runner.close();
+  const tracks = (await report()).tracks.map(ended);
+  assert.deepEqual(
+    tracks.map(({ file }) => file),
+    [`${first.id}.webm`, `${second.id}.webm`, `${first.id}-2.webm`],
+  );
+  const [one, two, again] = tracks;
+  const begin = Date.parse((await report()).startTime);
+  const [from = 0, joined = 0, left = 0, back = 0, end = 0] = marks;
+  for (const [track, start, stop] of [
+    [one, from, left],
+    [two, joined, end],
+    [again, back, end],
+  ] as const) {
+    const { file, offset = Number.NaN, duration = Number.NaN } = track ?? {};
+    // A machine that is busy takes a while for each step, but nothing is recorded before or long after it was wanted.
+    assertNear(begin + offset, start + 400, 500, `begin of ${file}`);
+    assertNear(begin + offset + duration, stop + 400, 500, `end of ${file}`);
+  }
+  assertNear((await sound(pathOf(two?.file ?? ''))).frequency, 1000, 5, 'the tone');
+});
+
+test('where packets are lost the file stays in time and whole: sound has holes, pictures go on with the next key picture', async (t) => {
+  const { runner, publish, report, pathOf } = await stage(t);
+  const lose = (number: number) => number % 40 === 0;
+  const tracks = await Promise.all([publish('vp8', '0xC81E1E', lose), publish('opus', 500, lose)]);
+  await sleep(300);
+  runner.receive(tracks);
+  await sleep(4000);
+  await runner.close();
+  const recorded = (await report()).tracks.map(ended);
+  assert.equal(recorded.length, 2);
+  for (const { file, encoding, duration, lostPackets } of recorded) {
+    assert.ok(lostPackets > 0, `${encoding} lost nothing`);
+    assert.ok(duration > 1000, `${encoding} lasts ${duration}`);
+    if (encoding === 'vp8') for (const picture of await colours(pathOf(file))) assertColour(picture, red);
+    else assertNear((await frameTimes(pathOf(file))).at(-1), duration - 20, 1, 'the end');
+  }
+});
+
+test('a recorder that is killed is started again: what it had is readable, the rest is in new files; the fourth time it crashed', async (t) => {
+  const { runner, publish, report, pathOf, pid, crashes } = await stage(t);
+  const track = await publish('opus', 700);
+  runner.receive([track]);
+  await sleep(2500);
+  const killed: number[] = [];
+  for (let times = 0; times < 3; times += 1) {
+    const current = pid();
+    killed.push(current);
+    process.kill(current, 'SIGKILL');
+    await until('a new recorder', () => pid() !== current);
+    await sleep(1500);
+  }
+  assert.deepEqual(crashes, []);
+  process.kill(pid(), 'SIGKILL');
+  await until('the end', () => crashes.length > 0);
+  assert.deepEqual(crashes, ['The recorder crashed too often: It was ended by SIGKILL']);
+  await runner.close();
+  const { tracks: recorded, state } = await report();
+  const tracks = recorded.map(crashed);
+  assert.deepEqual([state, tracks.length], ['finished', 4]);
+  assert.ok((tracks[0]?.duration ?? 0) > 1500, `all but the last second of 2500 ms: ${tracks[0]?.duration}`);
+  for (const { file, duration } of tracks) {
+    assert.equal((await probe(pathOf(file))).duration, duration / 1000);
+    const { seconds, frequency } = await sound(pathOf(file));
+    assertNear(seconds * 1000, duration, 20, 'the decoded sound');
+    assertNear(frequency, 700, 5, 'the tone');
+  }
+});
+
+test('a codec that cannot be recorded is in the report with a sentence, and what never came is not', async (t) => {
+  const { runner, report } = await stage(t);
+  runner.receive([
+    { id: 'x', kind: 'video', encoding: 'h265', origin: { peerId: 'p' }, metadata: null },
+    { id: 'gone', kind: 'audio', encoding: 'opus', origin: { peerId: 'p' }, metadata: null },
+  ]);
+  await runner.close();
+  const { tracks } = await report();
+  const [problem] = tracks;
+  assert.equal(tracks.length, 1);
+  assert.deepEqual([problem?.file, problem?.problem], [null, 'Tracks of the codec h265 cannot be recorded']);
+});
+
+test('fifty times of a track that comes and goes leave no file open, and the recorder is gone with its component', async (t) => {
+  const { runner, publish, report, pid } = await stage(t);
+  const track = await publish('opus', 300);
+  const opened = async () => (await readdir(`/proc/${pid()}/fd`)).length;
+  const before = await opened();
+  for (let count = 0; count < 50; count += 1) {
+    runner.receive([track]);
+    await sleep(40);
+    runner.receive([]);
+  }
+  for (const end = Date.now() + 3000; (await opened()) > before; await sleep(20)) assert.ok(Date.now() < end, 'files are left open');
+  const recorder = pid();
+  await runner.close();
+  assert.ok(!isAlive(recorder));
+  const tracks = (await report()).tracks.map(ended);
+  assert.ok(tracks.length > 10, `${tracks.length} files`);
+});

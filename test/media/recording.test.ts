@@ -1,0 +1,190 @@
+// Recordings of real rooms over REST: asked for at a node that has neither room nor files, killed with their node, on a full disk, and gone in time.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { reportSchema } from '../../node/components/recording/report.ts';
+import { type ApiClient, apiClient } from '../kit/api-client.ts';
+import { makeTone, makeVideo } from '../kit/media-files.ts';
+import { startNodePair } from '../kit/node-pair.ts';
+import { startNodeProcess } from '../kit/node-process.ts';
+import { PeerSocket } from '../kit/peer-socket.ts';
+import { assertColour, assertNear, colours, probe, sound } from '../kit/recorded.ts';
+import { recordedLog } from '../kit/recorded-log.ts';
+import { makeResources } from '../kit/resources-folder.ts';
+import { apiToken, startNode } from '../kit/start-node.ts';
+import { isAlive } from './kit.ts';
+
+const green = [30, 200, 30];
+const sleep = (time: number) => new Promise((resolve) => setTimeout(resolve, time));
+
+async function withSources(t: TestContext, seconds: number): Promise<string> {
+  const resources = await makeResources(t);
+  await addSources(resources, seconds);
+  return resources;
+}
+
+async function addSources(resources: string, seconds: number): Promise<void> {
+  const sources = join(resources, 'file_component_sources');
+  await Promise.all([makeVideo(join(sources, 'green.h264'), '0x1EC81E', seconds), makeTone(join(sources, 'tone.ogg'), 660, seconds)]);
+}
+
+async function add(api: ApiClient, type: string, options: object = {}): Promise<string> {
+  const { status, body } = await api.post('/room/r/component', { type, options });
+  assert.equal(status, 201, JSON.stringify(body));
+  return body.data.id;
+}
+
+const report = async (api: ApiClient, id: string) => reportSchema.parse((await api.get(`/recording/${id}`)).body);
+
+test('a recording is made, listed, shown, read in parts and deleted at any node; in manual mode of whom was named', async (t) => {
+  const resources = await withSources(t, 3);
+  const { owner, wrong, api } = await startNodePair(t, {
+    both: { SVC_COMPONENTS_USED: 'file recording' },
+    owner: { SVC_RESOURCES_BASE_PATH: resources },
+  });
+  await owner.node.parts.rooms.createRoom({ roomId: 'r' });
+  const recorder = await add(api, 'recording', { subscribeMode: 'manual' });
+  assert.deepEqual((await api.get(`/room/r/component/${recorder}`)).body.data.properties, { subscribeMode: 'manual' });
+  const second = await api.post('/room/r/component', { type: 'recording' });
+  assert.deepEqual([second.status, second.body.errors], [400, 'Room r has a component of type recording already']);
+  const video = await add(api, 'file', { filePath: 'green.h264' });
+  await add(api, 'file', { filePath: 'tone.ogg' });
+  assert.equal((await api.post(`/room/r/component/${recorder}/subscribe`, { origins: [video] })).status, 201);
+  for (const [path, body, status] of [
+    [`${recorder}/subscribe`, {}, 400],
+    [`${recorder}/subscribe`, { origins: ['../x'] }, 400],
+    [`${video}/subscribe`, { origins: [] }, 400],
+    ['none/subscribe', { origins: [] }, 404],
+  ] as const) {
+    assert.equal((await api.post(`/room/r/component/${path}`, body)).status, status, path);
+  }
+  await sleep(2000);
+  const [id = ''] = (await api.get('/recording')).body.data as string[];
+  assert.match(id, /^r-\d{8}T\d{9}Z$/);
+  assert.equal((await report(api, id)).state, 'running');
+  assert.equal((await api.delete(`/recording/${id}`)).status, 409);
+  assert.equal((await api.delete(`/room/r/component/${recorder}`)).status, 204);
+
+  const { state, tracks } = await report(api, id);
+  assert.deepEqual([state, tracks.length], ['finished', 1]);
+  const [track] = tracks;
+  assert.deepEqual(
+    [track?.origin, track?.metadata, track?.encoding, track?.lostPackets],
+    [{ componentId: video }, { source: 'file' }, 'h264', 0],
+  );
+  const path = `/recording/${id}/${track?.file}`;
+  const get = (headers: Record<string, string>, at = wrong.url) =>
+    fetch(`${at}${path}`, { headers: { authorization: `Bearer ${wrong.token}`, ...headers } });
+  const whole = await get({});
+  assert.deepEqual([whole.status, whole.headers.get('content-type')], [200, 'video/matroska']);
+  const bytes = Buffer.from(await whole.arrayBuffer());
+  const part = await get({ range: 'bytes=100-199' });
+  assert.equal(part.status, 206);
+  assert.deepEqual(Buffer.from(await part.arrayBuffer()), bytes.subarray(100, 200));
+  assert.equal((await fetch(`${wrong.url}${path}`)).status, 401);
+  const copy = join(await makeResources(t), 'copy.mkv');
+  await writeFile(copy, bytes);
+  assertNear(((await probe(copy)).duration ?? 0) * 1000, track?.duration ?? 0, 1, 'the length');
+  for (const picture of await colours(copy)) assertColour(picture, green);
+  assert.equal((await api.delete(`/recording/${id}`)).status, 204);
+  assert.deepEqual([(await api.get(`/recording/${id}`)).status, (await api.get('/recording')).body.data], [404, []]);
+});
+
+test('a node that is killed in the middle leaves all but the last second, which the next one finishes; no recorder outlives it', async (t) => {
+  const resources = await withSources(t, 20);
+  const env = { SVC_COMPONENTS_USED: 'file recording', SVC_RESOURCES_BASE_PATH: resources };
+  const first = await startNodeProcess(t, env);
+  const api = apiClient(first.url, apiToken);
+  await api.post('/room', { roomId: 'r' });
+  await add(api, 'recording');
+  await add(api, 'file', { filePath: 'green.h264' });
+  await add(api, 'file', { filePath: 'tone.ogg' });
+  await sleep(4000);
+  const recorder = Number(/"pid":(\d+),[^\n]*"msg":"recorder started"/.exec(first.output())?.[1]);
+  assert.ok(isAlive(recorder));
+  const killedAt = Date.now();
+  first.kill('SIGKILL');
+  await first.ended;
+  for (const end = Date.now() + 3000; isAlive(recorder); await sleep(20)) assert.ok(Date.now() < end, 'the recorder outlived its node');
+
+  const next = await startNodeProcess(t, env);
+  const nextApi = apiClient(next.url, apiToken);
+  const [id = ''] = (await nextApi.get('/recording')).body.data;
+  const deadline = Date.now() + 15_000;
+  while ((await report(nextApi, id)).state === 'running') {
+    assert.ok(Date.now() < deadline, 'it was not finished');
+    await sleep(200);
+  }
+  const { state, tracks } = await report(nextApi, id);
+  assert.deepEqual([state, tracks.length], ['recovered', 2]);
+  for (const { file, startTime, duration = 0, type } of tracks) {
+    const path = join(resources, 'recordings', id, file ?? '');
+    const lost = killedAt - (Date.parse(startTime ?? '') + duration);
+    assert.ok(lost < 1000, `${lost} ms of the end are lost`);
+    assertNear(((await probe(path)).duration ?? 0) * 1000, duration, 1, 'the length');
+    if (type === 'video') for (const picture of await colours(path)) assertColour(picture, green);
+    else assertNear((await sound(path)).frequency, 660, 5, 'the tone');
+  }
+});
+
+test('a node that ends finishes what it records, and what is too old goes', async (t) => {
+  const resources = await withSources(t, 20);
+  const env = { SVC_COMPONENTS_USED: 'file recording', SVC_RESOURCES_BASE_PATH: resources };
+  const node = await startNode(t, env);
+  const api = apiClient(node.url, node.token);
+  await api.post('/room', { roomId: 'r' });
+  await add(api, 'recording');
+  await add(api, 'file', { filePath: 'tone.ogg' });
+  await sleep(1500);
+  await node.close();
+  const next = await startNode(t, { ...env, SVC_RAW_RECORDING_TTL: '3' });
+  const nextApi = apiClient(next.url, next.token);
+  const [id = ''] = (await nextApi.get('/recording')).body.data;
+  const { state, tracks } = await report(nextApi, id);
+  assert.deepEqual([state, tracks.length, (tracks[0]?.duration ?? 0) > 1000], ['finished', 1, true]);
+  for (const end = Date.now() + 10_000; (await nextApi.get(`/recording/${id}`)).status !== 404; await sleep(100))
+    assert.ok(Date.now() < end, 'it stays');
+});
+
+test('a full disk is an event and a line in the log; the room lives, and what was written can be played', async (t) => {
+  if (process.getuid?.() !== 0) return t.skip('mounting a tmpfs needs root');
+  const resources = mkdtempSync(join(tmpdir(), 'mediarooms-full-'));
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1200k', 'tmpfs', resources], { stdio: 'pipe' });
+  } catch (error) {
+    rmSync(resources, { recursive: true });
+    return t.skip(`a tmpfs cannot be mounted here: ${String(error)}`);
+  }
+  t.after(() => {
+    execFileSync('umount', ['-l', resources]);
+    rmSync(resources, { recursive: true });
+  });
+  await addSources(resources, 20);
+  const { log, of } = recordedLog();
+  const node = await startNode(t, { SVC_COMPONENTS_USED: 'file recording', SVC_RESOURCES_BASE_PATH: resources }, log);
+  const api = apiClient(node.url, node.token);
+  const socket = await PeerSocket.enter(node.serverSocketUrl, node.token);
+  t.after(() => socket.cut());
+  await socket.request('subscribe', { events: 'all' });
+  await api.post('/room', { roomId: 'r' });
+  const recorder = await add(api, 'recording');
+  const file = await add(api, 'file', { filePath: 'tone.ogg' });
+  await sleep(1500);
+  execFileSync('sh', ['-c', `dd if=/dev/zero of=${join(resources, 'filler')} bs=1k 2>/dev/null || true`]);
+  const crashed = await socket.waitFor('roomEvent', ({ type }) => type === 'ComponentCrashed');
+  assert.deepEqual([crashed.componentId, crashed.reason], [recorder, 'The recording cannot be written: The disk is full']);
+  assert.ok(of('error').some(({ msg, reason }) => msg === 'a recording cannot be written' && reason === 'The disk is full'));
+  const { components } = (await api.get('/room/r')).body.data;
+  assert.deepEqual(
+    components.map(({ id }: { id: string }) => id),
+    [file],
+  );
+  const again = await api.post('/room/r/component', { type: 'recording' });
+  assert.equal(again.status, 503);
+  rmSync(join(resources, 'filler'));
+  await add(api, 'recording');
+});

@@ -1,0 +1,152 @@
+// Media that goes to components: plain RTP out of a room of the real engine over loopback, and of the fake that stands for it elsewhere.
+import assert from 'node:assert/strict';
+import { createSocket, type Socket } from 'node:dgram';
+import { once } from 'node:events';
+import { describe, type TestContext, test } from 'node:test';
+import { rtpPacket, senderReport } from '../../node/components/file/rtp.ts';
+import { isRtcp, parseRtp, pictureLoss, senderTimes } from '../../node/components/rtp/packets.ts';
+import { ServiceError } from '../../node/errors.ts';
+import type { MediaEngine, RoomInput, RoomMedia, WireObject } from '../../node/rooms/ports.ts';
+import { FakeMedia } from '../kit/fake-media.ts';
+import { opusPacket } from '../kit/ogg-file.ts';
+import { engineFor, openRoom, until } from './kit.ts';
+
+const code =
+  (...expected: string[]) =>
+  (error: unknown) =>
+    error instanceof ServiceError && expected.includes(error.code);
+
+const ssrc = 77;
+const parametersOf = (mimeType: string, payloadType: number, clockRate: number, rest: object = {}): WireObject => ({
+  codecs: [{ mimeType, payloadType, clockRate, parameters: {}, rtcpFeedback: [], ...rest }],
+  encodings: [{ ssrc }],
+  headerExtensions: [],
+  rtcp: { cname: 'test' },
+});
+const opus = parametersOf('audio/opus', 108, 48_000, { channels: 2 });
+const vp8 = parametersOf('video/VP8', 96, 90_000, { rtcpFeedback: [{ type: 'nack', parameter: 'pli' }] });
+
+type Udp = { socket: Socket; port: number; received: Buffer[]; address: { ip: string; port: number } };
+
+async function udp(t: TestContext): Promise<Udp> {
+  const socket = createSocket('udp4');
+  t.after(() => socket.close());
+  const received: Buffer[] = [];
+  socket.on('message', (packet) => received.push(packet));
+  socket.bind(0, '127.0.0.1');
+  await once(socket, 'listening');
+  const { port } = socket.address();
+  return { socket, port, received, address: { ip: '127.0.0.1', port } };
+}
+
+const engines: readonly (readonly [name: string, open: (t: TestContext) => Promise<MediaEngine>])[] = [
+  ['FakeMedia', async () => new FakeMedia()],
+  ['Engine on mediasoup', (t) => engineFor(t)],
+];
+
+async function publish(
+  t: TestContext,
+  room: RoomMedia,
+  rtpParameters: WireObject,
+): Promise<{ input: RoomInput; send: (packet: Buffer) => void; from: Udp }> {
+  const from = await udp(t);
+  const input = room.openInput();
+  const { ip, port } = await input.connect(from.address);
+  const kind = rtpParameters === opus ? 'audio' : 'video';
+  await input.publish({ trackId: 'a', kind, rtpParameters });
+  return { input, from, send: (packet) => from.socket.send(packet, port, ip) };
+}
+
+for (const [name, open] of engines) {
+  describe(name, () => {
+    const stage = async (t: TestContext) => {
+      const engine = await open(t);
+      const room = engine.openRoom({ roomId: 'r', videoCodec: null, onCrashed: () => {}, onActiveSpeaker: () => {} });
+      return { room, to: await udp(t), ...(await publish(t, room, opus)) };
+    };
+
+    test('an output is connected once, then tracks are subscribed over it', async (t) => {
+      const { room, to, input } = await stage(t);
+      const output = room.openOutput();
+      await assert.rejects(output.subscribe('a'), code('conflict'));
+      const { ip, port } = await output.connect(to.address);
+      assert.deepEqual([ip, port > 0], ['127.0.0.1', true]);
+      await assert.rejects(output.connect(to.address), code('conflict'));
+      const { kind, clockRate, channels } = await output.subscribe('a');
+      assert.deepEqual({ kind, clockRate, channels }, { kind: 'audio', clockRate: 48_000, channels: 2 });
+      await output.resume('a');
+      output.unsubscribe('a');
+      output.unsubscribe('a');
+      await assert.rejects(output.resume('a'), code('track_not_found'));
+      await assert.rejects(output.subscribe('none'), code('track_not_found'));
+      input.unpublish('a');
+      await assert.rejects(output.subscribe('a'), code('track_not_found'));
+    });
+
+    test('nothing goes after close, which may come twice, and with the room', async (t) => {
+      const { room, to } = await stage(t);
+      const output = room.openOutput();
+      await output.connect(to.address);
+      output.close();
+      output.close();
+      await assert.rejects(output.subscribe('a'), code('unavailable'));
+      const other = room.openOutput();
+      room.close();
+      await assert.rejects(other.connect(to.address), code('unavailable'));
+    });
+  });
+}
+
+test('RTP flows from resume on, with sender reports, and counts as forwarded', async (t) => {
+  const engine = await engineFor(t);
+  const room = openRoom(engine);
+  const { send } = await publish(t, room, opus);
+  const to = await udp(t);
+  const output = room.openOutput();
+  await output.connect(to.address);
+  const { ssrc: sent, payloadType } = await output.subscribe('a');
+  assert.equal(engine.load().forwardedTracks, 1);
+  let sequence = 0;
+  const sendOne = () => {
+    sequence += 1;
+    send(rtpPacket({ payloadType: 108, sequence, timestamp: sequence * 960, ssrc, marker: false }, opusPacket(50, sequence)));
+    if (sequence % 10 === 1)
+      send(senderReport({ ssrc, time: Date.now(), timestamp: sequence * 960, packets: sequence, octets: sequence * 50 }));
+  };
+  for (let count = 0; count < 20; count += 1) sendOne();
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  assert.deepEqual(
+    to.received.filter((packet) => !isRtcp(packet)),
+    [],
+  );
+  await output.resume('a');
+  const pace = setInterval(sendOne, 20);
+  t.after(() => clearInterval(pace));
+  await until('RTP', () => to.received.filter((packet) => !isRtcp(packet)).length >= 10);
+  const packet = parseRtp(to.received.find((each) => !isRtcp(each)) ?? Buffer.alloc(0));
+  assert.deepEqual([packet?.ssrc, packet?.payloadType, packet?.payload.length], [sent, payloadType, 50]);
+  await until('a sender report', () =>
+    to.received.some((each) => isRtcp(each) && senderTimes(each).some((report) => report.ssrc === sent)),
+  );
+  const [report] = to.received.filter(isRtcp).flatMap(senderTimes);
+  assert.ok(Math.abs((report?.time ?? 0) - Date.now()) < 10_000, 'its time is that of this machine');
+  output.close();
+  await until('nothing forwarded', () => engine.load().forwardedTracks === 0);
+});
+
+test('a resumed video track asks its publisher for a key frame, and so does whoever misses one', async (t) => {
+  const room = openRoom(await engineFor(t));
+  const { from, send } = await publish(t, room, vp8);
+  send(rtpPacket({ payloadType: 96, sequence: 1, timestamp: 1, ssrc, marker: true }, Buffer.from([0x10, 1, 2, 3, 4])));
+  const to = await udp(t);
+  const output = room.openOutput();
+  const { port, ip } = await output.connect(to.address);
+  const { ssrc: sent } = await output.subscribe('a');
+  const asked = () => from.received.filter((packet) => packet[1] === 206 && ((packet[0] ?? 0) & 0x1f) === 1).length;
+  await output.resume('a');
+  await until('a first request', () => asked() >= 1);
+  await new Promise((resolve) => setTimeout(resolve, 1100));
+  const before = asked();
+  to.socket.send(pictureLoss(1, sent), port, ip);
+  await until('a second request', () => asked() > before);
+});

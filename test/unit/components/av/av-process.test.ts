@@ -1,0 +1,138 @@
+// Processes of components: spoken with, watched, and gone for certain, whoever ends first.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { z } from 'zod';
+import { AvProcess, type AvProcessOptions } from '../../../../node/components/av/av-process.ts';
+import { maxMessageBytes } from '../../../../node/components/av/limits.ts';
+import { RestartBudget } from '../../../../node/components/av/restarts.ts';
+import { silentLog } from '../../../../node/log.ts';
+import type { AvChildCommand } from '../../../kit/av-child.ts';
+import { recordedLog } from '../../../kit/recorded-log.ts';
+
+const module = join(import.meta.dirname, '../../../kit/av-child.ts');
+const reportSchema = z.strictObject({ text: z.string() });
+type Report = z.infer<typeof reportSchema>;
+
+function startChild(t: TestContext, options: Partial<AvProcessOptions<Report>> = {}) {
+  const exit = Promise.withResolvers<string>();
+  const exits: string[] = [];
+  let heard = Promise.withResolvers<string>();
+  const child = new AvProcess<AvChildCommand, Report>({
+    log: silentLog(),
+    module,
+    reportSchema,
+    onReport: ({ text }) => heard.resolve(text),
+    onExit: (reason) => {
+      exits.push(reason);
+      exit.resolve(reason);
+    },
+    ...options,
+  });
+  t.after(() => child.end(1000));
+  const ask = (command: AvChildCommand) => {
+    heard = Promise.withResolvers();
+    child.send(command);
+    return heard.promise;
+  };
+  return { child, ask, exit: exit.promise, exits };
+}
+
+const isRunning = (pid: number) => existsSync(`/proc/${pid}/stat`) && !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+
+test('it answers, gets none of the environment, ends in order, and its exit is told once', async (t) => {
+  const { child, ask, exit, exits } = startChild(t);
+  assert.equal(await ask({ type: 'echo', text: 'hello' }), 'hello');
+  assert.doesNotMatch(await ask({ type: 'environment' }), /PATH|SVC_|HOME/);
+  await child.end(5000);
+  assert.equal(await exit, 'It ended with code 0');
+  await child.end(5000);
+  assert.equal(exits.length, 1);
+  child.send({ type: 'echo', text: 'nobody is there' });
+});
+
+test('one that hangs is killed', async (t) => {
+  const { child, exit } = startChild(t, { silence: 1500 });
+  child.send({ type: 'hang' });
+  assert.equal(await exit, 'It did not show life any more');
+});
+
+test('one that hangs while it is to end is killed at the deadline', async (t) => {
+  const { child, ask, exit } = startChild(t);
+  await ask({ type: 'echo', text: 'up' });
+  child.send({ type: 'hang' });
+  await child.end(300);
+  assert.equal(await exit, 'It did not end in time');
+});
+
+test('one that speaks nonsense, or takes too much memory, is killed', async (t) => {
+  const nonsense = startChild(t);
+  nonsense.child.send({ type: 'nonsense' });
+  assert.equal(await nonsense.exit, 'It said what nobody understands');
+  const greedy = startChild(t, { maxMemory: 300 * 1024 * 1024 });
+  greedy.child.send({ type: 'allocate', bytes: 400 * 1024 * 1024 });
+  assert.equal(await greedy.exit, 'It used too much memory');
+});
+
+test('an error of it and a signal from outside are seen as its exit, and its words are logged', async (t) => {
+  const { log, of } = recordedLog();
+  const broken = startChild(t, { log });
+  broken.child.send({ type: 'throw' });
+  assert.equal(await broken.exit, 'It ended with code 1');
+  assert.ok(of('warn').some(({ line }) => String(line).includes('as it was told')));
+  const killed = startChild(t);
+  await killed.ask({ type: 'echo', text: 'up' });
+  process.kill(killed.child.pid ?? 0, 'SIGKILL');
+  assert.equal(await killed.exit, 'It was ended by SIGKILL');
+});
+
+test('signals of a terminal do not end it', async (t) => {
+  const { child, ask } = startChild(t);
+  await ask({ type: 'echo', text: 'up' });
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.kill(child.pid ?? 0, signal);
+  assert.equal(await ask({ type: 'echo', text: 'still here' }), 'still here');
+});
+
+test('a command that is too large is refused, and a module that is not there is an exit', async (t) => {
+  const { child } = startChild(t);
+  assert.throws(() => child.send({ type: 'echo', text: 'x'.repeat(maxMessageBytes) }), RangeError);
+  assert.equal(await startChild(t, { module: `${module}.none` }).exit, 'It ended with code 1');
+});
+
+test('it ends with its parent, even one that is killed while the child hangs', async (t) => {
+  const script = `
+    import { AvProcess } from ${JSON.stringify(join(import.meta.dirname, '../../../../node/components/av/av-process.ts'))};
+    import { z } from 'zod';
+    import { pino } from 'pino';
+    const child = new AvProcess({ log: pino({ level: 'silent' }), module: ${JSON.stringify(module)}, reportSchema: z.any(), onExit() {},
+      onReport() { child.send({ type: 'hang' }); console.log(child.pid); setInterval(() => {}, 1000); } });
+    child.send({ type: 'echo', text: 'up' });`;
+  const parent = spawn(process.execPath, ['--input-type=module', '-e', script], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    cwd: import.meta.dirname,
+  });
+  t.after(() => parent.kill('SIGKILL'));
+  const [line] = (await once(parent.stdout, 'data')) as [Buffer];
+  const pid = Number(String(line));
+  assert.ok(isRunning(pid));
+  parent.kill('SIGKILL');
+  for (const end = Date.now() + 5000; isRunning(pid); ) {
+    assert.ok(Date.now() < end, 'the child outlived its parent');
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+});
+
+test('three restarts in ten minutes are allowed, a fourth is not, and time gives them back', () => {
+  const budget = new RestartBudget();
+  assert.deepEqual(
+    [0, 1000, 2000, 3000].map((now) => budget.take(now)),
+    [true, true, true, false],
+  );
+  assert.deepEqual(
+    [600_000, 600_001, 601_000].map((now) => budget.take(now)),
+    [true, false, true],
+  );
+});

@@ -1,0 +1,152 @@
+// Recordings of a node on disk: their names and reports, what a crash left, and what is removed when.
+import assert from 'node:assert/strict';
+import { readdir, readFile, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { cluster, matroskaHead, opusHead } from '../../../../node/components/recording/matroska.ts';
+import { Recordings } from '../../../../node/components/recording/recordings.ts';
+import { silentLog } from '../../../../node/log.ts';
+import { LocalContent } from '../../../../node/storage/local-content.ts';
+import { opusPacket } from '../../../kit/ogg-file.ts';
+import { makeResources } from '../../../kit/resources-folder.ts';
+
+const start = Date.UTC(2026, 10, 21, 12, 0, 0, 5);
+const track = {
+  trackId: 'a',
+  type: 'audio',
+  encoding: 'opus',
+  clockRate: 48_000,
+  origin: { peerId: 'p' },
+  metadata: { name: 'x' },
+} as const;
+
+async function stage(t: TestContext, timeToLive: number | null = null) {
+  const resources = await makeResources(t);
+  let now = start;
+  const open = () => {
+    const recordings = new Recordings({
+      log: silentLog(),
+      resources,
+      node: () => 'svc@test',
+      timeToLive: () => timeToLive,
+      now: () => now,
+    });
+    t.after(() => recordings.close());
+    return recordings;
+  };
+  const recordings = open();
+  const folder = (id: string) => join(resources, 'recordings', id);
+  return {
+    recordings,
+    resources,
+    open,
+    folder,
+    report: async (id: string) => JSON.parse(await readFile(join(folder(id), 'report.json'), 'utf8')),
+    pass: (time: number) => (now += time),
+    age: (id: string, time: number) => utimes(join(folder(id), 'report.json'), new Date(now - time), new Date(now - time)),
+    ids: async () => (await readdir(join(resources, 'recordings'))).sort(),
+  };
+}
+
+test('a recording is named after its room and start, and its report says where each file begins', async (t) => {
+  const { recordings, report, folder } = await stage(t);
+  const recording = await recordings.create('r', silentLog());
+  assert.equal(recording.id, 'r-20261121T120000005Z');
+  const next = await recordings.create('r', silentLog());
+  assert.equal(next.id, 'r-20261121T120000006Z');
+  await next.finish();
+  assert.ok(recordings.isRunning(recording.id));
+  const { entry, path } = recording.add(track, '.webm');
+  assert.equal(path, join(folder(recording.id), 'a.webm'));
+  assert.equal(recording.add(track, '.webm').path, join(folder(recording.id), 'a-2.webm'));
+  recording.addProblem({ ...track, encoding: 'av1', problem: 'no' });
+  recording.update(entry, { startTime: start + 250.4 });
+  recording.update(entry, { endTime: start + 1230, duration: 1000, frames: 50, lostPackets: 2 });
+  await recording.finish();
+  assert.ok(!recordings.isRunning(recording.id));
+  const { endTime, ...rest } = await report(recording.id);
+  assert.ok(Date.parse(endTime) > start);
+  assert.deepEqual(rest, {
+    id: recording.id,
+    roomId: 'r',
+    node: 'svc@test',
+    state: 'finished',
+    startTime: '2026-11-21T12:00:00.005Z',
+    tracks: [
+      {
+        ...track,
+        file: 'a.webm',
+        duration: 1000,
+        frames: 50,
+        lostPackets: 2,
+        startTime: '2026-11-21T12:00:00.255Z',
+        offset: 250,
+        endTime: '2026-11-21T12:00:01.235Z',
+      },
+      { ...track, encoding: 'av1', problem: 'no', file: null },
+    ],
+  });
+});
+
+test('what a crash left is finished by the next process, but not while somebody may be at work on it', async (t) => {
+  const { recordings, open, report, age } = await stage(t);
+  const recording = await recordings.create('r', silentLog());
+  const { entry, path } = recording.add(track, '.webm');
+  const head = matroskaHead(
+    { kind: 'audio', docType: 'webm', codecId: 'A_OPUS', codecPrivate: opusHead(2), channels: 2, defaultDuration: 20 },
+    start,
+  );
+  const frames = Array.from({ length: 10 }, (_, index) => ({ time: index * 20, data: opusPacket(60, index), key: true }));
+  await writeFile(path, Buffer.concat([head, cluster(frames).subarray(0, -10)]));
+  recording.update(entry, { startTime: start + 100 });
+  while ((await report(recording.id)).tracks.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  assert.equal(await recordings.recover(), 0);
+  const next = open();
+  await age(recording.id, 9000);
+  assert.equal(await next.recover(), 1);
+  assert.equal((await report(recording.id)).state, 'running');
+  await age(recording.id, 11_000);
+  assert.equal(await next.recover(), 0);
+  const { state, endTime, tracks } = await report(recording.id);
+  assert.deepEqual([state, endTime, tracks[0].duration], ['recovered', '2026-11-21T12:00:00.285Z', 180]);
+  await recording.finish();
+});
+
+test('recordings go when their time is over, running ones never', async (t) => {
+  const { recordings, ids, age } = await stage(t, 60_000);
+  const [old, fresh, running] = [
+    await recordings.create('old', silentLog()),
+    await recordings.create('new', silentLog()),
+    await recordings.create('run', silentLog()),
+  ];
+  await old.finish();
+  await fresh.finish();
+  await age(old.id, 61_000);
+  await age(fresh.id, 59_000);
+  await age(running.id, 61_000);
+  await recordings.sweep();
+  assert.deepEqual(await ids(), [fresh.id, running.id].sort());
+  await running.finish();
+});
+
+test('without a time to live nothing goes', async (t) => {
+  const { recordings, ids, age } = await stage(t);
+  const recording = await recordings.create('r', silentLog());
+  await recording.finish();
+  await age(recording.id, 1e10);
+  await recordings.sweep();
+  assert.deepEqual(await ids(), [recording.id]);
+});
+
+test('a recording that is being made cannot be deleted', async (t) => {
+  const { recordings, resources, ids } = await stage(t);
+  const recording = await recordings.create('r', silentLog());
+  const content = new LocalContent(resources, (id) => recordings.isRunning(id));
+  await assert.rejects(content.deleteRecording(recording.id), {
+    code: 'conflict',
+    message: `Recording ${recording.id} is being made: it can be deleted once it has ended`,
+  });
+  await recording.finish();
+  await content.deleteRecording(recording.id);
+  assert.deepEqual(await ids(), []);
+});

@@ -1,0 +1,165 @@
+// Pictures out of packets: VP8, VP9 and H.264, whole or broken by losses, and what their headers say.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { rtpPacket, senderReport } from '../../../../node/components/file/rtp.ts';
+import { H264Format } from '../../../../node/components/rtp/h264.ts';
+import { opusDuration } from '../../../../node/components/rtp/opus.ts';
+import { isRtcp, parseRtp, pictureLoss, senderTimes } from '../../../../node/components/rtp/packets.ts';
+import { type Picture, VideoAssembler, type VideoFormat } from '../../../../node/components/rtp/video-assembler.ts';
+import { Vp8Format } from '../../../../node/components/rtp/vp8.ts';
+import { Vp9Format } from '../../../../node/components/rtp/vp9.ts';
+
+function assemble(format: VideoFormat) {
+  const pictures: (Picture & { timestamp: number })[] = [];
+  let asked = 0;
+  const assembler = new VideoAssembler({ format, onPicture: (picture) => pictures.push(picture), onKeyNeeded: () => (asked += 1) });
+  const push = (timestamp: number, payload: number[] | Buffer, marker = true, lost = 0) =>
+    assembler.push({ timestamp, marker, payload: Buffer.from(payload), lost, arrival: 0 });
+  return { push, pictures, data: () => pictures.map(({ data }) => [...data]), asked: () => asked };
+}
+
+const vp8Key = [0x00, 0x00, 0x00, 0x9d, 0x01, 0x2a, 0x80, 0x02, 0x68, 0x01];
+const vp8Delta = [0x01, 2, 3, 4];
+
+describe('VP8', () => {
+  test('packets become pictures, whatever their descriptors hold', () => {
+    const { push, data, pictures } = assemble(new Vp8Format());
+    push(1, [0x10, ...vp8Key], false);
+    push(1, [0x00, 7, 8]);
+    push(2, [0x90, 0xf0, 0x81, 0x02, 0x03, 0x04, ...vp8Delta]);
+    assert.deepEqual(data(), [[...vp8Key, 7, 8], vp8Delta]);
+    assert.deepEqual(
+      pictures.map(({ key }) => key),
+      [true, false],
+    );
+    assert.deepEqual(new Vp8Format().describe({ data: Buffer.from(vp8Key), key: true }), { width: 640, height: 360 });
+  });
+
+  test('behind a loss nothing comes before the next key picture, which is asked for', () => {
+    const { push, data, asked } = assemble(new Vp8Format());
+    push(1, [0x10, ...vp8Key]);
+    push(2, [0x00, 9, 9], true, 1);
+    push(3, [0x10, ...vp8Delta]);
+    assert.equal(data().length, 1);
+    assert.ok(asked() >= 2);
+    push(4, [0x10, ...vp8Key]);
+    push(5, [0x10, ...vp8Delta]);
+    assert.equal(data().length, 3);
+  });
+
+  test('a picture whose last packet never came counts as lost, and padding as nothing', () => {
+    const { push, data } = assemble(new Vp8Format());
+    push(1, [0x10, ...vp8Key]);
+    push(1, []);
+    push(2, [0x10, ...vp8Delta], false);
+    push(3, [0x10, ...vp8Delta]);
+    assert.equal(data().length, 1);
+  });
+
+  test('a stream that is joined in the middle of a picture begins with the next key picture', () => {
+    const { push, data } = assemble(new Vp8Format());
+    push(1, [0x00, 5, 5, 5]);
+    push(2, [0x10, ...vp8Delta]);
+    push(3, [0x10, ...vp8Key]);
+    assert.deepEqual(data(), [vp8Key]);
+  });
+});
+
+describe('VP9', () => {
+  // Profile 0, key frame, shown, sync code, BT.601, 640x360.
+  const header = [0x82, 0x49, 0x83, 0x42, 0x20, 0x27, 0xf0, 0x16, 0x70];
+
+  test('descriptors with picture ids, layers, references and structures are read', () => {
+    const { push, data, pictures } = assemble(new Vp9Format());
+    // I, L, B, E, V: picture id of 15 bits, layer indices with TL0PICIDX, a structure of one layer with a resolution and one picture.
+    push(1, [0xae, 0x81, 0x02, 0x00, 0x07, 0x18, 0x02, 0x80, 0x01, 0x68, 0x01, 0x04, 0x01, ...header]);
+    // I, P, F, B, E: two references.
+    push(2, [0xdc, 0x03, 0x03, 0x02, 1, 2, 3]);
+    assert.deepEqual(data(), [header, [1, 2, 3]]);
+    assert.deepEqual(
+      pictures.map(({ key }) => key),
+      [true, false],
+    );
+    assert.deepEqual(new Vp9Format().describe({ data: Buffer.from(header), key: true }), { width: 640, height: 360 });
+  });
+
+  test('layers of one picture become one superframe with an index', () => {
+    const { push, data } = assemble(new Vp9Format());
+    push(1, [0x2c, 0x00, 0x01, ...header], false);
+    push(1, [0x6c, 0x02, 0x01, 5, 6]);
+    const marker = 0xc0 | (3 << 3) | 1;
+    assert.deepEqual(data(), [[...header, 5, 6, marker, 9, 0, 0, 0, 2, 0, 0, 0, marker]]);
+  });
+});
+
+describe('H.264', () => {
+  // 640x360 (368 lines, 8 cropped), constrained baseline, as x264 writes it.
+  const sps = [
+    0x67, 0x42, 0xc0, 0x1e, 0xd9, 0x00, 0xa0, 0x2f, 0xf9, 0x66, 0x10, 0x00, 0x00, 0x03, 0x00, 0x10, 0x00, 0x00, 0x03, 0x03, 0xc0, 0xf1,
+    0x62, 0xe4, 0x80,
+  ];
+  const pps = [0x68, 0xcb, 0x83, 0xcb, 0x20];
+  const idr = [0x65, 1, 2, 3];
+  const length = (unit: readonly number[]) => [0, 0, 0, unit.length, ...unit];
+  const stapA = [0x78, 0, sps.length, ...sps, 0, pps.length, ...pps];
+
+  test('single, aggregated and fragmented units become one picture with lengths', () => {
+    const format = new H264Format();
+    const { push, data, pictures } = assemble(format);
+    push(1, stapA, false);
+    push(1, [0x7c, 0x85, 1], false);
+    push(1, [0x7c, 0x05, 2], false);
+    push(1, [0x7c, 0x45, 3]);
+    assert.deepEqual(data(), [[...length(sps), ...length(pps), ...length(idr)]]);
+    assert.equal(pictures[0]?.key, true);
+    const { width, height, codecPrivate } = format.describe() ?? {};
+    assert.deepEqual([width, height], [640, 360]);
+    assert.deepEqual([...(codecPrivate ?? [])], [1, 0x42, 0xc0, 0x1e, 0xff, 0xe1, 0, sps.length, ...sps, 1, 0, pps.length, ...pps]);
+  });
+
+  test('a later key picture without its parameter sets gets those that are known', () => {
+    const { push, data } = assemble(new H264Format());
+    push(1, stapA, false);
+    push(1, idr);
+    push(2, idr);
+    assert.deepEqual(data()[1], data()[0]);
+  });
+
+  test('broken aggregates and fragments without a beginning are no pictures', () => {
+    const { push, data } = assemble(new H264Format());
+    push(1, stapA, false);
+    push(1, idr);
+    push(2, [0x78, 0, 200, 1, 2]);
+    push(3, stapA, false);
+    push(3, [0x7c, 0x45, 3]);
+    push(4, [0x7a, 1, 2, 3]);
+    assert.equal(data().length, 1);
+  });
+});
+
+test('the length of Opus packets is read from their first bytes', () => {
+  const lengths = [[], [0x00], [0x18, 0], [0x78], [0xfc], [0xfb, 0x03], [0x80]].map((bytes) => opusDuration(Buffer.from(bytes)));
+  assert.deepEqual(lengths, [0, 480, 2880, 960, 960, 2880, 120]);
+});
+
+test('RTP with contributors, extensions and padding is read, and what is cut off is none', () => {
+  const header = { payloadType: 96, sequence: 1, timestamp: 2, ssrc: 3, marker: true };
+  const plain = rtpPacket(header, Buffer.from([1, 2, 3]));
+  assert.deepEqual(parseRtp(plain), { ...header, payload: Buffer.from([1, 2, 3]) });
+  const rest = Buffer.concat([Buffer.alloc(4), Buffer.from([0xbe, 0xde, 0, 1]), Buffer.alloc(4), Buffer.from([9, 9, 0, 2])]);
+  const full = Buffer.concat([plain.subarray(0, 12), rest]);
+  full[0] = 0x80 | 0x20 | 0x10 | 1;
+  assert.deepEqual([...(parseRtp(full)?.payload ?? [])], [9, 9]);
+  for (let size = 0; size < full.length; size += 1) parseRtp(full.subarray(0, size));
+  assert.equal(parseRtp(plain.subarray(0, 11)), undefined);
+  assert.equal(parseRtp(full.subarray(0, 18)), undefined);
+});
+
+test('sender reports are found in compound packets, and requests for pictures are compound packets', () => {
+  const report = senderReport({ ssrc: 5, time: 1_700_000_000_250, timestamp: 77, packets: 1, octets: 1 });
+  const compound = Buffer.concat([pictureLoss(1, 2), report]);
+  assert.ok(isRtcp(compound));
+  const [found] = senderTimes(compound);
+  assert.deepEqual([found?.ssrc, found?.timestamp, Math.round(found?.time ?? 0)], [5, 77, 1_700_000_000_250]);
+  for (let size = 0; size < compound.length; size += 1) senderTimes(compound.subarray(0, size));
+});

@@ -1,0 +1,84 @@
+// Components that receive tracks: which ones they are told of, in auto and in manual mode, and one of a kind per room.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ServiceError } from '../../../node/errors.ts';
+import { joinPeer, makeRooms, publish, settled } from '../../kit/rooms.ts';
+
+const code = (expected: string) => (error: unknown) => error instanceof ServiceError && error.code === expected;
+
+async function stage(subscribeMode?: string) {
+  const made = makeRooms();
+  await made.rooms.createRoom({ roomId: 'r' });
+  const alice = await joinPeer(made.rooms, 'r', 'alice');
+  const bob = await joinPeer(made.rooms, 'r', 'bob');
+  const first = await publish(alice, 'video', 'camera');
+  const add = () => made.rooms.addComponent('r', { type: 'recording', ...(subscribeMode && { options: { subscribeMode } }) });
+  const { component } = await add();
+  await settled();
+  const runner = made.components.last;
+  const received = () => runner.received.at(-1)?.map(({ id }) => id);
+  return { ...made, alice, bob, first, component, runner, received, add };
+}
+
+test('a component in auto mode receives what is there and what comes and goes, with all that is known of it', async () => {
+  const { alice, bob, first, runner, received, rooms } = await stage();
+  const camera = { id: first, origin: { peerId: 'alice' }, kind: 'video', encoding: 'vp8', metadata: 'camera' };
+  assert.deepEqual(runner.received, [[camera]]);
+  const second = await publish(bob, 'audio');
+  assert.deepEqual(received(), [first, second]);
+  const { component: file } = await rooms.addComponent('r', { type: 'file', options: { filePath: 'a.ogg' } });
+  assert.deepEqual(received(), [file.tracks[0]?.id, first, second]);
+  await rooms.deleteComponent('r', file.id);
+  alice.peer.unpublish(first);
+  assert.deepEqual(received(), [second]);
+  await rooms.deletePeer('r', 'bob');
+  assert.deepEqual(received(), []);
+});
+
+test('a component in manual mode receives only the origins that it was told, also before they are there', async () => {
+  const { bob, component, received, rooms, runner } = await stage('manual');
+  assert.deepEqual(runner.received, [[]]);
+  await rooms.subscribeComponent('r', component.id, ['bob', 'carol']);
+  assert.deepEqual(received(), []);
+  const track = await publish(bob, 'audio');
+  assert.deepEqual(received(), [track]);
+  const carol = await joinPeer(rooms, 'r', 'carol');
+  const late = await publish(carol, 'video');
+  assert.deepEqual(received(), [track, late]);
+});
+
+test('what cannot be subscribed is refused with a sentence', async () => {
+  const { component, rooms } = await stage();
+  await assert.rejects(rooms.subscribeComponent('r', component.id, ['alice']), {
+    code: 'bad_request',
+    message: `Component ${component.id} receives all tracks: its option subscribeMode is not manual`,
+  });
+  const { component: file } = await rooms.addComponent('r', { type: 'file' });
+  await assert.rejects(rooms.subscribeComponent('r', file.id, ['alice']), {
+    code: 'bad_request',
+    message: 'Components of type file receive no tracks',
+  });
+  await assert.rejects(rooms.subscribeComponent('r', 'none', ['alice']), code('component_not_found'));
+  const { rooms: others, component: manual } = await stage('manual');
+  const origins = Array.from({ length: 1001 }, (_, index) => `p${index}`);
+  await assert.rejects(others.subscribeComponent('r', manual.id, origins), code('bad_request'));
+});
+
+test('a room has one recording at a time, also while one is being made', async () => {
+  const { add, component, rooms, components } = await stage();
+  await assert.rejects(add(), { code: 'bad_request', message: 'Room r has a component of type recording already' });
+  await rooms.deleteComponent('r', component.id);
+  const both = await Promise.allSettled([add(), add()]);
+  assert.deepEqual(both.map(({ status }) => status).sort(), ['fulfilled', 'rejected']);
+  assert.equal(components.runners.length, 2);
+});
+
+test('ways for tracks end with the component that opened them', async () => {
+  const { component, media, rooms, runner } = await stage();
+  runner.host.openOutput();
+  runner.host.openOutput();
+  assert.equal(media.room('r').outputs.size, 2);
+  await rooms.deleteComponent('r', component.id);
+  assert.equal(media.room('r').outputs.size, 0);
+  assert.throws(() => runner.host.openOutput(), code('component_not_found'));
+});
