@@ -87,6 +87,11 @@ export const chartValuesSchema = z.object({
       labels: labels.meta({ description: 'Labels that your Grafana selects by.' }),
     }),
   }),
+  test: z.object({
+    media: z.boolean().meta({
+      description: 'Whether `helm test` also asks the media address: not where only clients outside of the cluster reach it.',
+    }),
+  }),
   uninstall: z.object({
     timeoutSeconds: z.int().min(1).max(86_400).meta({ description: 'How long `helm uninstall` waits for Rooms and nodes to end.' }),
   }),

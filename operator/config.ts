@@ -42,12 +42,14 @@ export type OperatorConfig = {
   structuredLogging: boolean;
   /** Path; without it the Pod's service account. */
   kubeconfig: string | undefined;
-  /** `once`: only tell what would be done. `uninstall`: end what there is. */
-  task: 'run' | 'once' | 'uninstall';
-  /** Of `uninstall`, in milliseconds. */
+  /** `once`: only tell what would be done. `uninstall`: end what there is. `smoke`: try whether nodes work. */
+  task: 'run' | 'once' | 'uninstall' | 'smoke';
+  /** Of `uninstall` and `smoke`, in milliseconds. */
   timeout: number;
   /** Of `uninstall`: the release that goes. */
   release: string | undefined;
+  /** Of `smoke`. `tokens`: folder of a mounted Secret of API tokens. */
+  smoke: { url: string; tokens: string; media: boolean };
 };
 
 /** name, default and meaning; docs/operator.md's table is compared with it. */
@@ -70,12 +72,15 @@ export const variables = {
 } as const satisfies Record<string, readonly [standard: string, meaning: string]>;
 type Variable = keyof typeof variables;
 
-export const usage = `Usage: operator [--once | --uninstall [--timeout SECONDS] [--release NAME]] [--kubeconfig FILE]
+export const usage = `Usage: operator [--once | --uninstall [--timeout SECONDS] [--release NAME] | --smoke URL --tokens FOLDER] [--kubeconfig FILE]
 
   --once             tell what would be done, as a diff, do nothing, and end: with 0 where nothing would be, 1 where something, 2 on an error
   --uninstall        end all Rooms and MediaClusters of the watched namespaces, and let go of those that do not end in time
-  --timeout SECONDS  of --uninstall (120)
+  --timeout SECONDS  of --uninstall and --smoke (120)
   --release NAME     of --uninstall: do nothing where operators of other releases stay in these namespaces
+  --smoke URL        try whether the media nodes behind URL work: a room, a peer, its socket, its media address
+  --tokens FOLDER    of --smoke: a mounted Secret of API tokens
+  --no-media         of --smoke: leave the media address alone
   --kubeconfig FILE  the cluster to work on; else KUBECONFIG, else the Pod's service account
 
 ${Object.entries(variables)
@@ -108,20 +113,34 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env, args: r
     logLevel: reader.logLevel('OPERATOR_LOG_LEVEL'),
     structuredLogging: reader.flag('OPERATOR_STRUCTURED_LOGGING', true),
     kubeconfig: given.kubeconfig ?? reader.text('KUBECONFIG'),
-    task: given.once ? 'once' : given.uninstall ? 'uninstall' : 'run',
+    task: tasks.find((task) => given[task] !== undefined) ?? 'run',
     timeout: timeoutOf(given, reader.mistakes),
     release: given.release,
+    smoke: { url: given.smoke ?? '', tokens: given.tokens ?? '', media: given['no-media'] !== true },
   };
   if (reader.mistakes.length > 0) throw new ConfigError(reader.mistakes);
   return config;
 }
 
-type Options = { once?: boolean; uninstall?: boolean; timeout?: string; release?: string; kubeconfig?: string };
+type Options = {
+  once?: boolean;
+  uninstall?: boolean;
+  smoke?: string;
+  timeout?: string;
+  release?: string;
+  tokens?: string;
+  'no-media'?: boolean;
+  kubeconfig?: string;
+};
+const tasks = ['once', 'uninstall', 'smoke'] as const;
 const options = {
   once: { type: 'boolean' },
   uninstall: { type: 'boolean' },
   timeout: { type: 'string' },
   release: { type: 'string' },
+  smoke: { type: 'string' },
+  tokens: { type: 'string' },
+  'no-media': { type: 'boolean' },
   kubeconfig: { type: 'string' },
 } as const;
 
@@ -129,7 +148,11 @@ function parse(args: readonly string[], mistakes: string[]): Options {
   try {
     const { values } = parseArgs({ args: [...args], options });
     if (values.release !== undefined && !labelValue.test(values.release)) mistakes.push('Expected --release to be the name of a release');
-    if (values.once && values.uninstall) mistakes.push('Expected only one of --once and --uninstall, got: both');
+    const asked = tasks.filter((task) => values[task] !== undefined).map((task) => `--${task}`);
+    if (asked.length > 1) mistakes.push(`Expected only one of --once, --uninstall and --smoke, got: ${asked.join(' and ')}`);
+    if (values.smoke !== undefined && !/^https?:\/\/[^/\s]+$/.test(values.smoke))
+      mistakes.push(`Expected --smoke to be http:// or https:// with a host, got: ${values.smoke.slice(0, 100)}`);
+    if (values.smoke !== undefined && !values.tokens) mistakes.push('Expected --tokens to be set together with --smoke');
     return values;
   } catch (error) {
     mistakes.push(`Wrong command line: ${error instanceof Error ? error.message : String(error)}`);

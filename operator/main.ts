@@ -3,6 +3,7 @@ import { ConfigError, type OperatorConfig, readConfig, usage, version } from './
 import { createLog, type Log } from './log.ts';
 import { connect, Operator } from './operator.ts';
 import { once } from './rehearsal/once.ts';
+import { readToken, smoke } from './smoke/smoke.ts';
 import { uninstall } from './uninstall.ts';
 
 function configuration(): OperatorConfig {
@@ -44,6 +45,11 @@ async function runUninstall({ namespaces, timeout, release, ...config }: Operato
   }
 }
 
+async function runSmoke({ smoke: { tokens, ...what }, timeout }: OperatorConfig, log: Log): Promise<undefined> {
+  await smoke({ ...what, token: readToken(tokens), timeout, log });
+  log.info('the media nodes work');
+}
+
 /** As `kubectl diff`: ends with 1 where something would be done, 2 where that cannot be said. */
 async function runOnce(config: OperatorConfig, log: Log): Promise<undefined> {
   process.exitCode = 2;
@@ -62,7 +68,7 @@ const only = config.task === 'once';
 // Of a diff nothing else is on its way out.
 const log = createLog({ level: config.logLevel, structured: config.structuredLogging, ...(only && { to: 'stderr' }) });
 log.info({ version, config }, 'operator starts');
-const task = { uninstall: runUninstall, once: runOnce, run }[config.task];
+const task = { uninstall: runUninstall, once: runOnce, smoke: runSmoke, run }[config.task];
 // A lost Lease or a start that fails ends the process: Kubernetes starts it again, with nothing in its memory.
 const why = await task(config, log).catch((error: unknown) => (error instanceof Error ? error.message : String(error)));
 if (why === undefined) log.info('operator ended');

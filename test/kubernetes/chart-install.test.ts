@@ -4,6 +4,7 @@ import { execFile } from 'node:child_process';
 import { delimiter, dirname } from 'node:path';
 import { after, test } from 'node:test';
 import { promisify } from 'node:util';
+import { apiClient } from '../kit/api-client.ts';
 import { kubernetesPrograms } from '../kit/kube/binaries.ts';
 import { startControlPlane } from '../kit/kube/control-plane.ts';
 import { chartFolder, helmOf, mustRun } from '../kit/kube/helm.ts';
@@ -72,7 +73,7 @@ function commandsOf(notes: string): string[] {
 
 const shellEnvironment = () => ({
   ...process.env,
-  PATH: [dirname(kubernetesPrograms(['kube-apiserver', 'kubectl']).kubectl), process.env.PATH].join(delimiter),
+  PATH: [dirname(kubernetesPrograms(['kube-apiserver', 'kubectl', 'helm']).kubectl), process.env.PATH].join(delimiter),
   KUBECONFIG: server.kubeconfig,
   KUBECACHEDIR: `${server.dir}/cache`,
 });
@@ -97,9 +98,10 @@ test('with no values there are an operator and two nodes, and the lines of the n
       await shell(command),
     );
   }
-  assert.deepEqual([...said.keys()], ['wait --for=condition=Available', 'get secret', 'apply -f', 'get rooms']);
+  assert.deepEqual([...said.keys()], ['wait --for=condition=Available', 'get secret', 'apply -f', 'get rooms', 'helm -n']);
   assert.match(said.get('get secret') ?? '', /^[\w-]{40,}$/);
   assert.match(said.get('get rooms') ?? '', /^NAME[^\n]*\nfirst +/);
+  assert.match(said.get('helm -n') ?? '', /TEST SUITE: +mediarooms-operator-smoke\n(.*\n)*Phase: +Succeeded/);
   assert.equal((await kubectl('get', 'pods', '-l', 'app.kubernetes.io/component=node', '-o', 'name')).split('\n').length, 2);
   // The kubelets of this test forward no ports, but the rest of the line must be right.
   const forward = commands.find((command) => command.includes('port-forward')) ?? '';
@@ -107,6 +109,30 @@ test('with no values there are an operator and two nodes, and the lines of the n
   assert.equal(await kubectl('get', 'svc', 'mediarooms', '-o', 'jsonpath={.spec.ports[*].port}'), '8080');
   await kubectl('wait', '--for=condition=Ready', 'mroom/first', '--timeout=30s');
   assert.ok(commands.includes('kubectl delete crd rooms.mediarooms.dev mediaclusters.mediarooms.dev'));
+});
+
+test('helm test says what does not work, and leaves no room behind', async () => {
+  // As where nobody inside reaches the address of clients: nothing listens there.
+  const spec = { media: { announcedAddress: '127.0.0.1' } };
+  await kubectl('patch', 'mcl', 'mediarooms', '--type=merge', '-p', JSON.stringify({ spec }));
+  const nodes = ['mediarooms-0', 'mediarooms-1'];
+  for (const node of nodes)
+    await runner.waitForPod(node, ({ metadata }) => metadata.annotations?.['mediarooms.dev/media-address'] === '127.0.0.1');
+  const { code } = await helm(['test', 'mediarooms', '--timeout', '60s']);
+  assert.equal(code, 1);
+  const said = runner.logOf('mediarooms-operator-smoke');
+  assert.match(said, /The media address 127.0.0.1 port 3\d{4} does not answer over UDP: no answer within 8 s/);
+  assert.doesNotMatch(said, /the media nodes work/);
+  await mustRun(helm, ['upgrade', 'mediarooms', chartFolder, '--wait', '--set', 'test.media=false', '--force-conflicts']);
+  await mustRun(helm, ['test', 'mediarooms', '--timeout', '60s']);
+  const secret = await kubectl('get', 'secret', 'mediarooms-api-tokens', '-o', 'jsonpath={.data.admin}');
+  const { podIP } = runner.pod('mediarooms-0').status ?? {};
+  const { body } = await apiClient(`http://${podIP}:8080`, Buffer.from(secret, 'base64').toString()).get('/room');
+  assert.deepEqual(
+    body.data.map(({ id }: { id: string }) => id),
+    ['first'],
+  );
+  await kubectl('patch', 'mcl', 'mediarooms', '--type=json', '-p', '[{"op":"remove","path":"/spec/media"}]');
 });
 
 test('a second install in another namespace has nodes, rooms and tokens of its own', async () => {

@@ -69,6 +69,7 @@ const valueSets: Record<string, Values> = {
       spec: { autoscaling: { maxReplicas: 4 }, podTemplate: { labels }, imagePullSecrets: [{ name: 'own' }] },
     },
     uninstall: { timeoutSeconds: 600 },
+    test: { media: false },
   },
   'a MediaCluster with all that is around it': {
     mediaCluster: {

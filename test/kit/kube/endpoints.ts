@@ -23,10 +23,18 @@ export function endpointsOf(service: Service, port: ServicePort, pods: readonly 
   });
 }
 
-/** Names and addresses, as a cluster's DNS has them for headless Services and the hostnames of their pods. */
+/** Whether pods listen on the very numbers of the Service. */
+function isPlain({ spec: { type, ports = [] } }: Service): boolean {
+  return type === 'ClusterIP' && ports.length > 0 && ports.every(({ port, targetPort = port }) => targetPort === port);
+}
+
+/**
+ * Names and addresses, as a cluster's DNS has them for headless Services and the hostnames of their pods. Addresses of other Services lead
+ * nowhere here: their pods stand for them where the ports are the same.
+ */
 export function dnsRecords(services: readonly Service[], pods: readonly Pod[]): Map<string, string[]> {
   const records = new Map<string, string[]>();
-  for (const service of services.filter(({ spec }) => spec.clusterIP === 'None')) {
+  for (const service of services.filter((each) => each.spec.clusterIP === 'None' || isPlain(each))) {
     const { name, namespace } = service.metadata;
     const zone = `${name}.${namespace}.svc.cluster.local`;
     const behind = podsOf(service, pods);

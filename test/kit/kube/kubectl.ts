@@ -19,7 +19,7 @@ export type Kubectl = (args: readonly string[], options?: KubectlOptions) => Pro
  * @param cache folder of what it knows of the API server
  */
 export function kubectlOf(program: string, kubeconfig: string, cache: string): Kubectl {
-  return async (args, options = {}) => {
+  const run = async (args: readonly string[], options: KubectlOptions): Promise<KubectlResult> => {
     const env = { PATH: '/usr/bin:/bin', HOME: cache, KUBECONFIG: options.kubeconfig ?? kubeconfig, KUBECACHEDIR: cache };
     const child = spawn(program, args, { env, stdio: 'pipe', timeout: options.timeoutMs ?? 60_000, killSignal: 'SIGKILL' });
     let stdout = '';
@@ -31,5 +31,12 @@ export function kubectlOf(program: string, kubeconfig: string, cache: string): K
     child.stdin.end(options.input ?? '');
     const [code] = (await once(child, 'close')) as [number | null];
     return { code: code ?? 1, stdout, stderr };
+  };
+  return async (args, options = {}) => {
+    for (;;) {
+      const result = await run(args, options);
+      // `kubectl wait` of a definition that is so young that it has no conditions yet.
+      if (!result.stderr.includes('.status.conditions accessor error')) return result;
+    }
   };
 }

@@ -1,5 +1,5 @@
 // Starts the process of a container: a real media node or operator, with what the image and the pod give it, told of the runner's DNS.
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { coldVariables, hotVariables } from '../../../node/config/variables.ts';
 import { workerBin } from '../worker-bin.ts';
@@ -14,6 +14,8 @@ const tokenFile = '/var/run/secrets/kubernetes.io/serviceaccount/token';
 export type Surroundings = {
   /** `ip:port` of the server that names are asked of. */
   dns: string;
+  /** What that server knows now, by full name. */
+  names: ReadonlyMap<string, readonly string[]>;
   /** Where the API server is, and the PEM file that vouches for it: it has no address in the network of pods. */
   api: { server: string; authority: string };
 };
@@ -52,12 +54,15 @@ function ownAddress(value: string, podIP: string): string {
   return value === '0.0.0.0' || value === '::' ? podIP : value;
 }
 
-export function launchProcess(launch: Launch, { dns, api }: Surroundings): Child {
+export function launchProcess(launch: Launch, { dns, names, api }: Surroundings): Child {
   const { container, pod, paths, folder, log } = launch;
   const resolv = join(folder, 'resolv.conf');
   const search = `${pod.metadata.namespace}.svc.cluster.local svc.cluster.local cluster.local`;
   writeFileSync(resolv, `nameserver ${dns}\nsearch ${search}\noptions ndots:5\n`);
   const operator = isOperator(container.image);
+  const hosts = join(folder, 'hosts');
+  // The C library, which `fetch` asks, knows of no port of a DNS server.
+  writeFileSync(hosts, hostsFile(names, pod.metadata.namespace));
   // The image's own entry point is a path of this machine, not of the container.
   const entry = container.command ? [] : [process.execPath, join(root, operator ? 'operator/main.ts' : 'node/main.ts')];
   const command = [...entry, ...[...(container.command ?? []), ...(container.args ?? [])].map((word) => paths.rewrite(word))];
@@ -66,14 +71,29 @@ export function launchProcess(launch: Launch, { dns, api }: Surroundings): Child
   const env = processEnvironment(launch);
   if (operator) {
     env.KUBECONFIG = join(folder, 'kubeconfig');
-    const token = readFileSync(paths.rewrite(tokenFile), 'utf8');
+    const file = paths.rewrite(tokenFile);
+    // Not every pod has one.
+    const token = existsSync(file) ? readFileSync(file, 'utf8') : '';
     writeKubeconfig(env.KUBECONFIG, { ...api, token, namespace: pod.metadata.namespace });
   }
-  return new Child(command, { log, cwd, env, wrap: withFile(resolv, '/etc/resolv.conf') });
+  return new Child(command, { log, cwd, env, wrap: withFiles({ '/etc/resolv.conf': resolv, ...(operator && { '/etc/hosts': hosts }) }) });
 }
 
-/** A mount namespace in which one file stands for another; the program replaces the shell, so its process id is the one that was started. */
-function withFile(file: string, place: string): string[] {
+/** Names of Services as a pod of the namespace may write them. */
+function hostsFile(names: Surroundings['names'], namespace: string): string {
+  const lines = [...names].flatMap(([name, [address]]) => {
+    const short = name.endsWith(`.${namespace}.svc.cluster.local`) ? ` ${name.split('.')[0]}` : '';
+    return address === undefined ? [] : [`${address} ${name}${short}`];
+  });
+  return `127.0.0.1 localhost\n${lines.join('\n')}\n`;
+}
+
+/**
+ * A mount namespace in which files stand for others, by the place where they do; the program replaces the shell, so its process id is the
+ * one that was started.
+ */
+function withFiles(files: Readonly<Record<string, string>>): string[] {
   const unshare = process.getuid?.() === 0 ? ['unshare', '--mount'] : ['unshare', '--user', '--map-root-user', '--mount'];
-  return [...unshare, 'sh', '-c', `mount --bind "$0" ${place} && exec "$@"`, file];
+  const mounts = Object.entries(files).map(([place, file]) => `mount --bind '${file}' ${place}`);
+  return [...unshare, 'sh', '-c', `${mounts.join(' && ')} && exec "$@"`, 'sh'];
 }

@@ -179,7 +179,8 @@ export class PodRunner {
 
   get #surroundings(): Surroundings {
     const { url, authority } = this.#server;
-    return { dns: this.dns.address, api: { server: url, authority } };
+    const names = dnsRecords(this.#services.all, this.#pods.all);
+    return { dns: this.dns.address, names, api: { server: url, authority } };
   }
 
   #mirror<T extends ApiObject>(path: string, changed: (now: T | undefined, before: T | undefined) => void): Mirror<T> {

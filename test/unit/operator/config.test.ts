@@ -48,12 +48,22 @@ test('the command line takes --once and --kubeconfig, which wins over the enviro
   assert.match(mistakesOf({}, ['--twice'])[0] ?? '', /^Wrong command line: Unknown option '--twice'/);
 });
 
+test('a smoke test has an address and a folder of tokens', () => {
+  const { task, smoke } = readConfig({}, ['--smoke', 'http://rooms:8080', '--tokens', '/tokens']);
+  assert.deepEqual([task, smoke], ['smoke', { url: 'http://rooms:8080', tokens: '/tokens', media: true }]);
+  assert.equal(readConfig({}, ['--smoke', 'http://a', '--tokens', '/t', '--no-media']).smoke.media, false);
+  assert.deepEqual(mistakesOf({}, ['--smoke', 'rooms']), [
+    'Expected --smoke to be http:// or https:// with a host, got: rooms',
+    'Expected --tokens to be set together with --smoke',
+  ]);
+});
+
 test('an end before an uninstall has a time; two tasks at once are a mistake', () => {
   const config = readConfig({}, ['--uninstall', '--timeout', '30', '--release', 'rooms']);
   assert.deepEqual([config.task, config.timeout, config.release], ['uninstall', 30_000, 'rooms']);
   assert.deepEqual(mistakesOf({}, ['--uninstall', '--once', '--timeout', 'soon', '--release', 'a,b']), [
     'Expected --release to be the name of a release',
-    'Expected only one of --once and --uninstall, got: both',
+    'Expected only one of --once, --uninstall and --smoke, got: --once and --uninstall',
     'Expected --timeout to be a number of seconds, got: soon',
   ]);
 });

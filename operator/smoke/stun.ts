@@ -1,0 +1,54 @@
+// STUN binding requests as ICE sends them (RFC 8489, RFC 8445 section 7.2.2), and whether an answer is one to them.
+import { createHmac, randomBytes } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+
+const magicCookie = 0x2112a442;
+const bindingRequest = 0x0001;
+const bindingSuccess = 0x0101;
+const headerBytes = 20;
+const integrityBytes = 24;
+const fingerprintBytes = 8;
+const attributes = { username: 0x0006, integrity: 0x0008, priority: 0x0024, controlling: 0x802a, fingerprint: 0x8028 };
+
+export type IceParameters = { usernameFragment: string; password: string };
+
+/** `transaction`: 12 random bytes. */
+export function bindingRequestTo({ usernameFragment, password }: IceParameters, transaction: Buffer): Buffer {
+  const body = Buffer.concat([
+    attribute(attributes.username, Buffer.from(`${usernameFragment}:smoke`)),
+    attribute(attributes.priority, Buffer.from([0x6e, 0x7f, 0x1e, 0xff])),
+    attribute(attributes.controlling, randomBytes(8)),
+  ]);
+  // Both checks cover a header whose length counts them too.
+  const signed = Buffer.concat([header(body.length + integrityBytes, transaction), body]);
+  const integrity = attribute(attributes.integrity, createHmac('sha1', password).update(signed).digest());
+  const whole = Buffer.concat([header(body.length + integrityBytes + fingerprintBytes, transaction), body, integrity]);
+  const fingerprint = Buffer.alloc(4);
+  fingerprint.writeUInt32BE((crc32(whole) ^ 0x5354554e) >>> 0);
+  return Buffer.concat([whole, attribute(attributes.fingerprint, fingerprint)]);
+}
+
+/** Whether the message is the success response to the request of that transaction. */
+export function isSuccess(message: Buffer, transaction: Buffer): boolean {
+  return (
+    message.length >= headerBytes &&
+    message.readUInt16BE(0) === bindingSuccess &&
+    message.readUInt32BE(4) === magicCookie &&
+    message.subarray(8, headerBytes).equals(transaction)
+  );
+}
+
+function header(bodyLength: number, transaction: Buffer): Buffer {
+  const start = Buffer.alloc(8);
+  start.writeUInt16BE(bindingRequest, 0);
+  start.writeUInt16BE(bodyLength, 2);
+  start.writeUInt32BE(magicCookie, 4);
+  return Buffer.concat([start, transaction]);
+}
+
+function attribute(type: number, value: Buffer): Buffer {
+  const start = Buffer.alloc(4);
+  start.writeUInt16BE(type, 0);
+  start.writeUInt16BE(value.length, 2);
+  return Buffer.concat([start, value, Buffer.alloc((4 - (value.length % 4)) % 4)]);
+}
