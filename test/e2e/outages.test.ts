@@ -1,15 +1,25 @@
 // What fails around the nodes, and what is changed about them, while people talk.
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { after, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { monitoringDefinitions } from '../kit/kube/other-definitions.ts';
+import { Prometheus } from '../kit/prometheus.ts';
 import { Conversation } from './conversation.ts';
-import { type Anything, Installed } from './installed.ts';
+import { type Anything, chart, Installed } from './installed.ts';
 import { tell, timing } from './timings.ts';
 
 const stage = await Installed.prepare({ after });
 const release = 'rooms';
 const drainSeconds = 15;
-await stage.install(release, [...stage.values, '--set', `mediaCluster.spec.drain.timeoutSeconds=${drainSeconds}`]);
+await stage.cluster.server.apply(monitoringDefinitions);
+const values = [
+  `mediaCluster.spec.drain.timeoutSeconds=${drainSeconds}`,
+  'mediaCluster.spec.monitoring.serviceMonitor.interval=1s',
+  'monitoring.serviceMonitor.create=true',
+];
+await stage.install(release, [...stage.values, ...values.flatMap((value) => ['--set', value])]);
 await stage.available(release);
 await bothCount();
 
@@ -34,6 +44,52 @@ async function operatorWorks(t: TestContext, name: string, what: string): Promis
   await timing(what, () => stage.room(name));
   t.after(() => stage.kubectl('delete', 'room', name, '--timeout=60s'));
 }
+
+/** What Prometheus' own operator would make of the ServiceMonitors: `address:port` of each ready endpoint. */
+async function monitored(): Promise<string[]> {
+  const monitors = (await stage.get('servicemonitors')).items;
+  const targets = await Promise.all(
+    monitors.map(async ({ spec }: Anything) => {
+      const labels = Object.entries(spec.selector.matchLabels).map(([key, value]) => `${key}=${value}`);
+      const services = (await stage.get('services', '-l', labels.join(','))).items;
+      const slices = await Promise.all(
+        services.map(({ metadata }: Anything) => stage.get('endpointslices', '-l', `kubernetes.io/service-name=${metadata.name}`)),
+      );
+      const wanted = spec.endpoints.map(({ port }: Anything) => port);
+      return slices.flatMap(({ items }) =>
+        items.flatMap(({ endpoints, ports }: Anything) =>
+          ports
+            .filter(({ name }: Anything) => wanted.includes(name))
+            .flatMap(({ port }: Anything) => endpoints.map(({ addresses }: Anything) => `${addresses[0]}:${port}`)),
+        ),
+      );
+    }),
+  );
+  return targets.flat();
+}
+
+test('a Prometheus that scrapes what the ServiceMonitors select has all nodes and the operator; each query of the dashboard is answered', async (t) => {
+  const conversation = await Conversation.start(t, stage, 'watched');
+  const targets = await monitored();
+  assert.equal(new Set(targets).size, 3, targets.join());
+  const { hub, server } = stage.cluster;
+  const prometheus = await Prometheus.start(t, targets, [], { address: new URL(server.url).hostname, wrap: hub.wrapNetwork });
+  const one = async (query: string) => (await prometheus.query(query))[0]?.value;
+  await stage.until('all are scraped', async () => (await one('sum(up)')) === 3);
+  await stage.until('the people are counted', async () => (await one('sum(svc_peers)')) === 2);
+  assert.ok(Number(await one('sum(controller_runtime_reconcile_total{controller="room"})')) > 0);
+  const dashboard = JSON.parse(await readFile(join(chart, 'files/grafana-dashboard.json'), 'utf8'));
+  const queries: string[] = dashboard.panels.flatMap(({ targets: each = [] }: Anything) => each.map(({ expr }: Anything) => expr));
+  assert.ok(queries.length > 20);
+  for (const query of queries) {
+    const plain = query
+      .replaceAll('"$job"', '"mediarooms"')
+      .replaceAll('"$instance"', '".+"')
+      .replaceAll(/\$__(rate_interval|range)/g, '1m');
+    assert.ok(Array.isArray(await prometheus.query(plain)), plain);
+  }
+  await conversation.assertUndisturbed();
+});
 
 test('an operator that is killed: media goes on, and its successor works', async (t) => {
   const conversation = await Conversation.start(t, stage, 'operator');

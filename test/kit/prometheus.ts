@@ -9,6 +9,8 @@ import type { TestContext } from 'node:test';
 import { stringify } from 'yaml';
 import { z } from 'zod';
 
+/** An address, and what a command begins with to run where it is; must replace itself by the command. */
+export type PrometheusPlace = { address: string; wrap: readonly string[] };
 export type Sample = { labels: Record<string, string>; value: number };
 
 const startDeadline = 20_000;
@@ -26,8 +28,13 @@ export class Prometheus {
     this.#url = url;
   }
 
-  /** `targets`: `host:port` of nodes' metrics. `rules`: files of rules. */
-  static async start(t: TestContext, targets: readonly string[], rules: readonly string[] = []): Promise<Prometheus> {
+  /** `targets`: `host:port` of nodes' metrics. `rules`: files of rules. `place`: where it runs and listens, if not here. */
+  static async start(
+    t: TestContext,
+    targets: readonly string[],
+    rules: readonly string[] = [],
+    { address, wrap }: PrometheusPlace = { address: '127.0.0.1', wrap: [] },
+  ): Promise<Prometheus> {
     const folder = mkdtempSync(join(tmpdir(), 'mediarooms-prometheus-'));
     const config = {
       global: { scrape_interval: '1s', scrape_timeout: '1s', evaluation_interval: '1s' },
@@ -35,11 +42,9 @@ export class Prometheus {
       scrape_configs: [{ job_name: 'mediarooms', static_configs: [{ targets }] }],
     };
     writeFileSync(join(folder, 'prometheus.yml'), stringify(config));
-    const child = spawn(
-      'prometheus',
-      [`--config.file=${folder}/prometheus.yml`, `--storage.tsdb.path=${folder}/data`, '--web.listen-address=127.0.0.1:0'],
-      { stdio: ['ignore', 'pipe', 'pipe'] },
-    );
+    const flags = [`--config.file=${folder}/prometheus.yml`, `--storage.tsdb.path=${folder}/data`, `--web.listen-address=${address}:0`];
+    const [program = '', ...args] = [...wrap, 'prometheus', ...flags];
+    const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'] });
     const ended = once(child, 'close');
     t.after(async () => {
       child.kill('SIGKILL');
