@@ -45,14 +45,32 @@ export async function colours(path: string): Promise<number[][]> {
   );
 }
 
+/** When it becomes loud after silence, in milliseconds of the file. */
+export async function beeps(path: string): Promise<number[]> {
+  const samples = await samplesOf(path);
+  const window = 240;
+  const found: number[] = [];
+  let loud = false;
+  for (let at = 0; at + window <= samples.length; at += window) {
+    const peak = samples.subarray(at, at + window).reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+    if (peak > 0.2 && !loud) found.push((at * 1000) / 48_000);
+    loud = peak > 0.05;
+  }
+  return found;
+}
+
 /** Seconds of sound, and its pitch in hertz by how often it crosses zero. */
 export async function sound(path: string): Promise<{ seconds: number; frequency: number }> {
-  const bytes = await decode(path, ['-ac', '1', '-ar', '48000', '-f', 'f32le', '-']);
-  const samples = new Float32Array(bytes.buffer, bytes.byteOffset, Math.floor(bytes.length / 4));
+  const samples = await samplesOf(path);
   let crossings = 0;
   for (let index = 1; index < samples.length; index += 1) if ((samples[index] ?? 0) >= 0 !== (samples[index - 1] ?? 0) >= 0) crossings += 1;
   const seconds = samples.length / 48_000;
   return { seconds, frequency: crossings / 2 / seconds };
+}
+
+async function samplesOf(path: string): Promise<Float32Array> {
+  const bytes = await decode(path, ['-ac', '1', '-ar', '48000', '-f', 'f32le', '-']);
+  return new Float32Array(bytes.buffer, bytes.byteOffset, Math.floor(bytes.length / 4));
 }
 
 /** @throws where a decoder complains */

@@ -1,9 +1,15 @@
 // ffmpeg as a publisher: a colour or a tone as RTP in real time, into a room over loopback, with packets lost on the way where a test wants it.
-import { type ChildProcess, spawn } from 'node:child_process';
+// It encodes before it sends, so that a busy machine does not slow it down.
+import { execFile, spawn } from 'node:child_process';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
+import { join } from 'node:path';
 import type { TestContext } from 'node:test';
+import { promisify } from 'node:util';
 import type { RoomInput, WireObject } from '../../node/rooms/ports.ts';
+import { makeResources } from './resources-folder.ts';
+
+const run = promisify(execFile);
 
 const sources = {
   opus: { kind: 'audio', mimeType: 'audio/opus', clockRate: 48_000, encoder: ['-c:a', 'libopus', '-b:a', '64k'] },
@@ -12,7 +18,7 @@ const sources = {
     kind: 'video',
     mimeType: 'video/VP9',
     clockRate: 90_000,
-    encoder: ['-c:v', 'libvpx-vp9', '-deadline', 'realtime', '-cpu-used', '8', '-strict', 'experimental'],
+    encoder: ['-c:v', 'libvpx-vp9', '-deadline', 'realtime', '-cpu-used', '8'],
   },
   h264: {
     kind: 'video',
@@ -36,8 +42,64 @@ export type PublisherOptions = {
 let ssrcs = 1000;
 
 /** Publishes the track and resolves when its first packet is on its way. Ended by the test, or by stop(). */
-export async function startPublisher(t: TestContext, { codec, input, trackId, content, lose }: PublisherOptions) {
-  const { kind, mimeType, clockRate, encoder } = sources[codec];
+export async function startPublisher(t: TestContext, options: PublisherOptions) {
+  const { codec, content } = options;
+  const { kind, encoder } = sources[codec];
+  const source = kind === 'audio' ? `sine=frequency=${content}:sample_rate=48000` : `color=c=${content}:s=320x180:r=30,noise=alls=2:allf=t`;
+  const file = await encode(t, ['-f', 'lavfi', '-i', source, ...encoder]);
+  const relay = await openRelay(t, options);
+  const stop = send(t, file, relay.output);
+  await relay.first;
+  return { stop };
+}
+
+/** A white picture and a tone of 1 kHz at once, for 100 ms each second; black and silent between. */
+export async function startFlashes(
+  t: TestContext,
+  video: Omit<PublisherOptions, 'content'>,
+  audio: Omit<PublisherOptions, 'content'>,
+): Promise<void> {
+  const flash = "color=c=black:s=320x180:r=30,drawbox=c=white:t=fill:enable='lt(mod(t\\,1)\\,0.1)'";
+  const beep = "aevalsrc='if(lt(mod(t\\,1)\\,0.1)\\,sin(2*PI*1000*t)\\,0)':s=48000";
+  const encoders = [...sources[video.codec].encoder, ...sources[audio.codec].encoder];
+  const file = await encode(t, ['-f', 'lavfi', '-i', flash, '-f', 'lavfi', '-i', beep, ...encoders]);
+  const relays = await Promise.all([openRelay(t, video), openRelay(t, audio)]);
+  send(
+    t,
+    file,
+    relays.flatMap(({ output }, index) => ['-map', `0:${index}`, ...output]),
+  );
+  await Promise.all(relays.map(({ first }) => first));
+}
+
+/** Seconds that are encoded; sent again and again. */
+const encoded = 10;
+
+async function encode(t: TestContext, args: readonly string[]): Promise<string> {
+  const file = join(await makeResources(t), 'published.mkv');
+  const picture = ['-pix_fmt', 'yuv420p', '-g', '15', '-b:v', '500k'];
+  await run('ffmpeg', ['-v', 'error', '-nostdin', ...args, ...picture, '-t', String(encoded), file], { timeout: 60_000 });
+  return file;
+}
+
+/** @returns ends it, as the end of the test does */
+function send(t: TestContext, file: string, output: readonly string[]): () => Promise<void> {
+  const args = ['-v', 'error', '-nostdin', '-re', '-stream_loop', '-1', '-i', file, ...output];
+  const child = spawn('ffmpeg', args, { stdio: ['ignore', 'ignore', 'inherit'] });
+  const ended = once(child, 'exit');
+  const stop = async () => {
+    child.kill('SIGKILL');
+    await ended;
+  };
+  t.after(stop);
+  return stop;
+}
+
+type Relay = { output: readonly string[]; first: Promise<void> };
+
+/** A published track, and how ffmpeg sends to it. */
+async function openRelay(t: TestContext, { codec, input, trackId, lose }: Omit<PublisherOptions, 'content'>): Promise<Relay> {
+  const { kind, mimeType, clockRate } = sources[codec];
   ssrcs += 1;
   const ssrc = ssrcs;
   const socket = createSocket('udp4');
@@ -58,12 +120,6 @@ export async function startPublisher(t: TestContext, { codec, input, trackId, co
   ];
   const rtpParameters: WireObject = { codecs, encodings: [{ ssrc }], headerExtensions: [], rtcp: { cname: trackId } };
   await input.publish({ trackId, kind, rtpParameters });
-  const source = kind === 'audio' ? `sine=frequency=${content}:sample_rate=48000` : `color=c=${content}:s=320x180:r=30,noise=alls=2:allf=t`;
-  const video = kind === 'video' ? ['-pix_fmt', 'yuv420p', '-g', '15', '-b:v', '500k'] : [];
-  const rtp = ['-f', 'rtp', '-ssrc', String(ssrc), '-payload_type', '100', `rtp://127.0.0.1:${port}?rtcpport=${port}&pkt_size=1200`];
-  const args = ['-v', 'error', '-nostdin', '-re', '-f', 'lavfi', '-i', source, ...video, ...encoder, ...rtp];
-  const child: ChildProcess = spawn('ffmpeg', args, { stdio: ['ignore', 'ignore', 'inherit'] });
-  const ended = once(child, 'exit');
   const first = Promise.withResolvers<void>();
   let packets = 0;
   socket.on('message', (packet, from) => {
@@ -75,11 +131,8 @@ export async function startPublisher(t: TestContext, { codec, input, trackId, co
     socket.send(packet, to.port, to.ip);
     first.resolve();
   });
-  const stop = async () => {
-    child.kill('SIGKILL');
-    await ended;
-  };
-  t.after(stop);
-  await first.promise;
-  return { stop };
+  // The parameter sets of H.264 have to be among the pictures, not only before them.
+  const filter = codec === 'h264' ? ['-bsf:v', 'h264_mp4toannexb'] : [];
+  const rtp = ['-f', 'rtp', '-ssrc', String(ssrc), '-payload_type', '100', `rtp://127.0.0.1:${port}?rtcpport=${port}&pkt_size=1200`];
+  return { output: ['-c', 'copy', ...filter, '-strict', 'experimental', ...rtp], first: first.promise };
 }

@@ -6,10 +6,10 @@ import { type TestContext, test } from 'node:test';
 import { type Report, type ReportTrack, reportSchema } from '../../node/components/recording/report.ts';
 import type { ComponentHost, ComponentRunner, ReceivableTrack, RoomMedia } from '../../node/rooms/ports.ts';
 import { makeKinds } from '../kit/kinds.ts';
-import { assertColour, assertNear, colours, frameTimes, probe, sound } from '../kit/recorded.ts';
+import { assertColour, assertNear, beeps, colours, frameTimes, probe, sound } from '../kit/recorded.ts';
 import { recordedLog } from '../kit/recorded-log.ts';
 import { makeResources } from '../kit/resources-folder.ts';
-import { type PublishedCodec, startPublisher } from '../kit/rtp-publisher.ts';
+import { type PublishedCodec, startFlashes, startPublisher } from '../kit/rtp-publisher.ts';
 import { engineFor, isAlive, openRoom, until } from './kit.ts';
 
 const red = [200, 30, 30] as const;
@@ -174,6 +174,37 @@ test('tracks that come late, go early and come again have files of their own, pl
     assertNear(begin + offset + duration, stop + 400, 500, `end of ${file}`);
   }
   assertNear((await sound(pathOf(two?.file ?? ''))).frequency, 1000, 5, 'the tone');
+});
+
+test('by their offsets a flash and a beep of one moment are within 80 ms, whichever track came first', async (t) => {
+  const { room, runner, report, pathOf } = await stage(t);
+  const track = (id: string, encoding: string): ReceivableTrack => ({
+    id,
+    encoding,
+    kind: encoding === 'opus' ? 'audio' : 'video',
+    origin: { peerId: 'p' },
+    metadata: null,
+  });
+  const [video, audio] = [track('v', 'vp8'), track('a', 'opus')];
+  await startFlashes(t, { codec: 'vp8', input: room.openInput(), trackId: 'v' }, { codec: 'opus', input: room.openInput(), trackId: 'a' });
+  runner.receive([audio]);
+  await sleep(1300);
+  runner.receive([audio, video]);
+  await sleep(6500);
+  await runner.close();
+  const tracks = (await report()).tracks.map(ended);
+  const [sounds, pictures] = ['audio', 'video'].map((type) => tracks.find((each) => each.type === type));
+  assert.ok(sounds && pictures);
+  const path = pathOf(pictures.file);
+  const [times, brightness] = await Promise.all([frameTimes(path), colours(path)]);
+  const flashes = times.filter((_, index) => index > 0 && (brightness[index]?.[0] ?? 0) > 128 && (brightness[index - 1]?.[0] ?? 0) < 128);
+  const heard = (await beeps(pathOf(sounds.file))).map((time) => time + sounds.offset);
+  assert.ok(flashes.length >= 4 && heard.length >= 5, `${flashes.length} flashes, ${heard.length} beeps`);
+  for (const flash of flashes) {
+    const seen = flash + pictures.offset;
+    const nearest = heard.reduce((best, time) => (Math.abs(time - seen) < Math.abs(best - seen) ? time : best), Number.POSITIVE_INFINITY);
+    assertNear(seen, nearest, 80, 'a flash beside its beep');
+  }
 });
 
 test('where packets are lost the file stays in time and whole: sound has holes, pictures go on with the next key picture', async (t) => {
