@@ -94,6 +94,7 @@ export const mediaClusterConditions = {
     NoPorts: 'No ports are free for another pod.',
     TooFewPorts: 'media.ports has fewer ports than the cluster may need.',
     NodesNotReadable: 'The operator may not read hosts: external addresses and the draining of cordoned hosts are off.',
+    NoHttpRoutes: 'The API server knows no routes of the Gateway API.',
     NoServiceMonitors: 'The API server knows no ServiceMonitor.',
     RecordingsNotKept: 'Recordings are lost with their pod: set storage or config.s3.',
   },

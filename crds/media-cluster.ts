@@ -32,13 +32,15 @@ const autoscaling = withRules(
   { rule: 'self.minReplicas <= self.maxReplicas', message: 'minReplicas must not be above maxReplicas' },
 ).meta({ description: 'The operator chooses the number of nodes.' });
 
+const host = text(
+  253,
+  /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/,
+  'must be a host name in lower case, without a scheme, a port and a path',
+).meta({ description: 'Host name of the API, the console and the sockets.' });
+
 const ingress = z
   .object({
-    host: text(
-      253,
-      /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/,
-      'must be a host name in lower case, without a scheme, a port and a path',
-    ).meta({ description: 'Host name of the API, the console and the sockets.' }),
+    host,
     className: name.optional().meta({ description: 'IngressClass; the default one where left out.' }),
     tls: z
       .object({ secretName: name.meta({ description: 'Secret with the certificate.' }) })
@@ -48,6 +50,27 @@ const ingress = z
     port: integer(1, 65_535).optional().meta({ description: 'Port where clients reach the Ingress, if not 443 or 80.' }),
   })
   .meta({ description: 'An Ingress: one path for the API and one for each node.' });
+
+const gateway = z
+  .object({
+    parentRefs: z
+      .array(
+        z
+          .object({
+            name: name.meta({ description: 'Its name.' }),
+            namespace: name.optional().meta({ description: 'Its namespace; that of the MediaCluster where left out.' }),
+            sectionName: name.optional().meta({ description: 'Its listener; all that fit where left out.' }),
+          })
+          .meta({ description: 'A Gateway.' }),
+      )
+      .min(1)
+      .max(8)
+      .meta({ description: 'Gateways whose routes are made.' }),
+    host,
+    tls: z.boolean().default(true).meta({ description: 'Whether the listener speaks TLS: clients then get https and wss.' }),
+    port: integer(1, 65_535).optional().meta({ description: 'Port where clients reach the Gateway, if not 443 or 80.' }),
+  })
+  .meta({ description: 'HTTPRoutes of the Gateway API in place of an Ingress, where that kind exists.' });
 
 /** All keys of these Secrets are taken, so whatever else they held would be a token or a key of signatures too. */
 const ownSecret = (field: string): Rule => {
@@ -160,6 +183,7 @@ export const mediaClusterSpecSchema = withRules(
       podTemplate: podTemplate.optional(),
       media: media.optional(),
       ingress: ingress.optional(),
+      gateway: gateway.optional(),
       config: clusterConfigSchema.optional(),
       secrets: secrets.optional(),
       keyRotation: keyRotation.optional(),
@@ -177,6 +201,7 @@ export const mediaClusterSpecSchema = withRules(
     .meta({ description: 'The media nodes that are to run.' }),
   // With its default there is always a number, so that `kubectl scale` has one to change.
   { rule: '!has(self.autoscaling) || self.replicas == 1', message: 'set replicas or autoscaling, not both', fieldPath: '.replicas' },
+  { rule: '!(has(self.ingress) && has(self.gateway))', message: 'takes ingress or gateway, not both', fieldPath: '.gateway' },
   {
     rule: 'self.replicas <= self.maxReplicas',
     message: 'must not be above maxReplicas, for which paths and indexes are made',

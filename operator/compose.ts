@@ -35,6 +35,7 @@ export async function compose({ config, reading, writing, recorder, log, metrics
     namespaces,
     nodes: mayReadNodes,
     serviceMonitors: await reading.serves(resources.serviceMonitors),
+    httpRoutes: await reading.serves(resources.httpRoutes),
     log,
     metrics,
     changed: (object, old) => {

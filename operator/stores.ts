@@ -12,9 +12,10 @@ export type StoresOptions = {
   client: KubeClient;
   /** None: all. */
   namespaces: readonly string[];
-  /** Whether Nodes may be read, and whether the API server knows ServiceMonitors. */
+  /** Whether Nodes may be read, and whether the API server knows ServiceMonitors and routes of the Gateway API. */
   nodes: boolean;
   serviceMonitors: boolean;
+  httpRoutes: boolean;
   log: Log;
   metrics: OperatorMetrics;
   changed: (object: Stored<KubeObject>, old?: Stored<KubeObject>) => void;
@@ -48,6 +49,7 @@ export class Stores {
       podDisruptionBudgets: this.#keep(resources.podDisruptionBudgets, managed),
       networkPolicies: this.#keep(resources.networkPolicies, managed),
       ingresses: this.#keep(resources.ingresses, managed),
+      httpRoutes: options.httpRoutes ? this.#keep(resources.httpRoutes, managed) : undefined,
       serviceMonitors: options.serviceMonitors ? this.#keep(resources.serviceMonitors, managed) : undefined,
       nodes: options.nodes ? this.#keep(resources.nodes, {}) : undefined,
     };

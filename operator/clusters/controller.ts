@@ -88,6 +88,7 @@ export class ClusterController {
       image: options.image,
       clusterDomain: options.clusterDomain ?? 'cluster.local',
       serviceMonitors: stores.serviceMonitors !== undefined,
+      httpRoutes: stores.httpRoutes !== undefined,
     });
     this.#reconciler = new ClusterReconciler({ client, stores, foundation, fleet, keeper, objects, now, clock });
     this.#controller = new Controller({

@@ -1,6 +1,7 @@
 // What there is to be for a MediaCluster: all of its objects, from its spec and what is known of the world. Pure.
 import { disruptionBudget, serviceAccount, serviceMonitor } from './companions.ts';
 import type { ClusterFacts, Problem, Slot } from './facts.ts';
+import { httpRoutes } from './http-route.ts';
 import { ingress } from './ingress.ts';
 import type { ClusterObject, Service } from './manifests.ts';
 import { networkPolicy } from './network-policy.ts';
@@ -18,6 +19,7 @@ export function sharedObjects(cluster: StoredCluster, facts: ClusterFacts): Clus
     disruptionBudget(cluster),
     ...some(networkPolicy(cluster, facts)),
     ...some(ingress(cluster)),
+    ...httpRoutes(cluster, facts),
     ...some(serviceMonitor(cluster, facts)),
   ];
 }
@@ -28,7 +30,7 @@ export function slotObjects(cluster: StoredCluster, slot: Slot): { media: Servic
 }
 
 /** What is wrong with a spec that the API server could not see, besides its Secrets. The cluster runs all the same. */
-export function specProblems(cluster: StoredCluster, facts: Pick<ClusterFacts, 'serviceMonitors'>): Problem[] {
+export function specProblems(cluster: StoredCluster, facts: Pick<ClusterFacts, 'serviceMonitors' | 'httpRoutes'>): Problem[] {
   const { spec } = cluster;
   const problems: Problem[] = [];
   const uploads = spec.config?.s3 !== undefined;
@@ -42,6 +44,8 @@ export function specProblems(cluster: StoredCluster, facts: Pick<ClusterFacts, '
       reason: 'NoServiceMonitors',
       message: 'monitoring.serviceMonitor has no effect: the API server does not know that kind',
     });
+  if (spec.gateway !== undefined && facts.httpRoutes !== true)
+    problems.push({ reason: 'NoHttpRoutes', message: 'gateway has no effect: the API server does not know routes of the Gateway API' });
   if (exposureOf(spec) !== 'nodePort' && fixedBlock(spec, spec.maxReplicas) === undefined)
     problems.push({
       reason: 'TooFewPorts',

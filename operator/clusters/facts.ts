@@ -18,8 +18,9 @@ export type ClusterFacts = {
   nodePortRange?: PortRange;
   /** Media ports of the pods that exist (`mediaPortsOf`), which may be of an older spec: what reaches them stays open. */
   livePorts?: readonly PortRange[];
-  /** Whether the API server knows ServiceMonitors. */
+  /** Whether the API server knows ServiceMonitors, and routes of the Gateway API. */
   serviceMonitors: boolean;
+  httpRoutes?: boolean;
   /** The Secrets of `secretNames(cluster)` that exist, by name. */
   secrets: ReadonlyMap<string, SecretData>;
 };

@@ -23,6 +23,7 @@ export type FoundationOptions = {
   image: string;
   clusterDomain: string;
   serviceMonitors: boolean;
+  httpRoutes: boolean;
 };
 
 export type Founded = {
@@ -50,7 +51,7 @@ export class Foundation {
     livePorts: readonly PortRange[],
     confirmed: (files: ConfigFiles) => boolean,
   ): Promise<Founded> {
-    const { secrets, recorder, serviceMonitors, image, clusterDomain, slots } = this.#options;
+    const { secrets, recorder, serviceMonitors, httpRoutes, image, clusterDomain, slots } = this.#options;
     const made = await secrets.make(client, cluster);
     if (made.length > 0)
       recorder.emit(cluster, 'Normal', 'SecretsMade', 'Create', `Made ${made.map((name) => `Secret ${name}`).join(' and ')}.`);
@@ -63,6 +64,7 @@ export class Foundation {
       image,
       clusterDomain,
       serviceMonitors,
+      httpRoutes,
       livePorts,
       secrets: read,
       ...(slots.nodePortRange ? { nodePortRange: slots.nodePortRange } : {}),

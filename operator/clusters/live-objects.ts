@@ -46,7 +46,8 @@ export type ClusterStores = {
   podDisruptionBudgets: Store<KubeObject>;
   networkPolicies: Store<KubeObject>;
   ingresses: Store<KubeObject>;
-  /** Undefined where the API server does not know the kind. */
+  /** These two are undefined where the API server does not know the kind. */
+  httpRoutes?: Store<KubeObject> | undefined;
   serviceMonitors: Store<KubeObject> | undefined;
   /** Undefined without the permission to read Nodes. */
   nodes: Store<Host> | undefined;

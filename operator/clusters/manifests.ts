@@ -75,6 +75,14 @@ export type Ingress = Owned<
     };
   }
 >;
+export type HttpRouteRule = {
+  matches: [{ path: { type: 'PathPrefix'; value: string } }];
+  backendRefs: [{ name: string; port: number }];
+};
+export type HttpRoute = Owned<
+  'HTTPRoute',
+  { spec: { parentRefs: { name: string; namespace?: string; sectionName?: string }[]; hostnames: [string]; rules: HttpRouteRule[] } }
+>;
 export type ServiceMonitor = Owned<
   'ServiceMonitor',
   {
@@ -138,4 +146,5 @@ export type ClusterObject =
   | PodDisruptionBudget
   | NetworkPolicy
   | Ingress
+  | HttpRoute
   | ServiceMonitor;

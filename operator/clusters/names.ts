@@ -67,6 +67,8 @@ export function namesOf(name: string) {
     disruptionBudget: `${name}-busy`,
     networkPolicy: name,
     ingress: name,
+    /** Parts of them: one has room for few paths. */
+    httpRoute: (part: number) => (part === 0 ? name : `${name}-routes-${part}`),
     serviceMonitor: name,
   } as const;
 }

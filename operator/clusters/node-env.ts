@@ -1,6 +1,6 @@
 // The environment of a media node in a pod: what is fixed while it runs. What may change is in the files (config-files.ts).
 import type { ClusterFacts, Slot } from './facts.ts';
-import { nodeHost } from './ingress.ts';
+import { isBehindProxy, nodeHost } from './ingress.ts';
 import type { EnvVariable } from './manifests.ts';
 import { nodePorts, paths } from './names.ts';
 import type { StoredCluster } from './owned.ts';
@@ -38,7 +38,7 @@ export function nodeEnv(cluster: StoredCluster, facts: ClusterFacts, slot: Slot)
     { name: 'SVC_DRAIN_TIMEOUT', value: String(drainSeconds(cluster)) },
     // Empty is unset: the image sets it, and what the environment sets no file can change.
     { name: 'SVC_WEBHOOK_ALLOW_PRIVATE' },
-    ...(spec.ingress === undefined ? [] : [{ name: 'SVC_TRUST_PROXY', value: privateNetworks }]),
+    ...(isBehindProxy(spec) ? [{ name: 'SVC_TRUST_PROXY', value: privateNetworks }] : []),
     ...(ipv6 ? listenOnIpv6 : []),
     ...turnEnv(cluster, slot),
   ];

@@ -18,6 +18,7 @@ const kinds = {
   PodDisruptionBudget: 'podDisruptionBudgets',
   NetworkPolicy: 'networkPolicies',
   Ingress: 'ingresses',
+  HTTPRoute: 'httpRoutes',
   ServiceMonitor: 'serviceMonitors',
 } as const satisfies Record<ClusterObject['kind'], keyof ClusterStores & keyof typeof resources>;
 
@@ -109,7 +110,7 @@ export class OwnedObjects {
 /**
  * Made Secrets stay, since what they hold cannot be made again; claims stay, since recordings are on them. Both go with their MediaCluster.
  */
-const prunedKinds = ['Service', 'NetworkPolicy', 'Ingress', 'ServiceMonitor'] as const;
+const prunedKinds = ['Service', 'NetworkPolicy', 'Ingress', 'HTTPRoute', 'ServiceMonitor'] as const;
 
 /** Whether an object is the cluster's and wanted no more. */
 export function isSurplus(cluster: StoredCluster, kind: string, object: Stored, wanted: ReadonlySet<string>): boolean {

@@ -1,6 +1,7 @@
 // The table of traffic of a MediaCluster's pods: each port, who may use it, and for what. The NetworkPolicy is made from it.
 import type { MediaClusterSpec } from '../../crds/types.ts';
 import type { ClusterFacts, PortRange } from './facts.ts';
+import { isBehindProxy } from './ingress.ts';
 import { nodePorts } from './names.ts';
 import { exposureOf, mediaRange } from './ports.ts';
 
@@ -46,7 +47,7 @@ function livePorts(spec: MediaClusterSpec, facts: Pick<ClusterFacts, 'nodePortRa
 /** Where clients are told the address of the pod itself, they come from everywhere. */
 function httpFrom(spec: MediaClusterSpec): Sender {
   const direct = exposureOf(spec) === 'podIP' || exposureOf(spec) === 'hostNetwork';
-  return direct && spec.ingress === undefined ? 'anyone' : 'cluster';
+  return direct && !isBehindProxy(spec) ? 'anyone' : 'cluster';
 }
 
 /** Ports of a variable that the cluster may set itself: `<port>` or `<from>-<to>`; the node's own where that is no such text. */

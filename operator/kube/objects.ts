@@ -52,6 +52,7 @@ export const resources = {
   podDisruptionBudgets: namespaced('policy/v1', 'PodDisruptionBudget', 'poddisruptionbudgets'),
   networkPolicies: namespaced('networking.k8s.io/v1', 'NetworkPolicy', 'networkpolicies'),
   ingresses: namespaced('networking.k8s.io/v1', 'Ingress', 'ingresses'),
+  httpRoutes: namespaced('gateway.networking.k8s.io/v1', 'HTTPRoute', 'httproutes'),
   serviceMonitors: namespaced('monitoring.coreos.com/v1', 'ServiceMonitor', 'servicemonitors'),
   nodes: { apiVersion: 'v1', kind: 'Node', plural: 'nodes', namespaced: false },
   namespaces: { apiVersion: 'v1', kind: 'Namespace', plural: 'namespaces', namespaced: false },

@@ -7,6 +7,7 @@ import { type ChartObject, type ChartOptions, renderChart } from '../kit/kube/ch
 import { startControlPlane } from '../kit/kube/control-plane.ts';
 import { condition, isAvailable, MediaStage, mediaCluster } from '../kit/kube/media-stage.ts';
 import { type OperatorProcess, startOperator } from '../kit/kube/operator-process.ts';
+import { routeDefinition } from '../kit/kube/other-definitions.ts';
 import { startPodRunner } from '../kit/kube/pod-runner.ts';
 
 type Rule = { apiGroups: string[]; resources: string[]; verbs: string[] };
@@ -15,7 +16,7 @@ const audit = new AuditLog({ after });
 // The plugin asks for `update` of the `finalizers` of an owner, as OpenShift does.
 const flags = [...audit.flags, '--enable-admission-plugins=OwnerReferencesPermissionEnforcement'];
 const server = await startControlPlane({ after }, { flags });
-await server.apply([olderDefinition('room.yaml'), olderDefinition('mediacluster.yaml'), serviceMonitors()]);
+await server.apply([olderDefinition('room.yaml'), olderDefinition('mediacluster.yaml'), serviceMonitors(), routeDefinition]);
 await server.kubectl(['wait', '--for=condition=Established', 'crd', '--all', '--timeout=30s']);
 const runner = await startPodRunner(server);
 
@@ -87,7 +88,10 @@ test('with exactly the Role of the chart the operator does all of its work, and 
   const unseen = ['update mediarooms.dev/mediaclusters/finalizers', 'update mediarooms.dev/rooms/finalizers'];
   assert.deepEqual([...usedBy(calls), ...unseen].sort(), grantedBy(objects));
   const other = calls.filter(({ resource }) => resource === '').map(({ verb, path }) => `${verb} ${path.replace(/\?.*/, '')}`);
-  assert.deepEqual(new Set(other), new Set(['get /apis/mediarooms.dev/v1alpha1', 'get /apis/monitoring.coreos.com/v1']));
+  assert.deepEqual(
+    new Set(other),
+    new Set(['get /apis/gateway.networking.k8s.io/v1', 'get /apis/mediarooms.dev/v1alpha1', 'get /apis/monitoring.coreos.com/v1']),
+  );
 });
 
 async function exerciseEverything(stage: MediaStage): Promise<void> {
@@ -128,6 +132,12 @@ async function exerciseEverything(stage: MediaStage): Promise<void> {
   const bare = { replicas: 1, drain, keyRotation: { generation: 1 }, networkPolicy: { enabled: false } };
   await server.apply(mediaCluster('media', { ...bare, storage: around.storage }));
   for (const kind of ['ingress', 'networkpolicy', 'servicemonitor']) await stage.waitFor(kind, 'media', (object) => object === undefined);
+
+  const gateway = { parentRefs: [{ name: 'public' }], host: 'media.example' };
+  await server.apply(mediaCluster('media', { ...bare, storage: around.storage, gateway }));
+  await stage.waitFor('httproute', 'media', (route) => route !== undefined, 60_000);
+  await server.apply(mediaCluster('media', { ...bare, storage: around.storage }));
+  await stage.waitFor('httproute', 'media', (route) => route === undefined, 60_000);
 }
 
 test('where references to owners are guarded, what the operator makes needs the finalizers of its owners', async () => {

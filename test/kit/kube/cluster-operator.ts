@@ -17,6 +17,8 @@ export type ClusterOperatorOptions = Partial<Pick<ClusterControllerOptions, 'clo
   nodes?: boolean;
   /** Whether ServiceMonitors are known to the API server; they are not. */
   serviceMonitors?: boolean;
+  /** The same of routes of the Gateway API. */
+  httpRoutes?: boolean;
   log?: Log;
   /** Of another user than the administrator. */
   kubeconfig?: string;
@@ -74,6 +76,7 @@ export class ClusterOperator {
       podDisruptionBudgets: reflect(resources.podDisruptionBudgets, ours),
       networkPolicies: reflect(resources.networkPolicies, ours),
       ingresses: reflect(resources.ingresses, ours),
+      httpRoutes: options.httpRoutes ? reflect(resources.httpRoutes, ours) : undefined,
       serviceMonitors: options.serviceMonitors ? reflect(resources.serviceMonitors, ours) : undefined,
       nodes: options.nodes === false ? undefined : reflect(resources.nodes),
     };

@@ -1,0 +1,77 @@
+// A MediaCluster behind a Gateway: routes that a real API server takes, addresses that follow, and routes that go again.
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { ClusterOperator } from '../kit/kube/cluster-operator.ts';
+import { startControlPlane } from '../kit/kube/control-plane.ts';
+import { applyDefinitions, MediaClusterUser } from '../kit/kube/media-clusters.ts';
+import { routeDefinition } from '../kit/kube/other-definitions.ts';
+import { startPodRunner } from '../kit/kube/pod-runner.ts';
+
+type Route = {
+  metadata: { name: string; ownerReferences: { kind: string; name: string }[] };
+  spec: {
+    parentRefs: object[];
+    hostnames: string[];
+    rules: { matches: { path: { type: string; value: string } }[]; backendRefs: { name: string; port: number }[] }[];
+  };
+};
+
+const server = await startControlPlane({ after });
+await applyDefinitions(server);
+await server.apply(routeDefinition);
+await server.kubectl(['wait', '--for=condition=Established', 'crd', '--all', '--timeout=30s']);
+await startPodRunner(server);
+await ClusterOperator.start(server, { httpRoutes: true });
+
+const drain = { timeoutSeconds: 1 };
+const parentRefs = [{ name: 'public', namespace: 'gateways', sectionName: 'https' }];
+
+/** Paths of all routes, with the Service behind each. */
+async function paths(user: MediaClusterUser): Promise<Record<string, string>> {
+  const { items } = await user.get<{ items: Route[] }>('httproutes');
+  const rules = items.flatMap(({ spec }) => spec.rules);
+  return Object.fromEntries(
+    rules.map(({ matches: [match], backendRefs: [backend] }) => [match?.path.value, `${backend?.name}:${backend?.port}`]),
+  );
+}
+
+test('there is a route for the API and for each index, and nodes tell clients addresses behind the Gateway', async () => {
+  const user = await MediaClusterUser.make(server, 'gateway', {
+    replicas: 1,
+    maxReplicas: 2,
+    drain,
+    gateway: { parentRefs, host: 'rooms.example' },
+  });
+  const [pod] = await user.settled('c-0');
+  assert.deepEqual(await paths(user), { '/': 'c:8080', '/n/0': 'c-0:8080', '/n/1': 'c-1:8080', '/n/2': 'c-2:8080' });
+  const route = await user.get<Route>('httproute', 'c');
+  assert.deepEqual([route.spec.parentRefs, route.spec.hostnames], [parentRefs, ['rooms.example']]);
+  assert.deepEqual(
+    route.metadata.ownerReferences.map(({ kind, name }) => `${kind} ${name}`),
+    ['MediaCluster c'],
+  );
+  const variables = Object.fromEntries((pod?.spec.containers[0]?.env ?? []).map(({ name, value }) => [name, value]));
+  assert.equal(variables.SVC_HOST, 'rooms.example/n/0');
+  assert.match(variables.SVC_TRUST_PROXY ?? '', /10\.0\.0\.0\/8/);
+  assert.equal((await user.cluster()).status?.url, 'https://rooms.example');
+});
+
+test('more paths than a route has room for are in several, and go when they are not wanted', async () => {
+  const user = await MediaClusterUser.make(server, 'many', {
+    replicas: 0,
+    maxReplicas: 40,
+    gateway: { parentRefs, host: 'rooms.example', tls: false, port: 8000 },
+  });
+  await user.until('all routes are there', async () => (await user.names('httproutes')).length === 3);
+  assert.deepEqual(await user.names('httproutes'), ['c', 'c-routes-1', 'c-routes-2']);
+  const all = await paths(user);
+  assert.equal(Object.keys(all).length, 42);
+  assert.equal(all['/n/40'], 'c-40:8080');
+  assert.equal((await user.condition('Degraded')).status, 'False');
+  assert.equal((await user.cluster()).status?.url, 'http://rooms.example:8000');
+  await user.apply({ replicas: 0, maxReplicas: 3, gateway: { parentRefs, host: 'rooms.example' } });
+  await user.until('one is left', async () => (await user.names('httproutes')).join() === 'c');
+  await user.apply({ replicas: 0, ingress: { host: 'rooms.example' } });
+  await user.until('an Ingress is in its place', async () => (await user.names('httproutes')).length === 0);
+  assert.deepEqual(await user.names('ingresses'), ['c']);
+});
