@@ -35,18 +35,24 @@ export type PublisherOptions = {
   trackId: string;
   /** `0xRRGGBB` of video, hertz of audio. */
   content: string | number;
+  /** Of encodeContent(). */
+  file?: string | undefined;
   /** Whether the packet of this number is lost on its way. */
   lose?: (number: number) => boolean;
 };
 
 let ssrcs = 1000;
 
-/** Publishes the track and resolves when its first packet is on its way. Ended by the test, or by stop(). */
-export async function startPublisher(t: TestContext, options: PublisherOptions) {
-  const { codec, content } = options;
+/** What is to be published, encoded: several at once are all made before the first is sent. */
+export function encodeContent(t: TestContext, codec: PublishedCodec, content: string | number): Promise<string> {
   const { kind, encoder } = sources[codec];
   const source = kind === 'audio' ? `sine=frequency=${content}:sample_rate=48000` : `color=c=${content}:s=320x180:r=30,noise=alls=2:allf=t`;
-  const file = await encode(t, ['-f', 'lavfi', '-i', source, ...encoder]);
+  return encode(t, lengths[kind], ['-f', 'lavfi', '-i', source, ...encoder]);
+}
+
+/** Publishes the track and resolves when its first packet is on its way. Ended by the test, or by stop(). */
+export async function startPublisher(t: TestContext, options: PublisherOptions) {
+  const file = options.file ?? (await encodeContent(t, options.codec, options.content));
   const relay = await openRelay(t, options);
   const stop = send(t, file, relay.output);
   await relay.first;
@@ -62,7 +68,7 @@ export async function startFlashes(
   const flash = "color=c=black:s=320x180:r=30,drawbox=c=white:t=fill:enable='lt(mod(t\\,1)\\,0.1)'";
   const beep = "aevalsrc='if(lt(mod(t\\,1)\\,0.1)\\,sin(2*PI*1000*t)\\,0)':s=48000";
   const encoders = [...sources[video.codec].encoder, ...sources[audio.codec].encoder];
-  const file = await encode(t, ['-f', 'lavfi', '-i', flash, '-f', 'lavfi', '-i', beep, ...encoders]);
+  const file = await encode(t, lengths.video, ['-f', 'lavfi', '-i', flash, '-f', 'lavfi', '-i', beep, ...encoders]);
   const relays = await Promise.all([openRelay(t, video), openRelay(t, audio)]);
   send(
     t,
@@ -72,19 +78,19 @@ export async function startFlashes(
   await Promise.all(relays.map(({ first }) => first));
 }
 
-/** Seconds that are encoded; sent again and again. */
-const encoded = 10;
+/** Seconds that are sent at most. */
+const lengths = { audio: 60, video: 15 } as const;
 
-async function encode(t: TestContext, args: readonly string[]): Promise<string> {
+async function encode(t: TestContext, seconds: number, args: readonly string[]): Promise<string> {
   const file = join(await makeResources(t), 'published.mkv');
   const picture = ['-pix_fmt', 'yuv420p', '-g', '15', '-b:v', '500k'];
-  await run('ffmpeg', ['-v', 'error', '-nostdin', ...args, ...picture, '-t', String(encoded), file], { timeout: 60_000 });
+  await run('ffmpeg', ['-v', 'error', '-nostdin', ...args, ...picture, '-t', String(seconds), file], { timeout: 60_000 });
   return file;
 }
 
 /** @returns ends it, as the end of the test does */
 function send(t: TestContext, file: string, output: readonly string[]): () => Promise<void> {
-  const args = ['-v', 'error', '-nostdin', '-re', '-stream_loop', '-1', '-i', file, ...output];
+  const args = ['-v', 'error', '-nostdin', '-re', '-i', file, ...output];
   const child = spawn('ffmpeg', args, { stdio: ['ignore', 'ignore', 'inherit'] });
   const ended = once(child, 'exit');
   const stop = async () => {

@@ -9,7 +9,7 @@ import { makeKinds } from '../kit/kinds.ts';
 import { assertColour, assertNear, beeps, colours, frameTimes, probe, sound } from '../kit/recorded.ts';
 import { recordedLog } from '../kit/recorded-log.ts';
 import { makeResources } from '../kit/resources-folder.ts';
-import { type PublishedCodec, startFlashes, startPublisher } from '../kit/rtp-publisher.ts';
+import { encodeContent, type PublishedCodec, startFlashes, startPublisher } from '../kit/rtp-publisher.ts';
 import { engineFor, isAlive, openRoom, until } from './kit.ts';
 
 const red = [200, 30, 30] as const;
@@ -19,11 +19,12 @@ type Stage = {
   room: RoomMedia;
   runner: Required<ComponentRunner>;
   crashes: string[];
-  publish: (
-    codec: PublishedCodec,
-    content: string | number,
+  /** All are encoded before the first is sent. */
+  publishAll: (
+    wanted: readonly (readonly [codec: PublishedCodec, content: string | number])[],
     lose?: (number: number) => boolean,
-  ) => Promise<ReceivableTrack & { stop: () => Promise<void> }>;
+  ) => Promise<ReceivableTrack[]>;
+  publish: (codec: PublishedCodec, content: string | number) => Promise<ReceivableTrack>;
   report: () => Promise<Report>;
   pathOf: (file: string) => string;
   pid: () => number;
@@ -49,15 +50,26 @@ async function stage(t: TestContext): Promise<Stage> {
   await runner.start();
   const { recording: id } = of('info').find(({ msg }) => msg === 'recorder started') as unknown as { recording: string };
   let count = 0;
+  const publishAll: Stage['publishAll'] = async (wanted, lose) => {
+    const files = await Promise.all(wanted.map(([codec, content]) => encodeContent(t, codec, content)));
+    return Promise.all(
+      wanted.map(async ([codec, content], index): Promise<ReceivableTrack> => {
+        count += 1;
+        const trackId = `${codec}-${count}`;
+        await startPublisher(t, { codec, content, input: room.openInput(), trackId, file: files[index], ...(lose && { lose }) });
+        return { id: trackId, kind: codec === 'opus' ? 'audio' : 'video', encoding: codec, origin: { peerId: 'p' }, metadata: null };
+      }),
+    );
+  };
   return {
     room,
     runner,
     crashes,
-    publish: async (codec, content, lose) => {
-      count += 1;
-      const trackId = `${codec}-${count}`;
-      const { stop } = await startPublisher(t, { codec, content, input: room.openInput(), trackId, ...(lose && { lose }) });
-      return { id: trackId, kind: codec === 'opus' ? 'audio' : 'video', encoding: codec, origin: { peerId: 'p' }, metadata: null, stop };
+    publishAll,
+    publish: async (codec, content) => {
+      const [track] = await publishAll([[codec, content]]);
+      assert.ok(track);
+      return track;
     },
     report: async () => reportSchema.parse(JSON.parse(await readFile(join(resources, 'recordings', id, 'report.json'), 'utf8'))),
     pathOf: (file) => join(resources, 'recordings', id, file),
@@ -90,12 +102,12 @@ const unevenness = (times: readonly number[], interval: number) =>
   Math.max(...times.map((time, index) => Math.abs(time - index * interval)));
 
 test('VP8, VP9, H.264 and Opus are recorded as they are: right picture, right tone, right length, nothing missing', async (t) => {
-  const { runner, publish, report, pathOf } = await stage(t);
-  const tracks = await Promise.all([
-    publish('vp8', '0xC81E1E'),
-    publish('vp9', '0xC81E1E'),
-    publish('h264', '0xC81E1E'),
-    publish('opus', 880),
+  const { runner, publishAll, report, pathOf } = await stage(t);
+  const tracks = await publishAll([
+    ['vp8', '0xC81E1E'],
+    ['vp9', '0xC81E1E'],
+    ['h264', '0xC81E1E'],
+    ['opus', 880],
   ]);
   await sleep(500);
   const before = Date.now();
@@ -208,9 +220,13 @@ test('by their offsets a flash and a beep of one moment are within 80 ms, whiche
 });
 
 test('where packets are lost the file stays in time and whole: sound has holes, pictures go on with the next key picture', async (t) => {
-  const { runner, publish, report, pathOf } = await stage(t);
+  const { runner, publishAll, report, pathOf } = await stage(t);
   const lose = (number: number) => number % 40 === 0;
-  const tracks = await Promise.all([publish('vp8', '0xC81E1E', lose), publish('opus', 500, lose)]);
+  const wanted = [
+    ['vp8', '0xC81E1E'],
+    ['opus', 500],
+  ] as const;
+  const tracks = await publishAll(wanted, lose);
   await sleep(300);
   runner.receive(tracks);
   await sleep(4000);
