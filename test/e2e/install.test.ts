@@ -78,6 +78,11 @@ test('REST, console and every room are reached through Ingress, whichever pod an
   for (const roomId of ['one', 'other']) assert.equal((await stage.rest(release, 'DELETE', `/room/${roomId}`)).status, 204);
 });
 
+test('`helm test` passes: a room, a peer, its socket and the address of its media', async () => {
+  const said = await timing('helm test', () => stage.helm('test', release, '--timeout=120s'));
+  assert.match(said, /Phase:\s+Succeeded/);
+});
+
 test('pods of two hosts find each other by DNS; the count follows scaling and a killed pod, and no live room is touched', async (t) => {
   await stage.apply({ apiVersion: 'mediarooms.dev/v1alpha1', kind: 'Room', metadata: { name: 'class' }, spec: people });
   const conversation = await Conversation.start(t, stage, 'lasting');
@@ -131,6 +136,21 @@ test('a changed configuration is in force on all nodes within 10 s, without a re
   assert.ok(took < 10_000, `${took} ms`);
   const uids = (all: Anything[]) => all.map(({ metadata, status }) => [metadata.uid, status.containerStatuses[0].restartCount]).sort();
   assert.deepEqual(uids(await pods()), uids(before));
+  await conversation.assertUndisturbed();
+});
+
+test('`helm upgrade` and `helm rollback` of the operator keep live media, pods and secrets', async (t) => {
+  const conversation = await Conversation.start(t, stage, 'upgrade');
+  const kept = async () => [await stage.secret(`${release}-api-tokens`), (await pods()).map(({ metadata }) => metadata.uid).sort()];
+  const before = await kept();
+  const settled = () => stage.kubectl('rollout', 'status', `deployment/${release}-operator`, '--timeout=60s');
+  await stage.helm('upgrade', release, chart, ...stage.values, '--set', 'operator.logLevel=debug');
+  await settled();
+  await timing('operator upgraded to a new Room Ready', () => stage.room('upgraded'));
+  await stage.helm('rollback', release, '1');
+  await settled();
+  await stage.room('rolled-back');
+  assert.deepEqual(await kept(), before);
   await conversation.assertUndisturbed();
 });
 
