@@ -27,7 +27,7 @@ export const layers = [
     name: 'media',
     worker: true,
     builds: false,
-    packages: aptPackages.metrics,
+    packages: [...aptPackages.metrics, ...aptPackages.media],
     concurrency: 1,
     testTimeout: 90_000,
     fileTimeout: 600_000,

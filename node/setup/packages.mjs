@@ -19,6 +19,7 @@ export const aptPackages = /** @type {const} */ ({
     'python3',
     'python3-pip',
   ],
+  media: ['ffmpeg'],
   browser: ['chromium', 'ffmpeg', 'coturn'],
   cluster: ['erlang-base'],
   metrics: ['prometheus'],

@@ -3,12 +3,12 @@ import assert from 'node:assert/strict';
 import { readFile, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { cluster, type MatroskaFrame, matroskaHead, opusHead } from '../../../../node/components/recording/matroska.ts';
-import { finishMatroska } from '../../../../node/components/recording/matroska-finish.ts';
-import { Timeline } from '../../../../node/components/recording/timeline.ts';
-import { opusPacket } from '../../../kit/ogg-file.ts';
-import { frameTimes, probe } from '../../../kit/recorded.ts';
-import { makeResources } from '../../../kit/resources-folder.ts';
+import { cluster, type MatroskaFrame, matroskaHead, opusHead } from '../../node/components/recording/matroska.ts';
+import { finishMatroska } from '../../node/components/recording/matroska-finish.ts';
+import { Timeline } from '../../node/components/recording/timeline.ts';
+import { opusPacket } from '../kit/ogg-file.ts';
+import { frameTimes, probe } from '../kit/recorded.ts';
+import { makeResources } from '../kit/resources-folder.ts';
 
 const head = matroskaHead(
   { kind: 'audio', docType: 'webm', codecId: 'A_OPUS', codecPrivate: opusHead(2), channels: 2, defaultDuration: 20 },
