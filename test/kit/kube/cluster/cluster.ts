@@ -68,7 +68,7 @@ export class Cluster {
         const dir = join(server.dir, name);
         mkdirSync(dir);
         const kubeconfigs = { kubelet: server.kubeconfigFor({ user: `system:node:${name}` }), proxy: server.kubeconfig };
-        return ClusterNode.start({ index: at + 1, count: wanted, network, dir, hub, kubeconfigs, leaseMs: nodeGraceMs });
+        return ClusterNode.start({ index: at + 1, count: wanted, network, dir, hub, kubeconfigs, leaseMs: Math.min(nodeGraceMs, 40_000) });
       }),
     );
     const nodes = started.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
