@@ -145,7 +145,8 @@ export class MediaNode {
     const peerSockets = new PeerSockets({
       ...sockets,
       findPeer: (roomId, peerId) => rooms.findPeer(roomId, peerId),
-      whyMissing: (...who) => rooms.whyMissing(...who),
+      // Without a cluster nobody makes a lost room again elsewhere: it is over.
+      whyMissing: (roomId, peerId, incarnation) => rooms.whyMissing(roomId, peerId, config.dist.enabled ? incarnation : undefined),
       forward: traffic.forward,
       forwardedFor: traffic.forwardedFor,
       verifyToken: (token) => keys.verify(token),
