@@ -5,6 +5,7 @@ import type { RoomInput, RtpAddress, WireObject } from '../rooms/ports.ts';
 import { describeTrack } from './codecs.ts';
 import { failedFor, mediaGone, refusedBy } from './media-error.ts';
 import { checkRtpParameters } from './parameters.ts';
+import { connectPlainTransport, loopback } from './plain-transport.ts';
 import type { WorkerProcess } from './worker-process.ts';
 
 export type MediaInputOptions = {
@@ -14,9 +15,6 @@ export type MediaInputOptions = {
   router: () => Promise<Router>;
   onClosed: () => void;
 };
-
-/** Components run on this machine: their RTP never leaves it. */
-const loopback = '127.0.0.1';
 
 export class MediaInput implements RoomInput {
   readonly #options: MediaInputOptions;
@@ -31,21 +29,8 @@ export class MediaInput implements RoomInput {
   async connect(from: RtpAddress): Promise<RtpAddress> {
     this.#assertOpen();
     if (this.#transport) throw new ServiceError('conflict', 'This input is connected already');
-    const { worker } = this.#options;
-    const router = await this.#options.router();
-    this.#assertOpen();
-    const options = { listenInfo: { protocol: 'udp', ip: loopback }, rtcpMux: true, comedia: false } as const;
-    const transport = await worker.call('create transport', router.createPlainTransport(options), close).catch((error: unknown) => {
-      throw failedFor(error, mediaGone);
-    });
-    try {
-      // Without comedia the worker drops what comes from any other address.
-      await worker.call('connect', transport.connect({ ip: from.ip, port: from.port }));
-      this.#assertOpen();
-    } catch (error) {
-      transport.close();
-      throw failedFor(error, mediaGone);
-    }
+    const { worker, router } = this.#options;
+    const transport = await connectPlainTransport(worker, router, from, () => this.#assertOpen());
     this.#transport = transport;
     return { ip: loopback, port: transport.tuple.localPort };
   }

@@ -5,6 +5,7 @@ import type { OutgoingRtp, RoomOutput, RtpAddress } from '../rooms/ports.ts';
 import { clientCapabilities } from './codecs.ts';
 import { InFlight } from './in-flight.ts';
 import { failedFor, mediaGone } from './media-error.ts';
+import { connectPlainTransport, loopback } from './plain-transport.ts';
 import type { WorkerProcess } from './worker-process.ts';
 
 export type MediaOutputOptions = {
@@ -15,9 +16,6 @@ export type MediaOutputOptions = {
   countForwarded: (change: 1 | -1) => void;
   onClosed: () => void;
 };
-
-/** Components run on this machine: their RTP never leaves it. */
-const loopback = '127.0.0.1';
 
 export class MediaOutput implements RoomOutput {
   readonly #options: MediaOutputOptions;
@@ -32,21 +30,8 @@ export class MediaOutput implements RoomOutput {
   async connect(to: RtpAddress): Promise<RtpAddress> {
     this.#assertOpen();
     if (this.#transport) throw new ServiceError('conflict', 'This output is connected already');
-    const { worker } = this.#options;
-    const router = await this.#options.router();
-    this.#assertOpen();
-    const options = { listenInfo: { protocol: 'udp', ip: loopback }, rtcpMux: true, comedia: false } as const;
-    const transport = await worker.call('create transport', router.createPlainTransport(options), close).catch((error: unknown) => {
-      throw failedFor(error, mediaGone);
-    });
-    try {
-      // Without comedia the worker drops what comes from any other address.
-      await worker.call('connect', transport.connect({ ip: to.ip, port: to.port }));
-      this.#assertOpen();
-    } catch (error) {
-      transport.close();
-      throw failedFor(error, mediaGone);
-    }
+    const { worker, router } = this.#options;
+    const transport = await connectPlainTransport(worker, router, to, () => this.#assertOpen());
     this.#transport = transport;
     return { ip: loopback, port: transport.tuple.localPort };
   }

@@ -1,0 +1,38 @@
+// The transport between a component and its room: plain RTP over loopback.
+import type { PlainTransport, Router } from 'mediasoup/types';
+import type { RtpAddress } from '../rooms/ports.ts';
+import { failedFor, mediaGone } from './media-error.ts';
+import type { WorkerProcess } from './worker-process.ts';
+
+/** Components run on this machine: their RTP never leaves it. */
+export const loopback = '127.0.0.1';
+
+/**
+ * Made and connected to the component's own socket. Nothing is left where that fails.
+ * @param assertOpen throws where whoever wanted it was closed meanwhile
+ * @throws ServiceError `unavailable`
+ */
+export async function connectPlainTransport(
+  worker: WorkerProcess,
+  router: () => Promise<Router>,
+  { ip, port }: RtpAddress,
+  assertOpen: () => void,
+): Promise<PlainTransport> {
+  const from = await router();
+  assertOpen();
+  const options = { listenInfo: { protocol: 'udp', ip: loopback }, rtcpMux: true, comedia: false } as const;
+  const transport = await worker
+    .call('create transport', from.createPlainTransport(options), (late) => late.close())
+    .catch((error: unknown) => {
+      throw failedFor(error, mediaGone);
+    });
+  try {
+    // Without comedia the worker drops what comes from any other address.
+    await worker.call('connect', transport.connect({ ip, port }));
+    assertOpen();
+  } catch (error) {
+    transport.close();
+    throw failedFor(error, mediaGone);
+  }
+  return transport;
+}
