@@ -7,6 +7,16 @@ export function mediaGone(): ServiceError {
   return new ServiceError('unavailable', 'The media of this room has ended');
 }
 
+/** Ids may come from clients, so they are cut. */
+export function noTrack(trackId: string): ServiceError {
+  return new ServiceError('track_not_found', `Track ${trackId.slice(0, 128)} does not exist`);
+}
+
+/** What a call to a worker makes with what comes after its deadline. */
+export function closeLate(late: { close(): void }): void {
+  late.close();
+}
+
 /** An error of a call whose parameters came from a client: `what` was refused, unless the worker is gone or hangs. */
 export function refusedBy(error: unknown, what: string): ServiceError {
   if (error instanceof ServiceError) return error;

@@ -3,7 +3,7 @@ import type { DataConsumer, DataProducer, WebRtcTransport } from 'mediasoup/type
 import { ServiceError } from '../errors.ts';
 import type { DataSubscription, PublishDataOptions } from '../rooms/ports.ts';
 import { InFlight } from './in-flight.ts';
-import { failedFor, mediaGone, refusedBy } from './media-error.ts';
+import { closeLate, failedFor, mediaGone, refusedBy } from './media-error.ts';
 import { checkSctpStreamParameters, refuse } from './parameters.ts';
 import type { PeerTransports } from './peer-transports.ts';
 import { plain } from './plain.ts';
@@ -38,7 +38,7 @@ export class PeerData {
       throw new ServiceError('already_exists', `Data track ${dataTrackId} already exists`);
     await this.#published.getOrMake(dataTrackId, async () => {
       const call = transport.produceData({ id: dataTrackId, sctpStreamParameters: checked, label, protocol });
-      const dataProducer = await worker.call('publish data', call, close).catch((error: unknown) => {
+      const dataProducer = await worker.call('publish data', call, closeLate).catch((error: unknown) => {
         throw transport.closed ? mediaGone() : refusedBy(error, 'sctpStreamParameters were');
       });
       dataTracks.set(dataTrackId, dataProducer);
@@ -76,7 +76,7 @@ export class PeerData {
 
   async #consume(transport: WebRtcTransport, dataTrackId: string): Promise<DataConsumer> {
     const call = transport.consumeData({ dataProducerId: dataTrackId });
-    const consumer = await this.#options.worker.call('subscribe data', call, close).catch((error: unknown) => {
+    const consumer = await this.#options.worker.call('subscribe data', call, closeLate).catch((error: unknown) => {
       throw failedFor(error, () => noDataTrack(dataTrackId));
     });
     consumer.observer.once('close', () => this.#received.ended(dataTrackId, consumer));
@@ -91,8 +91,4 @@ function withSctp(transport: WebRtcTransport): WebRtcTransport {
 
 function noDataTrack(dataTrackId: string): ServiceError {
   return new ServiceError('track_not_found', `Data track ${dataTrackId} does not exist`);
-}
-
-function close(late: { close(): void }): void {
-  late.close();
 }

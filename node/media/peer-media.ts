@@ -14,7 +14,7 @@ import type {
 } from '../rooms/ports.ts';
 import { describeTrack } from './codecs.ts';
 import { InFlight } from './in-flight.ts';
-import { failedFor, isGone, mediaGone, refusedBy } from './media-error.ts';
+import { closeLate, failedFor, isGone, mediaGone, noTrack, refusedBy } from './media-error.ts';
 import { checkInteger, checkRtpCapabilities, checkRtpParameters } from './parameters.ts';
 import { PeerData } from './peer-data.ts';
 import { PeerTransports } from './peer-transports.ts';
@@ -197,7 +197,7 @@ export class MediaPeer implements PeerMedia {
     const checked = checkRtpParameters(rtpParameters, kind, extensions);
     // A key frame is wanted at once by whoever subscribes: no waiting for more requests to come together.
     const call = transport.produce({ id: trackId, kind, rtpParameters: checked, paused, keyFrameRequestDelay: 0 });
-    const producer = await worker.call('publish', call, close).catch((error: unknown) => {
+    const producer = await worker.call('publish', call, closeLate).catch((error: unknown) => {
       throw transport.closed ? mediaGone() : refusedBy(error, 'rtpParameters were');
     });
     tracks.set(trackId, producer);
@@ -212,7 +212,7 @@ export class MediaPeer implements PeerMedia {
   async #consume(transport: WebRtcTransport, trackId: string, rtpCapabilities: RtpCapabilities): Promise<Consumer> {
     const { worker, tracks, listener, countForwarded } = this.#options;
     const call = transport.consume({ producerId: trackId, rtpCapabilities, paused: true });
-    const consumer = await worker.call('subscribe', call, close).catch((error: unknown) => {
+    const consumer = await worker.call('subscribe', call, closeLate).catch((error: unknown) => {
       if (transport.closed) throw mediaGone();
       throw tracks.has(trackId) ? refusedBy(error, 'rtpCapabilities were') : noTrack(trackId);
     });
@@ -282,12 +282,4 @@ export class MediaPeer implements PeerMedia {
   #assertOpen(): void {
     if (this.#closed) throw mediaGone();
   }
-}
-
-function noTrack(trackId: string): ServiceError {
-  return new ServiceError('track_not_found', `Track ${trackId.slice(0, 128)} does not exist`);
-}
-
-function close(late: { close(): void }): void {
-  late.close();
 }

@@ -1,7 +1,7 @@
 // The transport between a component and its room: plain RTP over loopback.
 import type { PlainTransport, Router } from 'mediasoup/types';
 import type { RtpAddress } from '../rooms/ports.ts';
-import { failedFor, mediaGone } from './media-error.ts';
+import { closeLate, failedFor, mediaGone } from './media-error.ts';
 import type { WorkerProcess } from './worker-process.ts';
 
 /** Components run on this machine: their RTP never leaves it. */
@@ -21,11 +21,9 @@ export async function connectPlainTransport(
   const from = await router();
   assertOpen();
   const options = { listenInfo: { protocol: 'udp', ip: loopback }, rtcpMux: true, comedia: false } as const;
-  const transport = await worker
-    .call('create transport', from.createPlainTransport(options), (late) => late.close())
-    .catch((error: unknown) => {
-      throw failedFor(error, mediaGone);
-    });
+  const transport = await worker.call('create transport', from.createPlainTransport(options), closeLate).catch((error: unknown) => {
+    throw failedFor(error, mediaGone);
+  });
   try {
     // Without comedia the worker drops what comes from any other address.
     await worker.call('connect', transport.connect({ ip, port }));

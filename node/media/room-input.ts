@@ -3,7 +3,7 @@ import type { PlainTransport, Producer, Router } from 'mediasoup/types';
 import { ServiceError } from '../errors.ts';
 import type { RoomInput, RtpAddress, WireObject } from '../rooms/ports.ts';
 import { describeTrack } from './codecs.ts';
-import { failedFor, mediaGone, refusedBy } from './media-error.ts';
+import { closeLate, failedFor, mediaGone, noTrack, refusedBy } from './media-error.ts';
 import { checkRtpParameters } from './parameters.ts';
 import { connectPlainTransport, loopback } from './plain-transport.ts';
 import type { WorkerProcess } from './worker-process.ts';
@@ -44,7 +44,7 @@ export class MediaInput implements RoomInput {
     const extensions = new Set(router.rtpCapabilities.headerExtensions?.map(({ uri }) => uri));
     const checked = checkRtpParameters(rtpParameters as WireObject, kind, extensions);
     const call = transport.produce({ id: trackId, kind, rtpParameters: checked });
-    const producer = await worker.call('publish', call, close).catch((error: unknown) => {
+    const producer = await worker.call('publish', call, closeLate).catch((error: unknown) => {
       throw transport.closed ? mediaGone() : refusedBy(error, 'rtpParameters were');
     });
     if (this.#closed) {
@@ -84,12 +84,4 @@ export class MediaInput implements RoomInput {
   #assertOpen(): void {
     if (this.#closed) throw mediaGone();
   }
-}
-
-function noTrack(trackId: string): ServiceError {
-  return new ServiceError('track_not_found', `Track ${trackId.slice(0, 128)} does not exist`);
-}
-
-function close(late: { close(): void }): void {
-  late.close();
 }

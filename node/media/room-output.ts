@@ -4,7 +4,7 @@ import { ServiceError } from '../errors.ts';
 import type { OutgoingRtp, RoomOutput, RtpAddress } from '../rooms/ports.ts';
 import { clientCapabilities } from './codecs.ts';
 import { InFlight } from './in-flight.ts';
-import { failedFor, mediaGone } from './media-error.ts';
+import { closeLate, failedFor, mediaGone, noTrack } from './media-error.ts';
 import { connectPlainTransport, loopback } from './plain-transport.ts';
 import type { WorkerProcess } from './worker-process.ts';
 
@@ -74,7 +74,7 @@ export class MediaOutput implements RoomOutput {
     const rtpCapabilities = receiverOf(router);
     if (!tracks.has(trackId)) throw noTrack(trackId);
     const call = transport.consume({ producerId: trackId, rtpCapabilities, paused: true });
-    const consumer = await worker.call('subscribe', call, close).catch((error: unknown) => {
+    const consumer = await worker.call('subscribe', call, closeLate).catch((error: unknown) => {
       throw transport.closed ? mediaGone() : failedFor(error, () => noTrack(trackId));
     });
     countForwarded(1);
@@ -104,12 +104,4 @@ function receiverOf(router: Router): RtpCapabilities {
       })),
     headerExtensions: [],
   } as RtpCapabilities;
-}
-
-function noTrack(trackId: string): ServiceError {
-  return new ServiceError('track_not_found', `Track ${trackId.slice(0, 128)} does not exist`);
-}
-
-function close(late: { close(): void }): void {
-  late.close();
 }
