@@ -1,29 +1,18 @@
 // A node whose disk is full under the spool of webhooks: it says so, counts, and goes on with everything else; deliveries come from memory.
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { apiClient } from '../kit/api-client.ts';
 import { PeerSocket } from '../kit/peer-socket.ts';
 import { recordedLog } from '../kit/recorded-log.ts';
+import { smallDisk } from '../kit/small-disk.ts';
 import { startNode } from '../kit/start-node.ts';
 import { refuse, startReceiver, take } from '../kit/webhook-receiver.ts';
 
 test('a node on a full disk goes on, says so once, and delivers from memory in order', async (t) => {
-  if (process.getuid?.() !== 0) return t.skip('mounting a tmpfs needs root');
-  const resources = mkdtempSync(join(tmpdir(), 'mediarooms-full-'));
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', resources], { stdio: 'pipe' });
-  } catch (error) {
-    rmSync(resources, { recursive: true });
-    return t.skip(`a tmpfs cannot be mounted here: ${String(error)}`);
-  }
-  t.after(() => {
-    execFileSync('umount', ['-l', resources]);
-    rmSync(resources, { recursive: true });
-  });
+  const resources = smallDisk(t, '64k');
+  if (resources === undefined) return;
   const receiver = await startReceiver(t, refuse(500));
   const { log, of } = recordedLog();
   const node = await startNode(t, { SVC_RESOURCES_BASE_PATH: resources, SVC_WEBHOOK_URLS: receiver.url }, log);

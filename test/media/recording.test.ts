@@ -1,9 +1,8 @@
 // Recordings of real rooms over REST: asked for at a node that has neither room nor files, killed with their node, on a full disk, and gone in time.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { reportSchema } from '../../node/components/recording/report.ts';
@@ -15,6 +14,7 @@ import { PeerSocket } from '../kit/peer-socket.ts';
 import { assertColour, assertNear, colours, probe, sound } from '../kit/recorded.ts';
 import { recordedLog } from '../kit/recorded-log.ts';
 import { makeResources } from '../kit/resources-folder.ts';
+import { smallDisk } from '../kit/small-disk.ts';
 import { apiToken, startNode } from '../kit/start-node.ts';
 import { isAlive } from './kit.ts';
 
@@ -151,18 +151,8 @@ test('a node that ends finishes what it records, and what is too old goes', asyn
 });
 
 test('a full disk is an event and a line in the log; the room lives, and what was written can be played', async (t) => {
-  if (process.getuid?.() !== 0) return t.skip('mounting a tmpfs needs root');
-  const resources = mkdtempSync(join(tmpdir(), 'mediarooms-full-'));
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1200k', 'tmpfs', resources], { stdio: 'pipe' });
-  } catch (error) {
-    rmSync(resources, { recursive: true });
-    return t.skip(`a tmpfs cannot be mounted here: ${String(error)}`);
-  }
-  t.after(() => {
-    execFileSync('umount', ['-l', resources]);
-    rmSync(resources, { recursive: true });
-  });
+  const resources = smallDisk(t, '1200k');
+  if (resources === undefined) return;
   await addSources(resources, 20);
   const { log, of } = recordedLog();
   const node = await startNode(t, { SVC_COMPONENTS_USED: 'file recording', SVC_RESOURCES_BASE_PATH: resources }, log);
