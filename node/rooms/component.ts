@@ -4,7 +4,7 @@ import type { Log } from '../log.ts';
 import type { RoomEventDetail } from './events.ts';
 import { newId } from './ids.ts';
 import type { PeerEvent } from './peer-events.ts';
-import type { ComponentHost, ComponentRunner, PreparedComponent, RoomInput, RoomMedia, RoomOutput } from './ports.ts';
+import type { ComponentHost, ComponentRunner, PreparedComponent, RoomIdentity, RoomInput, RoomMedia, RoomOutput } from './ports.ts';
 import type { OfferChange } from './publications.ts';
 import { Track } from './track.ts';
 import type { ComponentView } from './views.ts';
@@ -12,6 +12,7 @@ import type { ComponentView } from './views.ts';
 /** What a component may use of its room: functions, never the room itself. */
 export type ComponentSurroundings = {
   log: Log;
+  room: RoomIdentity;
   media: RoomMedia;
   emit: (detail: RoomEventDetail) => void;
   /** Tells all connected peers of the room. */
@@ -39,6 +40,7 @@ export class Component {
   readonly #runner: ComponentRunner;
   /** Peers and components that it was told to receive (manual mode). */
   readonly #origins = new Set<string>();
+  #properties: ComponentView['properties'];
   #started = false;
   #ended = false;
   #closed: Promise<void> | undefined;
@@ -46,14 +48,21 @@ export class Component {
   constructor(prepared: PreparedComponent, externalId: string | null, room: ComponentSurroundings) {
     this.externalId = externalId;
     this.#prepared = prepared;
+    this.#properties = prepared.properties;
     this.#room = room;
     this.#log = room.log.child({ component: this.id, type: prepared.type });
     this.#input = room.media.openInput();
     this.#runner = prepared.open({
       log: this.#log,
+      componentId: this.id,
+      room: room.room,
       connect: (from) => this.#input.connect(from),
       publish: (track) => this.#publish(track),
       openOutput: () => this.#openOutput(),
+      showProperties: (change) => {
+        this.#properties = { ...this.#properties, ...change };
+      },
+      playable: () => this.#playable(),
       finished: () => void this.remove('finished'),
       crashed: (reason) => this.crash(reason),
     });
@@ -68,8 +77,14 @@ export class Component {
   }
 
   view(): ComponentView {
-    const { type, properties } = this.#prepared;
-    return { id: this.id, type, externalId: this.externalId, properties, tracks: [...this.#tracks.values()].map((track) => track.view()) };
+    const properties = this.#properties;
+    return {
+      id: this.id,
+      type: this.type,
+      externalId: this.externalId,
+      properties,
+      tracks: [...this.#tracks.values()].map((track) => track.view()),
+    };
   }
 
   /** Announces it and sets it to work. Where that fails it crashes. @throws ServiceError */
@@ -163,6 +178,13 @@ export class Component {
     this.#room.broadcast({ event: 'trackAdded', data: { componentId: this.id, track: track.view() } });
     this.#room.offerChanged({ added: true, trackId });
     return trackId;
+  }
+
+  #playable(): void {
+    if (this.#ended || this.#properties.playable === true) return;
+    this.#properties = { ...this.#properties, playable: true };
+    this.#log.info('stream is playable');
+    this.#room.emit({ type: 'HlsPlayable', componentId: this.id });
   }
 
   #openOutput(): RoomOutput {

@@ -5,7 +5,7 @@ import { metadataSchema, trackViewSchema } from './views.ts';
 /** Every kind of event and when it happens. README's table has the same order and words, compared by a test. */
 export const eventKinds = {
   RoomCreated: 'A room was made.',
-  RoomDeleted: 'A room ended (deleted, purged, or its node ended); the last of its events. `reason` says why.',
+  RoomDeleted: 'A room ended (deleted, purged, or its node ended); the last of its events but those of uploads. `reason` says why.',
   RoomCrashed: 'A room ended by a fault, e.g. its media worker died; the last of its events.',
   PeerAdded: 'A peer was made.',
   PeerConnected: 'Its connection was authenticated.',
@@ -20,6 +20,11 @@ export const eventKinds = {
   ComponentAdded: 'A component was added; before its `TrackAdded`.',
   ComponentRemoved: 'A component came to its end (`reason` `finished`), was removed, or ended with its room; after its `TrackRemoved`.',
   ComponentCrashed: 'A component was removed because of a fault; `reason` says which.',
+  HlsPlayable: 'The stream of an `hls` component can be played.',
+  HlsUploaded: 'A persistent stream is in S3, all of it. `recordingId` names it. Comes without `seq`, also after `RoomDeleted`.',
+  HlsUploadCrashed: 'A persistent stream could not be uploaded; it stays on its node. `reason` says why. Else as `HlsUploaded`.',
+  RecordingUploaded: 'A recording is in S3, all of it. `recordingId` names it. Comes without `seq`, also after `RoomDeleted`.',
+  RecordingUploadCrashed: 'A recording could not be uploaded; it stays on its node. `reason` says why. Else as `RecordingUploaded`.',
 } as const;
 export type EventType = keyof typeof eventKinds;
 export const eventTypes = Object.keys(eventKinds) as EventType[];
@@ -37,13 +42,14 @@ export const roomEventSchema = z
     time: z.iso.datetime(),
     seq: z.number().int().positive().optional().meta({
       description:
-        'Counts the events of one incarnation of a room, without holes. Missing where another node tells of a room that was lost with its node.',
+        'Counts the events of one incarnation of a room, without holes. Missing where another node tells of a room that was lost with its node, and in events of uploads, which outlive the room.',
     }),
     node: z.string(),
     incarnation: z.string(),
     roomId: z.string(),
     peerId: z.string().optional(),
     componentId: z.string().optional(),
+    recordingId: z.string().optional().meta({ description: 'Id of the recording or persistent stream that was uploaded.' }),
     track: trackViewSchema.optional(),
     metadata: metadataSchema.nullable().optional(),
     reason: z.string().optional().meta({

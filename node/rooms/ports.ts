@@ -134,15 +134,30 @@ export interface ComponentRunner {
   close(): Promise<void>;
 }
 
+/** A room as what outlives it knows it. */
+export type RoomIdentity = {
+  roomId: string;
+  incarnation: string;
+  /** The room's own receiver of webhooks, as configured now. */
+  webhookUrl: () => string | null;
+};
+
 /** What a component may do in its room. */
 export type ComponentHost = {
   log: Log;
+  /** What is told of it after its room has ended names these. */
+  componentId: string;
+  room: RoomIdentity;
   /** Takes RTP from this address; resolves with the address to send to. */
   connect: (from: RtpAddress) => Promise<RtpAddress>;
   /** Publishes a track whose RTP comes from the connected address; resolves with its id. */
   publish: (track: { kind: Kind; rtpParameters: WireObject; metadata: Metadata | null }) => Promise<string>;
   /** A new way for tracks of the room to this component; it ends with the component at the latest. */
   openOutput: () => RoomOutput;
+  /** Changes some of its properties as callers see them. */
+  showProperties: (change: ComponentView['properties']) => void;
+  /** Its stream can be played from here. */
+  playable: () => void;
   /** It came to its end by itself: it is removed. */
   finished: () => void;
   /** It failed for good: it is removed. `reason` is told in the event. */

@@ -83,6 +83,7 @@ export class Room {
       kinds: setup.components,
       surroundings: {
         log: this.#log,
+        room: { roomId: this.id, incarnation: this.incarnation, webhookUrl: () => this.#config.webhookUrl },
         media: this.#media,
         emit: (detail) => this.#emit(detail),
         broadcast: (event) => this.#broadcast(event),

@@ -7,7 +7,7 @@ import { ServiceError } from '../../node/errors.ts';
 import { silentLog } from '../../node/log.ts';
 import type { ComponentHost, ComponentKinds, ComponentRunner } from '../../node/rooms/ports.ts';
 import type { ComponentOptions } from '../../node/rooms/room-config.ts';
-import { FakeKinds } from '../kit/fake-components.ts';
+import { FakeKinds, hostFacts } from '../kit/fake-components.ts';
 import { FakeMedia } from '../kit/fake-media.ts';
 import { makeKinds } from '../kit/kinds.ts';
 import { oggFile, opusPacket } from '../kit/ogg-file.ts';
@@ -53,6 +53,7 @@ async function stage(t: TestContext, { kinds, ...subject }: Subject, connect: ()
   };
   const media = new FakeMedia().openRoom({ roomId: 'r', videoCodec: null, onCrashed: () => {}, onActiveSpeaker: () => {} });
   const host: ComponentHost = {
+    ...hostFacts,
     log: silentLog(),
     connect: connected,
     publish: async ({ kind }) => {

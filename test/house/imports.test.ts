@@ -36,6 +36,7 @@ const homes: readonly (readonly [library: string, places: readonly RegExp[]])[] 
   ['express', [/^node\/http\//]],
   ['ws', [/^node\/signaling\//, /^node\/cluster\/proxy/]],
   ['prom-client', [/^(node|operator)\/metrics\//]],
+  ['@aws-sdk/client-s3', [/^node\/storage\//]],
   ['@kubernetes/client-node', [/^operator\/kube\//]],
   ['node-av', [/^node\/components\/av\//]],
   ['mediasoup-client', [/^node\/client\//]],

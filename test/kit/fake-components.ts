@@ -3,6 +3,14 @@ import { ServiceError } from '../../node/errors.ts';
 import type { ComponentHost, ComponentKinds, ComponentRunner, PreparedComponent, ReceivableTrack } from '../../node/rooms/ports.ts';
 import type { ComponentOptions } from '../../node/rooms/room-config.ts';
 
+/** What a host knows of its place, for hosts that tests make. */
+export const hostFacts = {
+  componentId: 'c',
+  room: { roomId: 'r', incarnation: '01J0000000000000000000TEST', webhookUrl: () => null },
+  showProperties: () => {},
+  playable: () => {},
+} satisfies Partial<ComponentHost>;
+
 export class FakeKinds implements ComponentKinds {
   readonly runners: FakeRunner[] = [];
   /** What the next component does at its start instead of publishing. */

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { type Report, type ReportTrack, reportSchema } from '../../node/components/recording/report.ts';
 import type { ComponentHost, ComponentRunner, ReceivableTrack, RoomMedia } from '../../node/rooms/ports.ts';
+import { hostFacts } from '../kit/fake-components.ts';
 import { makeKinds } from '../kit/kinds.ts';
 import { assertColour, assertNear, beeps, colours, frameTimes, probe, sound } from '../kit/recorded.ts';
 import { recordedLog } from '../kit/recorded-log.ts';
@@ -37,6 +38,7 @@ async function stage(t: TestContext): Promise<Stage> {
   const crashes: string[] = [];
   const { log, of } = recordedLog();
   const host: ComponentHost = {
+    ...hostFacts,
     log,
     connect: () => Promise.reject(new Error('not asked for')),
     publish: () => Promise.reject(new Error('not asked for')),

@@ -1,0 +1,48 @@
+// What goes to S3: the place, and one folder on its way there while it is still being written.
+import { z } from 'zod';
+import type { RoomIdentity } from '../rooms/ports.ts';
+
+const text = z.string().min(1).max(1024);
+/** An S3 storage with its keys: a secret as a whole. `pathPrefix` is put before every key as it is given, with a slash between. */
+export const s3PlaceSchema = z.strictObject({
+  bucket: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{1,254}$/, 'to be the name of a bucket'),
+  region: z.string().max(128).optional(),
+  /** URL, where it is not Amazon's. */
+  endpoint: z
+    .url({ protocol: /^https?$/, error: 'to be an http or https URL' })
+    .max(2048)
+    .optional(),
+  accessKeyId: text,
+  secretAccessKey: text,
+  pathPrefix: z.string().max(512).optional(),
+});
+export type S3Place = z.infer<typeof s3PlaceSchema>;
+
+/** `id`: name of the folder right in `<resources>/recordings`, and of the objects' common prefix. */
+export type UploadPlan = {
+  id: string;
+  kind: 'recording' | 'hls';
+  room: RoomIdentity;
+  componentId: string;
+  /** Of the component's own options; without it the node's own storage is meant. */
+  place: S3Place | undefined;
+};
+
+/** A folder on its way to S3. Its files are named as in the folder, without a path. Nothing here fails or waits. */
+export interface Upload {
+  /** This file grows at its end only: what it has goes up from time to time, so that a lost node loses seconds. */
+  grows(file: string): void;
+  /** This file is as it is to be (or is again, after a change): it goes up as a whole. */
+  add(file: string): void;
+  /** Where the folder is from now on. */
+  moved(folder: string): void;
+  /** All files are as they are to be: what is missing goes up, again and again, also after a restart of the node; then an event says so. */
+  finish(): void;
+  /** Nothing is to be kept: what is up is removed. */
+  discard(): void;
+}
+
+export interface Uploads {
+  /** @returns undefined where nothing is to be uploaded. `folder`: absolute path. */
+  begin(plan: UploadPlan, folder: string): Promise<Upload | undefined>;
+}
