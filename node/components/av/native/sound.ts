@@ -1,0 +1,6 @@
+// How sound is laid out here.
+import { AV_CHANNEL_ORDER_NATIVE } from 'node-av/constants';
+
+/** Left and right. */
+export const stereo = { nbChannels: 2, order: AV_CHANNEL_ORDER_NATIVE, mask: 3n } as const;
+export const sampleRate = 48_000;

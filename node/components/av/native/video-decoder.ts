@@ -1,0 +1,87 @@
+// Decodes video in the threads of the process, not in its main one.
+import { Codec, CodecContext, Packet, Rational } from 'node-av';
+import { AV_CODEC_FLAG_LOW_DELAY, type FFDecoderCodec } from 'node-av/constants';
+import { AvError, came, check, Lease } from './ffmpeg.ts';
+import { Picture } from './picture.ts';
+
+export type DecodedVideo = 'vp8' | 'vp9' | 'h264' | 'av1';
+
+const names = { vp8: 'vp8', vp9: 'vp9', h264: 'h264', av1: 'libdav1d' } as const satisfies Record<DecodedVideo, string>;
+
+export class VideoDecoder {
+  readonly #context = new CodecContext();
+  readonly #packet = new Packet();
+  readonly #spare = new Picture();
+  readonly #lease: Lease;
+
+  /** @throws AvError where this FFmpeg cannot decode it */
+  constructor(encoding: DecodedVideo) {
+    this.#lease = new Lease(() => {
+      this.#context.freeContext();
+      this.#packet.free();
+      this.#spare.close();
+    });
+    const codec = Codec.findDecoderByName(names[encoding] as FFDecoderCodec);
+    this.#context.allocContext3(codec);
+    this.#packet.alloc();
+    // One thread: pictures come out at once, and rooms have many tracks.
+    this.#context.threadCount = 1;
+    this.#context.pktTimebase = new Rational(1, 90_000);
+    this.#context.setFlags(AV_CODEC_FLAG_LOW_DELAY);
+    try {
+      // Without a dictionary: node-av frees that of open2Sync twice.
+      check(this.#context.open2Sync(codec), `${encoding} cannot be decoded`);
+    } catch (error) {
+      this.close();
+      throw error;
+    }
+  }
+
+  /**
+   * Decodes one picture (H.264 with start codes, AV1 with sizes); the newest that comes of it goes into `into`. One call at a time.
+   * @returns whether there is one. @throws AvError for what cannot be decoded
+   */
+  decode(data: Buffer, timestamp: number, into: Picture): Promise<boolean> {
+    return this.#lease.use(async () => {
+      const packet = this.#packet;
+      packet.unref();
+      packet.data = data;
+      packet.pts = BigInt(timestamp);
+      packet.dts = packet.pts;
+      let code = await this.#context.sendPacket(packet);
+      // A picture that was not fetched is in the way, e.g. behind an error.
+      const some = this.#fetch(into);
+      if (code < 0 && some) code = await this.#context.sendPacket(packet);
+      check(code, 'A picture cannot be decoded');
+      return this.#fetch(into) || some;
+    });
+  }
+
+  /** The pictures that are still inside, at the end. */
+  async flush(each: (picture: Picture) => Promise<void>): Promise<void> {
+    await this.#lease.use(async () => {
+      await this.#context.sendPacket(null);
+      while (came(this.#context.receiveFrameSync(this.#spare.frame), 'A picture cannot be decoded')) await each(this.#spare);
+    });
+  }
+
+  /** Idempotent; also while it decodes. */
+  close(): void {
+    this.#lease.close();
+  }
+
+  #fetch(into: Picture): boolean {
+    let some = false;
+    for (;;) {
+      const code = this.#context.receiveFrameSync(this.#spare.frame);
+      try {
+        if (!came(code, 'A picture cannot be decoded')) return some;
+      } catch (error) {
+        if (some && error instanceof AvError) return true;
+        throw error;
+      }
+      some = true;
+      into.swap(this.#spare);
+    }
+  }
+}

@@ -1,0 +1,101 @@
+// Encodes pictures to H.264 with x264, without delay: each comes out before the next goes in.
+import { Codec, CodecContext, Dictionary, Packet, Rational } from 'node-av';
+import { AV_CODEC_FLAG_CLOSED_GOP, AV_CODEC_FLAG_GLOBAL_HEADER, AV_PIX_FMT_YUV420P, type FFEncoderCodec } from 'node-av/constants';
+import { type Encoded, fetchEncoded } from './encoded.ts';
+import { check, Lease } from './ffmpeg.ts';
+import { colours, type Picture } from './picture.ts';
+
+export type VideoEncoderOptions = {
+  width: number;
+  height: number;
+  framerate: number;
+  /** Bits per second. */
+  bitrate: number;
+  /** Pictures between two key pictures at most. */
+  keyInterval: number;
+  /** Threads; as many as x264 likes where left out. */
+  threads?: number;
+};
+
+/** The most that is sent in a short while, as part of the bitrate, and how long that while is (seconds). */
+const peak = 1.2;
+const bufferTime = 1;
+
+export class VideoEncoder {
+  readonly #context: CodecContext;
+  readonly #packet = new Packet();
+  readonly #lease: Lease;
+
+  private constructor(context: CodecContext) {
+    this.#context = context;
+    this.#packet.alloc();
+    this.#lease = new Lease(() => {
+      context.freeContext();
+      this.#packet.free();
+    });
+  }
+
+  /** @throws AvError where this FFmpeg has no x264, or it does not take the options */
+  static async open(options: VideoEncoderOptions): Promise<VideoEncoder> {
+    const codec = Codec.findEncoderByName('libx264' as FFEncoderCodec);
+    const context = new CodecContext();
+    context.allocContext3(codec);
+    const { width, height, framerate, bitrate, keyInterval, threads } = options;
+    const most = Math.round(bitrate * peak);
+    Object.assign(context, {
+      width,
+      height,
+      pixelFormat: AV_PIX_FMT_YUV420P,
+      timeBase: new Rational(1, framerate),
+      framerate: new Rational(framerate, 1),
+      gopSize: keyInterval,
+      maxBFrames: 0,
+      bitRate: BigInt(bitrate),
+      rcMaxRate: BigInt(most),
+      rcBufferSize: Math.round(most * bufferTime),
+      colorRange: colours.range,
+      colorSpace: colours.space,
+      colorPrimaries: colours.primaries,
+      colorTrc: colours.transfer,
+    });
+    if (threads !== undefined) context.threadCount = threads;
+    context.setFlags(AV_CODEC_FLAG_GLOBAL_HEADER, AV_CODEC_FLAG_CLOSED_GOP);
+    const encoder = new VideoEncoder(context);
+    try {
+      const own = { preset: 'veryfast', tune: 'zerolatency', profile: 'main', 'forced-idr': '1', 'x264-params': 'scenecut=0' };
+      // Never open2Sync with a dictionary: node-av frees that twice.
+      check(await context.open2(codec, Dictionary.fromObject(own)), 'H.264 cannot be encoded');
+      return encoder;
+    } catch (error) {
+      encoder.close();
+      throw error;
+    }
+  }
+
+  /** For this folder only. */
+  get context(): CodecContext {
+    return this.#context;
+  }
+
+  /** `timestamp` counts pictures at the framerate; each is more than the one before. One call at a time. */
+  encode(picture: Picture, { timestamp, key }: { timestamp: number; key: boolean }): Promise<Encoded[]> {
+    return this.#lease.use(async () => {
+      picture.prepare(timestamp, key);
+      check(await this.#context.sendFrame(picture.frame), 'A picture cannot be encoded');
+      return fetchEncoded(this.#context, this.#packet);
+    });
+  }
+
+  /** What is still inside, at the end. */
+  flush(): Promise<Encoded[]> {
+    return this.#lease.use(async () => {
+      await this.#context.sendFrame(null);
+      return fetchEncoded(this.#context, this.#packet);
+    });
+  }
+
+  /** Idempotent; also while it encodes. */
+  close(): void {
+    this.#lease.close();
+  }
+}
