@@ -2,6 +2,7 @@
 import { type Closing, closing, endingOf, endingOfRefusal, isResumable, mayComeBack, type Refusal } from './closing.ts';
 import { RoomClosedError } from './errors.ts';
 import { Heartbeat } from './heartbeat.ts';
+import { OpenPatience } from './open-patience.ts';
 import { type Logger, retryDelay, type Timing, type WebSocketConstructor, type WebSocketLike } from './options.ts';
 import { PendingRequests } from './pending.ts';
 import type { AnswerFrame, Answers, Method, RequestFrame, Requests, ServerEvent, ServerFrame, Welcome } from './protocol.ts';
@@ -42,6 +43,7 @@ export class Connection {
   readonly #listener: ConnectionListener;
   readonly #pending = new PendingRequests();
   readonly #stopListening: () => void;
+  readonly #patience: OpenPatience;
   #urls: string[];
   #token: string;
   #socket: WebSocketLike | undefined;
@@ -52,6 +54,8 @@ export class Connection {
   #received = 0;
   #sendable = false;
   #attempt = 0;
+  /** When the socket that does not open yet was begun; undefined once it is open. */
+  #openingSince: number | undefined;
   #startedAt = 0;
   #stableAt = 0;
   /** Milliseconds. */
@@ -68,6 +72,7 @@ export class Connection {
   constructor(options: ConnectionOptions, listener: ConnectionListener) {
     this.#options = options;
     this.#listener = listener;
+    this.#patience = new OpenPatience(options.timing);
     this.#urls = [...options.urls];
     this.#token = options.token;
     this.#stopListening = onOnline(() => this.#networkChanged());
@@ -139,11 +144,20 @@ export class Connection {
       return;
     }
     this.#socket = socket;
-    this.#timer = setTimeout(() => this.#lose(1006, 'no welcome in time'), this.#options.timing.connectTimeout);
+    const { limit } = this.#patience;
+    const began = performance.now();
+    this.#openingSince = began;
+    this.#timer = setTimeout(() => {
+      this.#patience.failed();
+      this.#lose(1006, 'not open in time');
+    }, limit);
     const authenticateId = this.#pending.nextId();
     let refusal: Refusal | undefined;
     let welcomed = false;
-    socket.onopen = () => this.#authenticate(authenticateId);
+    socket.onopen = () => {
+      this.#opened(performance.now() - began);
+      this.#authenticate(authenticateId);
+    };
     socket.onerror = () => {};
     socket.onclose = (event: { code?: number; reason?: string }) => this.#lose(event.code ?? 1006, event.reason ?? '', refusal);
     socket.onmessage = (event: { data: unknown }) => {
@@ -157,6 +171,15 @@ export class Connection {
         else refusal = frame.error;
       }
     };
+  }
+
+  /** @param took milliseconds */
+  #opened(took: number): void {
+    clearTimeout(this.#timer);
+    this.#openingSince = undefined;
+    this.#patience.opened(took);
+    const left = Math.max(0, this.#options.timing.connectTimeout - took);
+    this.#timer = setTimeout(() => this.#lose(1006, 'no welcome in time'), left);
   }
 
   #authenticate(id: number): void {
@@ -226,6 +249,7 @@ export class Connection {
 
   #networkChanged(): void {
     if (this.#closing) return;
+    this.#patience.forget();
     if (this.#heartbeat) this.#heartbeat.probe();
     else if (!this.#socket && this.#startedAt > 0) {
       clearTimeout(this.#timer);
@@ -237,6 +261,8 @@ export class Connection {
   #lose(code: number, reason: string, refusal?: Refusal): void {
     if (this.#closing) return;
     const hadSession = this.#heartbeat !== undefined;
+    const spent = this.#openingSince === undefined ? 0 : performance.now() - this.#openingSince;
+    this.#openingSince = undefined;
     this.#drop();
     const ending = refusal ? this.#endingOfRefusal(refusal) : endingOf(code, reason);
     if (ending && (!refusal || code === 4401)) {
@@ -256,7 +282,7 @@ export class Connection {
       this.#attempt = code === 4429 ? 3 : Math.max(0, this.#unstable - 1);
       this.#listener.lost();
     }
-    this.#retry();
+    this.#retry(spent);
   }
 
   #endingOfRefusal(refusal: Refusal): Closing | undefined {
@@ -267,15 +293,15 @@ export class Connection {
     return waited < this.#options.timing.lostRoom ? undefined : closing('notFound', 4401, refusal.message);
   }
 
-  #retry(): void {
+  /** @param spent milliseconds of the attempt before, which count: sockets that do not open are begun as often as those that fail at once */
+  #retry(spent: number): void {
     if (this.#closing) return;
     const { giveUpAfter, timing, random = Math.random } = this.#options;
     const limit = giveUpAfter();
     const left = limit === undefined ? Number.POSITIVE_INFINITY : this.#startedAt + limit - performance.now();
-    const pause = retryDelay(this.#attempt, timing.retryDelays, random());
     const resumable = this.#session !== undefined && performance.now() - this.#startedAt < this.#resumeWindow;
-    const longest = resumable ? timing.resumePause : this.#roomLost ? timing.lostRoomPause : pause;
-    const delay = Math.min(pause, longest);
+    const longest = resumable ? timing.resumePause : this.#roomLost ? timing.lostRoomPause : Number.POSITIVE_INFINITY;
+    const delay = Math.max(0, retryDelay(this.#attempt, timing.retryDelays, random(), longest) - spent);
     this.#timer = setTimeout(() => (delay <= left ? this.#open() : this.close(closing('unreachable'))), Math.max(0, Math.min(delay, left)));
   }
 

@@ -26,9 +26,14 @@ export type Timing = {
   silence: number;
   /** From opening a socket until the server's welcome. */
   connectTimeout: number;
-  /** Between attempts; the last one repeats. Each is varied by a quarter. */
+  /**
+   * A socket that is not open by then is given up for the next one, where one opened before: this or four times as long as that took,
+   * whatever is longer. Doubled with each in a row that does not open, up to `connectTimeout`.
+   */
+  openTimeout: number;
+  /** Between attempts; the last one repeats. Each is varied by a quarter. The time of an attempt that did not open counts. */
   retryDelays: readonly number[];
-  /** Longest pause while the server still keeps the session: seconds later it would be gone. */
+  /** Longest pause (beside its quarter) while the server still keeps the session: seconds later it would be gone. */
   resumePause: number;
   /** A transport that is disconnected for so long gets new ICE parameters (RFC 8445, section 9). */
   iceDisconnected: number;
@@ -44,12 +49,13 @@ export const defaultTiming: Timing = {
   pingInterval: 5_000,
   silence: 10_000,
   connectTimeout: 5_000,
+  openTimeout: 1_000,
   retryDelays: [0, 300, 600, 1_200, 2_400, 5_000],
   resumePause: 1_000,
   iceDisconnected: 2_000,
   iceRetry: 4_000,
   lostRoom: 60_000,
-  lostRoomPause: 1_500,
+  lostRoomPause: 750,
 };
 
 export type RoomClientOptions = {
@@ -107,8 +113,8 @@ export function pageAddress(): PageAddress | undefined {
   return location && typeof location.origin === 'string' ? location : undefined;
 }
 
-/** Milliseconds before the attempt with this number, counted from 0; `random` is from 0 to 1. */
-export function retryDelay(attempt: number, delays: readonly number[], random: number): number {
-  const delay = delays[Math.min(attempt, delays.length - 1)] ?? 0;
+/** Milliseconds before the attempt with this number, counted from 0; `random` is from 0 to 1. `longest`: where it is not to grow further. */
+export function retryDelay(attempt: number, delays: readonly number[], random: number, longest = Number.POSITIVE_INFINITY): number {
+  const delay = Math.min(delays[Math.min(attempt, delays.length - 1)] ?? 0, longest);
   return Math.round(delay * (0.75 + random / 2));
 }

@@ -258,6 +258,32 @@ test('the second URL is tried where nobody answers at the first, and preferred f
   await until('welcome');
 });
 
+test('a server that is gone without a word costs no more than the others let expect: the next attempt is with another one', async (t) => {
+  const { server, socket, until } = await connected(t, { timing: { ...defaultTiming, openTimeout: 100, retryDelays: [0] } });
+  const began = performance.now();
+  // Taken in and never answered, as by a proxy that dials an address where nobody is any more.
+  server.swallow(2);
+  socket.cut();
+  await (await server.next()).welcome({ resumed: true });
+  await until('resumed');
+  const took = performance.now() - began;
+  assert.equal(server.swallowed(), 2);
+  assert.ok(took >= 300 && took < defaultTiming.connectTimeout, `it took ${took} ms; after 100 and after 200 one was given up`);
+});
+
+test('attempts that do not open are begun no more often than others', async (t) => {
+  const { server, socket, until } = await connected(t, {
+    timing: { ...defaultTiming, openTimeout: 50, connectTimeout: 100, retryDelays: [300], resumePause: 300 },
+  });
+  const began = performance.now();
+  server.swallow(3);
+  socket.cut();
+  await (await server.next()).welcome({ resumed: true });
+  await until('resumed');
+  const took = performance.now() - began;
+  assert.ok(took >= 1_150, `four times 300 ms from begin to begin, and it took ${took} ms`);
+});
+
 test('silence is a lost socket, and an answered ping is none', async (t) => {
   const timing = { ...defaultTiming, pingInterval: 30, silence: 90, retryDelays: [0] };
   const { server, socket, until, happenings } = await connected(t, { timing });

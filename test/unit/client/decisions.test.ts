@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { endingOf, endingOfRefusal } from '../../../node/client/src/closing.ts';
 import { defaultEncodings, startBitrate } from '../../../node/client/src/encodings.ts';
 import { chooseLayers, fullSize, layersOf } from '../../../node/client/src/layers.ts';
+import { OpenPatience } from '../../../node/client/src/open-patience.ts';
 import { defaultTiming, retryDelay, socketUrl, socketUrls } from '../../../node/client/src/options.ts';
 
 test('a URL may have any scheme of the web or none', () => {
@@ -31,6 +32,32 @@ test('pauses grow from nothing to five seconds and vary by a quarter', () => {
   assert.deepEqual(delays, [0, 300, 600, 1_200, 2_400, 5_000, 5_000, 5_000]);
   assert.equal(retryDelay(5, defaultTiming.retryDelays, 0), 3_750);
   assert.equal(retryDelay(5, defaultTiming.retryDelays, 1), 6_250);
+});
+
+test('pauses that are bounded vary as well, so that those who lost the same server do not come in step', () => {
+  const { retryDelays, lostRoomPause } = defaultTiming;
+  assert.equal(retryDelay(5, retryDelays, 0, lostRoomPause), Math.round(lostRoomPause * 0.75));
+  assert.equal(retryDelay(5, retryDelays, 1, lostRoomPause), Math.round(lostRoomPause * 1.25));
+  assert.equal(retryDelay(1, retryDelays, 0.5, lostRoomPause), 300);
+});
+
+test('a socket has as long to open as the last one lets expect, and longer where none opens', () => {
+  const patience = new OpenPatience(defaultTiming);
+  assert.equal(patience.limit, 5_000, 'nothing is known of the network');
+  patience.opened(60);
+  assert.equal(patience.limit, 1_000);
+  patience.opened(700);
+  assert.equal(patience.limit, 2_800);
+  patience.opened(60);
+  const limits = [0, 1, 2, 3, 4].map(() => {
+    patience.failed();
+    return patience.limit;
+  });
+  assert.deepEqual(limits, [2_000, 4_000, 5_000, 5_000, 5_000]);
+  patience.opened(60);
+  assert.equal(patience.limit, 1_000);
+  patience.forget();
+  assert.equal(patience.limit, 5_000);
 });
 
 test('cameras are sent in as many sizes as make sense, screens in one', () => {

@@ -1,6 +1,8 @@
 // A server of the peer websocket that does only what a test tells it: real sockets, scripted answers.
 import { once } from 'node:events';
+import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { TestContext } from 'node:test';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { EventData, RequestFrame, Welcome } from '../../../node/client/src/protocol.ts';
@@ -131,13 +133,25 @@ export type FakeServer = {
   next: () => Promise<FakeSocket>;
   /** Sockets that were opened so far. */
   opened: () => number;
+  /** So many sockets are taken in and never answered. */
+  swallow: (count: number) => void;
+  swallowed: () => number;
   /** What each new socket does, before next() gives it. */
   prepare: (prepare: (socket: FakeSocket) => void) => void;
 };
 
 export async function startFakeServer(t: TestContext): Promise<FakeServer> {
-  const server = new WebSocketServer({ host: '127.0.0.1', port: 0 });
-  await once(server, 'listening');
+  const server = new WebSocketServer({ noServer: true });
+  const http = createServer().listen(0, '127.0.0.1');
+  await once(http, 'listening');
+  const silent = new Set<Duplex>();
+  let toSwallow = 0;
+  http.on('upgrade', (request, raw, head) => {
+    if (toSwallow > 0) {
+      toSwallow -= 1;
+      silent.add(raw.on('error', () => {}));
+    } else server.handleUpgrade(request, raw, head, (webSocket) => server.emit('connection', webSocket, request));
+  });
   const sockets = new Queue<FakeSocket>();
   let opened = 0;
   let prepare: (socket: FakeSocket) => void = () => {};
@@ -149,12 +163,17 @@ export async function startFakeServer(t: TestContext): Promise<FakeServer> {
   });
   t.after(() => {
     for (const client of server.clients) client.terminate();
-    return new Promise<void>((resolve) => server.close(() => resolve()));
+    for (const raw of silent) raw.destroy();
+    return new Promise<void>((resolve) => http.close(() => resolve()));
   });
   return {
-    url: `ws://127.0.0.1:${(server.address() as AddressInfo).port}/socket/peer/websocket`,
+    url: `ws://127.0.0.1:${(http.address() as AddressInfo).port}/socket/peer/websocket`,
     next: () => sockets.next(),
     opened: () => opened,
+    swallow: (count) => {
+      toSwallow = count;
+    },
+    swallowed: () => silent.size,
     prepare: (next) => {
       prepare = next;
     },
