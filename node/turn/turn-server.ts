@@ -2,7 +2,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
 import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -11,6 +10,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../log.ts';
 import { Timer } from '../timer.ts';
+import { withParent } from '../with-parent.ts';
 import { coturnConfig } from './coturn-config.ts';
 import { turnCredential } from './credentials.ts';
 
@@ -38,8 +38,6 @@ const startDeadline = 5_000;
 const endDeadline = 2_000;
 const restartDelay = 1_000;
 const certificateInterval = 60_000;
-/** Ends coturn with this process, however that ends (prctl(2), PR_SET_PDEATHSIG), where util-linux is there. */
-const withParent = existsSync('/usr/bin/setpriv') ? ['/usr/bin/setpriv', '--pdeathsig', 'KILL', '--'] : [];
 
 export class TurnServer {
   readonly #options: TurnServerOptions;

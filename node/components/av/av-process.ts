@@ -1,10 +1,10 @@
 // A process of one component that works on media: forked, spoken with, watched, and ended for certain.
 import { type ChildProcess, fork } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { z } from 'zod';
 import type { Log } from '../../log.ts';
 import { Timer } from '../../timer.ts';
+import { withParent } from '../../with-parent.ts';
 import { maxMessageBytes, maxWaitingMessages } from './limits.ts';
 
 export type AvProcessOptions<Report> = {
@@ -29,8 +29,6 @@ const defaultSilence = 6000;
 const secondLook = 500;
 /** Lines of its errors that are logged. */
 const maxLines = 100;
-/** Ends it with this process, however that ends (prctl(2), PR_SET_PDEATHSIG), where util-linux is there. */
-const setpriv = '/usr/bin/setpriv';
 
 export class AvProcess<Command extends object, Report> {
   readonly #options: AvProcessOptions<Report>;
@@ -46,10 +44,10 @@ export class AvProcess<Command extends object, Report> {
     this.#options = options;
     this.#messageSchema = z.union([z.strictObject({ alive: z.number() }), z.strictObject({ report: options.reportSchema })]);
     const own = [`--max-old-space-size=${maxHeap}`, '--disable-warning=ExperimentalWarning'];
-    const wrapped = existsSync(setpriv);
+    const [execPath = process.execPath, ...execArgv] = [...withParent, process.execPath, ...own];
     this.#child = fork(options.module, {
-      execPath: wrapped ? setpriv : process.execPath,
-      execArgv: wrapped ? ['--pdeathsig', 'KILL', '--', process.execPath, ...own] : own,
+      execPath,
+      execArgv,
       // Nothing of this process's environment: it holds secrets.
       env: {},
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],

@@ -2,9 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
-
-/** Kills what it starts when the thread that started it is gone (prctl(2), PR_SET_PDEATHSIG); the process id stays that of the program. */
-const withParent = existsSync('/usr/bin/setpriv') ? ['/usr/bin/setpriv', '--pdeathsig', 'KILL', '--'] : [];
+import { withParent } from '../../../node/with-parent.ts';
 
 export type ChildOptions = {
   /** File that its output is added to. */
