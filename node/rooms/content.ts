@@ -12,7 +12,22 @@ export type ContentName = { kind: ContentKind; folder: string; file: string };
 export const recordingIdSchema = z.string().regex(/^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,199}$/);
 export const fileNameSchema = z.string().regex(/^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,254}$/);
 
+/** What requests for playlists say beside their names (RFC 8216bis, section 6.2.5). */
+export type PlaylistRequest = {
+  /** Media sequence number, and part in it, from which on the playlist is wanted: the answer waits for it. */
+  msn: number | undefined;
+  part: number | undefined;
+  /** Whether old segments may be left out (a delta update). */
+  skip: boolean;
+  /** The viewer's token, which every URI in it is to carry. */
+  token: string | undefined;
+  /** Whether it may come gzip-encoded. */
+  gzip: boolean;
+};
+
 export type ContentRequest = ContentName & {
+  /** Of requests to `hls`. */
+  playlist?: PlaylistRequest | undefined;
   method: 'GET' | 'HEAD';
   /** The Range and If-Range headers (RFC 9110, sections 14.2 and 13.1.5) as they came. */
   range: string | undefined;
@@ -25,8 +40,18 @@ export type ContentRequest = ContentName & {
   signal: AbortSignal;
 };
 
-/** Whoever gets it reads the body to its end or destroys it. */
-export type ContentAnswer = { status: number; headers: Record<string, string>; body: Readable | undefined };
+/**
+ * Whoever gets it reads the body to its end or destroys it; `bytes` is one that is there as a whole. `cache-control` says for how long it may
+ * be kept by anybody at all.
+ */
+export type ContentAnswer = { status: number; headers: Record<string, string>; body: Readable | undefined; bytes?: Buffer | undefined };
+
+/** Streams that are made on this node, and those that ended a moment ago. */
+export interface LiveStreams {
+  has(roomId: string): boolean;
+  /** @throws ServiceError `not_found`, `bad_request` for parts that are far ahead, `unavailable` where they do not come in time. */
+  open(request: ContentRequest): Promise<ContentAnswer>;
+}
 
 export interface ContentService {
   /** @throws ServiceError `not_found`, `bad_request` for a name that leads elsewhere, `node_unreachable`, `unavailable`. */

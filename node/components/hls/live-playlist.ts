@@ -1,0 +1,131 @@
+// The playlists of a stream as viewers ask for them: held back until what they want is there, made once for all who want the same.
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import { ServiceError } from '../../errors.ts';
+import type { ContentAnswer, PlaylistRequest } from '../../rooms/content.ts';
+import { withToken } from '../../rooms/playlist-token.ts';
+import type { LiveWindow } from './live-window.ts';
+import { mediaName, mediaPlaylist, multivariantName, multivariantPlaylist, type PlaylistTimes, type Variant } from './playlist.ts';
+import { Waiters } from './waiters.ts';
+
+const compress = promisify(gzip);
+
+export type LivePlaylistOptions = {
+  times: PlaylistTimes;
+  window: LiveWindow;
+  /** Undefined before it is known. */
+  variant: () => Variant | undefined;
+};
+
+type Made = { text: Buffer; zipped: Promise<Buffer> | undefined };
+/** What is made of one state of the stream: more, where each viewer has a token of its own, are made each time. */
+const maxMade = 256;
+/** Requests wait so many target durations (section 6.2.5.2); answers to those that waited may be kept so long (appendix B.1). */
+const waitTargets = 3;
+const keepTargets = 6;
+
+export class LivePlaylist {
+  readonly #options: LivePlaylistOptions;
+  readonly #waiters = new Waiters();
+  readonly #made = new Map<string, Made>();
+  /** The part of a new segment that comes next is not announced: how it is to be decoded is not known yet. */
+  #interrupted = false;
+  #ended = false;
+
+  constructor(options: LivePlaylistOptions) {
+    this.#options = options;
+  }
+
+  /** Requests that wait now. */
+  get waiting(): number {
+    return this.#waiters.size;
+  }
+
+  /** Players can begin: a segment is whole. */
+  get playable(): boolean {
+    return this.#options.window.segments[0]?.whole === true && this.#options.variant() !== undefined;
+  }
+
+  /** A part came, or a segment ended. */
+  changed({ interrupted = false } = {}): void {
+    this.#interrupted = interrupted;
+    this.#made.clear();
+    this.#waiters.check();
+  }
+
+  end(): void {
+    this.#ended = true;
+    this.changed();
+  }
+
+  /** @throws ServiceError `bad_request`, `not_found` where there is none, `unavailable` where it does not come in time */
+  async open(file: typeof multivariantName | typeof mediaName, request: PlaylistRequest, signal: AbortSignal): Promise<ContentAnswer> {
+    const target = Math.ceil(this.#options.times.target / 1000);
+    const blocked = file === mediaName && (await this.#waitFor(request, signal));
+    await this.#wait('playable', () => this.playable, signal);
+    if (!this.playable) throw new ServiceError('not_found', 'The stream has ended before there was anything of it');
+    const made = this.#make(file, request);
+    if (request.gzip) made.zipped ??= compress(made.text);
+    const bytes = request.gzip && made.zipped ? await made.zipped : made.text;
+    const age = blocked ? target * keepTargets : Math.max(1, Math.floor(target / 2));
+    const headers = {
+      'content-type': 'application/vnd.apple.mpegurl',
+      'content-length': String(bytes.length),
+      'cache-control': `max-age=${age}`,
+      vary: 'accept-encoding',
+      ...(request.gzip && { 'content-encoding': 'gzip' }),
+    };
+    return { status: 200, headers, body: undefined, bytes };
+  }
+
+  /** Resolves when the part is there, or cannot come any more. */
+  async waitForPart(segment: number, part: number, signal: AbortSignal): Promise<void> {
+    await this.#wait(`${segment}.${part}`, () => this.#options.window.has(segment, part), signal);
+  }
+
+  /** @returns whether the request said what it waits for */
+  async #waitFor({ msn, part }: PlaylistRequest, signal: AbortSignal): Promise<boolean> {
+    const { window, times } = this.#options;
+    if (msn === undefined && part !== undefined) throw new ServiceError('bad_request', '_HLS_part needs _HLS_msn');
+    if (msn === undefined || times.partTarget === undefined || this.#ended) return false;
+    if (window.isFarAhead(msn, part)) throw new ServiceError('bad_request', 'The playlist does not go that far yet');
+    await this.#wait(`${msn}.${part ?? ''}`, () => window.has(msn, part), signal);
+    return !this.#ended;
+  }
+
+  #wait(key: string, isOver: () => boolean, signal: AbortSignal): Promise<void> {
+    const deadline = this.#options.times.target * waitTargets;
+    return this.#waiters.wait(key, { isOver: () => this.#ended || isOver(), deadline, signal });
+  }
+
+  #make(file: string, { skip, token }: PlaylistRequest): Made {
+    const delta = skip && file === mediaName;
+    const key = `${file} ${delta} ${token ?? ''}`;
+    const known = this.#made.get(key);
+    if (known) return known;
+    const text = file === mediaName ? this.#media(delta) : this.#multivariant();
+    const made: Made = { text: Buffer.from(token === undefined ? text : withToken(text, token)), zipped: undefined };
+    if (this.#made.size < maxMade) this.#made.set(key, made);
+    return made;
+  }
+
+  #multivariant(): string {
+    const variant = this.#options.variant();
+    if (!variant) throw new ServiceError('not_found', 'There is no stream yet');
+    return multivariantPlaylist(variant);
+  }
+
+  #media(skip: boolean): string {
+    const { times, window } = this.#options;
+    const { segments, last, discontinuitySequence } = window;
+    const next = last?.whole ? { segment: last.number + 1, part: 0 } : last && { segment: last.number, part: last.parts.length };
+    return mediaPlaylist(
+      { ...times, segments, discontinuitySequence, hint: this.#interrupted ? undefined : next, ended: this.#ended },
+      { skip },
+    );
+  }
+}
+
+export function isPlaylist(file: string): file is typeof multivariantName | typeof mediaName {
+  return file === multivariantName || file === mediaName;
+}

@@ -1,0 +1,150 @@
+// What of a stream can be watched now: its segments and parts as they come and go, and how many bits they take.
+import { type Part, type PlaylistTimes, parsePartName, type Segment } from './playlist.ts';
+
+/** As the composer tells it. `time`: milliseconds since 1970. */
+export type NewPart = Part & { segment: number; time: number };
+
+type OpenSegment = Segment & { parts: Part[] };
+/** `finished`: a segment to which nothing comes any more; `removed`: those that are too old for viewers. */
+export type WindowChange = { finished: Segment | undefined; removed: readonly Segment[] };
+/** Bits per second; undefined before there is anything. */
+export type Rates = { peak: number; average: number };
+
+/** Target durations of media that a playlist has at least (RFC 8216bis, section 6.2.2), and those whose parts are kept. */
+const leastTargets = 3;
+const partTargets = 4;
+
+export class LiveWindow {
+  readonly #times: PlaylistTimes;
+  readonly #span: number;
+  #segments: OpenSegment[] = [];
+  #duration = 0;
+  #discontinuitySequence = 0;
+  #fresh = false;
+  #init = '';
+  #peak = 0;
+  #totalBytes = 0;
+  #totalDuration = 0;
+
+  /** `span`: milliseconds that are kept; null = all. */
+  constructor(times: PlaylistTimes, span: number | null) {
+    this.#times = times;
+    this.#span = Math.max(span ?? Number.POSITIVE_INFINITY, times.target * leastTargets);
+  }
+
+  get segments(): readonly Segment[] {
+    return this.#segments;
+  }
+
+  get last(): Segment | undefined {
+    return this.#segments.at(-1);
+  }
+
+  get discontinuitySequence(): number {
+    return this.#discontinuitySequence;
+  }
+
+  /** Of whole segments. */
+  get rates(): Rates | undefined {
+    return this.#totalDuration === 0
+      ? undefined
+      : {
+          peak: Math.max(this.#peak, bitrate(this.#totalBytes, this.#totalDuration)),
+          average: bitrate(this.#totalBytes, this.#totalDuration),
+        };
+  }
+
+  /** From here another process makes the parts. `init`: name of the file that they are decoded with. */
+  begin(init: string): void {
+    this.#init = init;
+    this.#fresh = this.#segments.length > 0;
+  }
+
+  add({ segment: number, time, ...part }: NewPart): WindowChange {
+    const open = this.last;
+    const change: WindowChange = open && open.number !== number ? this.finish() : { finished: undefined, removed: [] };
+    let segment = this.#segments.at(-1);
+    if (segment?.number !== number) {
+      segment = { number, init: this.#init, discontinuity: this.#fresh, time, duration: 0, bytes: 0, whole: false, parts: [] };
+      this.#fresh = false;
+      this.#segments.push(segment);
+    }
+    segment.parts.push(part);
+    segment.duration += part.duration;
+    segment.bytes = part.offset + part.length;
+    this.#duration += part.duration;
+    return change;
+  }
+
+  /** Nothing more comes to the last segment. */
+  finish(): WindowChange {
+    const finished = this.#segments.at(-1);
+    if (!finished || finished.whole) return { finished: undefined, removed: [] };
+    finished.whole = true;
+    this.#totalBytes += finished.bytes;
+    this.#totalDuration += finished.duration;
+    // Short ones say nothing about a peak (section 4.4.6.2).
+    if (finished.duration >= this.#times.target / 2) this.#peak = Math.max(this.#peak, bitrate(finished.bytes, finished.duration));
+    this.#forgetParts();
+    return { finished, removed: this.#trim() };
+  }
+
+  /** Whether the segment, or this part of it, is there; a part behind the last one of a segment is the first of the next (section 6.2.5.2). */
+  has(msn: number, part: number | undefined): boolean {
+    const last = this.#segments.at(-1);
+    if (!last || msn > last.number) return false;
+    if (msn < last.number) return true;
+    return part === undefined ? last.whole : part < last.parts.length;
+  }
+
+  /** Whether what is asked for is further away than anybody has a reason to ask for (section 6.2.5.2). */
+  isFarAhead(msn: number, part: number | undefined): boolean {
+    const last = this.#segments.at(-1);
+    if (!last) return false;
+    if (msn > last.number + 2) return true;
+    if (part === undefined || msn < last.number) return false;
+    const { partTarget = 1000 } = this.#times;
+    const limit = partTarget < 1000 ? Math.ceil(3000 / partTarget) : 3;
+    return part > (msn === last.number ? last.parts.length - 1 : 0) + limit;
+  }
+
+  segment(number: number): Segment | undefined {
+    const first = this.#segments[0]?.number;
+    return first === undefined ? undefined : this.#segments[number - first];
+  }
+
+  /** Whether a part of this name can still come. */
+  mayCome(name: string): boolean {
+    const part = parsePartName(name);
+    const last = this.#segments.at(-1);
+    if (!part || !last) return false;
+    if (part.segment === last.number) return !last.whole && part.part === last.parts.length;
+    return part.segment === last.number + 1 && part.part === 0;
+  }
+
+  #forgetParts(): void {
+    let behind = 0;
+    for (const segment of this.#segments.toReversed()) {
+      if (behind > this.#times.target * partTargets) {
+        if (segment.parts.length === 0) return;
+        segment.parts = [];
+      }
+      behind += segment.duration;
+    }
+  }
+
+  #trim(): Segment[] {
+    const removed: Segment[] = [];
+    for (let first = this.#segments[0]; first && this.#duration - first.duration >= this.#span; first = this.#segments[0]) {
+      removed.push(first);
+      this.#segments.shift();
+      this.#duration -= first.duration;
+      if (first.discontinuity) this.#discontinuitySequence += 1;
+    }
+    return removed;
+  }
+}
+
+function bitrate(bytes: number, duration: number): number {
+  return (bytes * 8000) / duration;
+}
