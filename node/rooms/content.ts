@@ -10,6 +10,17 @@ export type ContentName = { kind: ContentKind; folder: string; file: string };
 
 /** Recordings are named `<room>-<start time>`. */
 export const recordingIdSchema = z.string().regex(/^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,199}$/);
+
+/** Id of what is made of a room from this time (ISO 8601) on. */
+export function recordingIdOf(roomId: string, startTime: string): string {
+  return `${roomId}-${startTime.replaceAll(/[-:.]/g, '')}`;
+}
+
+/** The room that a recording is of; undefined where its id is none of ours. */
+export function roomOfRecording(recordingId: string): string | undefined {
+  return /^(.+)-\d{8}T\d{9}Z$/.exec(recordingId)?.[1];
+}
+
 export const fileNameSchema = z.string().regex(/^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,254}$/);
 
 /** What requests for playlists say beside their names (RFC 8216bis, section 6.2.5). */

@@ -2,7 +2,7 @@
 import { mkdir, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Log } from '../../log.ts';
-import { recordingIdSchema } from '../../rooms/content.ts';
+import { recordingIdOf, recordingIdSchema } from '../../rooms/content.ts';
 import { Timer } from '../../timer.ts';
 import { abandonedAfter, Recording, recoverFile } from './recording.ts';
 import { type Report, reportName, reportSchema, writeReport } from './report.ts';
@@ -55,7 +55,7 @@ export class Recordings {
     await mkdir(this.#folder, { recursive: true });
     for (let start = this.#now(); ; start += 1) {
       const startTime = new Date(start).toISOString();
-      const id = `${roomId}-${startTime.replaceAll(/[-:.]/g, '')}`;
+      const id = recordingIdOf(roomId, startTime);
       if (this.#running.has(id)) continue;
       const running = Promise.withResolvers<void>();
       this.#running.set(id, running);
@@ -63,7 +63,8 @@ export class Recordings {
         this.#running.delete(id);
         running.resolve();
       };
-      const report: Report = { id, roomId, node: this.#options.node(), state: 'running', startTime, endTime: null, tracks: [] };
+      const node = this.#options.node();
+      const report: Report = { id, type: 'recording', roomId, node, state: 'running', startTime, endTime: null, tracks: [] };
       try {
         return await Recording.create({ log, folder: join(this.#folder, id), report, onFinished });
       } catch (error) {
@@ -93,7 +94,9 @@ export class Recordings {
     if (timeToLive === null) return;
     for (const id of await this.#ids()) {
       const found = await this.#read(id);
-      if (!found || found.report.state === 'running' || this.#now() - found.touched < timeToLive) continue;
+      // Streams that were kept are no raw recordings.
+      if (!found || found.report.type === 'hls') continue;
+      if (found.report.state === 'running' || this.#now() - found.touched < timeToLive) continue;
       await rm(join(this.#folder, id), { recursive: true, force: true });
       this.#options.log.info({ recording: id }, 'a recording was removed: its time is over');
     }

@@ -34,6 +34,8 @@ export type ReportTrack = z.infer<typeof reportTrackSchema>;
 /** `recovered`: it ended with its process, and its files were finished later. */
 export const reportSchema = z.object({
   id: z.string(),
+  /** `hls`: a stream that was kept; its playlists and segments are beside the report, and it has no tracks. */
+  type: z.enum(['recording', 'hls']).default('recording'),
   roomId: z.string(),
   node: z.string(),
   state: z.enum(['running', 'finished', 'recovered']),

@@ -1,0 +1,97 @@
+// The files of a stream: parts read out of segments, segments that viewers still load when they left the playlist, and what a crash left.
+import { constants } from 'node:fs';
+import { open, rm, truncate } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Log } from '../../log.ts';
+import { segmentName } from './composer-messages.ts';
+import type { Part, Segment } from './playlist.ts';
+
+type Leaving = { segment: Segment; until: number };
+
+/** Bytes of parts that are held at once: many viewers load the same at the same moment. */
+const maxHeld = 16 * 1024 * 1024;
+
+export class StreamFiles {
+  readonly #log: Log;
+  #folder: string;
+  readonly #held = new Map<string, { bytes: Promise<Buffer>; length: number }>();
+  #heldBytes = 0;
+  readonly #leaving: Leaving[] = [];
+
+  /** `folder`: absolute path. */
+  constructor(folder: string, log: Log) {
+    this.#folder = folder;
+    this.#log = log;
+  }
+
+  get folder(): string {
+    return this.#folder;
+  }
+
+  /** Everything is there from now on. */
+  moved(folder: string): void {
+    this.#folder = folder;
+  }
+
+  /** Bytes of a part. @throws Error where the disk refuses */
+  async part(segment: number, { offset, length }: Part): Promise<Buffer> {
+    const key = `${segment}.${offset}`;
+    const held = this.#held.get(key);
+    if (held) return held.bytes;
+    const bytes = readBytes(join(this.#folder, segmentName(segment)), offset, length);
+    this.#held.set(key, { bytes, length });
+    this.#heldBytes += length;
+    bytes.catch(() => this.#drop(key));
+    for (const oldest of this.#held.keys()) {
+      if (this.#heldBytes <= maxHeld) break;
+      this.#drop(oldest);
+    }
+    return bytes;
+  }
+
+  /** Cuts off what nobody was told of. Never fails. */
+  async cut({ number, bytes }: Segment): Promise<void> {
+    await truncate(join(this.#folder, segmentName(number)), bytes).catch((error: unknown) => this.#tell(error));
+  }
+
+  /** These left the playlist: their files go at `until` (milliseconds of any clock that does not go back). */
+  leave(segments: readonly Segment[], until: number): void {
+    for (const segment of segments) this.#leaving.push({ segment, until });
+  }
+
+  isLeaving(number: number): boolean {
+    return this.#leaving.some(({ segment }) => segment.number === number);
+  }
+
+  /** Removes what is over. Never fails. */
+  async sweep(now: number): Promise<void> {
+    while ((this.#leaving[0]?.until ?? Number.POSITIVE_INFINITY) <= now) {
+      const { segment } = this.#leaving.shift() as Leaving;
+      await rm(join(this.#folder, segmentName(segment.number)), { force: true }).catch((error: unknown) => this.#tell(error));
+    }
+  }
+
+  async removeAll(): Promise<void> {
+    await rm(this.#folder, { recursive: true, force: true }).catch((error: unknown) => this.#tell(error));
+  }
+
+  #drop(key: string): void {
+    this.#heldBytes -= this.#held.get(key)?.length ?? 0;
+    this.#held.delete(key);
+  }
+
+  #tell(error: unknown): void {
+    this.#log.warn({ err: error }, 'a file of a stream cannot be changed');
+  }
+}
+
+async function readBytes(path: string, offset: number, length: number): Promise<Buffer> {
+  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW);
+  try {
+    const { bytesRead, buffer } = await file.read(Buffer.alloc(length), 0, length, offset);
+    if (bytesRead < length) throw new Error('A part is not there in full');
+    return buffer;
+  } finally {
+    await file.close();
+  }
+}
