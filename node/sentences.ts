@@ -3,7 +3,7 @@ import type { z } from 'zod';
 
 const longestValue = 100;
 /** Fields whose values are shown to nobody: sentences come into the logs of whoever asked. */
-const secretFields = /token|secret|credential|password/i;
+const secretFields = /token|secret|credential|password|accessKey|^s3$/i;
 
 /** A value as it is shown in a sentence: JSON, cut to 100 characters. */
 export function formatValue(value: unknown): string {

@@ -11,6 +11,7 @@ export const s3PlaceSchema = z.strictObject({
   endpoint: z
     .url({ protocol: /^https?$/, error: 'to be an http or https URL' })
     .max(2048)
+    .refine((url) => URL.parse(url)?.username === '', 'to be a URL without a user')
     .optional(),
   accessKeyId: text,
   secretAccessKey: text,
@@ -45,4 +46,8 @@ export interface Upload {
 export interface Uploads {
   /** @returns undefined where nothing is to be uploaded. `folder`: absolute path. */
   begin(plan: UploadPlan, folder: string): Promise<Upload | undefined>;
+  /** Ids of uploads whose process ended before finish(). */
+  left(kind: UploadPlan['kind']): Promise<string[]>;
+  /** Takes up one of them, once its folder is as it is to be. @returns undefined where there is none any more, or another process was faster */
+  resume(id: string): Promise<Upload | undefined>;
 }

@@ -1,6 +1,7 @@
 // A TCP connection that a test can cut and mend: what a lost network is to a websocket.
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { Transform } from 'node:stream';
 
 export type TcpProxy = {
   port: number;
@@ -9,6 +10,8 @@ export type TcpProxy = {
   mend: () => void;
   /** Connections that were let through so far. */
   connections: () => number;
+  /** From now on no more bytes per second go to the target, on each connection; undefined: as many as there are. */
+  throttle: (bytesPerSecond: number | undefined) => void;
 };
 
 /** Forwards to a port of the same address of this machine; ended with the test, or with the file whose `after` is given. */
@@ -16,6 +19,7 @@ export async function startTcpProxy(t: { after: (end: () => void) => void }, tar
   const sockets = new Set<Socket>();
   let open = true;
   let count = 0;
+  let rate: number | undefined;
   const hold = (socket: Socket) => {
     sockets.add(socket);
     socket.on('error', () => {});
@@ -30,7 +34,10 @@ export async function startTcpProxy(t: { after: (end: () => void) => void }, tar
     count += 1;
     const target = connect(targetPort, address);
     hold(target);
-    client.pipe(target).pipe(client);
+    client
+      .pipe(slowed(() => rate))
+      .pipe(target)
+      .pipe(client);
     client.on('close', () => target.destroy());
     target.on('close', () => client.destroy());
   });
@@ -51,5 +58,19 @@ export async function startTcpProxy(t: { after: (end: () => void) => void }, tar
       open = true;
     },
     connections: () => count,
+    throttle: (bytesPerSecond) => {
+      rate = bytesPerSecond;
+    },
   };
+}
+
+/** What goes through takes its time. */
+function slowed(rate: () => number | undefined): Transform {
+  return new Transform({
+    transform: (chunk: Buffer, _, done) => {
+      const now = rate();
+      if (now === undefined) done(null, chunk);
+      else setTimeout(() => done(null, chunk), (chunk.length * 1000) / now).unref();
+    },
+  });
 }

@@ -1,0 +1,48 @@
+// Recordings and persistent streams as lists show them, and what is known of them where no node has them any more.
+import { z } from 'zod';
+import { type ContentAnswer, type ContentRequest, recordingIdSchema } from './content.ts';
+
+/** `pending`: nothing is removed from the disk of its node. `problem`: why the last try failed; tried again while it is pending. */
+export const uploadStateSchema = z
+  .object({
+    state: z.enum(['pending', 'done', 'failed']).meta({ description: 'failed: given up; the files stay on their node.' }),
+    time: z.iso.datetime().optional().meta({ description: 'When it was done or given up.' }),
+    problem: z.string().max(500).optional().meta({ description: 'Why the last try failed, one sentence.' }),
+  })
+  .meta({ id: 'Upload', description: 'What has become of the upload to S3.' });
+export type UploadState = z.infer<typeof uploadStateSchema>;
+
+/** What all reports say, whatever they are of. */
+export const recordingSummarySchema = z
+  .object({
+    id: recordingIdSchema,
+    type: z.enum(['recording', 'hls']).default('recording').meta({ description: 'hls: the stream of a persistent hls component.' }),
+    roomId: z.string().max(256),
+    node: z.string().max(512).meta({ description: 'The node that made it.' }),
+    state: z.enum(['running', 'finished', 'recovered']),
+    startTime: z.iso.datetime(),
+    endTime: z.iso.datetime().nullable(),
+    upload: uploadStateSchema.optional().meta({ description: 'Missing where it is not uploaded.' }),
+  })
+  .meta({ id: 'RecordingSummary', description: 'A recording or a persistent stream.' });
+export type RecordingSummary = z.infer<typeof recordingSummarySchema>;
+
+/** Most recordings that are described at once: the newest. */
+export const maxDescribed = 1000;
+
+/** The newest first, each once, no more than are described at once. */
+export function newest(summaries: readonly RecordingSummary[]): RecordingSummary[] {
+  const byId = new Map(summaries.map((summary) => [summary.id, summary]));
+  return [...byId.values()].sort((one, other) => (one.startTime > other.startTime ? -1 : 1)).slice(0, maxDescribed);
+}
+
+/** Recordings in the S3 storage of all nodes. All fail with ServiceError `unavailable` where it cannot be asked. */
+export interface ArchivedContent {
+  /** @returns undefined where it has no such file, or there is no such storage. */
+  open(request: ContentRequest): Promise<ContentAnswer | undefined>;
+  /** Ids in any order. */
+  list(): Promise<string[]>;
+  describe(ids: readonly string[]): Promise<RecordingSummary[]>;
+  /** @returns whether anything was removed. */
+  remove(id: string): Promise<boolean>;
+}

@@ -1,0 +1,84 @@
+// The calls to one S3 storage: with its keys, each with a deadline, its errors as sentences.
+import { S3Client } from '@aws-sdk/client-s3';
+import type { S3Place } from '../upload.ts';
+import { storageError } from './s3-errors.ts';
+
+/** Milliseconds to connect, and without a byte either way. */
+const connectDeadline = 10_000;
+const idleDeadline = 60_000;
+/** Milliseconds of a call without a body; one with a body may take longer by its size at this rate. */
+const callDeadline = 60_000;
+const slowestBytesPerMillisecond = 16;
+
+export type CallOptions = {
+  signal: AbortSignal;
+  /** Bytes of the body that goes with it. */
+  size?: number;
+  /** Milliseconds, in place of what the size gives. */
+  deadline?: number;
+};
+
+export type ConnectionOptions = {
+  /** Milliseconds that a body may rest, e.g. because whoever reads it does. */
+  idle?: number;
+  maxSockets?: number;
+};
+
+export class S3Connection {
+  readonly bucket: string;
+  readonly #client: S3Client;
+  readonly #prefix: string;
+
+  constructor({ bucket, region, endpoint, accessKeyId, secretAccessKey, pathPrefix }: S3Place, options: ConnectionOptions = {}) {
+    this.bucket = bucket;
+    this.#prefix = pathPrefix === undefined || pathPrefix === '' ? '' : `${pathPrefix}/`;
+    const agent = { keepAlive: true, maxSockets: options.maxSockets ?? 50 };
+    this.#client = new S3Client({
+      // S3's own default, which others take too.
+      region: region ?? 'us-east-1',
+      credentials: { accessKeyId, secretAccessKey },
+      ...(endpoint !== undefined && { endpoint, forcePathStyle: true }),
+      // Bodies come from disk and cannot be read again: whoever calls tries again.
+      maxAttempts: 1,
+      // Checksums in trailers are Amazon's own; others refuse them.
+      requestChecksumCalculation: 'WHEN_REQUIRED',
+      responseChecksumValidation: 'WHEN_REQUIRED',
+      requestHandler: {
+        connectionTimeout: connectDeadline,
+        socketTimeout: options.idle ?? idleDeadline,
+        httpAgent: agent,
+        httpsAgent: agent,
+      },
+    });
+  }
+
+  /** The whole key of an object: the prefix as it was given, and this. */
+  keyOf(name: string): string {
+    return this.#prefix + name;
+  }
+
+  /** @returns the name of an object with this key, without the prefix. */
+  nameOf(key: string): string {
+    return key.slice(this.#prefix.length);
+  }
+
+  /** @throws StorageError, or what the own disk throws */
+  async call<Answer>(
+    run: (client: S3Client, options: { abortSignal: AbortSignal }) => Promise<Answer>,
+    options: CallOptions,
+  ): Promise<Answer> {
+    const { signal, size = 0, deadline = callDeadline + size / slowestBytesPerMillisecond } = options;
+    signal.throwIfAborted();
+    const timer = AbortSignal.timeout(Math.ceil(deadline));
+    try {
+      return await run(this.#client, { abortSignal: AbortSignal.any([signal, timer]) });
+    } catch (error) {
+      signal.throwIfAborted();
+      throw storageError(error, this.bucket);
+    }
+  }
+
+  close(): void {
+    this.#client.destroy();
+  }
+}

@@ -1,0 +1,206 @@
+// Objects in one S3 storage, by name below its prefix: put from disk, read, listed, removed.
+import { type FileHandle, open } from 'node:fs/promises';
+import { Readable } from 'node:stream';
+import {
+  DeleteObjectCommand,
+  DeleteObjectsCommand,
+  GetObjectCommand,
+  HeadObjectCommand,
+  ListObjectsV2Command,
+  PutObjectCommand,
+} from '@aws-sdk/client-s3';
+import { contentTypeOf } from '../content-types.ts';
+import type { S3Place } from '../upload.ts';
+import { readBytes } from './file-bytes.ts';
+import { abortUploads, partSizeOf, putInParts } from './multipart.ts';
+import { type ConnectionOptions, S3Connection } from './s3-connection.ts';
+import { StorageError } from './s3-errors.ts';
+
+/** `name`: without the prefix of the place. `modified`: milliseconds since 1970. */
+export type StoredObject = { name: string; size: number; modified: number; etag: string };
+
+/** Objects that are removed by one call, as many as S3 takes. */
+const removedAtOnce = 1000;
+/** Calls at once where objects are removed one by one. */
+const singleRemovals = 8;
+/** Pages of a thousand objects that are listed. */
+const maxPages = 200;
+
+/** All fail with StorageError, or with what the own disk throws. */
+export class S3Store {
+  readonly #connection: S3Connection;
+  readonly #onSent: (bytes: number) => void;
+
+  /** `onSent` hears of bytes that arrived. */
+  constructor(place: S3Place, options: ConnectionOptions & { onSent?: (bytes: number) => void } = {}) {
+    this.#connection = new S3Connection(place, options);
+    this.#onSent = options.onSent ?? (() => {});
+  }
+
+  /** Puts a file as it is now, in parts where it is large. @returns its size */
+  async putFile(name: string, path: string, signal: AbortSignal): Promise<number> {
+    const file = await open(path, 'r');
+    try {
+      const { size } = await file.stat();
+      if (size <= partSizeOf(size)) await this.#put(name, { file, start: 0, length: size }, signal);
+      else await putInParts(this.#connection, { key: name, file, size, contentType: contentTypeOf(name), signal, onSent: this.#onSent });
+      return size;
+    } finally {
+      await file.close();
+    }
+  }
+
+  /** Puts some bytes of a file. */
+  async putPart(name: string, path: string, range: { start: number; length: number }, signal: AbortSignal): Promise<void> {
+    const file = await open(path, 'r');
+    try {
+      await this.#put(name, { file, ...range }, signal);
+    } finally {
+      await file.close();
+    }
+  }
+
+  async putText(name: string, text: string, signal: AbortSignal): Promise<void> {
+    const body = Buffer.from(text);
+    await this.#connection.call(
+      (client, options) =>
+        client.send(new PutObjectCommand({ ...this.#address(name), Body: body, ContentType: contentTypeOf(name) }), options),
+      { signal, size: body.length },
+    );
+    this.#onSent(body.length);
+  }
+
+  /** @returns undefined where there is none. */
+  async look(name: string, signal: AbortSignal, deadline?: number): Promise<StoredObject | undefined> {
+    try {
+      const { ContentLength, LastModified, ETag } = await this.#connection.call(
+        (client, options) => client.send(new HeadObjectCommand(this.#address(name)), options),
+        { signal, ...(deadline !== undefined && { deadline }) },
+      );
+      return { name, size: ContentLength ?? 0, modified: LastModified?.getTime() ?? 0, etag: ETag ?? '' };
+    } catch (error) {
+      if (error instanceof StorageError && error.fault === 'missing') return undefined;
+      throw error;
+    }
+  }
+
+  /** Bytes of an object. Whoever gets it reads it to its end or destroys it. `deadline`: milliseconds until its end. */
+  async read(name: string, range: { start: number; end: number } | undefined, signal: AbortSignal, deadline: number): Promise<Readable> {
+    const Range = range && `bytes=${range.start}-${range.end}`;
+    const { Body } = await this.#connection.call(
+      (client, options) => client.send(new GetObjectCommand({ ...this.#address(name), ...(Range !== undefined && { Range }) }), options),
+      { signal, deadline },
+    );
+    if (!(Body instanceof Readable)) throw new StorageError('failed', 'S3 answered without a body');
+    return Body;
+  }
+
+  /** All objects whose names begin so, at most 200,000, by name. */
+  async list(below: string, signal: AbortSignal, deadline?: number): Promise<StoredObject[]> {
+    const found: StoredObject[] = [];
+    for await (const { Contents = [] } of this.#pages(below, undefined, signal, deadline)) {
+      for (const { Key, Size = 0, LastModified, ETag = '' } of Contents) {
+        if (Key === undefined) continue;
+        found.push({ name: this.#connection.nameOf(Key), size: Size, modified: LastModified?.getTime() ?? 0, etag: ETag });
+      }
+    }
+    return found;
+  }
+
+  /** The folders right below the prefix of the place. */
+  async folders(signal: AbortSignal, deadline: number): Promise<string[]> {
+    const found: string[] = [];
+    for await (const { CommonPrefixes = [] } of this.#pages('', '/', signal, deadline)) {
+      for (const { Prefix } of CommonPrefixes) if (Prefix !== undefined) found.push(this.#connection.nameOf(Prefix).slice(0, -1));
+    }
+    return found;
+  }
+
+  async remove(names: readonly string[], signal: AbortSignal): Promise<void> {
+    for (let at = 0; at < names.length; at += removedAtOnce) {
+      const some = names.slice(at, at + removedAtOnce);
+      try {
+        await this.#removeTogether(some, signal);
+      } catch (error) {
+        // Not every S3 has this call, or takes its checksum.
+        if (!(error instanceof StorageError) || error.fault !== 'refused') throw error;
+        await this.#removeSingly(some, signal);
+      }
+    }
+  }
+
+  /** Ends what is being uploaded in parts below a name. */
+  abortUploads(below: string, signal: AbortSignal): Promise<void> {
+    return abortUploads(this.#connection, below, signal);
+  }
+
+  close(): void {
+    this.#connection.close();
+  }
+
+  async #put(
+    name: string,
+    { file, start, length }: { file: FileHandle; start: number; length: number },
+    signal: AbortSignal,
+  ): Promise<void> {
+    await this.#connection.call(
+      (client, options) => {
+        const Body = length === 0 ? Buffer.alloc(0) : readBytes(file, start, length);
+        const put = { ...this.#address(name), Body, ContentLength: length, ContentType: contentTypeOf(name) };
+        return client.send(new PutObjectCommand(put), options);
+      },
+      { signal, size: length },
+    );
+    this.#onSent(length);
+  }
+
+  async *#pages(below: string, Delimiter: string | undefined, signal: AbortSignal, deadline: number | undefined) {
+    const Prefix = this.#connection.keyOf(below);
+    let token: string | undefined;
+    for (let page = 0; page < maxPages; page += 1) {
+      const ContinuationToken = token;
+      const answer = await this.#connection.call(
+        (client, options) =>
+          client.send(
+            new ListObjectsV2Command({
+              Bucket: this.#connection.bucket,
+              Prefix,
+              ...(Delimiter !== undefined && { Delimiter }),
+              ...(ContinuationToken !== undefined && { ContinuationToken }),
+            }),
+            options,
+          ),
+        { signal, ...(deadline !== undefined && { deadline }) },
+      );
+      yield answer;
+      if (!answer.IsTruncated || answer.NextContinuationToken === undefined) return;
+      token = answer.NextContinuationToken;
+    }
+  }
+
+  async #removeTogether(names: readonly string[], signal: AbortSignal): Promise<void> {
+    const Objects = names.map((name) => ({ Key: this.#connection.keyOf(name) }));
+    const { Errors = [] } = await this.#connection.call(
+      (client, options) =>
+        client.send(new DeleteObjectsCommand({ Bucket: this.#connection.bucket, Delete: { Objects, Quiet: true } }), options),
+      { signal },
+    );
+    const error = Errors.find(({ Code }) => Code !== 'NoSuchKey');
+    if (error) throw new StorageError('failed', 'S3 did not remove all objects');
+  }
+
+  async #removeSingly(names: readonly string[], signal: AbortSignal): Promise<void> {
+    for (let at = 0; at < names.length; at += singleRemovals) {
+      const some = names
+        .slice(at, at + singleRemovals)
+        .map((name) =>
+          this.#connection.call((client, options) => client.send(new DeleteObjectCommand(this.#address(name)), options), { signal }),
+        );
+      await Promise.all(some);
+    }
+  }
+
+  #address(name: string): { Bucket: string; Key: string } {
+    return { Bucket: this.#connection.bucket, Key: this.#connection.keyOf(name) };
+  }
+}

@@ -1,0 +1,348 @@
+// One folder on its way to S3: pieces of files that grow, whole files, at the end all that is missing; again after each failure.
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Log } from '../../log.ts';
+import { fileNameSchema } from '../../rooms/content.ts';
+import type { UploadState } from '../../rooms/recordings.ts';
+import { Timer } from '../../timer.ts';
+import { readReportFile, reportName, reportText, writeReportFile, writeUploadState } from '../report-file.ts';
+import { StorageError } from '../s3/s3-errors.ts';
+import type { S3Store } from '../s3/s3-store.ts';
+import type { Upload } from '../upload.ts';
+import { chunkName, chunksBelow, parseChunk } from './chunks.ts';
+import type { Job } from './job-file.ts';
+import { retryDelay, type UploadSettings } from './settings.ts';
+import type { Slots } from './slots.ts';
+
+export type Outcome = 'done' | 'discarded' | { failed: string };
+
+export type FolderUploadOptions = {
+  log: Log;
+  job: Job;
+  /** Absolute path. */
+  folder: string;
+  /** Whether an earlier process has begun it. */
+  resumed: boolean;
+  /** The storage as it is now. @throws StorageError where the node has none any more */
+  store: () => S3Store;
+  slots: Slots;
+  settings: UploadSettings;
+  /** The job has changed: it is to be on disk. */
+  save: (folder: string) => Promise<void>;
+  onFailure: () => void;
+  /** It is over, and said in its report; called at most once. */
+  onOver: (outcome: Outcome) => void;
+};
+
+type Whole = { dueAt: number };
+type Growing = { sent: number; dueAt: number };
+type Version = { size: number; mtimeMs: number };
+type Step = { dueAt: number; run: () => Promise<void> };
+
+/** Bytes of a piece, at most. */
+const chunkSize = 8 * 1024 * 1024;
+/** Files whose content changes while their size may stay. */
+const changing = /\.(json|m3u8)$/;
+
+export class FolderUpload implements Upload {
+  readonly #options: FolderUploadOptions;
+  readonly #whole = new Map<string, Whole>();
+  readonly #growing = new Map<string, Growing>();
+  /** As they were when they arrived. */
+  readonly #up = new Map<string, Version>();
+  readonly #chunked = new Set<string>();
+  readonly #stop = new AbortController();
+  /** Of what is being sent. */
+  #current = new AbortController();
+  #folder: string;
+  #failures = 0;
+  #problem: string | undefined;
+  #marked: string | undefined;
+  #wake: (() => void) | undefined;
+  readonly #over: Promise<void>;
+
+  constructor(options: FolderUploadOptions) {
+    this.#options = options;
+    this.#folder = options.folder;
+    this.#over = this.#run();
+  }
+
+  /** Whether it gets on, as far as is known. */
+  get hopeful(): boolean {
+    return this.#failures === 0;
+  }
+
+  get finished(): boolean {
+    return this.#options.job.finishedAt !== null;
+  }
+
+  grows(file: string): void {
+    if (this.#growing.has(file) || this.#whole.has(file)) return;
+    this.#growing.set(file, { sent: 0, dueAt: performance.now() + this.#options.settings.growth });
+    this.#wake?.();
+  }
+
+  add(file: string): void {
+    this.#growing.delete(file);
+    if (this.#whole.has(file)) return;
+    this.#whole.set(file, { dueAt: performance.now() + (this.#up.has(file) ? this.#options.settings.again : 0) });
+    this.#wake?.();
+  }
+
+  moved(folder: string): void {
+    this.#folder = folder;
+    this.#save();
+  }
+
+  finish(): void {
+    const { job } = this.#options;
+    if (job.finishedAt !== null) return;
+    job.finishedAt = Date.now();
+    this.#save();
+    this.#wake?.();
+  }
+
+  discard(): void {
+    const { job } = this.#options;
+    if (job.discarded) return;
+    job.discarded = true;
+    job.finishedAt ??= Date.now();
+    this.#failures = 0;
+    this.#save();
+    this.#current.abort();
+    this.#wake?.();
+  }
+
+  /** Ends the work on it; it stays to be done. */
+  async close(): Promise<void> {
+    this.#stop.abort();
+    this.#current.abort();
+    this.#wake?.();
+    await this.#over;
+  }
+
+  async #run(): Promise<void> {
+    const { settings } = this.#options;
+    while (!this.#stop.signal.aborted) {
+      const step = this.#next();
+      const wait = (step?.dueAt ?? Number.POSITIVE_INFINITY) - performance.now();
+      if (!step || wait > 0) {
+        await this.#rest(wait);
+        continue;
+      }
+      this.#current = new AbortController();
+      try {
+        await step.run();
+        this.#failures = 0;
+        this.#problem = undefined;
+      } catch (error) {
+        if (this.#current.signal.aborted) continue;
+        this.#failures += 1;
+        if (await this.#giveUp(error)) return;
+        const delay = retryDelay(this.#failures, settings, Math.random());
+        await this.#tell(error, delay);
+        await this.#rest(delay, true);
+      }
+    }
+  }
+
+  /** What is to be done next, and when at the earliest. */
+  #next(): Step | undefined {
+    const { job } = this.#options;
+    if (job.discarded) return { dueAt: 0, run: () => this.#remove() };
+    if (job.finishedAt !== null) return { dueAt: 0, run: () => this.#complete() };
+    const steps: Step[] = [
+      ...[...this.#whole].map(([file, { dueAt }]) => ({ dueAt, run: () => this.#putDue(file) })),
+      ...[...this.#growing].map(([file, growing]) => ({ dueAt: growing.dueAt, run: () => this.#putChunk(file, growing) })),
+    ];
+    return steps.reduce<Step | undefined>((first, step) => (first && first.dueAt <= step.dueAt ? first : step), undefined);
+  }
+
+  /** Until there may be something to do. `evenSo`: new files do not end it. */
+  async #rest(time: number, evenSo = false): Promise<void> {
+    if (this.#stop.signal.aborted) return;
+    const before = this.#options.job.discarded;
+    await new Promise<void>((resolve) => {
+      const timer = Number.isFinite(time) ? new Timer(time, resolve) : undefined;
+      this.#wake = () => {
+        if (evenSo && this.#options.job.discarded === before && !this.#stop.signal.aborted) return;
+        timer?.stop();
+        resolve();
+      };
+    });
+    this.#wake = undefined;
+  }
+
+  async #putDue(file: string): Promise<void> {
+    const due = this.#whole.get(file);
+    // What changes from now on is sent again.
+    this.#whole.delete(file);
+    try {
+      await this.#put(file);
+      await this.#dropChunks(file);
+    } catch (error) {
+      if (!isMissing(error) && due && !this.#whole.has(file)) this.#whole.set(file, due);
+      // It is no longer wanted.
+      if (!isMissing(error)) throw error;
+    }
+  }
+
+  async #put(file: string): Promise<void> {
+    const { job, slots, store } = this.#options;
+    const path = join(this.#folder, file);
+    const { size, mtimeMs } = await stat(path);
+    await slots.use(() => store().putFile(`${job.id}/${file}`, path, this.#current.signal));
+    this.#up.set(file, { size, mtimeMs });
+  }
+
+  async #putChunk(file: string, growing: Growing): Promise<void> {
+    const { job, slots, store, settings } = this.#options;
+    const path = join(this.#folder, file);
+    const size = await stat(path).then(
+      (found) => found.size,
+      (error: unknown) => {
+        // It comes with its first frame.
+        if (isMissing(error)) return 0;
+        throw error;
+      },
+    );
+    const length = Math.min(size - growing.sent, chunkSize);
+    if (length > 0) {
+      const range = { start: growing.sent, length };
+      await slots.use(() => store().putPart(chunkName(job.id, file, range.start), path, range, this.#current.signal));
+      this.#chunked.add(file);
+      growing.sent += length;
+    }
+    growing.dueAt = performance.now() + (size > growing.sent ? 0 : settings.growth);
+  }
+
+  /** The whole file is there. What cannot be removed now is so at the end. */
+  async #dropChunks(file: string): Promise<void> {
+    const { job, slots, store } = this.#options;
+    if (!this.#chunked.delete(file)) return;
+    const { signal } = this.#current;
+    const names = (await store().list(chunksBelow(job.id, file), signal)).map(({ name }) => name);
+    await slots.use(() => store().remove(names, signal));
+  }
+
+  /** Everything that is missing, the report last. */
+  async #complete(): Promise<void> {
+    const { job, slots, store, resumed, onOver, log } = this.#options;
+    const { signal } = this.#current;
+    if (this.#marked === undefined) await this.#mark({ state: 'pending' });
+    const files = await this.#files();
+    const there = new Map((await store().list(`${job.id}/`, signal)).map(({ name, size }) => [name, size]));
+    for (const [file, version] of files) {
+      if (file === reportName) continue;
+      const up = this.#up.get(file);
+      if (up && up.size === version.size && up.mtimeMs === version.mtimeMs) continue;
+      // By an earlier process.
+      if (resumed && !changing.test(file) && there.get(`${job.id}/${file}`) === version.size) continue;
+      await this.#put(file);
+    }
+    const chunks = [...there.keys()].filter((name) => parseChunk(name) !== undefined);
+    const late = (await store().list(chunksBelow(job.id), signal)).map(({ name }) => name);
+    await slots.use(() => store().remove([...new Set([...chunks, ...late])], signal));
+    await store().abortUploads(`${job.id}/`, signal);
+    await this.#putReport();
+    log.info({ recording: job.id, files: files.size }, 'uploaded');
+    this.#stop.abort();
+    onOver('done');
+  }
+
+  async #putReport(): Promise<void> {
+    const { job, slots, store } = this.#options;
+    const report = await readReportFile(this.#folder);
+    if (!report) return;
+    const done = { ...report, upload: { state: 'done', time: new Date().toISOString() } satisfies UploadState };
+    await slots.use(() => store().putText(`${job.id}/${reportName}`, reportText(done), this.#current.signal));
+    await writeReportFile(this.#folder, done);
+  }
+
+  /** By name, in order; the folder has no other folders. @throws StorageError where the folder is gone */
+  async #files(): Promise<Map<string, Version>> {
+    const names = await readdir(this.#folder).catch((error: unknown) => {
+      throw isMissing(error) ? new StorageError('missing', 'Its files are gone') : error;
+    });
+    const files = new Map<string, Version>();
+    for (const name of names.filter((each) => fileNameSchema.safeParse(each).success).sort()) {
+      const found = await stat(join(this.#folder, name));
+      if (found.isFile()) files.set(name, { size: found.size, mtimeMs: found.mtimeMs });
+    }
+    return files;
+  }
+
+  async #remove(): Promise<void> {
+    const { job, slots, store, onOver, log } = this.#options;
+    const { signal } = this.#current;
+    await store().abortUploads(`${job.id}/`, signal);
+    const names = (await store().list(`${job.id}/`, signal)).map(({ name }) => name);
+    await slots.use(() => store().remove(names, signal));
+    log.info({ recording: job.id, objects: names.length }, 'what was uploaded is removed');
+    this.#stop.abort();
+    onOver('discarded');
+  }
+
+  /** @returns whether it is over */
+  async #giveUp(error: unknown): Promise<boolean> {
+    const { job, settings, onOver, log, store } = this.#options;
+    if (job.finishedAt === null) return false;
+    const age = Date.now() - job.finishedAt;
+    const gone = error instanceof StorageError && error.message === 'Its files are gone';
+    const refused = error instanceof StorageError && error.fault === 'refused' && job.place !== null;
+    if (!gone && age < (refused ? settings.maxRefusedAge : settings.maxAge)) return false;
+    const reason = sentenceOf(error);
+    log.error({ recording: job.id, reason, failures: this.#failures, discarded: job.discarded }, 'an upload is given up');
+    this.#stop.abort();
+    if (job.discarded) {
+      onOver('discarded');
+      return true;
+    }
+    await this.#mark({ state: 'failed', time: new Date().toISOString(), problem: reason });
+    // Nobody is to pay for what will never be whole.
+    const brief = AbortSignal.timeout(settings.maxDelay);
+    await Promise.resolve()
+      .then(() => store().abortUploads(`${job.id}/`, brief))
+      .catch(() => {});
+    onOver({ failed: reason });
+    return true;
+  }
+
+  async #tell(error: unknown, delay: number): Promise<void> {
+    const { job, log, onFailure } = this.#options;
+    onFailure();
+    const problem = sentenceOf(error);
+    const facts = { recording: job.id, problem, failures: this.#failures, delay: Math.round(delay) };
+    if (problem === this.#problem) log.debug(facts, 'an upload failed again');
+    else log.warn(facts, 'an upload failed, tried again later');
+    this.#problem = problem;
+    if (job.finishedAt !== null) await this.#mark({ state: 'pending', problem });
+  }
+
+  /** Says in the report how it stands. The report is nobody else's after finish(). */
+  async #mark(upload: UploadState): Promise<void> {
+    const text = `${upload.state} ${upload.problem ?? ''}`;
+    if (text === this.#marked || this.#options.job.discarded) return;
+    try {
+      await writeUploadState(this.#folder, upload);
+      this.#marked = text;
+    } catch (error) {
+      this.#options.log.warn({ err: error, recording: this.#options.job.id }, 'the report of an upload cannot be written');
+    }
+  }
+
+  #save(): void {
+    const { log, job, save } = this.#options;
+    save(this.#folder).catch((error: unknown) => log.error({ err: error, recording: job.id }, 'an upload cannot be remembered on disk'));
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return ['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '');
+}
+
+function sentenceOf(error: unknown): string {
+  if (error instanceof StorageError) return error.message;
+  const { code } = error as NodeJS.ErrnoException;
+  return code === undefined ? 'The files cannot be sent' : `The files cannot be read (${code})`;
+}

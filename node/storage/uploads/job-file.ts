@@ -1,0 +1,163 @@
+// What is to be uploaded, on disk, so that it goes on after a restart: one file per folder, with the keys of its storage in it.
+import { randomBytes } from 'node:crypto';
+import { mkdir, open, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { recordingIdSchema } from '../../rooms/content.ts';
+import { s3PlaceSchema } from '../upload.ts';
+
+const plainName = z.string().regex(/^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,254}$/);
+const time = z.number().min(0);
+/** Times are milliseconds since 1970. `place`: null = the storage of the node. */
+export const jobSchema = z.strictObject({
+  id: recordingIdSchema,
+  kind: z.enum(['recording', 'hls']),
+  roomId: z.string().max(256),
+  incarnation: z.string().max(256),
+  componentId: z.string().max(256),
+  webhookUrl: z.string().max(4096).nullable(),
+  place: s3PlaceSchema.nullable(),
+  /** Names below the resources directory. */
+  folder: z.array(plainName).min(1).max(8),
+  /** The process that works on it. */
+  owner: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/),
+  /** When its files were as they are to be; null before. */
+  finishedAt: time.nullable(),
+  /** Nothing of it is to be kept in S3. */
+  discarded: z.boolean(),
+});
+export type Job = z.infer<typeof jobSchema>;
+
+/** Milliseconds between two signs of life of a process, and after which it counts as gone. */
+const signInterval = 2000;
+const goneAfter = 10_000;
+/** Signs of life of processes that are long gone. */
+const oldSign = 24 * 3600_000;
+
+export class JobFiles {
+  /** Of this process alone. */
+  readonly owner = randomBytes(9).toString('base64url');
+  readonly #folder: string;
+  #signedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(resources: string) {
+    this.#folder = join(resources, 'uploads');
+  }
+
+  /** @throws Error where the disk refuses */
+  async save(job: Job): Promise<void> {
+    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+    await this.signOfLife();
+    const temporary = join(this.#folder, `.${job.id}.${this.owner}`);
+    const file = await open(temporary, 'w', 0o600);
+    try {
+      await file.writeFile(JSON.stringify(job));
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(temporary, this.#path(job.id));
+  }
+
+  async remove(id: string): Promise<void> {
+    await rm(this.#path(id), { force: true });
+  }
+
+  /** Says that this process is there, as far as it has not just said so. */
+  async signOfLife(): Promise<void> {
+    if (performance.now() - this.#signedAt < signInterval) return;
+    this.#signedAt = performance.now();
+    const path = this.#sign(this.owner);
+    const now = new Date();
+    await utimes(path, now, now).catch(() => writeFile(path, '', { mode: 0o600 }));
+  }
+
+  /** What this process worked on is free for others. */
+  async leave(): Promise<void> {
+    await rm(this.#sign(this.owner), { force: true });
+  }
+
+  /** Jobs of processes that are gone. `unreadable`: files that are none of ours. */
+  async abandoned(): Promise<{ jobs: Job[]; unreadable: string[] }> {
+    const names: string[] = await readdir(this.#folder).catch(() => []);
+    const alive = await this.#alive(names);
+    const jobs: Job[] = [];
+    const unreadable: string[] = [];
+    for (const name of names) {
+      if (!name.endsWith('.json') || name.startsWith('.')) continue;
+      const job = await readJob(join(this.#folder, name));
+      if (job === 'unreadable') unreadable.push(name);
+      else if (job && !alive.has(job.owner) && name === `${job.id}.json`) jobs.push(job);
+    }
+    return { jobs, unreadable };
+  }
+
+  /** Makes a job of a process that is gone this one's. @returns undefined where another was faster */
+  async claim(id: string): Promise<Job | undefined> {
+    const held = join(this.#folder, `.claim-${id}.${this.owner}`);
+    // One of those who try gets it.
+    const got = await rename(this.#path(id), held).then(
+      () => true,
+      () => false,
+    );
+    if (!got) return undefined;
+    const job = await readJob(held);
+    const alive = await this.#alive(await readdir(this.#folder));
+    if (job === undefined || job === 'unreadable' || alive.has(job.owner)) {
+      await rename(held, this.#path(id));
+      return undefined;
+    }
+    const mine = { ...job, owner: this.owner };
+    await this.save(mine);
+    await rm(held, { force: true });
+    return mine;
+  }
+
+  /** Puts back what a process held that ended meanwhile, and clears its traces. */
+  async tidy(): Promise<void> {
+    const names: string[] = await readdir(this.#folder).catch(() => []);
+    const alive = await this.#alive(names);
+    for (const name of names) {
+      const [, id, owner] = /^\.claim-(.+)\.([A-Za-z0-9_-]+)$/.exec(name) ?? [];
+      if (id !== undefined && owner !== undefined && owner !== this.owner && !alive.has(owner)) {
+        if (!names.includes(`${id}.json`)) await rename(join(this.#folder, name), this.#path(id)).catch(() => {});
+        else await rm(join(this.#folder, name), { force: true });
+      }
+      // Written half.
+      const [, writer] = /^\.(?!claim-).+\.([A-Za-z0-9_-]+)$/.exec(name) ?? [];
+      if (writer !== undefined && writer !== 'alive' && !alive.has(writer)) await rm(join(this.#folder, name), { force: true });
+      if (!name.endsWith('.alive')) continue;
+      const { mtimeMs } = await stat(join(this.#folder, name)).catch(() => ({ mtimeMs: Date.now() }));
+      if (Date.now() - mtimeMs > oldSign) await rm(join(this.#folder, name), { force: true });
+    }
+  }
+
+  async #alive(names: readonly string[]): Promise<Set<string>> {
+    const alive = new Set([this.owner]);
+    for (const name of names) {
+      const [, owner] = /^\.(.+)\.alive$/.exec(name) ?? [];
+      if (owner === undefined) continue;
+      const found = await stat(join(this.#folder, name)).catch(() => undefined);
+      if (found && Date.now() - found.mtimeMs < goneAfter) alive.add(owner);
+    }
+    return alive;
+  }
+
+  #path(id: string): string {
+    return join(this.#folder, `${id}.json`);
+  }
+
+  #sign(owner: string): string {
+    return join(this.#folder, `.${owner}.alive`);
+  }
+}
+
+async function readJob(path: string): Promise<Job | 'unreadable' | undefined> {
+  const text = await readFile(path, 'utf8').catch(() => undefined);
+  if (text === undefined) return undefined;
+  try {
+    return jobSchema.parse(JSON.parse(text));
+  } catch {
+    return 'unreadable';
+  }
+}

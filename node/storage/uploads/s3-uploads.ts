@@ -1,0 +1,250 @@
+// The uploads of a node: those of its components, those that an earlier process left, and who hears of their end.
+import { join, relative, sep } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import type { Log } from '../../log.ts';
+import type { RoomEvent } from '../../rooms/events.ts';
+import { Timer } from '../../timer.ts';
+import { StorageError } from '../s3/s3-errors.ts';
+import { S3Store } from '../s3/s3-store.ts';
+import type { S3Place, Upload, UploadPlan, Uploads } from '../upload.ts';
+import { FolderUpload, type Outcome } from './folder-upload.ts';
+import { type Job, JobFiles } from './job-file.ts';
+import { type UploadSettings, uploadSettings } from './settings.ts';
+import { Slots } from './slots.ts';
+
+export type S3UploadsOptions = {
+  log: Log;
+  /** Absolute path of the resources directory. */
+  resources: string;
+  /** Name of this node. */
+  node: () => string;
+  /** The storage of the node, as configured now. */
+  place: () => S3Place | null;
+  /** An upload is done or given up; `webhookUrl`: the receiver that its room had. */
+  onEvent: (event: RoomEvent, webhookUrl: string | null) => void;
+  settings?: Partial<UploadSettings>;
+};
+
+/** `failures`: tries that failed and are repeated. */
+export type UploadFigures = { pending: number; bytes: number; done: number; failures: number; givenUp: number };
+
+type Entry = { job: Job; upload: FolderUpload; store: S3Store | undefined; saving: Promise<void> };
+
+/** Transfers at once. */
+const maxTransfers = 4;
+/** Milliseconds between two signs of life, and two looks at the end whether all is up. */
+const signInterval = 2000;
+const lookInterval = 100;
+
+export class S3Uploads implements Uploads {
+  readonly #options: S3UploadsOptions;
+  readonly #settings: UploadSettings;
+  readonly #files: JobFiles;
+  readonly #slots = new Slots(maxTransfers);
+  readonly #entries = new Map<string, Entry>();
+  readonly #figures = { bytes: 0, done: 0, failures: 0, givenUp: 0 };
+  readonly #unreadable = new Set<string>();
+  /** Of the node's own storage, as it was when it was last used. */
+  #shared: { place: S3Place; store: S3Store } | undefined;
+  #scan: Timer | undefined;
+  #sign: Timer | undefined;
+  /** When jobs of processes that are gone were first seen. */
+  readonly #seen = new Map<string, number>();
+  #closing: Promise<void> | undefined;
+  #closed = false;
+
+  constructor(options: S3UploadsOptions) {
+    this.#options = options;
+    this.#settings = { ...uploadSettings, ...options.settings };
+    this.#files = new JobFiles(options.resources);
+  }
+
+  figures(): UploadFigures {
+    return { pending: this.#entries.size, ...this.#figures };
+  }
+
+  /** Goes on with what was left. Never fails. */
+  async start(): Promise<void> {
+    this.#keepSigning();
+    await this.#takeUp();
+    this.#scheduleScan();
+  }
+
+  async begin({ id, kind, room, componentId, place }: UploadPlan, folder: string): Promise<Upload | undefined> {
+    if (place === undefined && this.#options.place() === null) return undefined;
+    const { roomId, incarnation, webhookUrl } = room;
+    const job: Job = {
+      id,
+      kind,
+      roomId,
+      incarnation,
+      componentId,
+      webhookUrl: webhookUrl(),
+      place: place ?? null,
+      folder: this.#namesOf(folder),
+      owner: this.#files.owner,
+      finishedAt: null,
+      discarded: false,
+    };
+    await this.#files.save(job);
+    return this.#work(job, { resumed: false, webhookUrl });
+  }
+
+  async left(kind: UploadPlan['kind']): Promise<string[]> {
+    const { jobs } = await this.#files.abandoned();
+    return jobs.filter((job) => job.kind === kind && job.finishedAt === null && !this.#entries.has(job.id)).map(({ id }) => id);
+  }
+
+  async resume(id: string): Promise<Upload | undefined> {
+    if (this.#closed || this.#entries.has(id)) return undefined;
+    const job = await this.#files.claim(id);
+    return job && !this.#closed ? this.#work(job, { resumed: true }) : undefined;
+  }
+
+  /** What is up of it is removed, and nothing more of it goes up. */
+  discard(id: string): void {
+    this.#entries.get(id)?.upload.discard();
+  }
+
+  /**
+   * Ends the work; what is not up stays to be done by the next process. Idempotent.
+   * @param patience milliseconds for what is ready to go up, as long as it gets on
+   */
+  close(patience: number): Promise<void> {
+    this.#closing ??= this.#close(patience);
+    return this.#closing;
+  }
+
+  async #close(patience: number): Promise<void> {
+    const end = performance.now() + patience;
+    const getsOn = () => [...this.#entries.values()].some(({ upload }) => upload.finished && upload.hopeful);
+    while (getsOn() && performance.now() < end) await new Promise<void>((resolve) => new Timer(lookInterval, resolve));
+    this.#closed = true;
+    this.#scan?.stop();
+    this.#sign?.stop();
+    const left = [...this.#entries.values()];
+    if (left.length > 0) this.#options.log.warn({ uploads: left.length }, 'uploads are left for the next start');
+    await Promise.all(left.map(({ upload }) => upload.close()));
+    await Promise.all(left.map(({ saving }) => saving));
+    for (const { store } of left) store?.close();
+    this.#shared?.store.close();
+    await this.#files.leave().catch(() => {});
+  }
+
+  #work(job: Job, { resumed, webhookUrl = () => job.webhookUrl }: { resumed: boolean; webhookUrl?: () => string | null }): Upload {
+    const { log, resources } = this.#options;
+    const onSent = (bytes: number) => (this.#figures.bytes += bytes);
+    const own = job.place === null ? undefined : new S3Store(job.place, { onSent });
+    const upload = new FolderUpload({
+      log,
+      job,
+      folder: join(resources, ...job.folder),
+      resumed,
+      store: () => own ?? this.#sharedStore(),
+      slots: this.#slots,
+      settings: this.#settings,
+      save: (folder) => this.#save(job.id, folder, webhookUrl()),
+      onFailure: () => (this.#figures.failures += 1),
+      onOver: (outcome) => void this.#over(job, outcome),
+    });
+    this.#entries.set(job.id, { job, upload, store: own, saving: Promise.resolve() });
+    return upload;
+  }
+
+  /** One after the other: each writes what is the case then. */
+  #save(id: string, folder: string, webhookUrl: string | null): Promise<void> {
+    const entry = this.#entries.get(id);
+    if (!entry) return Promise.resolve();
+    entry.job.webhookUrl = webhookUrl;
+    entry.job.folder = this.#namesOf(folder);
+    const saved = entry.saving.then(() => (this.#entries.get(id) === entry ? this.#files.save(entry.job) : undefined));
+    entry.saving = saved.catch(() => {});
+    return saved;
+  }
+
+  async #over(job: Job, outcome: Outcome): Promise<void> {
+    const { log } = this.#options;
+    const entry = this.#entries.get(job.id);
+    this.#entries.delete(job.id);
+    entry?.store?.close();
+    if (outcome === 'done') this.#figures.done += 1;
+    else if (outcome !== 'discarded') this.#figures.givenUp += 1;
+    // Told before it is forgotten: twice, with the same id, rather than never.
+    if (outcome !== 'discarded') this.#tell(job, outcome);
+    await entry?.saving;
+    await this.#files
+      .remove(job.id)
+      .catch((error: unknown) => log.error({ err: error, recording: job.id }, 'an upload that is over cannot be forgotten'));
+  }
+
+  #tell({ id, kind, roomId, incarnation, componentId, webhookUrl }: Job, outcome: Exclude<Outcome, 'discarded'>): void {
+    const done = outcome === 'done';
+    const names =
+      kind === 'hls' ? (['HlsUploaded', 'HlsUploadCrashed'] as const) : (['RecordingUploaded', 'RecordingUploadCrashed'] as const);
+    const event: RoomEvent = {
+      id: `${id}-${done ? 'uploaded' : 'upload-crashed'}`,
+      type: names[done ? 0 : 1],
+      time: new Date().toISOString(),
+      node: this.#options.node(),
+      incarnation,
+      roomId,
+      componentId,
+      recordingId: id,
+      ...(outcome !== 'done' && { reason: outcome.failed }),
+    };
+    this.#options.onEvent(event, webhookUrl);
+  }
+
+  #sharedStore(): S3Store {
+    const place = this.#options.place();
+    if (place === null) throw new StorageError('failed', 'The node has no S3 storage any more');
+    if (this.#shared && isDeepStrictEqual(this.#shared.place, place)) return this.#shared.store;
+    // Calls under way end with what they began with.
+    const store = new S3Store(place, { onSent: (bytes) => (this.#figures.bytes += bytes) });
+    this.#shared = { place, store };
+    return store;
+  }
+
+  /** What processes left that are gone. Never fails. */
+  async #takeUp(): Promise<void> {
+    const { log } = this.#options;
+    try {
+      await this.#files.tidy();
+      const { jobs, unreadable } = await this.#files.abandoned();
+      for (const file of unreadable.filter((name) => !this.#unreadable.has(name))) {
+        this.#unreadable.add(file);
+        log.error({ file }, 'what is to be uploaded cannot be read');
+      }
+      for (const { id, finishedAt } of jobs) {
+        if (this.#closed || this.#entries.has(id)) continue;
+        const since = this.#seen.get(id) ?? performance.now();
+        this.#seen.set(id, since);
+        const orphaned = performance.now() - since > this.#settings.orphanedAfter;
+        if (finishedAt === null && !orphaned) continue;
+        log.info({ recording: id }, 'an upload that was left is taken up');
+        (await this.resume(id))?.finish();
+        this.#seen.delete(id);
+      }
+    } catch (error) {
+      log.error({ err: error }, 'what is to be uploaded cannot be looked for');
+    }
+  }
+
+  #scheduleScan(): void {
+    if (this.#closed) return;
+    this.#scan = new Timer(this.#settings.scan, () => void this.#takeUp().then(() => this.#scheduleScan()));
+  }
+
+  #keepSigning(): void {
+    if (this.#closed) return;
+    this.#sign = new Timer(signInterval, () => {
+      const signed = this.#entries.size > 0 ? this.#files.signOfLife() : Promise.resolve();
+      // Where the disk does not even take this, recordings fail themselves.
+      void signed.catch(() => {}).then(() => this.#keepSigning());
+    });
+  }
+
+  #namesOf(folder: string): string[] {
+    return relative(this.#options.resources, folder).split(sep);
+  }
+}

@@ -1,0 +1,93 @@
+// A real S3 server (versitygw) over a folder, with one bucket; ended with the test.
+import { mkdir, mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import type { TestContext } from 'node:test';
+import type { S3Place } from '../../node/storage/upload.ts';
+import { kubernetesPrograms } from './kube/binaries.ts';
+import { Child } from './kube/child.ts';
+import { freePorts } from './kube/ports.ts';
+
+export type S3Server = {
+  port: number;
+  /** With good keys, at this server. */
+  place: S3Place;
+  /** Variables of a node that has it as its storage. */
+  env: Record<string, string>;
+  /** Names of all objects of the bucket, in order. */
+  names: () => Promise<string[]>;
+  /** What is in an object; undefined where there is none. */
+  read: (name: string) => Promise<Buffer | undefined>;
+  /** Ends it; what it has stays. */
+  stop: () => Promise<void>;
+  /** Again, at the same port. */
+  start: () => Promise<void>;
+};
+
+const bucket = 'kept';
+const startDeadline = 15_000;
+
+export async function startS3Server(t: TestContext): Promise<S3Server> {
+  const { versitygw } = kubernetesPrograms(['versitygw']);
+  const folder = await mkdtemp(join(tmpdir(), 'mediarooms-s3-'));
+  const data = join(folder, 'data');
+  const metadata = join(folder, 'metadata');
+  await mkdir(join(data, bucket), { recursive: true });
+  await mkdir(metadata);
+  const [port = 0] = await freePorts(1);
+  const keys = { accessKeyId: `key-id-${port}`, secretAccessKey: `s3-secret-key-${folder.slice(-6)}-${port}` };
+  const endpoint = `http://127.0.0.1:${port}`;
+  let child: Child | undefined;
+  const start = async () => {
+    const own = ['--access', keys.accessKeyId, '--secret', keys.secretAccessKey, '--port', `127.0.0.1:${port}`, '--keep-alive', '--quiet'];
+    child = new Child([versitygw, ...own, 'posix', '--sidecar', metadata, data], { log: join(folder, 'log'), env: {} });
+    for (const end = Date.now() + startDeadline; !(await answers(port)); await new Promise((resolve) => setTimeout(resolve, 20))) {
+      if (child.end || Date.now() > end) throw new Error(`the S3 server did not start:\n${child.tail()}`);
+    }
+  };
+  const stop = async () => {
+    await child?.stop();
+    child = undefined;
+  };
+  t.after(async () => {
+    await stop();
+    await rm(folder, { recursive: true, force: true });
+  });
+  await start();
+  return {
+    port,
+    place: { bucket, endpoint, ...keys },
+    env: {
+      SVC_S3_BUCKET: bucket,
+      SVC_S3_ENDPOINT: endpoint,
+      SVC_S3_ACCESS_KEY_ID: keys.accessKeyId,
+      SVC_S3_SECRET_ACCESS_KEY: keys.secretAccessKey,
+    },
+    names: async () => (await filesBelow(join(data, bucket))).map((path) => relative(join(data, bucket), path)).sort(),
+    read: (name) => readFile(join(data, bucket, name)).catch(() => undefined),
+    stop,
+    start,
+  };
+}
+
+/** Without what the server keeps of uploads in parts. */
+async function filesBelow(folder: string): Promise<string[]> {
+  const names = (await readdir(folder)).filter((name) => name !== '.sgwtmp');
+  const found = await Promise.all(
+    names.map(async (name) => {
+      const path = join(folder, name);
+      return (await stat(path)).isDirectory() ? filesBelow(path) : [path];
+    }),
+  );
+  return found.flat();
+}
+
+function answers(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1');
+    socket.on('connect', () => socket.destroy());
+    socket.on('error', () => resolve(false));
+    socket.on('close', (failed) => resolve(!failed));
+  });
+}
