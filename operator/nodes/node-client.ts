@@ -111,8 +111,9 @@ export class NodeClient {
   }
 
   /** @throws NodeError `room_not_found`, `room_ended` */
-  async room(roomId: string, signal?: AbortSignal): Promise<NodeRoom> {
-    return (await this.#call('GET', pathOf('room', roomId), roomAnswerSchema, { signal })).data;
+  async room(roomId: string, signal?: AbortSignal, timeoutMs?: number): Promise<NodeRoom> {
+    const options = { signal, ...(timeoutMs !== undefined && { timeoutMs }) };
+    return (await this.#call('GET', pathOf('room', roomId), roomAnswerSchema, options)).data;
   }
 
   async patchRoom(roomId: string, config: Partial<NodeRoomConfig>, signal?: AbortSignal): Promise<NodeRoom> {

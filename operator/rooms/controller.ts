@@ -127,7 +127,8 @@ export class RoomController {
   /** Pods of a MediaCluster came, went, or became ready: Rooms look for their node. */
   nodesChanged(namespace: string, cluster: string): void {
     const nodes = this.#options.access.nodes(namespace, cluster);
-    const living = new Set(nodes.filter(({ lost }) => !lost).map(({ pod }) => pod));
+    // One that is not ready may be on a host that is lost: its Rooms ask it, and others where it does not answer.
+    const living = new Set(nodes.filter(({ lost, ready }) => !lost && ready).map(({ pod }) => pod));
     for (const room of this.#roomsOf(namespace)) {
       const { phase, node, cluster: on } = room.status ?? {};
       const waits = phase !== 'Ready' && phase !== 'Finished' && phase !== 'Failed';

@@ -7,7 +7,7 @@ import type { Candidate, ClusterLink } from './cluster-link.ts';
 import type { Fate } from './observed.ts';
 
 export type LookOptions = {
-  link: ClusterLink;
+  link: Pick<ClusterLink, 'roomEnd' | 'nodes' | 'candidates' | 'clientOf' | 'nodeAt' | 'podOf'>;
   cluster: string;
   roomId: string;
   /** externalId of the room. */
@@ -18,6 +18,8 @@ export type LookOptions = {
 
 /** So many nodes are asked beside the room's own. */
 const mostAsked = 3;
+/** One that Kubernetes does not call ready either is waited for no longer, in milliseconds: people of a lost room wait, too. */
+const unreadyMs = 1_000;
 
 /** One word for why a node told nothing. */
 export function silenceOf(error: NodeError | undefined): string {
@@ -54,7 +56,7 @@ export async function look(options: LookOptions): Promise<Fate> {
 async function ask(options: LookOptions, candidate: Candidate, remembers: boolean, failures: NodeError[]): Promise<Fate | undefined> {
   const { roomId, uid, signal } = options;
   try {
-    const room = await candidate.client.room(roomId, signal);
+    const room = await candidate.client.room(roomId, signal, candidate.node.ready ? undefined : unreadyMs);
     return room.externalId === uid ? await presence(options, candidate, room) : { kind: 'stranger' };
   } catch (error) {
     if (hasCode(error, 'room_ended')) return remembers ? { kind: 'ended', reason: reasonOf(error.message) } : { kind: 'absent' };
