@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { type ErrorCode, errorCatalogue, ServiceError, toServiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { currentRequestId, isRequestId, withRequestId } from '../request-id.ts';
+import { Doubts, type DoubtTimes } from './doubts.ts';
 import { CallError } from './erlang/calls.ts';
 import type { ErlangNode } from './erlang/erlang-node.ts';
 import { Atom, isAtom, itemsOf, type Term, tuple } from './erlang/terms.ts';
@@ -13,6 +14,8 @@ const service = 'svc';
 /** What a node is asked to see whether it is one of the service. */
 const greeting = 'greet';
 const greetingDeadline = 5_000;
+/** Tells another node that a third one gives no sign of life. */
+const doubting = 'doubt';
 const ok = new Atom('ok');
 const failed = new Atom('error');
 
@@ -23,13 +26,23 @@ export class ErlangLinks implements Links {
   readonly #listeners: LinkListener[] = [];
   /** Nodes that have shown that they are nodes of the service. */
   readonly #known = new Set<NodeName>();
+  readonly #doubts: Doubts;
   #node: ErlangNode | undefined;
   #handlers: { call: CallHandler; cast: CastHandler } | undefined;
 
   /** Nobody is connected before attach(). */
-  constructor(self: NodeName, log: Log) {
+  constructor(self: NodeName, log: Log, times?: DoubtTimes) {
     this.self = self;
     this.#log = log;
+    this.#doubts = new Doubts({
+      silence: (node) => this.#node?.silenceOf(node),
+      ask: async (node, deadline) => this.#node?.call(node, service, request(greeting, null), deadline),
+      tell: (node) => {
+        for (const other of this.#known) if (other !== node) this.cast(other, doubting, node);
+      },
+      lost: (node) => this.#node?.lose(node),
+      ...(times && { times }),
+    });
   }
 
   /** From here this node is one of the cluster; handlers and listeners must be there. */
@@ -59,6 +72,10 @@ export class ErlangLinks implements Links {
     this.#node?.cast(node, service, request(method, data));
   }
 
+  doubt(node: NodeName): void {
+    this.#doubts.doubt(node);
+  }
+
   handle(handlers: { call: CallHandler; cast: CastHandler }): void {
     this.#handlers = handlers;
   }
@@ -69,6 +86,7 @@ export class ErlangLinks implements Links {
 
   async #ask(node: NodeName, method: string, data: unknown, deadline: number): Promise<Term> {
     if (!this.#node) throw new ServiceError('node_unreachable', `Node ${node} cannot be reached`, { retryAfter: 1 });
+    this.doubt(node);
     try {
       return await this.#node.call(node, service, request(method, data, currentRequestId()), deadline);
     } catch (error) {
@@ -95,7 +113,8 @@ export class ErlangLinks implements Links {
     try {
       const { method, data } = parseRequest(term);
       this.#meet(from);
-      this.#handlers?.cast(from, method, data);
+      if (method !== doubting) this.#handlers?.cast(from, method, data);
+      else if (typeof data === 'string') this.doubt(data);
     } catch (error) {
       this.#log.warn({ node: from, err: error }, 'a message of another node was not understood');
     }

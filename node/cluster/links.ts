@@ -27,6 +27,8 @@ export interface Links {
   call(node: NodeName, method: string, data: unknown, deadline: number): Promise<unknown>;
   /** Tells another node; lost where it is not connected. */
   cast(node: NodeName, method: string, data: unknown): void;
+  /** Something is to go to that node by another way: one that has been silent is asked for a sign of life, and is down where it gives none. */
+  doubt(node: NodeName): void;
   /** One handler of each for the life of the links. */
   handle(handlers: { call: CallHandler; cast: CastHandler }): void;
   listen(listener: LinkListener): void;

@@ -59,7 +59,9 @@ export class Traffic {
       ownCertificate,
       locate: async (roomId) => {
         const owner = await options.locate(roomId);
-        return owner === undefined || owner === links.self ? undefined : member(owner);
+        if (owner === undefined || owner === links.self) return undefined;
+        links.doubt(owner);
+        return member(owner);
       },
     });
   }

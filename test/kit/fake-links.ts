@@ -76,6 +76,8 @@ export class FakeLinks implements Links {
     return this.#network.neighbours(this.self);
   }
 
+  doubt(): void {}
+
   async call(node: NodeName, method: string, data: unknown, deadline: number): Promise<unknown> {
     const unreachable = () => new ServiceError('node_unreachable', `Node ${node} cannot be reached`, { retryAfter: 1 });
     const target = this.#network.areConnected(this.self, node) ? this.#network.node(node) : undefined;

@@ -21,6 +21,8 @@ export type DownReason =
   | 'connection_closed'
   /** Nothing came for as long as a tick allows. */
   | 'net_tick_timeout'
+  /** It was asked for a sign of life after a long silence, and gave none. */
+  | 'unanswered'
   /** It does not read what we send. */
   | 'too_slow'
   /** It sent what the protocol does not allow. */
@@ -57,6 +59,7 @@ export class Connection {
   readonly #writer = new TermWriter();
   readonly #ticker: NodeJS.Timeout;
   #silentQuarters = 0;
+  #heardAt = performance.now();
   #wrote = false;
   #flushing = false;
   #open = true;
@@ -78,6 +81,11 @@ export class Connection {
 
   get open(): boolean {
     return this.#open;
+  }
+
+  /** Milliseconds since a byte came. */
+  get silence(): number {
+    return performance.now() - this.#heardAt;
   }
 
   /** Whether it is a node that others shall know of: not one that was started hidden, as remote shells are. */
@@ -139,6 +147,7 @@ export class Connection {
 
   #take(chunk: Buffer): void {
     this.#silentQuarters = 0;
+    this.#heardAt = performance.now();
     this.#reader.push(chunk);
     this.#drain();
   }

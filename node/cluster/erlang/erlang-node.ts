@@ -133,6 +133,16 @@ export class ErlangNode extends EventEmitter<ErlangNodeEvents> {
     this.#connections.get(node)?.close('disconnected');
   }
 
+  /** Milliseconds since anything came from a node; undefined where it is not connected. */
+  silenceOf(node: string): number | undefined {
+    return this.#connections.get(node)?.silence;
+  }
+
+  /** Takes a node for lost that gave no sign of life. */
+  lose(node: string): void {
+    this.#connections.get(node)?.close('unanswered');
+  }
+
   /** Gives a name to what other nodes can call and send to. @throws Error where the name is taken */
   register(name: string, service: Service): void {
     this.#processes.register(name, service);

@@ -1,0 +1,103 @@
+// Nodes that are gone without a word: found out when they are needed, by all at once, and nobody else is taken for one.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Doubts, type DoubtTimes } from '../../../node/cluster/doubts.ts';
+import { ErlangLinks } from '../../../node/cluster/erlang-links.ts';
+import { ServiceError } from '../../../node/errors.ts';
+import { connectedTo, startDistNode } from '../../kit/dist-nodes.ts';
+import { Stranger } from '../../kit/dist-stranger.ts';
+import { freePort } from '../../kit/erlang-node.ts';
+
+/** Nobody is trusted for long, so that the test is quick. */
+const times: DoubtTimes = { trusted: 50, answer: 200, silence: 300 };
+const gone = 'z@127.0.0.1';
+
+async function startLinked(t: TestContext, name: string, epmdPort: number) {
+  const { node, record } = await startDistNode(t, name, epmdPort);
+  const links = new ErlangLinks(node.name, record.log, times);
+  links.handle({ call: async () => 'done', cast: () => {} });
+  const ups: (() => void)[] = [];
+  links.listen({ up: () => ups.splice(0).forEach((wake) => void wake()), down: () => {} });
+  links.attach(node);
+  const meets = async (count: number) => {
+    while (links.nodes().length < count) await new Promise<void>((resolve) => ups.push(resolve));
+  };
+  return { node, record, links, meets };
+}
+
+test('a node that gives no sign of life is lost when it is needed, for the others that are connected to it as well', async (t) => {
+  const epmdPort = await freePort();
+  const [a, b] = await Promise.all([startLinked(t, 'a', epmdPort), startLinked(t, 'b', epmdPort)]);
+  await a.node.connect(b.node.name);
+  await Promise.all([a.meets(1), b.meets(1)]);
+  // Its kernel takes what it is sent, and nothing comes back: so it looks until the network tells otherwise.
+  for (const { node } of [a, b]) await (await Stranger.dial(t, node.port)).shakeHands(gone);
+  await Promise.all([connectedTo(a.node, [b.node.name, gone]), connectedTo(b.node, [a.node.name, gone])]);
+  await sleep(times.trusted * 2);
+  const down = [once(a.node, 'nodeDown'), once(b.node, 'nodeDown')];
+  const asked = a.links.call(gone, 'anything', null, 60_000);
+  await assert.rejects(asked, (error) => error instanceof ServiceError && error.code === 'node_unreachable');
+  for (const each of down) assert.deepEqual(await each, [gone, 'unanswered']);
+  assert.deepEqual([a.node.connections, b.node.connections], [[b.node.name], [a.node.name]]);
+  assert.equal(await a.links.call(b.node.name, 'anything', null, 5_000), 'done');
+});
+
+test('an idle node that answers stays, however long it was silent', async (t) => {
+  const epmdPort = await freePort();
+  const [a, b] = await Promise.all([startLinked(t, 'a', epmdPort), startLinked(t, 'b', epmdPort)]);
+  await a.node.connect(b.node.name);
+  await Promise.all([a.meets(1), b.meets(1)]);
+  await sleep(times.silence * 2);
+  a.links.doubt(b.node.name);
+  await sleep(times.answer + times.silence);
+  assert.deepEqual(a.node.connections, [b.node.name]);
+  assert.deepEqual(a.record.find('lost the connection to node'), []);
+});
+
+test('a node is asked once at a time, and only after a silence; others are told when it does not answer at once', async () => {
+  const said: string[] = [];
+  let heardAt = performance.now();
+  const ended = Promise.withResolvers<void>();
+  const doubts = new Doubts({
+    silence: () => performance.now() - heardAt,
+    ask: async (_, deadline) => {
+      said.push('asked');
+      await sleep(deadline);
+    },
+    tell: () => said.push('told'),
+    lost: () => {
+      said.push('lost');
+      ended.resolve();
+    },
+    times,
+  });
+  doubts.doubt(gone);
+  assert.deepEqual(said, [], 'it said something just now');
+  heardAt -= times.silence;
+  doubts.doubt(gone);
+  doubts.doubt(gone);
+  await ended.promise;
+  assert.deepEqual(said, ['asked', 'told', 'asked', 'lost']);
+});
+
+test('a node that says anything while it is asked is not lost, and one whose connection ended is left to that', async () => {
+  for (const after of [0, undefined]) {
+    let silence: number | undefined = times.silence;
+    const settled = Promise.withResolvers<void>();
+    const doubts = new Doubts({
+      silence: () => silence,
+      ask: async () => {
+        silence = after;
+        settled.resolve();
+      },
+      tell: () => assert.fail('nobody is to be told'),
+      lost: () => assert.fail('it is not lost'),
+      times,
+    });
+    doubts.doubt(gone);
+    await settled.promise;
+    await sleep(20);
+  }
+});
