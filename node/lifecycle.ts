@@ -3,6 +3,8 @@ import type { MediaNode } from './node.ts';
 
 /** Longest that requests in flight are waited for at the end, in milliseconds. */
 const httpDeadline = 2_000;
+/** How long uploads that get on are waited for at the end, in milliseconds, beyond what is left of the time that rooms had. */
+const uploadDeadline = 1_000;
 /** How long webhooks are still tried at the end, in milliseconds. */
 const webhookDeadline = 3_000;
 /** Signals this close to the first, in milliseconds, are the first. */
@@ -15,7 +17,7 @@ const closeDeadline = 15_000;
  *  1. No new rooms; /health says terminating; peers are told until when; rooms without connected peers end.
  *  2. Wait for the last room, at most until the deadline (`drainTimeout`).
  *  3. Rooms that are left end: peers get `Room stopped`.
- *  4. Components finish what they made; websockets close.
+ *  4. Components finish what they made; websockets close. What they made goes up to S3, as long as there is time; the rest at the next start.
  *  5. HTTP finishes what is in flight and closes.
  *  6. Webhooks that wait are tried once more, for a short time; the rest goes to another node, or stays in the spool.
  *  7. The node leaves the cluster.
@@ -37,9 +39,11 @@ export class Shutdown {
 
   async #run(drainTimeout: number): Promise<void> {
     const { parts } = this.#node;
+    const roomsUntil = performance.now() + drainTimeout;
     await parts.drain.terminate(drainTimeout);
     parts.rooms.close('shutdown');
     await Promise.all([parts.components.close(), parts.traffic.close(), parts.peerSockets.close(), parts.serverSockets.close()]);
+    await parts.uploads.close(Math.max(0, roomsUntil - performance.now()) + uploadDeadline);
     await parts.http.close(httpDeadline);
     const { cluster } = parts;
     await parts.webhooks.close(

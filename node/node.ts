@@ -31,6 +31,8 @@ import { asyncApiDocument } from './signaling/asyncapi.ts';
 import { PeerSockets, peerSocketPath } from './signaling/peer-sockets.ts';
 import { ServerSockets, serverSocketPath } from './signaling/server-sockets.ts';
 import { LocalContent } from './storage/local-content.ts';
+import { s3PlaceOf } from './storage/s3/s3-place.ts';
+import { S3Uploads } from './storage/uploads/s3-uploads.ts';
 import type { TurnServer } from './turn/turn-server.ts';
 import { version } from './version.ts';
 
@@ -46,6 +48,7 @@ export type NodeParts = {
   media: Engine;
   turn: TurnServer | undefined;
   components: Kinds;
+  uploads: S3Uploads;
   rooms: LocalRooms;
   webhooks: Webhooks;
   drain: Drain;
@@ -97,11 +100,22 @@ export class MediaNode {
       workers: config.webrtc.workers,
       maxIncomingBitrate: () => hot.current.webrtc.maxIncomingBitrate ?? undefined,
     });
+    const uploads = new S3Uploads({
+      log,
+      resources: config.resourcesBasePath,
+      node: () => name,
+      place: () => s3PlaceOf(hot.current.s3),
+      onEvent: (event, webhookUrl) => {
+        webhooks.publish(event, webhookUrl);
+        events.publish(event);
+      },
+    });
     const kinds = new Kinds({
       used: () => hot.current.componentsUsed,
       resources: config.resourcesBasePath,
       log,
       node: () => name,
+      uploads,
       recordingTimeToLive: () => hot.current.timeouts.rawRecordingTtl,
     });
     const rooms: LocalRooms = new LocalRooms({
@@ -244,6 +258,7 @@ export class MediaNode {
       });
       distribution = await Distribution.start({ config: config.dist, name, links, log });
       void kinds.start();
+      void uploads.start();
       const parts = {
         log,
         hot,
@@ -251,6 +266,7 @@ export class MediaNode {
         media,
         turn,
         components: kinds,
+        uploads,
         rooms,
         webhooks,
         drain,
@@ -265,6 +281,7 @@ export class MediaNode {
       return new MediaNode(parts, { config, host, name });
     } catch (error) {
       await distribution?.close();
+      await uploads.close(0);
       await http?.close(0);
       await webhooks.close(0);
       await turn?.close();

@@ -4,6 +4,7 @@ import type { Log } from '../log.ts';
 import type { ComponentKinds, PreparedComponent } from '../rooms/ports.ts';
 import type { ComponentOptions } from '../rooms/room-config.ts';
 import type { ComponentType } from '../rooms/views.ts';
+import type { Uploads } from '../storage/upload.ts';
 import { prepareFile } from './file/prepare.ts';
 import { prepareRecording } from './recording/prepare.ts';
 import { Recordings } from './recording/recordings.ts';
@@ -16,7 +17,8 @@ export type KindsOptions = {
   log: Log;
   /** Name of this node. */
   node: () => string;
-  /** Milliseconds after which recordings go; null = never. */
+  uploads: Uploads;
+  /** Milliseconds after which recordings go; null = unset. */
   recordingTimeToLive: () => number | null;
 };
 
@@ -26,15 +28,15 @@ export class Kinds implements ComponentKinds {
 
   constructor(options: KindsOptions) {
     this.#options = options;
-    const { log, resources, node, recordingTimeToLive: timeToLive } = options;
-    this.recordings = new Recordings({ log, resources, node, timeToLive });
+    const { log, resources, node, uploads, recordingTimeToLive: timeToLive } = options;
+    this.recordings = new Recordings({ log, resources, node, uploads, timeToLive });
   }
 
   async prepare({ type, options }: ComponentOptions, room: Parameters<ComponentKinds['prepare']>[1]): Promise<PreparedComponent> {
     if (!this.#options.used().includes(type)) {
       throw new ServiceError('bad_request', `Components of type ${type} are disabled on this node`);
     }
-    if (type === 'recording') return prepareRecording(options ?? {}, room.roomId, this.recordings);
+    if (type === 'recording') return prepareRecording(options ?? {}, this.recordings, this.#options.uploads);
     if (type !== 'file') throw new ServiceError('bad_request', `This version has no components of type ${type} yet`);
     return prepareFile(options ?? {}, { resources: this.#options.resources, ...room });
   }

@@ -142,8 +142,8 @@ export class EventSubscription {
   #deliver(frame: EventFrame): void {
     const { types, rooms, send } = this.#options;
     const { source, index, event } = frame.sourced;
-    // What another node tells of a lost room has no seq, and no place of its own.
-    if (event.seq !== undefined) {
+    // What another node tells of a lost room has no place of its own.
+    if (event.reason !== 'node_lost') {
       if (index <= (this.#position.get(source) ?? 0)) return;
       this.#position.set(source, index);
     }

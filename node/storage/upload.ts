@@ -19,6 +19,13 @@ export const s3PlaceSchema = z.strictObject({
 });
 export type S3Place = z.infer<typeof s3PlaceSchema>;
 
+/** What a component is told that brings a storage, or a prefix, to a node that has a storage. */
+export const conflictSentences = {
+  credentials:
+    'Conflicting S3 credentials supplied via environment variables and the REST API. Overrides on existing values are disallowed',
+  pathPrefix: 'Conflicting S3 path prefix supplied via environment variables and the REST API. Overrides on existing values are disallowed',
+} as const;
+
 /** `id`: name of the folder right in `<resources>/recordings`, and of the objects' common prefix. */
 export type UploadPlan = {
   id: string;
@@ -44,6 +51,8 @@ export interface Upload {
 }
 
 export interface Uploads {
+  /** Whether the node has a storage of its own: then components may not bring theirs. */
+  hasPlace(): boolean;
   /** @returns undefined where nothing is to be uploaded. `folder`: absolute path. */
   begin(plan: UploadPlan, folder: string): Promise<Upload | undefined>;
   /** Ids of uploads whose process ended before finish(). */

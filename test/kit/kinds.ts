@@ -2,7 +2,23 @@
 import { Kinds } from '../../node/components/kinds.ts';
 import { silentLog } from '../../node/log.ts';
 import type { ComponentType } from '../../node/rooms/views.ts';
+import type { Uploads } from '../../node/storage/upload.ts';
+
+/** Nothing is uploaded. */
+export const noUploads: Uploads = {
+  hasPlace: () => false,
+  begin: async () => undefined,
+  left: async () => [],
+  resume: async () => undefined,
+};
 
 export function makeKinds(resources: string, used: readonly ComponentType[]): Kinds {
-  return new Kinds({ used: () => used, resources, log: silentLog(), node: () => 'svc@test', recordingTimeToLive: () => null });
+  return new Kinds({
+    used: () => used,
+    resources,
+    log: silentLog(),
+    node: () => 'svc@test',
+    uploads: noUploads,
+    recordingTimeToLive: () => null,
+  });
 }

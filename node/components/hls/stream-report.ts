@@ -2,8 +2,9 @@
 import { readFile, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Log } from '../../log.ts';
+import { reportName, writeReportFile } from '../../storage/report-file.ts';
 import { Timer } from '../../timer.ts';
-import { type Report, reportName, reportSchema, writeReport } from '../recording/report.ts';
+import { type Report, reportSchema } from '../recording/report.ts';
 
 /** The report is touched so often, in milliseconds. */
 const touchInterval = 2000;
@@ -24,7 +25,7 @@ export class StreamReport {
 
   /** @throws Error where the disk refuses */
   static async create(folder: string, report: Report, log: Log): Promise<StreamReport> {
-    await writeReport(folder, report);
+    await writeReportFile(folder, report);
     return new StreamReport(folder, report, log);
   }
 
@@ -32,7 +33,7 @@ export class StreamReport {
   async finish(change: Partial<Report>): Promise<void> {
     this.close();
     this.#report = { ...this.#report, ...change };
-    await writeReport(this.#folder, this.#report).catch((error: unknown) => {
+    await writeReportFile(this.#folder, this.#report).catch((error: unknown) => {
       this.#log.error({ err: error }, 'the report of a stream cannot be written');
     });
   }

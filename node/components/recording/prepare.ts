@@ -3,22 +3,40 @@ import { z } from 'zod';
 import { ServiceError } from '../../errors.ts';
 import type { PreparedComponent } from '../../rooms/ports.ts';
 import { issueSentence } from '../../sentences.ts';
+import { conflictSentences, type S3Place, s3PlaceSchema, type Uploads } from '../../storage/upload.ts';
 import { RecordingRunner } from './recording-runner.ts';
 import type { Recordings } from './recordings.ts';
 
 const optionsSchema = z.strictObject({
+  credentials: s3PlaceSchema.nullable().optional(),
+  pathPrefix: s3PlaceSchema.shape.pathPrefix.nullable(),
   subscribeMode: z.enum(['auto', 'manual'], { error: 'to be auto or manual' }).nullable().optional(),
 });
 
 /** @throws ServiceError with what is wrong with the options */
-export function prepareRecording(options: unknown, roomId: string, recordings: Recordings): PreparedComponent {
+export function prepareRecording(options: unknown, recordings: Recordings, uploads: Pick<Uploads, 'hasPlace'>): PreparedComponent {
   const parsed = optionsSchema.safeParse(options);
   if (!parsed.success) throw new ServiceError('invalid_field', issueSentence(parsed.error, options, 'options'));
+  const place = placeOf(parsed.data, uploads.hasPlace());
   const subscribeMode = parsed.data.subscribeMode ?? 'auto';
   return {
     type: 'recording',
     properties: { subscribeMode },
     subscribeMode,
-    open: (host) => new RecordingRunner({ host, begin: () => recordings.create(roomId, host.log) }),
+    open: (host) =>
+      new RecordingRunner({
+        host,
+        begin: () => recordings.create({ room: host.room, componentId: host.componentId, place, log: host.log }),
+      }),
   };
+}
+
+/** The storage that was asked for: never beside that of the node. */
+function placeOf({ credentials, pathPrefix }: z.infer<typeof optionsSchema>, nodeHasOne: boolean): S3Place | undefined {
+  if (credentials && nodeHasOne) throw new ServiceError('bad_request', conflictSentences.credentials);
+  if (!pathPrefix) return credentials ?? undefined;
+  if (nodeHasOne) throw new ServiceError('bad_request', conflictSentences.pathPrefix);
+  if (!credentials) throw new ServiceError('bad_request', 'pathPrefix is for recordings with credentials');
+  if (credentials.pathPrefix !== undefined) throw new ServiceError('bad_request', 'pathPrefix is given twice');
+  return { ...credentials, pathPrefix };
 }

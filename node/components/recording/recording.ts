@@ -2,11 +2,20 @@
 import { mkdir, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Log } from '../../log.ts';
+import { reportName, writeReportFile } from '../../storage/report-file.ts';
+import type { Upload } from '../../storage/upload.ts';
 import { Timer } from '../../timer.ts';
 import { finishMatroska } from './matroska-finish.ts';
-import { type Report, type ReportTrack, reportName, writeReport } from './report.ts';
+import type { Report, ReportTrack } from './report.ts';
 
-export type RecordingOptions = { log: Log; folder: string; report: Report; onFinished: () => void };
+export type RecordingOptions = {
+  log: Log;
+  folder: string;
+  report: Report;
+  /** Begins its way to S3, if it has one. */
+  beginUpload: () => Promise<Upload | undefined>;
+  onFinished: () => void;
+};
 
 /** Its report is touched so often, in milliseconds. */
 const touchInterval = 2000;
@@ -16,6 +25,7 @@ export const abandonedAfter = 10_000;
 export class Recording {
   readonly #options: RecordingOptions;
   readonly #report: Report;
+  readonly #upload: Upload | undefined;
   readonly #tracks = new Map<number, ReportTrack>();
   #entries = 0;
   #saving: Promise<void> | undefined;
@@ -23,17 +33,21 @@ export class Recording {
   #touch: Timer | undefined;
   #finished: Promise<void> | undefined;
 
-  private constructor(options: RecordingOptions) {
+  private constructor(options: RecordingOptions, report: Report, upload: Upload | undefined) {
     this.#options = options;
-    this.#report = options.report;
+    this.#report = report;
+    this.#upload = upload;
+    upload?.add(reportName);
     this.#keepTouching();
   }
 
   /** @throws Error where the folder cannot be made (EEXIST: there is one of this name) or its report not written */
   static async create(options: RecordingOptions): Promise<Recording> {
     await mkdir(options.folder, { mode: 0o750 });
-    await writeReport(options.folder, options.report);
-    return new Recording(options);
+    const upload = await options.beginUpload();
+    const report: Report = upload ? { ...options.report, upload: { state: 'pending' } } : options.report;
+    await writeReportFile(options.folder, report);
+    return new Recording(options, report, upload);
   }
 
   get id(): string {
@@ -66,6 +80,11 @@ export class Recording {
       track.offset = Math.round(startTime - Date.parse(this.#report.startTime));
     }
     if (endTime !== undefined) track.endTime = new Date(endTime).toISOString();
+    // With its length the file is as it is to be.
+    if (track.file !== null) {
+      if (facts.duration !== undefined) this.#upload?.add(track.file);
+      else if (startTime !== undefined) this.#upload?.grows(track.file);
+    }
     this.#save();
   }
 
@@ -86,6 +105,7 @@ export class Recording {
     this.#touch?.stop();
     await this.#saving;
     await this.#write({ state: 'finished', endTime: new Date().toISOString() });
+    this.#upload?.finish();
     this.#options.onFinished();
   }
 
@@ -106,9 +126,10 @@ export class Recording {
     const { folder, log } = this.#options;
     // Nothing came of it.
     const tracks = [...this.#tracks.values()].filter(({ file, startTime }) => file === null || startTime !== undefined);
-    await writeReport(folder, { ...this.#report, ...end, tracks }).catch((error: unknown) => {
+    await writeReportFile(folder, { ...this.#report, ...end, tracks }).catch((error: unknown) => {
       log.error({ err: error, recording: this.id }, 'the report of a recording cannot be written');
     });
+    if (!this.#finished) this.#upload?.add(reportName);
   }
 
   #keepTouching(): void {

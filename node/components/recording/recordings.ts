@@ -3,9 +3,12 @@ import { mkdir, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Log } from '../../log.ts';
 import { recordingIdOf, recordingIdSchema } from '../../rooms/content.ts';
+import type { RoomIdentity } from '../../rooms/ports.ts';
+import { reportName, writeReportFile } from '../../storage/report-file.ts';
+import type { S3Place, Uploads } from '../../storage/upload.ts';
 import { Timer } from '../../timer.ts';
 import { abandonedAfter, Recording, recoverFile } from './recording.ts';
-import { type Report, reportName, reportSchema, writeReport } from './report.ts';
+import { type Report, reportSchema } from './report.ts';
 
 export type RecordingsOptions = {
   log: Log;
@@ -13,10 +16,22 @@ export type RecordingsOptions = {
   resources: string;
   /** Name of this node, for the reports; known once it runs. */
   node: () => string;
-  /** Milliseconds after which recordings go; null = never. */
+  uploads: Uploads;
+  /** Milliseconds after which recordings go; null: those that were uploaded after a day, the others never. */
   timeToLive: () => number | null;
   now?: () => number;
 };
+
+export type RecordingPlan = {
+  room: RoomIdentity;
+  componentId: string;
+  /** Where it goes; without it to the storage of the node, if that has one. */
+  place: S3Place | undefined;
+  log: Log;
+};
+
+/** Milliseconds that recordings stay which are elsewhere too, where nothing is said. */
+const uploadedTimeToLive = 24 * 3600_000;
 
 /** Milliseconds between two looks for recordings whose time is over, at most. */
 const sweepInterval = 60_000;
@@ -42,8 +57,8 @@ export class Recordings {
   /** Finishes what was left, now and once more when it is certain that nobody works on the rest; removes what is too old. Never fails. */
   async start(): Promise<void> {
     this.#scheduleSweep();
-    const fresh = await this.recover();
-    if (fresh > 0 && !this.#closed) this.#recovery = new Timer(abandonedAfter, () => void this.recover());
+    await this.#recoverSafely();
+    if (!this.#closed) this.#recovery = new Timer(abandonedAfter, () => void this.#recoverSafely());
   }
 
   isRunning(id: string): boolean {
@@ -51,7 +66,8 @@ export class Recordings {
   }
 
   /** Begins one: `<room>-<start time>`. @throws Error where the disk refuses */
-  async create(roomId: string, log: Log): Promise<Recording> {
+  async create({ room, componentId, place, log }: RecordingPlan): Promise<Recording> {
+    const { roomId } = room;
     await mkdir(this.#folder, { recursive: true });
     for (let start = this.#now(); ; start += 1) {
       const startTime = new Date(start).toISOString();
@@ -66,7 +82,9 @@ export class Recordings {
       const node = this.#options.node();
       const report: Report = { id, type: 'recording', roomId, node, state: 'running', startTime, endTime: null, tracks: [] };
       try {
-        return await Recording.create({ log, folder: join(this.#folder, id), report, onFinished });
+        const folder = join(this.#folder, id);
+        const beginUpload = () => this.#options.uploads.begin({ id, kind: 'recording', room, componentId, place }, folder);
+        return await Recording.create({ log, folder, report, beginUpload, onFinished });
       } catch (error) {
         onFinished();
         if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
@@ -81,22 +99,22 @@ export class Recordings {
       if (this.#closed) return fresh;
       if (this.isRunning(id)) continue;
       const found = await this.#read(id);
-      if (found?.report.state !== 'running') continue;
+      if (found?.report.state !== 'running' || found.report.type !== 'recording') continue;
       if (this.#now() - found.touched < abandonedAfter) fresh += 1;
       else await this.#finish(id, found.report);
     }
+    await this.#resumeUploads();
     return fresh;
   }
 
-  /** Removes what is older than allowed. */
+  /** Removes what is older than allowed: nothing that is to be uploaded and is not. */
   async sweep(): Promise<void> {
-    const timeToLive = this.#options.timeToLive();
-    if (timeToLive === null) return;
     for (const id of await this.#ids()) {
       const found = await this.#read(id);
       // Streams that were kept are no raw recordings.
       if (!found || found.report.type === 'hls') continue;
-      if (found.report.state === 'running' || this.#now() - found.touched < timeToLive) continue;
+      const timeToLive = lifetimeOf(found.report, this.#options.timeToLive());
+      if (timeToLive === null || this.#now() - found.touched < timeToLive) continue;
       await rm(join(this.#folder, id), { recursive: true, force: true });
       this.#options.log.info({ recording: id }, 'a recording was removed: its time is over');
     }
@@ -125,10 +143,30 @@ export class Recordings {
     }
     try {
       const end = new Date(endTime).toISOString();
-      await writeReport(join(this.#folder, id), { ...report, state: 'recovered', endTime: end });
+      await writeReportFile(join(this.#folder, id), { ...report, state: 'recovered', endTime: end });
       log.info({ recording: id, tracks: report.tracks.length }, 'a recording that a crash left was finished');
     } catch (error) {
       log.error({ err: error, recording: id }, 'the report of a recording cannot be written');
+    }
+  }
+
+  async #recoverSafely(): Promise<void> {
+    await this.recover().catch((error: unknown) => this.#options.log.error({ err: error }, 'recordings that were left cannot be finished'));
+  }
+
+  /** Of recordings that are as they are to be. */
+  async #resumeUploads(): Promise<void> {
+    const { uploads, log } = this.#options;
+    for (const id of await uploads.left('recording')) {
+      if (this.#closed) return;
+      const found = await this.#read(id);
+      // One that is gone cannot be finished: its upload says so.
+      if (found?.report.state === 'running') continue;
+      try {
+        (await uploads.resume(id))?.finish();
+      } catch (error) {
+        log.error({ err: error, recording: id }, 'the upload of a recording cannot be taken up');
+      }
     }
   }
 
@@ -153,11 +191,19 @@ export class Recordings {
     const timeToLive = this.#options.timeToLive() ?? sweepInterval;
     const interval = Math.max(shortestInterval, Math.min(sweepInterval, timeToLive / 4));
     this.#sweep = new Timer(interval, () => {
-      this.sweep()
+      // Another node that has the same folder may have died.
+      this.#recoverSafely()
+        .then(() => this.sweep())
         .catch((error: unknown) => this.#options.log.error({ err: error }, 'old recordings cannot be removed'))
         .finally(() => {
           if (!this.#closed) this.#scheduleSweep();
         });
     });
   }
+}
+
+/** Milliseconds that it stays after its last change; null = until it is removed by hand. */
+function lifetimeOf({ state, upload }: Report, timeToLive: number | null): number | null {
+  if (state === 'running' || (upload && upload.state !== 'done')) return null;
+  return upload ? (timeToLive ?? uploadedTimeToLive) : timeToLive;
 }

@@ -1,10 +1,7 @@
 // report.json of a recording: which file holds which track, and when each began, so that they can be put side by side.
-import { rename, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { z } from 'zod';
+import { uploadStateSchema } from '../../rooms/recordings.ts';
 import { kindSchema, metadataSchema } from '../../rooms/views.ts';
-
-export const reportName = 'report.json';
 
 const time = z.iso.datetime();
 /** `offset` and `duration` are milliseconds; the file begins `offset` after `startTime` of the recording. Times are by the clock of this machine. */
@@ -42,12 +39,7 @@ export const reportSchema = z.object({
   startTime: time,
   endTime: time.nullable(),
   tracks: z.array(reportTrackSchema),
+  /** Missing where it is not uploaded. */
+  upload: uploadStateSchema.optional(),
 });
 export type Report = z.infer<typeof reportSchema>;
-
-/** All of it or nothing, whenever the process ends. */
-export async function writeReport(folder: string, report: Report): Promise<void> {
-  const temporary = join(folder, `.${reportName}`);
-  await writeFile(temporary, `${JSON.stringify(report, null, 2)}\n`, { mode: 0o640 });
-  await rename(temporary, join(folder, reportName));
-}

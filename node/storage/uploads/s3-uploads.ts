@@ -70,8 +70,12 @@ export class S3Uploads implements Uploads {
     this.#scheduleScan();
   }
 
+  hasPlace(): boolean {
+    return this.#options.place() !== null;
+  }
+
   async begin({ id, kind, room, componentId, place }: UploadPlan, folder: string): Promise<Upload | undefined> {
-    if (place === undefined && this.#options.place() === null) return undefined;
+    if (place === undefined && !this.hasPlace()) return undefined;
     const { roomId, incarnation, webhookUrl } = room;
     const job: Job = {
       id,

@@ -4,9 +4,10 @@ import { readdir, readFile, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { cluster, matroskaHead, opusHead } from '../../../../node/components/recording/matroska.ts';
-import { Recordings } from '../../../../node/components/recording/recordings.ts';
+import { type RecordingPlan, Recordings } from '../../../../node/components/recording/recordings.ts';
 import { silentLog } from '../../../../node/log.ts';
 import { LocalContent } from '../../../../node/storage/local-content.ts';
+import { noUploads } from '../../../kit/kinds.ts';
 import { opusPacket } from '../../../kit/ogg-file.ts';
 import { makeResources } from '../../../kit/resources-folder.ts';
 
@@ -20,6 +21,10 @@ const track = {
   metadata: { name: 'x' },
 } as const;
 
+function planOf(roomId: string): RecordingPlan {
+  return { room: { roomId, incarnation: 'i', webhookUrl: () => null }, componentId: 'c', place: undefined, log: silentLog() };
+}
+
 async function stage(t: TestContext, timeToLive: number | null = null) {
   const resources = await makeResources(t);
   let now = start;
@@ -28,6 +33,7 @@ async function stage(t: TestContext, timeToLive: number | null = null) {
       log: silentLog(),
       resources,
       node: () => 'svc@test',
+      uploads: noUploads,
       timeToLive: () => timeToLive,
       now: () => now,
     });
@@ -50,9 +56,9 @@ async function stage(t: TestContext, timeToLive: number | null = null) {
 
 test('a recording is named after its room and start, and its report says where each file begins', async (t) => {
   const { recordings, report, folder } = await stage(t);
-  const recording = await recordings.create('r', silentLog());
+  const recording = await recordings.create(planOf('r'));
   assert.equal(recording.id, 'r-20261121T120000005Z');
-  const next = await recordings.create('r', silentLog());
+  const next = await recordings.create(planOf('r'));
   assert.equal(next.id, 'r-20261121T120000006Z');
   await next.finish();
   assert.ok(recordings.isRunning(recording.id));
@@ -68,6 +74,7 @@ test('a recording is named after its room and start, and its report says where e
   assert.ok(Date.parse(endTime) > start);
   assert.deepEqual(rest, {
     id: recording.id,
+    type: 'recording',
     roomId: 'r',
     node: 'svc@test',
     state: 'finished',
@@ -90,7 +97,7 @@ test('a recording is named after its room and start, and its report says where e
 
 test('what a crash left is finished by the next process, but not while somebody may be at work on it', async (t) => {
   const { recordings, open, report, age } = await stage(t);
-  const recording = await recordings.create('r', silentLog());
+  const recording = await recordings.create(planOf('r'));
   const { entry, path } = recording.add(track, '.webm');
   const head = matroskaHead(
     { kind: 'audio', docType: 'webm', codecId: 'A_OPUS', codecPrivate: opusHead(2), channels: 2, defaultDuration: 20 },
@@ -115,9 +122,9 @@ test('what a crash left is finished by the next process, but not while somebody 
 test('recordings go when their time is over, running ones never', async (t) => {
   const { recordings, ids, age } = await stage(t, 60_000);
   const [old, fresh, running] = [
-    await recordings.create('old', silentLog()),
-    await recordings.create('new', silentLog()),
-    await recordings.create('run', silentLog()),
+    await recordings.create(planOf('old')),
+    await recordings.create(planOf('new')),
+    await recordings.create(planOf('run')),
   ];
   await old.finish();
   await fresh.finish();
@@ -131,7 +138,7 @@ test('recordings go when their time is over, running ones never', async (t) => {
 
 test('without a time to live nothing goes', async (t) => {
   const { recordings, ids, age } = await stage(t);
-  const recording = await recordings.create('r', silentLog());
+  const recording = await recordings.create(planOf('r'));
   await recording.finish();
   await age(recording.id, 1e10);
   await recordings.sweep();
@@ -140,7 +147,7 @@ test('without a time to live nothing goes', async (t) => {
 
 test('a recording that is being made cannot be deleted', async (t) => {
   const { recordings, resources, ids } = await stage(t);
-  const recording = await recordings.create('r', silentLog());
+  const recording = await recordings.create(planOf('r'));
   const content = new LocalContent(resources, (id) => recordings.isRunning(id));
   await assert.rejects(content.deleteRecording(recording.id), {
     code: 'conflict',
