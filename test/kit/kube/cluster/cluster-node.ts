@@ -98,10 +98,10 @@ export class ClusterNode {
 
   /** All at once and without a word to anybody: kubelet, containers and the cable are gone. Its disk stays. Idempotent. */
   async losePower(): Promise<void> {
+    // First, or the kernel would close the connections of what it kills, and so tell everybody.
+    if (this.#options.hub.lives) await this.#options.hub.run(['ip', 'link', 'del', this.#cable], { mayFail: true });
     await this.#machine?.kill();
     await Promise.all(Object.values(this.#children).map((child) => child.stop()));
-    // It goes with the machine, but not at once.
-    if (this.#options.hub.lives) await this.#options.hub.run(['ip', 'link', 'del', this.#cable], { mayFail: true });
     await removeCgroup(this.#place.cgroup);
   }
 
