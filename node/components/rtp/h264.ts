@@ -131,3 +131,13 @@ function sizeOf(sps: Buffer): { width: number; height: number } | undefined {
     return undefined;
   }
 }
+
+/** The same picture with start codes in place of lengths (ITU-T H.264, annex B), as decoders take it. Changes the bytes. */
+export function startCodes(picture: Buffer): Buffer {
+  for (let at = 0; at + 4 <= picture.length; ) {
+    const length = picture.readUInt32BE(at);
+    picture.writeUInt32BE(1, at);
+    at += 4 + length;
+  }
+  return picture;
+}

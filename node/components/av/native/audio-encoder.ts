@@ -38,6 +38,9 @@ export class AudioEncoder {
     }
   }
 
+  /** AAC-LC, as RFC 6381 (section 3.3) writes it. */
+  readonly codec = 'mp4a.40.2';
+
   /** For this folder only. */
   get context(): CodecContext {
     return this.#context;

@@ -84,6 +84,12 @@ export class Picture {
     other.#frame = frame;
   }
 
+  /** For this folder only: takes the content of the frame. */
+  adopt(frame: Frame): void {
+    this.#frame.unref();
+    check(this.#frame.ref(frame), 'A picture cannot be held');
+  }
+
   /** Before its bytes are changed: an encoder may still read them. */
   makeWritable(): void {
     check(this.#frame.makeWritable(), 'A picture cannot be written');

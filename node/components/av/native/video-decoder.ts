@@ -1,12 +1,15 @@
 // Decodes video in the threads of the process, not in its main one.
 import { Codec, CodecContext, Packet, Rational } from 'node-av';
-import { AV_CODEC_FLAG_LOW_DELAY, type FFDecoderCodec } from 'node-av/constants';
+import { AV_CODEC_FLAG_LOW_DELAY, AV_OPT_TYPE_INT64, type FFDecoderCodec } from 'node-av/constants';
 import { AvError, came, check, Lease } from './ffmpeg.ts';
 import { Picture } from './picture.ts';
 
 export type DecodedVideo = 'vp8' | 'vp9' | 'h264' | 'av1';
 
 const names = { vp8: 'vp8', vp9: 'vp9', h264: 'h264', av1: 'libdav1d' } as const satisfies Record<DecodedVideo, string>;
+
+/** A few bytes can say that a picture is huge; nobody sends larger ones than 4K. */
+const maxPixels = 4096n * 2304n;
 
 export class VideoDecoder {
   readonly #context = new CodecContext();
@@ -29,6 +32,7 @@ export class VideoDecoder {
     this.#context.pktTimebase = new Rational(1, 90_000);
     this.#context.setFlags(AV_CODEC_FLAG_LOW_DELAY);
     try {
+      check(this.#context.setOption('max_pixels', maxPixels, AV_OPT_TYPE_INT64), 'Pictures cannot be bounded');
       // Without a dictionary: node-av frees that of open2Sync twice.
       check(this.#context.open2Sync(codec), `${encoding} cannot be decoded`);
     } catch (error) {

@@ -21,6 +21,8 @@ export type VideoEncoderOptions = {
 const peak = 1.2;
 const bufferTime = 1;
 
+const startCode = Buffer.from([0, 0, 1]);
+
 export class VideoEncoder {
   readonly #context: CodecContext;
   readonly #packet = new Packet();
@@ -75,6 +77,14 @@ export class VideoEncoder {
   /** For this folder only. */
   get context(): CodecContext {
     return this.#context;
+  }
+
+  /** As RFC 6381 (section 3.3) writes it. */
+  get codec(): string {
+    const bytes = this.#context.extraData ?? Buffer.alloc(0);
+    // x264 begins with the sequence parameter set: behind its type stand profile, constraints and level.
+    const at = bytes.indexOf(startCode) + startCode.length;
+    return `avc1.${bytes.subarray(at + 1, at + 4).toString('hex')}`;
   }
 
   /** `timestamp` counts pictures at the framerate; each is more than the one before. One call at a time. */

@@ -1,0 +1,273 @@
+// Composes the tracks of a room to one stream that never stops: pictures and sound by the clock, whoever comes and goes.
+import { AudioEncoder, aacSamples } from '../av/native/audio-encoder.ts';
+import { FragmentMuxer } from '../av/native/mp4.ts';
+import { VideoEncoder } from '../av/native/video-encoder.ts';
+import type { RtpPacket } from '../rtp/packets.ts';
+import { AudioTrack } from './audio-track.ts';
+import type { ComposerCommand, ComposerReport } from './composer-messages.ts';
+import { places } from './layout.ts';
+import { type Part, Parts } from './parts.ts';
+import { PlayoutDelay, playoutDelay } from './playout.ts';
+import { SegmentFiles } from './segment-files.ts';
+import { SoundMix } from './sound-mix.ts';
+import { SpeakerChoice } from './speaker.ts';
+import { type Cell, Stage } from './stage.ts';
+import { pictureToMake, type Rhythm, rhythmOf } from './ticks.ts';
+import { VideoTrack } from './video-track.ts';
+
+export type ComposerOptions = {
+  start: Extract<ComposerCommand, { type: 'start' }>;
+  /** Of names. */
+  font: string | undefined;
+  onKeyNeeded: (ssrc: number) => void;
+  onReport: (report: ComposerReport) => void;
+  /** It cannot go on; called at least once where it cannot. */
+  onFailed: (error: unknown) => void;
+};
+
+type Track = VideoTrack | AudioTrack;
+type Added = Extract<ComposerCommand, { type: 'add' }>;
+type Source = { name: string; delay: PlayoutDelay; entries: Set<number> };
+type Encoders = { video: VideoEncoder; audio: AudioEncoder; muxer: FragmentMuxer };
+
+const samplesPerMillisecond = 48;
+/** Milliseconds between two reports of pictures that were left out. */
+const overloadInterval = 1000;
+/** Key pictures only come at the beginning of segments; this is the most that x264 takes. */
+const keyInterval = 100_000;
+
+/** Milliseconds since 1970, by a clock that does not go back. */
+function clock(): number {
+  return performance.timeOrigin + performance.now();
+}
+
+export class Composer {
+  readonly #options: ComposerOptions;
+  readonly #rhythm: Rhythm;
+  readonly #encoders: Encoders;
+  readonly #files: SegmentFiles;
+  readonly #parts: Parts;
+  readonly #stage: Stage;
+  readonly #mix = new SoundMix(aacSamples);
+  readonly #speakers = new SpeakerChoice();
+  readonly #tracks = new Map<number, { track: Track; ssrc: number }>();
+  readonly #bySsrc = new Map<number, Track>();
+  readonly #sources = new Map<string, Source>();
+  readonly #began = clock();
+  /** Gone from the stream: freed when no picture is being made. */
+  #retired: Track[] = [];
+  #arranged = true;
+  #speaker: string | undefined;
+  #nextPicture = 0;
+  #skipped = 0;
+  #skippedReported = 0;
+  #making: Promise<void> = Promise.resolve();
+  #timers: { picture?: NodeJS.Timeout; sound?: NodeJS.Timeout } = {};
+  #closing = false;
+
+  private constructor(options: ComposerOptions, encoders: Encoders, files: SegmentFiles) {
+    const { start } = options;
+    this.#options = options;
+    this.#encoders = encoders;
+    this.#files = files;
+    this.#rhythm = rhythmOf(start.framerate, start.partDuration, start.segmentDuration);
+    this.#stage = new Stage({ width: start.width, height: start.height, font: start.names ? options.font : undefined });
+    this.#parts = new Parts({
+      muxer: encoders.muxer,
+      rhythm: this.#rhythm,
+      firstSegment: start.firstSegment,
+      onPart: (part) => this.#write(part),
+    });
+    this.#schedulePicture();
+    this.#scheduleSound();
+  }
+
+  /** Resolves when the init segment is written, and the first picture is under way. @throws Error, e.g. where the disk refuses */
+  static async start(options: ComposerOptions): Promise<Composer> {
+    const { width, height, framerate, videoBitrate, audioBitrate, folder, init } = options.start;
+    const video = await VideoEncoder.open({ width, height, framerate, bitrate: videoBitrate, keyInterval });
+    const audio = new AudioEncoder({ bitrate: audioBitrate });
+    const muxer = await FragmentMuxer.open({ video, audio });
+    const files = new SegmentFiles({ folder, onFailed: options.onFailed });
+    await files.writeInit(init, muxer.init);
+    options.onReport({ type: 'ready', codecs: `${video.codec},${audio.codec}` });
+    return new Composer(options, { video, audio, muxer }, files);
+  }
+
+  add({ entry, ssrc, encoding, clockRate, source, name }: Added): void {
+    this.remove(entry);
+    const known = this.#sources.get(source) ?? { name: '', delay: new PlayoutDelay(), entries: new Set() };
+    known.name = name ?? known.name;
+    known.entries.add(entry);
+    this.#sources.set(source, known);
+    const { delay } = known;
+    const track =
+      encoding === 'opus'
+        ? new AudioTrack({ source, clockRate, delay, sampleAt: (time) => this.#sampleAt(time), from: this.#mix.reads })
+        : new VideoTrack({ source, encoding, clockRate, delay, onKeyNeeded: () => this.#options.onKeyNeeded(ssrc) });
+    this.#tracks.set(entry, { track, ssrc });
+    this.#bySsrc.set(ssrc, track);
+    this.#arranged = false;
+  }
+
+  remove(entry: number): void {
+    const found = this.#tracks.get(entry);
+    if (!found) return;
+    const { track, ssrc } = found;
+    this.#tracks.delete(entry);
+    if (this.#bySsrc.get(ssrc) === track) this.#bySsrc.delete(ssrc);
+    this.#retired.push(track);
+    const source = this.#sources.get(track.source);
+    source?.entries.delete(entry);
+    if (source?.entries.size === 0) {
+      this.#sources.delete(track.source);
+      this.#speakers.forget(track.source);
+    }
+    this.#arranged = false;
+  }
+
+  receive(packet: RtpPacket): void {
+    this.#bySsrc.get(packet.ssrc)?.push(packet, clock());
+  }
+
+  /** From a sender report; `time` in milliseconds since 1970. */
+  reported(ssrc: number, timestamp: number, time: number): void {
+    this.#bySsrc.get(ssrc)?.reported(timestamp, time);
+  }
+
+  /** Ends the last part; resolves when it is written. Idempotent; never fails. */
+  async close(): Promise<void> {
+    if (this.#closing) return;
+    this.#closing = true;
+    clearTimeout(this.#timers.picture);
+    clearTimeout(this.#timers.sound);
+    await this.#making;
+    const { video, audio, muxer } = this.#encoders;
+    try {
+      this.#makeSound(this.#nextPicture * this.#rhythm.interval);
+      this.#parts.addSound(audio.flush());
+      for (const picture of await video.flush()) await this.#parts.addPicture(picture);
+      await this.#parts.finish(this.#nextPicture);
+    } catch (error) {
+      this.#options.onFailed(error);
+    }
+    await this.#files.close();
+    for (const { track } of this.#tracks.values()) track.close();
+    this.#freeRetired();
+    this.#stage.close();
+    for (const each of [video, audio, muxer]) each.close();
+  }
+
+  #sampleAt(time: number): number {
+    return (time - this.#began) * samplesPerMillisecond;
+  }
+
+  #schedulePicture(): void {
+    if (this.#closing) return;
+    const due = this.#began + this.#nextPicture * this.#rhythm.interval;
+    this.#timers.picture = setTimeout(() => {
+      this.#making = this.#makePicture().then(
+        () => this.#schedulePicture(),
+        (error: unknown) => this.#options.onFailed(error),
+      );
+    }, due - clock());
+  }
+
+  #scheduleSound(): void {
+    if (this.#closing) return;
+    const due = this.#began + (this.#mix.made + aacSamples) / samplesPerMillisecond;
+    this.#timers.sound = setTimeout(() => {
+      try {
+        this.#makeSound(clock() - this.#began);
+        this.#scheduleSound();
+      } catch (error) {
+        this.#options.onFailed(error);
+      }
+    }, due - clock());
+  }
+
+  /** `until`: milliseconds from the beginning. */
+  #makeSound(until: number): void {
+    const tracks = [...this.#tracks.values()].flatMap(({ track }) => (track.kind === 'audio' ? [track] : []));
+    const now = clock();
+    for (const track of tracks) track.drain(now);
+    while (this.#mix.made + aacSamples <= until * samplesPerMillisecond) {
+      const at = this.#mix.made;
+      const { left, right } = this.#mix.next(tracks, (track, loudness) => this.#speakers.hear(track.source, loudness, now));
+      this.#parts.addSound(this.#encoders.audio.encode(left, right, at));
+    }
+  }
+
+  async #makePicture(): Promise<void> {
+    this.#freeRetired();
+    const { interval, perPart, perSegment } = this.#rhythm;
+    const due = Math.floor((clock() - this.#began) / interval);
+    if (this.#nextPicture > due) return;
+    const number = pictureToMake(this.#nextPicture, due, perPart);
+    this.#skipped += number - this.#nextPicture;
+    this.#reportOverload();
+    this.#nextPicture = number + 1;
+    this.#arrange();
+    const changed = await this.#decode(this.#began + number * interval);
+    await this.#stage.update((key) => changed.has(key));
+    const encoded = await this.#encoders.video.encode(this.#stage.canvas, { timestamp: number, key: number % perSegment === 0 });
+    for (const picture of encoded) await this.#parts.addPicture(picture);
+  }
+
+  /** @returns tracks whose picture is another now */
+  async #decode(time: number): Promise<Set<object>> {
+    const now = clock();
+    const changed = new Set<object>();
+    await Promise.all(
+      [...this.#tracks.values()].map(async ({ track }) => {
+        if (track.kind !== 'video') return;
+        track.drain(now);
+        if (await track.decodeUntil(time)) changed.add(track);
+      }),
+    );
+    return changed;
+  }
+
+  #arrange(): void {
+    const { layout, names, width, height } = this.#options.start;
+    const cells = new Map<string, Cell['shown'][number][]>();
+    // Who only speaks is seen by name.
+    if (names) for (const [source, { name }] of this.#sources) if (name !== '') cells.set(source, []);
+    for (const { track } of this.#tracks.values()) {
+      if (track.kind !== 'video') continue;
+      const shown = cells.get(track.source) ?? [];
+      shown.push({ key: track, picture: () => track.picture });
+      cells.set(track.source, shown);
+    }
+    const sources = [...this.#sources.keys()].filter((source) => cells.has(source));
+    const speaker = layout === 'grid' ? undefined : this.#speakers.choose(sources, clock());
+    if (this.#arranged && speaker === this.#speaker) return;
+    this.#arranged = true;
+    this.#speaker = speaker;
+    const seats = places(layout, sources, speaker, { width, height });
+    this.#stage.arrange(
+      [...seats].map(([source, place]) => ({
+        place,
+        shown: cells.get(source) ?? [],
+        name: names ? this.#sources.get(source)?.name : undefined,
+      })),
+    );
+  }
+
+  #write({ bytes, segment, first, duration, independent }: Part): void {
+    const time = this.#began + first * this.#rhythm.interval - playoutDelay;
+    this.#files.append(segment, bytes, (written) => this.#options.onReport({ type: 'part', ...written, duration, independent, time }));
+  }
+
+  #reportOverload(): void {
+    const now = clock();
+    if (this.#skipped === 0 || now - this.#skippedReported < overloadInterval) return;
+    this.#options.onReport({ type: 'overloaded', skipped: this.#skipped });
+    this.#skipped = 0;
+    this.#skippedReported = now;
+  }
+
+  #freeRetired(): void {
+    for (const track of this.#retired.splice(0)) track.close();
+  }
+}

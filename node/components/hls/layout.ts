@@ -1,0 +1,79 @@
+// Where the participants are in the picture.
+import type { Rectangle } from '../av/native/picture.ts';
+import type { Layout } from './composer-messages.ts';
+
+export type Size = { width: number; height: number };
+
+/** Of cells; what a cell shows keeps its own. */
+const aspect = 16 / 9;
+/** Part of the height that those take who do not speak. */
+const stripShare = 1 / 4;
+
+/** As many cells of the same size as large as they fit, in rows, each of which is centred. */
+export function grid(count: number, area: Rectangle): Rectangle[] {
+  let best: { columns: number; cell: Size } | undefined;
+  for (let columns = 1; columns <= count; columns += 1) {
+    const cell = largest({ width: area.width / columns, height: area.height / Math.ceil(count / columns) });
+    if (!best || cell.width > best.cell.width) best = { columns, cell };
+  }
+  if (!best) return [];
+  const { columns, cell } = best;
+  const rows = Math.ceil(count / columns);
+  const top = area.y + (area.height - rows * cell.height) / 2;
+  return Array.from({ length: count }, (_, index) => {
+    const row = Math.floor(index / columns);
+    const inRow = row === rows - 1 ? count - row * columns : columns;
+    const left = area.x + (area.width - inRow * cell.width) / 2;
+    return { x: even(left + (index - row * columns) * cell.width), y: even(top + row * cell.height), ...cell };
+  });
+}
+
+/** The largest rectangle of the picture's shape in the middle of the cell. */
+export function fit(picture: Size, cell: Rectangle): Rectangle {
+  const scale = Math.min(cell.width / picture.width, cell.height / picture.height);
+  const width = atLeastOne(Math.min(cell.width, picture.width * scale));
+  const height = atLeastOne(Math.min(cell.height, picture.height * scale));
+  return centred({ width, height }, cell);
+}
+
+/** What is not larger than the cell, in its middle. */
+export function centred({ width, height }: Size, cell: Rectangle): Rectangle {
+  return { x: even(cell.x + (cell.width - width) / 2), y: even(cell.y + (cell.height - height) / 2), width, height };
+}
+
+/** The cell of each source that has one. `speaker`: who is the large one, the first where nobody is. */
+export function places(layout: Layout, sources: readonly string[], speaker: string | undefined, size: Size): Map<string, Rectangle> {
+  const area = { x: 0, y: 0, ...size };
+  const first = speaker !== undefined && sources.includes(speaker) ? speaker : sources[0];
+  if (first === undefined) return new Map();
+  if (layout === 'single' || sources.length === 1) return new Map([[first, area]]);
+  if (layout === 'grid') return pair(sources, grid(sources.length, area));
+  const others = sources.filter((source) => source !== first);
+  const height = even(size.height * stripShare);
+  const strip = largest({ width: size.width / others.length, height });
+  const left = (size.width - strip.width * others.length) / 2;
+  const row = others.map((_, index) => ({
+    x: even(left + index * strip.width),
+    y: even(size.height - height + (height - strip.height) / 2),
+    ...strip,
+  }));
+  return new Map([[first, { x: 0, y: 0, width: size.width, height: even(size.height - height) }], ...pair(others, row)]);
+}
+
+function pair(sources: readonly string[], cells: readonly Rectangle[]): Map<string, Rectangle> {
+  return new Map(sources.flatMap((source, index) => (cells[index] ? [[source, cells[index]]] : [])));
+}
+
+function largest({ width, height }: Size): Size {
+  const used = Math.min(width, height * aspect);
+  return { width: atLeastOne(used), height: atLeastOne(used / aspect) };
+}
+
+/** Colour has half of the pixels in both directions. */
+function even(value: number): number {
+  return Math.floor(value / 2) * 2;
+}
+
+function atLeastOne(value: number): number {
+  return Math.max(2, even(value + 1e-6));
+}

@@ -1,0 +1,161 @@
+// The picture of the stream: each source in its cell, drawn again only where something changed.
+import { black, type Colour, Picture, type Rectangle } from '../av/native/picture.ts';
+import { Scaler } from '../av/native/scaler.ts';
+import { drawText } from '../av/native/text.ts';
+import { centred, fit, grid, type Size } from './layout.ts';
+
+/** What is drawn in a cell; `key` tells it apart from others. */
+export type Shown = { key: object; picture: () => Picture | undefined };
+/** A cell: what its source shows, and its name where it is to be seen. */
+export type Cell = { place: Rectangle; shown: readonly Shown[]; name: string | undefined };
+
+export type StageOptions = Size & {
+  /** Of names; undefined where none are drawn. */
+  font: string | undefined;
+};
+
+/** Of a cell without a picture. */
+const empty: Colour = { y: 40, u: 128, v: 128 };
+/** Height of a name, as part of that of its cell, and its bounds in pixels. */
+const nameShare = 1 / 10;
+const minName = 16;
+const maxName = 48;
+
+type Tile = {
+  place: Rectangle;
+  shown: Shown;
+  scaler: Scaler;
+  /** Its picture as it fits. */
+  scaled: Picture | undefined;
+  /** Where that is; undefined while the tile is empty. */
+  drawnAt: Rectangle | undefined;
+  name: Label | undefined;
+};
+type Label = { picture: Picture; place: Rectangle };
+
+export class Stage {
+  readonly #options: StageOptions;
+  readonly #canvas: Picture;
+  readonly #scalers = new Map<object, Scaler>();
+  #tiles: Tile[] = [];
+  #labels = new Map<string, Picture>();
+
+  constructor(options: StageOptions) {
+    this.#options = options;
+    this.#canvas = Picture.filled(options.width, options.height);
+  }
+
+  /** What is to be encoded. */
+  get canvas(): Picture {
+    return this.#canvas;
+  }
+
+  /** Another arrangement, empty until update(). Not while that is under way. */
+  arrange(cells: readonly Cell[]): void {
+    for (const { scaled } of this.#tiles) scaled?.close();
+    const { width, height } = this.#options;
+    this.#canvas.makeWritable();
+    this.#canvas.fill({ x: 0, y: 0, width, height }, black);
+    const labels = this.#labels;
+    this.#labels = new Map();
+    this.#tiles = cells.flatMap((cell) => this.#seat(cell, labels));
+    for (const picture of labels.values()) picture.close();
+    const keys = new Set(this.#tiles.map(({ shown }) => shown.key));
+    for (const [key, scaler] of this.#scalers) {
+      if (keys.has(key)) continue;
+      scaler.close();
+      this.#scalers.delete(key);
+    }
+    for (const tile of this.#tiles) this.#clear(tile);
+  }
+
+  /** Draws anew what has changed. One call at a time. */
+  async update(changed: (key: object) => boolean): Promise<void> {
+    const due = this.#tiles.filter((tile) => changed(tile.shown.key) || (!tile.drawnAt && tile.shown.picture()));
+    await Promise.all(due.map((tile) => this.#scale(tile)));
+    if (due.length > 0) this.#canvas.makeWritable();
+    for (const tile of due) this.#draw(tile);
+  }
+
+  /** Idempotent. Not while update() is under way. */
+  close(): void {
+    for (const { scaled } of this.#tiles) scaled?.close();
+    for (const scaler of this.#scalers.values()) scaler.close();
+    for (const picture of this.#labels.values()) picture.close();
+    this.#canvas.close();
+  }
+
+  /** The tiles of a cell; one that shows nothing has its name in the middle. */
+  #seat({ place, shown, name }: Cell, known: Map<string, Picture>): Tile[] {
+    const places = shown.length <= 1 ? [place] : grid(shown.length, place);
+    const label = name === undefined ? undefined : this.#label(name, places[0] ?? place, known);
+    if (shown.length === 0) {
+      this.#canvas.fill(place, empty);
+      if (label) this.#canvas.draw(label, all(label), centred(label, place));
+      return [];
+    }
+    return shown.flatMap((each, index) => {
+      const own = places[index];
+      if (!own) return [];
+      const scaler = this.#scalers.get(each.key) ?? new Scaler();
+      this.#scalers.set(each.key, scaler);
+      const named = index === 0 && label ? below(label, own) : undefined;
+      return [{ place: own, shown: each, scaler, scaled: undefined, drawnAt: undefined, name: named }];
+    });
+  }
+
+  #label(name: string, place: Rectangle, known: Map<string, Picture>): Picture | undefined {
+    const { font } = this.#options;
+    const height = Math.min(maxName, Math.max(minName, Math.floor((place.height * nameShare) / 2) * 2));
+    if (font === undefined || name === '' || place.height < height * 2) return undefined;
+    const key = JSON.stringify([name, height, place.width]);
+    const picture = this.#labels.get(key) ?? known.get(key) ?? drawText(name, { font, height, maxWidth: place.width });
+    known.delete(key);
+    this.#labels.set(key, picture);
+    return picture;
+  }
+
+  async #scale(tile: Tile): Promise<void> {
+    const picture = tile.shown.picture();
+    if (!picture) return;
+    const { width, height } = fit(picture, tile.place);
+    if (tile.scaled?.width !== width || tile.scaled.height !== height) {
+      tile.scaled?.close();
+      tile.scaled = Picture.filled(width, height);
+    }
+    await tile.scaler.scale(picture, tile.scaled);
+  }
+
+  #draw(tile: Tile): void {
+    const { scaled, place, shown } = tile;
+    if (!scaled || !shown.picture()) {
+      this.#clear(tile);
+      return;
+    }
+    const at = centred(scaled, place);
+    // Another shape than before, or a picture after none: its surroundings are as they were otherwise.
+    if (tile.drawnAt?.width !== at.width || tile.drawnAt.height !== at.height) this.#canvas.fill(place, black);
+    this.#canvas.draw(scaled, all(scaled), at);
+    tile.drawnAt = at;
+    this.#drawName(tile);
+  }
+
+  #clear(tile: Tile): void {
+    this.#canvas.fill(tile.place, empty);
+    tile.drawnAt = undefined;
+    this.#drawName(tile);
+  }
+
+  #drawName({ name }: Tile): void {
+    if (name) this.#canvas.draw(name.picture, all(name.picture), name.place);
+  }
+}
+
+function all({ width, height }: Size): Rectangle {
+  return { x: 0, y: 0, width, height };
+}
+
+/** In the lower left corner. */
+function below(picture: Picture, cell: Rectangle): Label {
+  return { picture, place: { x: cell.x, y: cell.y + cell.height - picture.height, width: picture.width, height: picture.height } };
+}

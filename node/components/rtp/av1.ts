@@ -1,0 +1,109 @@
+// AV1 in RTP (https://aomediacodec.github.io/av1-rtp-spec/); pictures come out as temporal units whose OBUs have sizes, as files have them.
+import type { Picture, VideoDescription, VideoFormat } from './video-assembler.ts';
+
+const types = { sequenceHeader: 1, temporalDelimiter: 2, tileList: 8, padding: 15 } as const;
+/** An OBU of two bytes that begins a temporal unit (AV1 specification, section 5.6). */
+const delimiter = Buffer.from([(types.temporalDelimiter << 3) | 0x02, 0]);
+
+/** Section 4.4. Elements lie one behind the other; `continues`: the first goes on with the last of the packet before; `open`: the last goes on. */
+type Aggregation = { continues: boolean; open: boolean; begins: boolean; elements: Buffer[] };
+
+function readAggregation(payload: Buffer): Aggregation | undefined {
+  const head = payload[0] ?? 0;
+  const count = (head >> 4) & 3;
+  const elements: Buffer[] = [];
+  for (let at = 1; at < payload.length; ) {
+    const isLast = count > 0 && elements.length === count - 1;
+    const size = isLast ? { value: payload.length - at, bytes: 0 } : readLeb128(payload, at);
+    if (!size || at + size.bytes + size.value > payload.length) return undefined;
+    at += size.bytes;
+    elements.push(payload.subarray(at, at + size.value));
+    at += size.value;
+  }
+  if (elements.length === 0 || (count > 0 && elements.length !== count)) return undefined;
+  return { continues: (head & 0x80) !== 0, open: (head & 0x40) !== 0, begins: (head & 0x08) !== 0, elements };
+}
+
+export class Av1Format implements VideoFormat {
+  #units: Buffer[] = [];
+  /** Of the OBU that is not whole yet. */
+  #fragments: Buffer[] | undefined;
+
+  /** Only of a new sequence does it show for certain. */
+  begins(payload: Buffer): boolean {
+    return payload.length > 1 && ((payload[0] ?? 0) & 0x88) === 0x08;
+  }
+
+  reset(): void {
+    this.#units = [];
+    this.#fragments = undefined;
+  }
+
+  add(payload: Buffer): boolean {
+    const aggregation = readAggregation(payload);
+    if (!aggregation || aggregation.continues !== (this.#fragments !== undefined)) return false;
+    for (const [index, element] of aggregation.elements.entries()) {
+      const fragments = index === 0 && this.#fragments ? this.#fragments : [];
+      fragments.push(element);
+      this.#fragments = undefined;
+      if (aggregation.open && index === aggregation.elements.length - 1) this.#fragments = fragments;
+      else if (!this.#addUnit(fragments.length === 1 ? element : Buffer.concat(fragments))) return false;
+    }
+    return true;
+  }
+
+  take(): Picture | undefined {
+    if (this.#fragments || this.#units.length === 0) return undefined;
+    const key = this.#units.some((unit) => typeOf(unit) === types.sequenceHeader);
+    return { data: Buffer.concat([delimiter, ...this.#units]), key };
+  }
+
+  /** The size is not read: nobody here needs it before the picture is decoded. */
+  describe(): VideoDescription | undefined {
+    return undefined;
+  }
+
+  /** Gives it a size where it has none, which is usual in RTP (AV1 specification, section 5.3). False for what is no OBU. */
+  #addUnit(unit: Buffer): boolean {
+    const head = unit[0] ?? 0;
+    const start = head & 0x04 ? 2 : 1;
+    if (unit.length < start || head & 0x80) return false;
+    const type = typeOf(unit);
+    if (type === types.temporalDelimiter || type === types.tileList || type === types.padding) return true;
+    if (head & 0x02) {
+      this.#units.push(unit);
+      return true;
+    }
+    const header = Buffer.from(unit.subarray(0, start));
+    header[0] = head | 0x02;
+    this.#units.push(Buffer.concat([header, leb128(unit.length - start), unit.subarray(start)]));
+    return true;
+  }
+}
+
+function typeOf(unit: Buffer): number {
+  return ((unit[0] ?? 0) >> 3) & 0x0f;
+}
+
+/** Seven bits per byte, the lowest first (AV1 specification, section 4.10.5). */
+function leb128(value: number): Buffer {
+  const bytes: number[] = [];
+  let left = value;
+  do {
+    const more = left >= 0x80;
+    bytes.push((left & 0x7f) | (more ? 0x80 : 0));
+    left >>>= 7;
+  } while (left > 0);
+  return Buffer.from(bytes);
+}
+
+function readLeb128(bytes: Buffer, at: number): { value: number; bytes: number } | undefined {
+  let value = 0;
+  for (let count = 0; count < 4; count += 1) {
+    const byte = bytes[at + count];
+    if (byte === undefined) return undefined;
+    value |= (byte & 0x7f) << (count * 7);
+    if (!(byte & 0x80)) return { value, bytes: count + 1 };
+  }
+  return undefined;
+}

@@ -1,0 +1,126 @@
+// What is composed of a real room, judged by ffmpeg: colours in their cells, tones, times, and what tracks that come and go leave behind.
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import type { RoomMedia } from '../../node/rooms/ports.ts';
+import { looks, packetTimes, probeStreams, samples, startComposer } from '../kit/composed.ts';
+import { assertColour, assertNear, beeps } from '../kit/recorded.ts';
+import { encodeContent, type PublishedCodec, startFlashes, startPublisher } from '../kit/rtp-publisher.ts';
+import { engineFor, openRoom } from './kit.ts';
+
+const colours = { red: [200, 30, 30], green: [30, 180, 30], blue: [30, 30, 200], black: [0, 0, 0] } as const;
+const hex = (name: keyof typeof colours) => `0x${colours[name].map((value) => value.toString(16).padStart(2, '0')).join('')}`;
+
+type Wanted = readonly [codec: PublishedCodec, content: keyof typeof colours | number];
+
+/** Publishes all of them, encoded before the first is sent. @returns ids of the tracks */
+async function publish(t: TestContext, room: RoomMedia, wanted: readonly Wanted[]) {
+  const contents = wanted.map(([, content]) => (typeof content === 'number' ? content : hex(content)));
+  const files = await Promise.all(wanted.map(([codec], index) => encodeContent(t, codec, contents[index] ?? '')));
+  return Promise.all(
+    wanted.map(async ([codec], index) => {
+      const trackId = `${codec}-${index}`;
+      const content = contents[index] ?? '';
+      const { stop } = await startPublisher(t, { codec, content, input: room.openInput(), trackId, file: files[index] });
+      return { id: trackId, encoding: codec, stop };
+    }),
+  );
+}
+
+/** How much of a sound has a frequency: 1 for a pure tone of it. */
+function share(sound: Float32Array, frequency: number): number {
+  let [re, im, energy] = [0, 0, 0];
+  for (const [index, value] of sound.entries()) {
+    const angle = (2 * Math.PI * frequency * index) / 48_000;
+    re += value * Math.cos(angle);
+    im += value * Math.sin(angle);
+    energy += value * value;
+  }
+  return (2 * (re * re + im * im)) / (sound.length * energy);
+}
+
+test('VP8, VP9 and H.264 of three peers are in their cells, their tones in the sound, without a gap while they come and go', async (t) => {
+  const room = openRoom(await engineFor(t));
+  const composer = await startComposer(t, {}, room);
+  const [red, green, blue, low, high] = await publish(t, room, [
+    ['vp8', 'red'],
+    ['vp9', 'green'],
+    ['h264', 'blue'],
+    ['opus', 440],
+    ['opus', 1000],
+  ]);
+  assert.ok(red && green && blue && low && high);
+  const marks: number[] = [];
+  const mark = async () => {
+    await composer.after(4);
+    marks.push(composer.parts().length * 12 - 4);
+  };
+  const first = await composer.add({ ...red, source: 'a' });
+  await composer.add({ ...low, source: 'a' });
+  await mark();
+  await composer.add({ ...green, source: 'b' });
+  await composer.add({ ...high, source: 'b' });
+  await mark();
+  await composer.add({ ...blue, source: 'c' });
+  await mark();
+  composer.remove(first, red.id);
+  await mark();
+  const path = await composer.close();
+
+  const [video, audio] = await probeStreams(path);
+  assert.deepEqual([video?.codec_name, video?.profile, video?.width, video?.height], ['h264', 'Main', 640, 360]);
+  assert.deepEqual([audio?.codec_name, audio?.profile, audio?.sample_rate, audio?.channels], ['aac', 'LC', '48000', 2]);
+  const level = Number(video?.level).toString(16).padStart(2, '0');
+  assert.equal(composer.codecs, `avc1.4d40${level},mp4a.40.2`);
+
+  const pictures = await looks(path);
+  const [one, two, three, without] = marks.map((number) => pictures[number]);
+  assertColour(one?.at(0.5, 0.5), colours.red);
+  assertColour(two?.at(0.25, 0.5), colours.red);
+  assertColour(two?.at(0.75, 0.5), colours.green);
+  assertColour(two?.at(0.5, 0.1), colours.black);
+  assertColour(three?.at(0.25, 0.25), colours.red);
+  assertColour(three?.at(0.75, 0.25), colours.green);
+  assertColour(three?.at(0.5, 0.75), colours.blue);
+  assertColour(three?.at(0.1, 0.75), colours.black);
+  assertColour(without?.at(0.25, 0.5), colours.green);
+  assertColour(without?.at(0.75, 0.5), colours.blue);
+
+  const sound = await samples(path);
+  const heard = (end: number) => sound.subarray((end - 8) * 2000, end * 2000);
+  const [alone = 0, both = 0] = marks;
+  assert.ok(share(heard(alone), 440) > 0.97, `only the low tone: ${share(heard(alone), 440)}`);
+  const [lows, highs] = [share(heard(both), 440), share(heard(both), 1000)];
+  assert.ok(lows > 0.4 && highs > 0.4 && lows + highs > 0.97, `both tones: ${lows} and ${highs}`);
+
+  const times = await packetTimes(path, 'v');
+  for (const [index, { time, key }] of times.entries()) {
+    assertNear(time, index * (1000 / 24), 0.1, `picture ${index}`);
+    assert.equal(key, index % 48 === 0, `picture ${index} is a key picture`);
+  }
+  for (const [index, { time }] of (await packetTimes(path, 'a')).entries()) assertNear(time, index * (1024 / 48), 0.1, `sound ${index}`);
+  assertNear(sound.length / 48, (times.length * 1000) / 24, 60, 'as much sound as pictures');
+  for (const [index, part] of composer.parts().entries()) {
+    assert.equal(part.segment, Math.floor(index / 4));
+    assert.equal(part.independent, index % 4 === 0);
+    assert.ok(index === composer.parts().length - 1 || part.duration === 500, `part ${index} lasts ${part.duration}`);
+  }
+});
+
+test('a flash and a beep of one moment are within 80 ms, and at the time that the parts tell', async (t) => {
+  const room = openRoom(await engineFor(t));
+  const composer = await startComposer(t, {}, room);
+  const tracks = { codec: 'vp8', input: room.openInput(), trackId: 'v' } as const;
+  await startFlashes(t, tracks, { codec: 'opus', input: room.openInput(), trackId: 'a' });
+  await composer.add({ id: 'v', encoding: 'vp8', source: 'p' });
+  await composer.add({ id: 'a', encoding: 'opus', source: 'p' });
+  await composer.after(14);
+  const path = await composer.close();
+  const bright = (await looks(path)).map((look) => (look.at(0.5, 0.5)[0] ?? 0) > 128);
+  const flashes = bright.flatMap((is, index) => (is && index > 0 && !bright[index - 1] ? [(index * 1000) / 24] : []));
+  const heard = await beeps(path);
+  assert.ok(flashes.length >= 4 && heard.length >= 4, `${flashes.length} flashes, ${heard.length} beeps`);
+  for (const flash of flashes.slice(1)) {
+    const nearest = heard.reduce((best, time) => (Math.abs(time - flash) < Math.abs(best - flash) ? time : best), Number.POSITIVE_INFINITY);
+    assertNear(flash, nearest, 80, 'a flash beside its beep');
+  }
+});
