@@ -1,5 +1,6 @@
 // A media node: everything composed from a configuration, started in order, and ended in order by lifecycle.ts.
 import { existsSync, readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { Cluster } from './cluster/cluster.ts';
 import { CpuMeter } from './cluster/cpu-meter.ts';
@@ -31,7 +32,9 @@ import { asyncApiDocument } from './signaling/asyncapi.ts';
 import { PeerSockets, peerSocketPath } from './signaling/peer-sockets.ts';
 import { ServerSockets, serverSocketPath } from './signaling/server-sockets.ts';
 import { LocalContent } from './storage/local-content.ts';
+import { NodeContent } from './storage/node-content.ts';
 import { s3PlaceOf } from './storage/s3/s3-place.ts';
+import { S3Archive } from './storage/s3-archive.ts';
 import { S3Uploads } from './storage/uploads/s3-uploads.ts';
 import type { TurnServer } from './turn/turn-server.ts';
 import { version } from './version.ts';
@@ -110,6 +113,7 @@ export class MediaNode {
         events.publish(event);
       },
     });
+    const cpu = new CpuMeter();
     const kinds = new Kinds({
       used: () => hot.current.componentsUsed,
       resources: config.resourcesBasePath,
@@ -117,6 +121,7 @@ export class MediaNode {
       node: () => name,
       uploads,
       recordingTimeToLive: () => hot.current.timeouts.rawRecordingTtl,
+      machine: () => ({ budget: hot.current.avMaxCpu, cores: availableParallelism(), busy: cpu.read() }),
     });
     const rooms: LocalRooms = new LocalRooms({
       node: name,
@@ -135,11 +140,17 @@ export class MediaNode {
         });
       },
     });
+    const archive = new S3Archive(() => s3PlaceOf(hot.current.s3));
     const traffic: Traffic = new Traffic({
       links,
       log,
       events,
-      content: new LocalContent(config.resourcesBasePath, (id) => kinds.recordings.isRunning(id)),
+      content: new NodeContent({
+        resources: config.resourcesBasePath,
+        local: new LocalContent(config.resourcesBasePath, (id) => kinds.recordings.isRunning(id), kinds.streams),
+        uploads,
+      }),
+      archive,
       secrets: hot.current.secretKeys,
       cookie: config.dist.cookie,
       ownerOf: (roomId) => cluster.rooms.ownerOf(roomId),
@@ -179,7 +190,6 @@ export class MediaNode {
       stateChanged: (state) => cluster.membership.stateChanged(state),
       log,
     });
-    const cpu = new CpuMeter();
     const cluster: Cluster = new Cluster({
       links,
       local: rooms,

@@ -6,6 +6,8 @@ import type { ComponentOptions } from '../rooms/room-config.ts';
 import type { ComponentType } from '../rooms/views.ts';
 import type { Uploads } from '../storage/upload.ts';
 import { prepareFile } from './file/prepare.ts';
+import { prepareHls } from './hls/prepare.ts';
+import { Streams, type StreamsOptions } from './hls/streams.ts';
 import { prepareRecording } from './recording/prepare.ts';
 import { Recordings } from './recording/recordings.ts';
 
@@ -20,16 +22,19 @@ export type KindsOptions = {
   uploads: Uploads;
   /** Milliseconds after which recordings go; null = unset. */
   recordingTimeToLive: () => number | null;
+  machine: StreamsOptions['machine'];
 };
 
 export class Kinds implements ComponentKinds {
   readonly #options: KindsOptions;
   readonly recordings: Recordings;
+  readonly streams: Streams;
 
   constructor(options: KindsOptions) {
     this.#options = options;
     const { log, resources, node, uploads, recordingTimeToLive: timeToLive } = options;
     this.recordings = new Recordings({ log, resources, node, uploads, timeToLive });
+    this.streams = new Streams({ log, resources, node, uploads, machine: options.machine });
   }
 
   async prepare({ type, options }: ComponentOptions, room: Parameters<ComponentKinds['prepare']>[1]): Promise<PreparedComponent> {
@@ -37,17 +42,18 @@ export class Kinds implements ComponentKinds {
       throw new ServiceError('bad_request', `Components of type ${type} are disabled on this node`);
     }
     if (type === 'recording') return prepareRecording(options ?? {}, this.recordings, this.#options.uploads);
+    if (type === 'hls') return prepareHls(options ?? {}, room.roomId, this.streams);
     if (type !== 'file') throw new ServiceError('bad_request', `This version has no components of type ${type} yet`);
     return prepareFile(options ?? {}, { resources: this.#options.resources, ...room });
   }
 
   /** Once the node listens: finishes what earlier processes left. */
-  start(): Promise<void> {
-    return this.recordings.start();
+  async start(): Promise<void> {
+    await Promise.all([this.recordings.start(), this.streams.start()]);
   }
 
   /** After all rooms have ended: resolves when nothing of their components is left. */
-  close(): Promise<void> {
-    return this.recordings.close();
+  async close(): Promise<void> {
+    await Promise.all([this.recordings.close(), this.streams.close()]);
   }
 }

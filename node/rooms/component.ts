@@ -21,6 +21,7 @@ export type ComponentSurroundings = {
   offerChanged: (change: OfferChange) => void;
   /** What others publish in the room. */
   offered: () => Iterable<Track>;
+  nameOf: ComponentHost['nameOf'];
   /** Takes the component out of the room's list. */
   forget: (componentId: string) => void;
 };
@@ -59,6 +60,7 @@ export class Component {
       connect: (from) => this.#input.connect(from),
       publish: (track) => this.#publish(track),
       openOutput: () => this.#openOutput(),
+      nameOf: room.nameOf,
       showProperties: (change) => {
         this.#properties = { ...this.#properties, ...change };
       },

@@ -99,6 +99,13 @@ export class Peer {
     return this.#session?.subscriptions;
   }
 
+  /** As people see it, where the application gives one. */
+  get name(): string | null {
+    const metadata = this.#metadata;
+    const name = typeof metadata === 'object' && metadata !== null && 'name' in metadata ? metadata.name : undefined;
+    return typeof name === 'string' && name.trim() !== '' ? name.trim() : null;
+  }
+
   view(): PeerView {
     return {
       id: this.id,

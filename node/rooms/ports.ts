@@ -154,6 +154,8 @@ export type ComponentHost = {
   publish: (track: { kind: Kind; rtpParameters: WireObject; metadata: Metadata | null }) => Promise<string>;
   /** A new way for tracks of the room to this component; it ends with the component at the latest. */
   openOutput: () => RoomOutput;
+  /** The name that a peer of the room has in its metadata (`name`). */
+  nameOf: (peerId: string) => string | null;
   /** Changes some of its properties as callers see them. */
   showProperties: (change: ComponentView['properties']) => void;
   /** Its stream can be played from here. */

@@ -89,6 +89,7 @@ export class Room {
         broadcast: (event) => this.#broadcast(event),
         offerChanged: (change) => this.#offerChanged(change),
         offered: () => this.tracks(),
+        nameOf: (peerId) => this.#peers.get(peerId)?.name ?? null,
       },
     });
   }

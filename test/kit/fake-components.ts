@@ -7,6 +7,7 @@ import type { ComponentOptions } from '../../node/rooms/room-config.ts';
 export const hostFacts = {
   componentId: 'c',
   room: { roomId: 'r', incarnation: '01J0000000000000000000TEST', webhookUrl: () => null },
+  nameOf: () => null,
   showProperties: () => {},
   playable: () => {},
 } satisfies Partial<ComponentHost>;

@@ -20,5 +20,6 @@ export function makeKinds(resources: string, used: readonly ComponentType[]): Ki
     node: () => 'svc@test',
     uploads: noUploads,
     recordingTimeToLive: () => null,
+    machine: () => ({ budget: 1.5, cores: 2, busy: 0 }),
   });
 }

@@ -40,6 +40,11 @@ export class LiveWindow {
     return this.#segments.at(-1);
   }
 
+  /** Milliseconds of all segments. */
+  get duration(): number {
+    return this.#duration;
+  }
+
   get discontinuitySequence(): number {
     return this.#discontinuitySequence;
   }
@@ -60,7 +65,7 @@ export class LiveWindow {
     this.#fresh = this.#segments.length > 0;
   }
 
-  add({ segment: number, time, ...part }: NewPart): WindowChange {
+  add({ segment: number, time, duration, independent, offset, length }: NewPart): WindowChange {
     const open = this.last;
     const change: WindowChange = open && open.number !== number ? this.finish() : { finished: undefined, removed: [] };
     let segment = this.#segments.at(-1);
@@ -69,10 +74,10 @@ export class LiveWindow {
       this.#fresh = false;
       this.#segments.push(segment);
     }
-    segment.parts.push(part);
-    segment.duration += part.duration;
-    segment.bytes = part.offset + part.length;
-    this.#duration += part.duration;
+    segment.parts.push({ duration, independent, offset, length });
+    segment.duration += duration;
+    segment.bytes = offset + length;
+    this.#duration += duration;
     return change;
   }
 

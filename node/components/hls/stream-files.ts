@@ -13,15 +13,17 @@ const maxHeld = 16 * 1024 * 1024;
 
 export class StreamFiles {
   readonly #log: Log;
+  readonly #keep: boolean;
   #folder: string;
   readonly #held = new Map<string, { bytes: Promise<Buffer>; length: number }>();
   #heldBytes = 0;
   readonly #leaving: Leaving[] = [];
 
-  /** `folder`: absolute path. */
-  constructor(folder: string, log: Log) {
+  /** `folder`: absolute path. `keep`: whether segments stay when viewers have no use for them any more. */
+  constructor(folder: string, { log, keep }: { log: Log; keep: boolean }) {
     this.#folder = folder;
     this.#log = log;
+    this.#keep = keep;
   }
 
   get folder(): string {
@@ -54,7 +56,7 @@ export class StreamFiles {
     await truncate(join(this.#folder, segmentName(number)), bytes).catch((error: unknown) => this.#tell(error));
   }
 
-  /** These left the playlist: their files go at `until` (milliseconds of any clock that does not go back). */
+  /** These left the playlist: viewers may load them until then (milliseconds of any clock that does not go back). */
   leave(segments: readonly Segment[], until: number): void {
     for (const segment of segments) this.#leaving.push({ segment, until });
   }
@@ -67,6 +69,7 @@ export class StreamFiles {
   async sweep(now: number): Promise<void> {
     while ((this.#leaving[0]?.until ?? Number.POSITIVE_INFINITY) <= now) {
       const { segment } = this.#leaving.shift() as Leaving;
+      if (this.#keep) continue;
       await rm(join(this.#folder, segmentName(segment.number)), { force: true }).catch((error: unknown) => this.#tell(error));
     }
   }

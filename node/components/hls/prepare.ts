@@ -1,0 +1,26 @@
+// Whether an hls component can be: the library for it, its options, and whether this machine can carry one more.
+import { ServiceError } from '../../errors.ts';
+import type { PreparedComponent } from '../../rooms/ports.ts';
+import { isAvInstalled } from '../av/installed.ts';
+import { HlsRunner } from './hls-runner.ts';
+import { readOptions, shownOptions } from './options.ts';
+import { multivariantName } from './playlist.ts';
+import type { Streams } from './streams.ts';
+
+/** @throws ServiceError with what is wrong */
+export function prepareHls(options: unknown, roomId: string, streams: Streams): PreparedComponent {
+  if (!isAvInstalled()) {
+    throw new ServiceError(
+      'bad_request',
+      'Components of type hls need the optional dependency node-av, which is not installed on this node',
+    );
+  }
+  const read = readOptions(options, streams.hasServerS3);
+  streams.assertCapacity(read);
+  return {
+    type: 'hls',
+    properties: { ...shownOptions(read), playable: false, playlist: `/hls/${roomId}/${multivariantName}` },
+    subscribeMode: read.subscribeMode,
+    open: (host) => new HlsRunner({ host, streams, options: read }),
+  };
+}

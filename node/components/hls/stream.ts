@@ -1,0 +1,182 @@
+// One composed stream: what its processes write becomes playlists for viewers, and what is kept of it.
+import { join } from 'node:path';
+import { ServiceError } from '../../errors.ts';
+import type { Log } from '../../log.ts';
+import type { ContentAnswer, ContentRequest } from '../../rooms/content.ts';
+import { answerWithFile, openContentFile } from '../../storage/content-file.ts';
+import { segmentName } from './composer-messages.ts';
+import { isPlaylist, LivePlaylist } from './live-playlist.ts';
+import { LiveWindow, type NewPart, type WindowChange } from './live-window.ts';
+import { type PlaylistTimes, parsePartName, type Variant } from './playlist.ts';
+import type { StreamArchive } from './stream-archive.ts';
+import { StreamFiles } from './stream-files.ts';
+
+export type StreamOptions = {
+  log: Log;
+  folder: string;
+  times: PlaylistTimes;
+  /** Milliseconds that viewers can go back; null = to the beginning. */
+  window: number | null;
+  picture: { width: number; height: number; framerate: number };
+  /** Bits per second that it is made for. */
+  bitrate: number;
+  /** Number of its first segment. */
+  firstSegment: number;
+  /** Of a persistent stream. */
+  archive: StreamArchive | undefined;
+  onPlayable: () => void;
+  now: () => number;
+};
+
+/** Of the peak of a stream over what it is made for, before it is measured. */
+const peakFactor = 1.5;
+/** Segments after which a measurement says something. */
+const measuredAfter = 3;
+/** Seconds for which caches may keep what never changes: names of segments do not come again. */
+const keepFiles = 24 * 3600;
+const immutable = { 'cache-control': `max-age=${keepFiles}, immutable` };
+
+export class Stream {
+  readonly #options: StreamOptions;
+  readonly #window: LiveWindow;
+  readonly #playlist: LivePlaylist;
+  readonly #files: StreamFiles;
+  readonly #inits = new Set<string>();
+  readonly #first: number;
+  #codecs: string | undefined;
+  #playable = false;
+  #segments = 0;
+  #ended = false;
+
+  constructor(options: StreamOptions) {
+    this.#options = options;
+    this.#first = options.firstSegment;
+    this.#window = new LiveWindow(options.times, options.window);
+    this.#files = new StreamFiles(options.folder, { log: options.log, keep: options.archive !== undefined });
+    this.#playlist = new LivePlaylist({ times: options.times, window: this.#window, variant: () => this.#variant() });
+  }
+
+  get folder(): string {
+    return this.#files.folder;
+  }
+
+  /** Requests that wait for what comes next. */
+  get waiting(): number {
+    return this.#playlist.waiting;
+  }
+
+  /** What the next process begins with. */
+  next(): { firstSegment: number; init: string } {
+    const { last } = this.#window;
+    return { firstSegment: last ? last.number + 1 : this.#first, init: `init-${this.#inits.size}-${this.#first}.mp4` };
+  }
+
+  /** A process has written this file, and makes parts from here. */
+  begin(init: string, codecs: string): void {
+    this.#inits.add(init);
+    this.#codecs ??= codecs;
+    this.#window.begin(init);
+    this.#options.archive?.addInit(init);
+  }
+
+  add(part: NewPart): void {
+    if (this.#ended) return;
+    this.#take(this.#window.add(part));
+    this.#playlist.changed();
+  }
+
+  /** The process is gone: what it was at ends with what it has told of. Never fails. */
+  async interrupted(): Promise<void> {
+    const { last } = this.#window;
+    if (last && !last.whole) await this.#files.cut(last);
+    this.#take(this.#window.finish());
+    this.#playlist.changed({ interrupted: true });
+  }
+
+  /** Nothing more comes. Never fails. */
+  async end(): Promise<void> {
+    if (this.#ended) return;
+    await this.interrupted();
+    this.#ended = true;
+    this.#playlist.end();
+  }
+
+  /** Everything is in another folder from now on. */
+  moved(folder: string): void {
+    this.#files.moved(folder);
+  }
+
+  /** Its files go. Never fails. */
+  remove(): Promise<void> {
+    return this.#files.removeAll();
+  }
+
+  /** What it was like as a whole; undefined where there was nothing of it. */
+  summary(): Variant | undefined {
+    return this.#window.rates && this.#variant(true);
+  }
+
+  async open(request: ContentRequest): Promise<ContentAnswer> {
+    const { file, signal, playlist } = request;
+    if (isPlaylist(file)) {
+      const plain = { msn: undefined, part: undefined, skip: false, token: undefined, gzip: false };
+      return this.#playlist.open(file, playlist ?? plain, signal);
+    }
+    const part = parsePartName(file);
+    if (part) return this.#openPart(request, part);
+    if (!this.#inits.has(file) && !this.#hasSegment(file)) throw this.#missing(file);
+    const handle = await openContentFile(join(this.folder, file));
+    if (!handle) throw this.#missing(file);
+    return answerWithFile(handle, request, immutable);
+  }
+
+  async #openPart(
+    { file, signal }: ContentRequest,
+    { segment: number, part: index }: { segment: number; part: number },
+  ): Promise<ContentAnswer> {
+    if (this.#options.times.partTarget === undefined) throw this.#missing(file);
+    if (!this.#ended && this.#window.mayCome(file)) await this.#playlist.waitForPart(number, index, signal);
+    const part = this.#window.segment(number)?.parts[index];
+    if (!part) throw this.#missing(file);
+    const bytes = await this.#files.part(number, part);
+    const headers = { 'content-type': 'video/mp4', 'content-length': String(bytes.length), ...immutable };
+    return { status: 200, headers, body: undefined, bytes };
+  }
+
+  #hasSegment(file: string): boolean {
+    const number = Number(/^segment-(\d{1,15})\.m4s$/.exec(file)?.[1]);
+    if (!Number.isSafeInteger(number) || file !== segmentName(number)) return false;
+    return this.#window.segment(number)?.whole === true || this.#files.isLeaving(number);
+  }
+
+  #take({ finished, removed }: WindowChange): void {
+    const { archive, now } = this.#options;
+    if (finished) {
+      this.#segments += 1;
+      const variant = this.#variant(true);
+      if (variant) archive?.addSegment(finished, variant);
+    }
+    // Whoever has a playlist with them may still load them (RFC 8216bis, section 6.2.2).
+    if (removed.length > 0) this.#files.leave(removed, now() + this.#window.duration + this.#options.times.target);
+    void this.#files.sweep(now());
+    if (!this.#playable && this.#playlist.playable) {
+      this.#playable = true;
+      this.#options.onPlayable();
+    }
+  }
+
+  /** `measured`: by what is there alone. */
+  #variant(measured = false): Variant | undefined {
+    const codecs = this.#codecs;
+    if (codecs === undefined) return undefined;
+    const { picture, bitrate } = this.#options;
+    const rates = this.#window.rates;
+    const sure = rates && (measured || this.#segments >= measuredAfter);
+    const peak = measured ? (rates?.peak ?? bitrate) : Math.max(bitrate * peakFactor, rates?.peak ?? 0);
+    return { codecs, ...picture, peak, average: sure ? rates.average : bitrate };
+  }
+
+  #missing(file: string): ServiceError {
+    return new ServiceError('not_found', `There is no file ${file} of this stream`);
+  }
+}

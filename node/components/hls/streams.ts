@@ -1,0 +1,210 @@
+// The streams of a node: made here, shown to viewers a while after their end, kept or removed, and finished where a crash left them.
+import { mkdir, rename } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ServiceError } from '../../errors.ts';
+import type { Log } from '../../log.ts';
+import { type ContentAnswer, type ContentRequest, type LiveStreams, recordingIdOf } from '../../rooms/content.ts';
+import type { ComponentHost } from '../../rooms/ports.ts';
+import { reportName } from '../../storage/report-file.ts';
+import type { Upload, Uploads } from '../../storage/upload.ts';
+import { Timer } from '../../timer.ts';
+import type { Report } from '../recording/report.ts';
+import { estimateCores, type Machine, type Picture, refusal } from './admission.ts';
+import { LeftStreams, recordingsFolder, streamsFolder } from './left-streams.ts';
+import { bitratesOf, type HlsOptions, timesOf } from './options.ts';
+import { Stream } from './stream.ts';
+import { StreamArchive } from './stream-archive.ts';
+import { StreamReport } from './stream-report.ts';
+
+export type StreamsOptions = {
+  log: Log;
+  /** Absolute path of the resources directory. */
+  resources: string;
+  /** Name of this node, for the reports. */
+  node: () => string;
+  uploads: Uploads;
+  machine: () => Omit<Machine, 'running'>;
+  now?: () => number;
+  /** Milliseconds in which viewers still see the end. */
+  grace?: number;
+};
+
+export type StreamSetup = { host: Pick<ComponentHost, 'log' | 'componentId' | 'room' | 'playable'>; options: HlsOptions };
+
+const defaultGrace = 30_000;
+/** Milliseconds that running streams get to be finished when the node ends. */
+const closeDeadline = 12_000;
+
+/** A stream at work. finish() is to be called when nothing more comes; it never fails and is idempotent. */
+export type RunningStream = { id: string; stream: Stream; finish: () => Promise<void> };
+
+type Entry = RunningStream & { cores: number; linger: Timer | undefined; kept: boolean };
+
+export class Streams implements LiveStreams {
+  readonly #options: StreamsOptions;
+  readonly #now: () => number;
+  readonly #left: LeftStreams;
+  /** By id. */
+  readonly #running = new Map<string, Entry>();
+  /** By room: the newest, while it runs and a while longer. */
+  readonly #shown = new Map<string, Entry>();
+  #closed = false;
+
+  constructor(options: StreamsOptions) {
+    this.#options = options;
+    this.#now = options.now ?? Date.now;
+    const { resources, log, uploads } = options;
+    this.#left = new LeftStreams({ resources, log, uploads, isRunning: (id) => this.#running.has(id), now: this.#now });
+  }
+
+  get hasServerS3(): boolean {
+    return this.#options.uploads.hasPlace();
+  }
+
+  /** Finishes what was left. Never fails. */
+  start(): Promise<void> {
+    return this.#left.start();
+  }
+
+  /** @throws ServiceError `unavailable` where the machine cannot carry one more of this size */
+  assertCapacity(picture: Picture): void {
+    const running = [...this.#running.values()].map(({ cores }) => cores);
+    const reason = refusal(estimateCores(picture), { running, ...this.#options.machine() });
+    if (reason !== undefined) throw new ServiceError('unavailable', reason, { retryAfter: 10 });
+  }
+
+  has(roomId: string): boolean {
+    return this.#shown.has(roomId);
+  }
+
+  async open(request: ContentRequest): Promise<ContentAnswer> {
+    const entry = this.#shown.get(request.folder);
+    if (!entry) throw new ServiceError('not_found', `There is no stream of room ${request.folder}`);
+    return entry.stream.open(request);
+  }
+
+  /** @throws ServiceError where the machine or the disk refuses */
+  async begin({ host, options }: StreamSetup): Promise<RunningStream> {
+    this.assertCapacity(options);
+    const { roomId } = host.room;
+    const begun = this.#now();
+    const { id, folder, startTime } = await this.#makeFolder(roomId, begun).catch((error: unknown) => {
+      host.log.error({ err: error }, 'a stream cannot be begun');
+      throw new ServiceError('unavailable', 'The stream cannot be written to the disk', { cause: error });
+    });
+    const report: Report = { id, type: 'hls', roomId, node: this.#options.node(), state: 'running', startTime, endTime: null, tracks: [] };
+    const mark = await StreamReport.create(folder, report, host.log);
+    const upload = options.persistent
+      ? await this.#options.uploads.begin({ id, kind: 'hls', room: host.room, componentId: host.componentId, place: options.s3 }, folder)
+      : undefined;
+    const { times } = timesOf(options);
+    const { video, audio } = bitratesOf(options);
+    const archive = options.persistent
+      ? new StreamArchive({ log: host.log, folder, target: times.target, upload, now: () => performance.now() })
+      : undefined;
+    const stream = new Stream({
+      log: host.log,
+      folder,
+      times,
+      window: options.targetWindowDuration === null ? null : options.targetWindowDuration * 1000,
+      picture: options,
+      bitrate: video + audio,
+      // Seconds since 1970: no stream of a room has names of an earlier one, which caches may still have.
+      firstSegment: Math.floor(begun / 1000),
+      archive,
+      onPlayable: host.playable,
+      now: () => performance.now(),
+    });
+    let finished: Promise<void> | undefined;
+    const entry: Entry = {
+      id,
+      stream,
+      cores: estimateCores(options),
+      linger: undefined,
+      kept: false,
+      finish: () => {
+        finished ??= this.#finish(entry, roomId, { archive, upload, mark, log: host.log });
+        return finished;
+      },
+    };
+    const before = this.#shown.get(roomId);
+    this.#running.set(id, entry);
+    this.#shown.set(roomId, entry);
+    if (before) await this.#forget(before, roomId);
+    return entry;
+  }
+
+  /** Resolves when those that run are finished, or at a deadline; nothing is shown any more. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#left.close();
+    const deadline = Promise.withResolvers<void>();
+    const timer = new Timer(closeDeadline, () => deadline.resolve());
+    await Promise.race([Promise.all([...this.#running.values()].map(({ finish }) => finish())), deadline.promise]);
+    timer.stop();
+    await Promise.all([...this.#shown].map(([roomId, entry]) => this.#forget(entry, roomId)));
+  }
+
+  async #makeFolder(roomId: string, begun: number): Promise<{ id: string; folder: string; startTime: string }> {
+    await mkdir(streamsFolder(this.#options.resources), { recursive: true, mode: 0o750 });
+    for (let start = begun; ; start += 1) {
+      const startTime = new Date(start).toISOString();
+      const id = recordingIdOf(roomId, startTime);
+      const folder = join(streamsFolder(this.#options.resources), id);
+      try {
+        await mkdir(folder, { mode: 0o750 });
+        return { id, folder, startTime };
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+      }
+    }
+  }
+
+  async #finish(entry: Entry, roomId: string, parts: FinishParts): Promise<void> {
+    const { stream, id } = entry;
+    const { archive, upload, mark, log } = parts;
+    await stream.end();
+    const summary = stream.summary();
+    try {
+      if (archive && summary && !archive.empty) {
+        await archive.finish(summary);
+        await mark.finish({ state: 'finished', endTime: new Date(this.#now()).toISOString() });
+        await this.#keep(entry, upload);
+        log.info({ recording: id }, 'a stream was kept');
+      } else {
+        mark.close();
+        upload?.discard();
+      }
+    } catch (error) {
+      mark.close();
+      log.error({ err: error, recording: id }, 'a stream cannot be kept: it is tried again when the node starts');
+      entry.kept = true;
+    }
+    this.#running.delete(id);
+    if (this.#closed) return;
+    entry.linger = new Timer(this.#options.grace ?? defaultGrace, () => void this.#forget(entry, roomId));
+  }
+
+  async #keep(entry: Entry, upload: Upload | undefined): Promise<void> {
+    const { resources } = this.#options;
+    await mkdir(recordingsFolder(resources), { recursive: true });
+    const folder = join(recordingsFolder(resources), entry.id);
+    await rename(entry.stream.folder, folder);
+    entry.kept = true;
+    entry.stream.moved(folder);
+    upload?.moved(folder);
+    upload?.add(reportName);
+    upload?.finish();
+  }
+
+  /** It is not shown any more. */
+  async #forget(entry: Entry, roomId: string): Promise<void> {
+    entry.linger?.stop();
+    if (this.#shown.get(roomId) === entry) this.#shown.delete(roomId);
+    await entry.finish();
+    entry.linger?.stop();
+    if (!entry.kept) await entry.stream.remove();
+  }
+}
+
+type FinishParts = { archive: StreamArchive | undefined; upload: Upload | undefined; mark: StreamReport; log: Log };

@@ -1,0 +1,29 @@
+// What a request for a file is answered with, wherever its bytes are: status, headers, and which of them.
+import type { ContentRequest } from '../rooms/content.ts';
+import { contentTypeOf } from './content-types.ts';
+import { type ByteRange, readRange } from './ranges.ts';
+
+export type FileRequest = Pick<ContentRequest, 'file' | 'method' | 'range' | 'ifRange'>;
+/** `modified`: milliseconds since 1970. */
+export type FileFacts = { size: number; modified: number; etag: string };
+/** `bytes`: undefined where the answer has no body. */
+export type FileAnswer = { status: number; headers: Record<string, string>; bytes: ByteRange | undefined };
+
+/** `more`: headers of the answer beside those of the file. */
+export function planAnswer({ size, modified: time, etag }: FileFacts, request: FileRequest, more: Record<string, string> = {}): FileAnswer {
+  const modified = new Date(time).toUTCString();
+  const sameFile = request.ifRange === undefined || request.ifRange === etag || request.ifRange === modified;
+  const range = request.method === 'GET' && sameFile ? readRange(request.range, size) : 'whole';
+  if (range === 'unsatisfiable') return { status: 416, headers: { 'content-range': `bytes */${size}` }, bytes: undefined };
+  const { start, end } = range === 'whole' ? { start: 0, end: size - 1 } : range;
+  const headers = {
+    'content-type': contentTypeOf(request.file),
+    'accept-ranges': 'bytes',
+    etag,
+    'last-modified': modified,
+    ...more,
+    'content-length': String(end - start + 1),
+    ...(range !== 'whole' && { 'content-range': `bytes ${start}-${end}/${size}` }),
+  };
+  return { status: range === 'whole' ? 200 : 206, headers, bytes: request.method === 'HEAD' || size === 0 ? undefined : { start, end } };
+}
