@@ -3,6 +3,8 @@ import type { Timing } from './options.ts';
 
 /** So many times as long as the last one is too long. */
 const factor = 4;
+/** So many in a row may be the chance of a proxy; more are the network. */
+const byChance = 3;
 
 export class OpenPatience {
   readonly #timing: Pick<Timing, 'openTimeout' | 'connectTimeout'>;
@@ -14,11 +16,11 @@ export class OpenPatience {
     this.#timing = timing;
   }
 
-  /** Milliseconds for the next one: twice as many with each in a row that did not open, so that a slow network has its time. */
+  /** Milliseconds for the next one; where none opens twice as many with each, so that a network that became slow has its time. */
   get limit(): number {
     const { openTimeout, connectTimeout } = this.#timing;
     if (this.#usual === undefined) return connectTimeout;
-    return Math.min(connectTimeout, Math.max(openTimeout, factor * this.#usual) * 2 ** this.#failures);
+    return Math.min(connectTimeout, Math.max(openTimeout, factor * this.#usual) * 2 ** Math.max(0, this.#failures - byChance + 1));
   }
 
   /** @param took milliseconds */

@@ -28,7 +28,7 @@ export type Timing = {
   connectTimeout: number;
   /**
    * A socket that is not open by then is given up for the next one, where one opened before: this or four times as long as that took,
-   * whatever is longer. Doubled with each in a row that does not open, up to `connectTimeout`.
+   * whatever is longer. Doubled from the third in a row on that does not open, up to `connectTimeout`.
    */
   openTimeout: number;
   /** Between attempts; the last one repeats. Each is varied by a quarter. The time of an attempt that did not open counts. */
