@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Log } from '../log.ts';
 import type { RoomEvent } from '../rooms/events.ts';
 import type { ForwardSocket } from '../rooms/forwarded-socket.ts';
+import type { ArchivedContent } from '../rooms/recordings.ts';
 import type { OwnWebhooks } from '../rooms/webhook-control.ts';
 import { ClusterEvents, type OwnEvents } from './cluster-events.ts';
 import { ClusterWebhooks } from './cluster-webhooks.ts';
@@ -19,6 +20,8 @@ export type TrafficOptions = {
   log: Log;
   events: OwnEvents;
   content: OwnContent;
+  /** Recordings that no node has any more. */
+  archive?: ArchivedContent | undefined;
   /** SVC_SECRET_KEY_BASE: the first signs, all verify. */
   secrets: readonly string[];
   cookie: string;
@@ -51,7 +54,15 @@ export class Traffic {
     this.events = new ClusterEvents({ links, own: options.events, log });
     this.#tokens = new NodeTokens({ links, secrets, cookie });
     this.#http = new NodeHttp({ log, tokens: this.#tokens, ownCertificate });
-    this.content = new ClusterContent({ links, local: options.content, http: this.#http, log, ownerOf, target: member });
+    this.content = new ClusterContent({
+      links,
+      local: options.content,
+      archive: options.archive,
+      http: this.#http,
+      log,
+      ownerOf,
+      target: member,
+    });
     this.webhooks = new ClusterWebhooks({ links, log, own: options.ownWebhooks, take: options.takeWebhooks, member });
     this.#sockets = new PeerSocketProxy({
       log,

@@ -1,6 +1,7 @@
 // Routes of HLS and of recordings: files, from whichever node has them.
 import { z } from 'zod';
 import type { ContentName } from '../rooms/content.ts';
+import { maxDescribed, recordingSummarySchema } from '../rooms/recordings.ts';
 import { errorBody } from './answers.ts';
 import { type Answer, type Route, type RouteRequest, route, type Services } from './route.ts';
 
@@ -14,9 +15,23 @@ const fileAnswers = {
 const recordingsSchema = z
   .object({
     data: z.array(z.string()).meta({ description: 'Ids of recordings.' }),
-    incomplete: z.array(z.string()).meta({ description: 'Nodes that did not answer in time: their recordings are missing.' }),
+    recordings: z
+      .array(recordingSummarySchema)
+      .max(maxDescribed)
+      .optional()
+      .meta({ description: `With \`details=true\`: what they are and what has become of their uploads; the newest ${maxDescribed}.` }),
+    incomplete: z.array(z.string()).meta({
+      description: 'Nodes that did not answer in time, and `s3` where that did not: their recordings are missing.',
+    }),
   })
   .meta({ id: 'Recordings' });
+
+const detailsSchema = z.object({
+  details: z
+    .enum(['true', 'false'])
+    .optional()
+    .meta({ description: 'Whether to say of each what it is and what has become of its upload.' }),
+});
 
 export const contentRoutes: readonly Route[] = [
   route({
@@ -38,11 +53,17 @@ export const contentRoutes: readonly Route[] = [
     tag: 'content',
     summary: 'List the recordings of the whole cluster.',
     auth: 'token',
+    query: detailsSchema,
     answers: { 200: { description: 'Ids of recordings.', schema: recordingsSchema } },
     errors: [],
-    handle: async (_, { content }) => {
-      const { ids, incomplete } = await content.listRecordings();
-      return { status: 200, json: { data: ids, incomplete } };
+    handle: async ({ query: { details } }, { content }) => {
+      const [{ ids, incomplete }, described] = await Promise.all([
+        content.listRecordings(),
+        details === 'true' ? content.describeRecordings() : undefined,
+      ]);
+      if (!described) return { status: 200, json: { data: ids, incomplete } };
+      const missing = [...new Set([...incomplete, ...described.incomplete])].sort();
+      return { status: 200, json: { data: ids, recordings: described.recordings, incomplete: missing } };
     },
   }),
   route({

@@ -8,6 +8,7 @@ import type { Log } from '../log.ts';
 import type { ApiTokens } from '../rooms/api-tokens.ts';
 import type { ClusterControl } from '../rooms/cluster-control.ts';
 import type { ContentService } from '../rooms/content.ts';
+import type { RecordingList } from '../rooms/recordings.ts';
 import type { RoomService } from '../rooms/room-service.ts';
 import type { WebhookControl } from '../rooms/webhook-control.ts';
 import type { RequestObservation } from './access-log.ts';
@@ -28,7 +29,7 @@ export type UpgradeHandler = (request: IncomingMessage, socket: Duplex, head: Bu
 export type HttpOptions = {
   log: Log;
   rooms: RoomService;
-  content: ContentService;
+  content: ContentService & RecordingList;
   cluster: ClusterControl;
   webhooks: WebhookControl;
   ip: string;

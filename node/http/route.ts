@@ -4,6 +4,7 @@ import { z } from 'zod';
 import type { ErrorCode } from '../errors.ts';
 import type { ClusterControl } from '../rooms/cluster-control.ts';
 import { type ContentRequest, type ContentService, fileNameSchema, recordingIdSchema } from '../rooms/content.ts';
+import type { RecordingList } from '../rooms/recordings.ts';
 import type { RoomService } from '../rooms/room-service.ts';
 import { idSchema } from '../rooms/views.ts';
 import type { WebhookControl } from '../rooms/webhook-control.ts';
@@ -16,7 +17,7 @@ export type Services = {
   cluster: ClusterControl;
   webhooks: WebhookControl;
   /** HLS and recordings. */
-  content: ContentService;
+  content: ContentService & RecordingList;
   /** The address that clients are given: `host[:port][/path]`. */
   host: () => string;
   health: () => HealthView;

@@ -36,6 +36,17 @@ export function newest(summaries: readonly RecordingSummary[]): RecordingSummary
   return [...byId.values()].sort((one, other) => (one.startTime > other.startTime ? -1 : 1)).slice(0, maxDescribed);
 }
 
+/** Of ids that end with their start time (`-20261121T120000005Z`) the newest, those first. */
+export function newestIds(ids: readonly string[], count: number): string[] {
+  const timeOf = (id: string) => /-(\d{8}T\d{9}Z)$/.exec(id)?.[1] ?? '';
+  return [...ids].sort((one, other) => (timeOf(one) > timeOf(other) ? -1 : 1)).slice(0, count);
+}
+
+export interface RecordingList {
+  /** The newest first. `incomplete`: nodes that did not answer, and `s3`. */
+  describeRecordings(): Promise<{ recordings: RecordingSummary[]; incomplete: string[] }>;
+}
+
 /** Recordings in the S3 storage of all nodes. All fail with ServiceError `unavailable` where it cannot be asked. */
 export interface ArchivedContent {
   /** @returns undefined where it has no such file, or there is no such storage. */

@@ -10,6 +10,15 @@ import {
   contentKinds,
   recordingIdSchema,
 } from '../../rooms/content.ts';
+import {
+  type ArchivedContent,
+  maxDescribed,
+  newest,
+  newestIds,
+  type RecordingList,
+  type RecordingSummary,
+  recordingSummarySchema,
+} from '../../rooms/recordings.ts';
 import type { Links, NodeName } from '../links.ts';
 import type { NodeHttp } from './node-http.ts';
 import type { ForwardTarget } from './peer-socket-proxy.ts';
@@ -22,16 +31,19 @@ const deleteDeadline = 5_000;
 const maxSearches = 200;
 
 const askSchema = z.object({ kind: z.enum(contentKinds), folder: recordingIdSchema });
+const summariesSchema = z.array(recordingSummarySchema).max(maxDescribed);
 const idsSchema = z.array(recordingIdSchema).max(100_000);
 
 /** The content of this node, as the cluster uses it. */
-export interface OwnContent extends ContentService {
+export interface OwnContent extends ContentService, RecordingList {
   has(kind: ContentKind, folder: string): Promise<boolean>;
 }
 
 export type ClusterContentOptions = {
   links: Links;
   local: OwnContent;
+  /** What no node has any more; without it there is nothing of the kind. */
+  archive?: ArchivedContent | undefined;
   http: Pick<NodeHttp, 'fetch'>;
   log: Log;
   /** The node that owns a room, this one included, as far as this one knows. */
@@ -40,7 +52,7 @@ export type ClusterContentOptions = {
   target: (node: NodeName) => ForwardTarget | undefined;
 };
 
-export class ClusterContent implements ContentService {
+export class ClusterContent implements ContentService, RecordingList {
   readonly #options: ClusterContentOptions;
   readonly #searches = new Map<string, Promise<NodeName | undefined>>();
 
@@ -49,8 +61,22 @@ export class ClusterContent implements ContentService {
   }
 
   async open(request: ContentRequest): Promise<ContentAnswer> {
+    const { local, archive } = this.#options;
+    if (request.forwarded) return local.open(request);
+    try {
+      return await this.#openOnNodes(request);
+    } catch (error) {
+      // Its node may be gone for good, or only not heard of.
+      const away = error instanceof ServiceError && (error.code === 'not_found' || error.code === 'node_unreachable');
+      const answer = away && request.kind === 'recording' ? await archive?.open(request) : undefined;
+      if (answer) return answer;
+      throw error;
+    }
+  }
+
+  async #openOnNodes(request: ContentRequest): Promise<ContentAnswer> {
     const { links, local, target, http } = this.#options;
-    const node = request.forwarded ? links.self : ((await this.#find(request)) ?? links.self);
+    const node = (await this.#find(request)) ?? links.self;
     if (node === links.self) return local.open(request);
     const other = target(node);
     if (!other) throw new ServiceError('node_unreachable', `Node ${node} cannot be reached`, { retryAfter: 1 });
@@ -69,14 +95,42 @@ export class ClusterContent implements ContentService {
         return { ids: [], incomplete: [node] };
       }
     });
-    const lists = await Promise.all([local.listRecordings(), ...others]);
+    const lists = await Promise.all([local.listRecordings(), this.#listArchive(), ...others]);
     const ids = [...new Set(lists.flatMap((list) => list.ids))].sort();
     return { ids, incomplete: lists.flatMap((list) => list.incomplete).sort() };
   }
 
-  /** Removes it from every node that has it. */
+  async describeRecordings(): Promise<{ recordings: RecordingSummary[]; incomplete: string[] }> {
+    const { links, local, archive, log } = this.#options;
+    const others = links.nodes().map(async (node) => {
+      try {
+        return { found: summariesSchema.parse(await links.call(node, 'describeRecordings', null, listDeadline)), incomplete: [] };
+      } catch (error) {
+        log.info({ node, err: error }, 'a node did not describe its recordings');
+        return { found: [], incomplete: [node] };
+      }
+    });
+    const [own, stored, ...lists] = await Promise.all([local.describeRecordings(), this.#listArchive(), ...others]);
+    const here = [...own.recordings, ...lists.flatMap(({ found }) => found)];
+    const known = new Set(here.map(({ id }) => id));
+    const gone = stored.ids.filter((id) => !known.has(id));
+    const archived = gone.length === 0 || !archive ? [] : await archive.describe(newestIds(gone, maxDescribed));
+    const incomplete = [...stored.incomplete, ...lists.flatMap((list) => list.incomplete)].sort();
+    return { recordings: newest([...archived, ...here]), incomplete };
+  }
+
+  async #listArchive(): Promise<{ ids: string[]; incomplete: string[] }> {
+    try {
+      return { ids: (await this.#options.archive?.list()) ?? [], incomplete: [] };
+    } catch (error) {
+      this.#options.log.info({ err: error }, 'the recordings in S3 cannot be listed');
+      return { ids: [], incomplete: ['s3'] };
+    }
+  }
+
+  /** Removes it from every node that has it, then from S3: a recording that is being made stays whole. */
   async deleteRecording(id: string): Promise<void> {
-    const { links, local } = this.#options;
+    const { links, local, archive } = this.#options;
     const results = await Promise.allSettled([
       local.deleteRecording(id),
       ...links.nodes().map((node) => links.call(node, 'deleteRecording', id, deleteDeadline)),
@@ -85,13 +139,15 @@ export class ClusterContent implements ContentService {
     const serious = failures.find((error) => !(error instanceof ServiceError && error.code === 'not_found'));
     // What could not be asked may still have it.
     if (serious !== undefined) throw serious;
-    if (failures.length === results.length) throw new ServiceError('not_found', `Recording ${id} does not exist`);
+    const archived = await archive?.remove(id);
+    if (failures.length === results.length && !archived) throw new ServiceError('not_found', `Recording ${id} does not exist`);
   }
 
   /** Answers another node. @returns undefined where the call is none of ours. */
   answer(_from: NodeName, method: string, data: unknown): Promise<unknown> | undefined {
     if (method === 'hasContent') return this.#has(data);
     if (method === 'listRecordings') return this.#options.local.listRecordings().then(({ ids }) => ids);
+    if (method === 'describeRecordings') return this.#options.local.describeRecordings().then(({ recordings }) => recordings);
     if (method === 'deleteRecording') return this.#delete(data);
     return undefined;
   }

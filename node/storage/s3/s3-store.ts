@@ -26,13 +26,15 @@ const singleRemovals = 8;
 /** Pages of a thousand objects that are listed. */
 const maxPages = 200;
 
+/** `onSent` hears of bytes that arrived. */
+export type S3StoreOptions = ConnectionOptions & { onSent?: (bytes: number) => void };
+
 /** All fail with StorageError, or with what the own disk throws. */
 export class S3Store {
   readonly #connection: S3Connection;
   readonly #onSent: (bytes: number) => void;
 
-  /** `onSent` hears of bytes that arrived. */
-  constructor(place: S3Place, options: ConnectionOptions & { onSent?: (bytes: number) => void } = {}) {
+  constructor(place: S3Place, options: S3StoreOptions = {}) {
     this.#connection = new S3Connection(place, options);
     this.#onSent = options.onSent ?? (() => {});
   }

@@ -1,11 +1,11 @@
 // The uploads of a node: those of its components, those that an earlier process left, and who hears of their end.
 import { join, relative, sep } from 'node:path';
-import { isDeepStrictEqual } from 'node:util';
 import type { Log } from '../../log.ts';
 import type { RoomEvent } from '../../rooms/events.ts';
 import { Timer } from '../../timer.ts';
 import { StorageError } from '../s3/s3-errors.ts';
 import { S3Store } from '../s3/s3-store.ts';
+import { StoreOfNode } from '../s3/store-of-node.ts';
 import type { S3Place, Upload, UploadPlan, Uploads } from '../upload.ts';
 import { FolderUpload, type Outcome } from './folder-upload.ts';
 import { type Job, JobFiles } from './job-file.ts';
@@ -44,8 +44,7 @@ export class S3Uploads implements Uploads {
   readonly #entries = new Map<string, Entry>();
   readonly #figures = { bytes: 0, done: 0, failures: 0, givenUp: 0 };
   readonly #unreadable = new Set<string>();
-  /** Of the node's own storage, as it was when it was last used. */
-  #shared: { place: S3Place; store: S3Store } | undefined;
+  readonly #shared: StoreOfNode;
   #scan: Timer | undefined;
   #sign: Timer | undefined;
   /** When jobs of processes that are gone were first seen. */
@@ -57,6 +56,7 @@ export class S3Uploads implements Uploads {
     this.#options = options;
     this.#settings = { ...uploadSettings, ...options.settings };
     this.#files = new JobFiles(options.resources);
+    this.#shared = new StoreOfNode(options.place, { onSent: (bytes) => (this.#figures.bytes += bytes) });
   }
 
   figures(): UploadFigures {
@@ -105,9 +105,10 @@ export class S3Uploads implements Uploads {
     return job && !this.#closed ? this.#work(job, { resumed: true }) : undefined;
   }
 
-  /** What is up of it is removed, and nothing more of it goes up. */
+  /** A folder that is as it was to be is removed: so is what is up of it, and nothing more of it goes up. */
   discard(id: string): void {
-    this.#entries.get(id)?.upload.discard();
+    const upload = this.#entries.get(id)?.upload;
+    if (upload?.finished) upload.discard();
   }
 
   /**
@@ -131,7 +132,7 @@ export class S3Uploads implements Uploads {
     await Promise.all(left.map(({ upload }) => upload.close()));
     await Promise.all(left.map(({ saving }) => saving));
     for (const { store } of left) store?.close();
-    this.#shared?.store.close();
+    this.#shared.close();
     await this.#files.leave().catch(() => {});
   }
 
@@ -200,12 +201,8 @@ export class S3Uploads implements Uploads {
   }
 
   #sharedStore(): S3Store {
-    const place = this.#options.place();
-    if (place === null) throw new StorageError('failed', 'The node has no S3 storage any more');
-    if (this.#shared && isDeepStrictEqual(this.#shared.place, place)) return this.#shared.store;
-    // Calls under way end with what they began with.
-    const store = new S3Store(place, { onSent: (bytes) => (this.#figures.bytes += bytes) });
-    this.#shared = { place, store };
+    const store = this.#shared.current();
+    if (!store) throw new StorageError('failed', 'The node has no S3 storage any more');
     return store;
   }
 

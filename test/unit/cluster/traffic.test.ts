@@ -11,8 +11,8 @@ import { ApiTokens } from '../../../node/rooms/api-tokens.ts';
 import { TokenKeys } from '../../../node/rooms/tokens.ts';
 import { PeerSockets, peerSocketPath } from '../../../node/signaling/peer-sockets.ts';
 import { ServerSockets, serverSocketPath } from '../../../node/signaling/server-sockets.ts';
-import { LocalContent } from '../../../node/storage/local-content.ts';
 import { quiet } from '../../kit/cluster.ts';
+import { makeContent } from '../../kit/content.ts';
 import { FakeNetwork } from '../../kit/fake-links.ts';
 import { PeerSocket } from '../../kit/peer-socket.ts';
 import { addFiles, makeResources } from '../../kit/resources-folder.ts';
@@ -32,7 +32,7 @@ async function startNode(t: TestContext, name: NodeName, { network, members, own
     links,
     log,
     events,
-    content: new LocalContent(resources),
+    content: makeContent(resources),
     secrets: [],
     cookie: 'svc_cookie',
     ownerOf: () => owner,

@@ -7,8 +7,8 @@ import { type HttpOptions, HttpServer } from '../../../node/http/http-server.ts'
 import { silentLog } from '../../../node/log.ts';
 import { ApiTokens } from '../../../node/rooms/api-tokens.ts';
 import type { WebhookControl } from '../../../node/rooms/webhook-control.ts';
-import { LocalContent } from '../../../node/storage/local-content.ts';
 import { type ApiClient, apiClient } from '../../kit/api-client.ts';
+import { makeContent } from '../../kit/content.ts';
 import { makeRooms, type TestRooms } from '../../kit/rooms.ts';
 
 export const token = 'the-token-of-the-test';
@@ -38,7 +38,7 @@ export async function startServer(context: TestContext, options: Partial<HttpOpt
   const server = await HttpServer.start({
     log: silentLog(),
     rooms: rooms.rooms,
-    content: new LocalContent('/nonexistent'),
+    content: makeContent('/nonexistent'),
     cluster: { nodes: async () => [], drain: async () => {}, cancelDrain: async () => {} },
     webhooks: noWebhooks,
     ip: '127.0.0.1',

@@ -12,7 +12,7 @@ import { forwardedHeader, NodeTokens } from '../../../../node/cluster/proxy/node
 import type { ForwardTarget } from '../../../../node/cluster/proxy/peer-socket-proxy.ts';
 import type { RequestObservation } from '../../../../node/http/access-log.ts';
 import { silentLog } from '../../../../node/log.ts';
-import { LocalContent } from '../../../../node/storage/local-content.ts';
+import { makeContent } from '../../../kit/content.ts';
 import { type FakeLinks, FakeNetwork } from '../../../kit/fake-links.ts';
 import { addFiles, makeResources } from '../../../kit/resources-folder.ts';
 import { readToken, startServer, token } from '../../http/server.ts';
@@ -45,7 +45,7 @@ async function startNode(t: TestContext, name: string, { network, owners, target
   const resources = await makeResources(t);
   const tokens = new NodeTokens({ links, secrets: ['the secret of all nodes'], cookie: 'unused' });
   const http = new NodeHttp({ log: silentLog(), tokens, firstByteDeadline: 300 });
-  const local: OwnContent = new LocalContent(resources);
+  const local: OwnContent = makeContent(resources);
   const content = new ClusterContent({
     links,
     local,

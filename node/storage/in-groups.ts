@@ -1,0 +1,12 @@
+// The same for many, some at once.
+
+/** @returns results in order. @throws what one of them throws, then or later */
+export async function inGroups<Item, Result>(
+  items: readonly Item[],
+  atOnce: number,
+  run: (item: Item) => Promise<Result>,
+): Promise<Result[]> {
+  const results: Result[] = [];
+  for (let at = 0; at < items.length; at += atOnce) results.push(...(await Promise.all(items.slice(at, at + atOnce).map(run))));
+  return results;
+}

@@ -1,0 +1,43 @@
+// What is on this node's disk, as the cluster uses it: what is removed here is not uploaded any more.
+import type { ContentAnswer, ContentKind, ContentRequest, ContentService } from '../rooms/content.ts';
+import type { RecordingList, RecordingSummary } from '../rooms/recordings.ts';
+import { describeRecordings } from './describe-recordings.ts';
+import type { LocalContent } from './local-content.ts';
+
+export type NodeContentOptions = {
+  /** Absolute path of the resources directory. */
+  resources: string;
+  local: LocalContent;
+  uploads: { discard(id: string): void };
+};
+
+export class NodeContent implements ContentService, RecordingList {
+  readonly #options: NodeContentOptions;
+
+  constructor(options: NodeContentOptions) {
+    this.#options = options;
+  }
+
+  has(kind: ContentKind, folder: string): Promise<boolean> {
+    return this.#options.local.has(kind, folder);
+  }
+
+  open(request: ContentRequest): Promise<ContentAnswer> {
+    return this.#options.local.open(request);
+  }
+
+  listRecordings(): Promise<{ ids: string[]; incomplete: string[] }> {
+    return this.#options.local.listRecordings();
+  }
+
+  async describeRecordings(): Promise<{ recordings: RecordingSummary[]; incomplete: string[] }> {
+    const { ids, incomplete } = await this.#options.local.listRecordings();
+    return { recordings: await describeRecordings(this.#options.resources, ids), incomplete };
+  }
+
+  async deleteRecording(id: string): Promise<void> {
+    // First: an upload whose files are gone would be one that failed. It leaves alone what is being made.
+    this.#options.uploads.discard(id);
+    await this.#options.local.deleteRecording(id);
+  }
+}

@@ -1,0 +1,138 @@
+// Recordings in the node's own S3 storage, read where no node has them: files, and what is there of files that never became whole.
+import { Readable } from 'node:stream';
+import { ServiceError } from '../errors.ts';
+import { type ContentAnswer, type ContentRequest, fileNameSchema, recordingIdSchema } from '../rooms/content.ts';
+import { type ArchivedContent, newestIds, type RecordingSummary, recordingSummarySchema } from '../rooms/recordings.ts';
+import { planAnswer } from './file-answer.ts';
+import { inGroups } from './in-groups.ts';
+import { reportName } from './report-file.ts';
+import { StorageError } from './s3/s3-errors.ts';
+import type { S3Store } from './s3/s3-store.ts';
+import { StoreOfNode } from './s3/store-of-node.ts';
+import type { S3Place } from './upload.ts';
+import { chunksBelow, joinedChunks, parseChunk } from './uploads/chunks.ts';
+
+/** Milliseconds for S3 to answer, to remove what a recording has, and for a body to its end, resting in between included. */
+const answerDeadline = 5000;
+const removeDeadline = 60_000;
+const bodyDeadline = 6 * 3600_000;
+const idleDeadline = 10 * 60_000;
+const maxSockets = 500;
+/** Reports that are read for one list: the newest; and how many at once. */
+const maxReports = 200;
+const reportsAtOnce = 16;
+/** Bytes of a report. */
+const maxReport = 16 * 1024 * 1024;
+
+type Piece = { name: string; offset: number; size: number; modified: number };
+
+export class S3Archive implements ArchivedContent {
+  readonly #store: StoreOfNode;
+
+  /** `place`: the storage as it is configured now. */
+  constructor(place: () => S3Place | null) {
+    this.#store = new StoreOfNode(place, { idle: idleDeadline, maxSockets });
+  }
+
+  async open(request: ContentRequest): Promise<ContentAnswer | undefined> {
+    const { kind, folder, file, signal } = request;
+    const store = this.#store.current();
+    const named = recordingIdSchema.safeParse(folder).success && fileNameSchema.safeParse(file).success;
+    if (!store || kind !== 'recording' || !named) return undefined;
+    return spoken(async () => {
+      const name = `${folder}/${file}`;
+      const whole = await store.look(name, signal, answerDeadline);
+      const pieces = whole ? [{ ...whole, offset: 0 }] : await piecesOf(store, folder, file, signal);
+      if (pieces.length === 0) return undefined;
+      const size = pieces.reduce((sum, piece) => sum + piece.size, 0);
+      const modified = Math.max(...pieces.map((piece) => piece.modified));
+      const etag = `"${size.toString(36)}-${modified.toString(36)}"`;
+      const { status, headers, bytes } = planAnswer({ size, modified, etag }, request);
+      if (!bytes) return { status, headers, body: undefined };
+      return { status, headers, body: await bodyOf(store, pieces, bytes, signal) };
+    });
+  }
+
+  async list(): Promise<string[]> {
+    const store = this.#store.current();
+    if (!store) return [];
+    const folders = await spoken(() => store.folders(AbortSignal.timeout(4 * answerDeadline), answerDeadline));
+    return folders.filter((folder) => archivedId.test(folder) && recordingIdSchema.safeParse(folder).success);
+  }
+
+  async describe(ids: readonly string[]): Promise<RecordingSummary[]> {
+    const store = this.#store.current();
+    if (!store) return [];
+    const found = await inGroups(newestIds(ids, maxReports), reportsAtOnce, (id) => reportOf(store, id).catch(() => undefined));
+    return found.filter((summary) => summary !== undefined);
+  }
+
+  async remove(id: string): Promise<boolean> {
+    const store = this.#store.current();
+    if (!store) return false;
+    return spoken(async () => {
+      const signal = AbortSignal.timeout(removeDeadline);
+      const names = (await store.list(`${id}/`, signal, answerDeadline)).map(({ name }) => name);
+      if (names.length === 0) return false;
+      await store.remove(names, signal);
+      await store.abortUploads(`${id}/`, signal);
+      return true;
+    });
+  }
+
+  close(): void {
+    this.#store.close();
+  }
+}
+
+/** Others may have put things beside ours: `<room>-<start time>`. */
+const archivedId = /-\d{8}T\d{9}Z$/;
+
+async function piecesOf(store: S3Store, id: string, file: string, signal: AbortSignal): Promise<Piece[]> {
+  const objects = await store.list(chunksBelow(id, file), signal, answerDeadline);
+  return joinedChunks(objects.flatMap((object) => ({ ...object, offset: parseChunk(object.name)?.offset ?? -1 })));
+}
+
+/** The first piece is asked for at once, so that what is wrong is an answer and no broken body. */
+async function bodyOf(
+  store: S3Store,
+  pieces: readonly Piece[],
+  { start, end }: { start: number; end: number },
+  signal: AbortSignal,
+): Promise<Readable> {
+  const wanted = pieces.filter(({ offset, size }) => offset <= end && offset + size > start);
+  const read = ({ name, offset, size }: Piece) => {
+    const range = { start: Math.max(start - offset, 0), end: Math.min(end - offset, size - 1) };
+    return store.read(name, range, signal, bodyDeadline);
+  };
+  const [first, ...rest] = wanted;
+  const body = first && (await read(first));
+  if (!body) return Readable.from([]);
+  if (rest.length === 0) return body;
+  return Readable.from(
+    (async function* bytes() {
+      yield* body;
+      for (const piece of rest) yield* await read(piece);
+    })(),
+    { objectMode: false },
+  );
+}
+
+async function reportOf(store: S3Store, id: string): Promise<RecordingSummary | undefined> {
+  const signal = AbortSignal.timeout(answerDeadline);
+  const parts: Buffer[] = [];
+  for await (const part of await store.read(`${id}/${reportName}`, { start: 0, end: maxReport - 1 }, signal, answerDeadline))
+    parts.push(part);
+  return recordingSummarySchema.safeParse(JSON.parse(Buffer.concat(parts).toString('utf8'))).data;
+}
+
+/** Failures of S3 as what callers see. */
+async function spoken<Result>(run: () => Promise<Result>): Promise<Result> {
+  try {
+    return await run();
+  } catch (error) {
+    if (error instanceof StorageError && error.fault === 'missing') throw new ServiceError('not_found', 'It is not there any more');
+    const why = error instanceof StorageError ? error.message : 'S3 did not answer in time';
+    throw new ServiceError('unavailable', `The recordings in S3 cannot be read: ${why}`, { cause: error, retryAfter: 5 });
+  }
+}

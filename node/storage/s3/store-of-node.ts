@@ -1,0 +1,29 @@
+// The node's own S3 storage: another one as soon as its configuration changes.
+import { isDeepStrictEqual } from 'node:util';
+import type { S3Place } from '../upload.ts';
+import { S3Store, type S3StoreOptions } from './s3-store.ts';
+
+export class StoreOfNode {
+  readonly #place: () => S3Place | null;
+  readonly #options: S3StoreOptions;
+  #made: { place: S3Place; store: S3Store } | undefined;
+
+  /** `place`: as it is configured now. */
+  constructor(place: () => S3Place | null, options: S3StoreOptions) {
+    this.#place = place;
+    this.#options = options;
+  }
+
+  /** @returns undefined where none is configured. */
+  current(): S3Store | undefined {
+    const place = this.#place();
+    if (place === null) return undefined;
+    // Calls under way end with what they began with; sockets that rest go by themselves.
+    if (!this.#made || !isDeepStrictEqual(this.#made.place, place)) this.#made = { place, store: new S3Store(place, this.#options) };
+    return this.#made.store;
+  }
+
+  close(): void {
+    this.#made?.store.close();
+  }
+}
