@@ -44,6 +44,8 @@ export class ClusterLink {
   readonly #clients = new Map<string, NodeClient>();
   readonly #stop = new AbortController();
   readonly #roomEnds = new Newest<string, string>(maxEnds);
+  /** Incarnations that a node told to be lost with another one. */
+  readonly #toldLost = new Newest<string, true>(maxEnds);
   readonly #componentEnds = new Newest<string, ComponentEnd>(maxEnds);
   readonly #events: NodeEvents;
   readonly #running: Promise<unknown>;
@@ -83,6 +85,11 @@ export class ClusterLink {
   /** Why that very room ended, where it was heard. */
   roomEnd(incarnation: string | undefined): string | undefined {
     return incarnation === undefined ? undefined : this.#roomEnds.map.get(incarnation);
+  }
+
+  /** Whether some node told that very room to be lost with its node, which it may only not see. */
+  isToldLost(incarnation: string | undefined): boolean {
+    return incarnation !== undefined && this.#toldLost.map.has(incarnation);
   }
 
   /** Whether its MediaCluster is still there. */
@@ -161,7 +168,8 @@ export class ClusterLink {
     const { type, incarnation, componentId, reason } = event;
     // Of a room that is told to be lost with its node, the node itself is asked, which others may only not see.
     if (type === 'RoomDeleted') this.#roomEnds.set(incarnation, reason ?? 'deleted');
-    if (type === 'RoomCrashed' && reason !== 'node_lost') this.#roomEnds.set(incarnation, 'crashed');
+    if (type === 'RoomCrashed' && reason === 'node_lost') this.#toldLost.set(incarnation, true);
+    else if (type === 'RoomCrashed') this.#roomEnds.set(incarnation, 'crashed');
     if (componentId !== undefined) {
       if (type === 'ComponentCrashed') this.#componentEnds.set(componentId, 'crashed');
       if (type === 'ComponentRemoved') this.#componentEnds.set(componentId, reason === 'finished' ? 'finished' : 'removed');

@@ -7,7 +7,7 @@ import type { Candidate, ClusterLink } from './cluster-link.ts';
 import type { Fate } from './observed.ts';
 
 export type LookOptions = {
-  link: Pick<ClusterLink, 'roomEnd' | 'nodes' | 'candidates' | 'clientOf' | 'nodeAt' | 'podOf'>;
+  link: Pick<ClusterLink, 'roomEnd' | 'isToldLost' | 'nodes' | 'candidates' | 'clientOf' | 'nodeAt' | 'podOf'>;
   cluster: string;
   roomId: string;
   /** externalId of the room. */
@@ -18,8 +18,8 @@ export type LookOptions = {
 
 /** So many nodes are asked beside the room's own. */
 const mostAsked = 3;
-/** One that Kubernetes does not call ready either is waited for no longer, in milliseconds: people of a lost room wait, too. */
-const unreadyMs = 1_000;
+/** One that is most likely gone is waited for no longer, in milliseconds: people of a lost room wait, too. */
+const doubtedMs = 1_000;
 
 /** One word for why a node told nothing. */
 export function silenceOf(error: NodeError | undefined): string {
@@ -54,9 +54,11 @@ export async function look(options: LookOptions): Promise<Fate> {
 
 /** @param remembers whether it is to be believed that the room ended; else another room of the same id may be meant */
 async function ask(options: LookOptions, candidate: Candidate, remembers: boolean, failures: NodeError[]): Promise<Fate | undefined> {
-  const { roomId, uid, signal } = options;
+  const { link, status, roomId, uid, signal } = options;
   try {
-    const room = await candidate.client.room(roomId, signal, candidate.node.ready ? undefined : unreadyMs);
+    // Kubernetes does not call it ready, or other nodes have lost it.
+    const doubted = !candidate.node.ready || (candidate.node.pod === status.node && link.isToldLost(status.incarnation));
+    const room = await candidate.client.room(roomId, signal, doubted ? doubtedMs : undefined);
     return room.externalId === uid ? await presence(options, candidate, room) : { kind: 'stranger' };
   } catch (error) {
     if (hasCode(error, 'room_ended')) return remembers ? { kind: 'ended', reason: reasonOf(error.message) } : { kind: 'absent' };

@@ -29,11 +29,12 @@ const lonely: RequestListener = ({ url }, response) => {
   else response.end(JSON.stringify({ data: [{ name: 'svc@other', address: 'other', version: '1', state: 'accepting', load: null }] }));
 };
 
-function looking(nodes: ClusterNode[]): LookOptions {
+function looking(nodes: ClusterNode[], toldLost = false): LookOptions {
   const clients = new Map(nodes.map(({ url }) => [url, new NodeClient({ url, token: () => 'token' })]));
   const clientOf = ({ url }: ClusterNode) => clients.get(url) ?? assert.fail(url);
   const link = {
     roomEnd: () => undefined,
+    isToldLost: () => toldLost,
     nodes: () => nodes,
     candidates: () => nodes.map((node) => ({ node, client: clientOf(node) })),
     clientOf,
@@ -53,6 +54,13 @@ test('a node that is not ready and says nothing holds the look up for a second; 
 
 test('of one that is ready nobody is believed who is not connected to it, however long it says nothing', async (t) => {
   const nodes = [await serve(t, 'c-0', true, silent), await serve(t, 'c-1', true, lonely)];
-  const fate = await look(looking(nodes));
-  assert.equal(fate.kind, 'unknown');
+  assert.equal((await look(looking(nodes))).kind, 'unknown');
+});
+
+test('of one that other nodes have lost nobody is believed sooner, but it is not waited for as long', async (t) => {
+  const nodes = [await serve(t, 'c-0', true, silent), await serve(t, 'c-1', true, lonely)];
+  const began = performance.now();
+  assert.equal((await look(looking(nodes, true))).kind, 'unknown');
+  const took = performance.now() - began;
+  assert.ok(took >= 950 && took < 4_000, `it took ${took} ms`);
 });
