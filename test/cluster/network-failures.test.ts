@@ -119,6 +119,22 @@ describe('the others, when a node', onMachines, () => {
     assert.equal((await first.api.get(`/room/${room}`)).status, 200);
   });
 
+  test('lost its power, find it out when they need it, all of them and long before a tick of a minute is over', async (t) => {
+    const { network, nodes } = await threeNodes(t);
+    const [first, second, third] = nodes;
+    const lost = await makeRoomOn(third, first);
+    const began = performance.now();
+    for (const { machine } of [first, second]) await network.cut(machine, third.machine);
+    third.process.kill('SIGKILL');
+    await until('the room is known to be no more', async () => (await first.api.get(`/room/${lost}`)).status === 404, 40_000);
+    const found = performance.now() - began;
+    const later = await counted([first, second], 2, 10_000);
+    t.diagnostic(`asked for all the time, its room was known to be lost after ${Math.round(found)} ms, and to both ${later} ms later`);
+    assert.ok(found >= 10_000, 'it is not taken for lost too soon');
+    for (const node of [first, second]) assert.equal(logged(node, 'lost the connection to node').at(-1)?.reason, 'unanswered');
+    assert.equal((await second.api.post('/room', { roomId: lost })).status, 201, 'its id is free');
+  });
+
   test('lost its power and comes back under its name, take the new one for the old one', async (t) => {
     const { network, nodes } = await threeNodes(t);
     const [first, second, third] = nodes;
