@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { describe, type TestContext, test } from 'node:test';
-import { rtpPacket, senderReport } from '../../node/components/file/rtp.ts';
+import { rtpPacket, senderReport } from '../../node/components/rtp/outgoing.ts';
 import { isRtcp, parseRtp, pictureLoss, senderTimes } from '../../node/components/rtp/packets.ts';
 import { ServiceError } from '../../node/errors.ts';
 import type { MediaEngine, RoomInput, RoomMedia, WireObject } from '../../node/rooms/ports.ts';

@@ -1,7 +1,7 @@
 // Sends samples as RTP when their time has come, with a sender report each second.
 import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { rtpPacket, senderReport } from './rtp.ts';
+import { rtpPacket, senderReport } from '../rtp/outgoing.ts';
 import type { Sample } from './samples.ts';
 
 /** Times in milliseconds. */

@@ -1,6 +1,8 @@
 // The sound of the stream: the sum of all tracks, kept below full scale.
-import type { AudioTrack } from './audio-track.ts';
-import { Limiter, limiterDelay } from './limiter.ts';
+import { Limiter, limiterDelay } from '../audio/limiter.ts';
+
+/** Adds its samples from `from` on. @returns how loud they are, from 0 to 1 */
+export type Mixed = { mixInto: (from: number, left: Float32Array, right: Float32Array) => number };
 
 export class SoundMix {
   readonly #limiter = new Limiter();
@@ -25,9 +27,9 @@ export class SoundMix {
   }
 
   /** The next block, valid until the next call. `onLoudness`: how loud a track is in it, from 0 to 1. */
-  next(
-    tracks: Iterable<AudioTrack>,
-    onLoudness: (track: AudioTrack, loudness: number) => void,
+  next<Track extends Mixed>(
+    tracks: Iterable<Track>,
+    onLoudness: (track: Track, loudness: number) => void,
   ): { left: Float32Array; right: Float32Array } {
     const [left, right] = [this.#left.fill(0), this.#right.fill(0)];
     for (const track of tracks) onLoudness(track, track.mixInto(this.reads, left, right));

@@ -1,9 +1,9 @@
 // Pictures out of packets: VP8, VP9 and H.264, whole or broken by losses, and what their headers say.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { rtpPacket, senderReport } from '../../../../node/components/file/rtp.ts';
 import { H264Format } from '../../../../node/components/rtp/h264.ts';
 import { opusDuration } from '../../../../node/components/rtp/opus.ts';
+import { rtpPacket, senderReport } from '../../../../node/components/rtp/outgoing.ts';
 import { isRtcp, parseRtp, pictureLoss, senderTimes } from '../../../../node/components/rtp/packets.ts';
 import { type Picture, VideoAssembler, type VideoFormat } from '../../../../node/components/rtp/video-assembler.ts';
 import { Vp8Format } from '../../../../node/components/rtp/vp8.ts';

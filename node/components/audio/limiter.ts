@@ -23,8 +23,8 @@ export class Limiter {
   #leastAge = 0;
   #at = 0;
 
-  /** Changes the samples in place; they come out `limiterDelay` samples late. */
-  run(left: Float32Array, right: Float32Array): void {
+  /** Changes the samples in place; they come out `limiterDelay` samples late. One channel is `left` alone. */
+  run(left: Float32Array, right: Float32Array = left): void {
     for (let index = 0; index < left.length; index += 1) {
       const [newLeft, newRight] = [left[index] ?? 0, right[index] ?? 0];
       const at = this.#at;
