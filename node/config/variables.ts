@@ -185,7 +185,7 @@ export const coldVariables = {
   DIST_TICK: cold(value.seconds(1, 86_400), {
     form: number,
     default: '60',
-    meaning: 'Seconds; a silent node is down after 1 to 1.25 ticks.',
+    meaning: 'Seconds; a silent node is down after 1 to 1.25 ticks, or after 10 s where it is needed and gives no sign of life.',
   }),
   DRAIN_TIMEOUT: cold(value.seconds(0), {
     form: number,
