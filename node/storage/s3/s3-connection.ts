@@ -10,6 +10,9 @@ const idleDeadline = 60_000;
 const callDeadline = 60_000;
 const slowestBytesPerMillisecond = 16;
 
+const nothing = () => {};
+const silent = { debug: nothing, info: nothing, warn: nothing, error: nothing };
+
 export type CallOptions = {
   signal: AbortSignal;
   /** Bytes of the body that goes with it. */
@@ -40,6 +43,8 @@ export class S3Connection {
       ...(endpoint !== undefined && { endpoint, forcePathStyle: true }),
       // Bodies come from disk and cannot be read again: whoever calls tries again.
       maxAttempts: 1,
+      // Without one it writes to the console.
+      logger: silent,
       // Checksums in trailers are Amazon's own; others refuse them.
       requestChecksumCalculation: 'WHEN_REQUIRED',
       responseChecksumValidation: 'WHEN_REQUIRED',

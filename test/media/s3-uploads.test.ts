@@ -1,0 +1,240 @@
+// Folders on their way to a real S3 server: large ones, slow and broken ways, keys that are refused, restarts, and what is removed when.
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { appendFile, mkdir, readdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { silentLog } from '../../node/log.ts';
+import type { RoomEvent } from '../../node/rooms/events.ts';
+import { readReportFile, writeReportFile } from '../../node/storage/report-file.ts';
+import { S3Store } from '../../node/storage/s3/s3-store.ts';
+import type { S3Place, UploadPlan } from '../../node/storage/upload.ts';
+import { S3Uploads, type S3UploadsOptions } from '../../node/storage/uploads/s3-uploads.ts';
+import { recordedLog } from '../kit/recorded-log.ts';
+import { makeResources } from '../kit/resources-folder.ts';
+import { startS3Server } from '../kit/s3-server.ts';
+import { startTcpProxy } from '../kit/tcp-proxy.ts';
+import { until } from './kit.ts';
+
+const id = 'r-20261121T120000005Z';
+const quick = { growth: 30, again: 20, firstDelay: 20, maxDelay: 100, scan: 100 };
+
+type Heard = { event: RoomEvent; webhookUrl: string | null }[];
+
+function planOf(place: S3Place | undefined): UploadPlan {
+  return { id, kind: 'recording', room: { roomId: 'r', incarnation: 'i', webhookUrl: () => 'http://w/' }, componentId: 'c', place };
+}
+
+async function stage(t: TestContext) {
+  const resources = await makeResources(t);
+  const folder = join(resources, 'recordings', id);
+  await mkdir(folder, { recursive: true });
+  await writeReportFile(folder, { id, roomId: 'r' });
+  const open = async (options: Partial<S3UploadsOptions> = {}) => {
+    const heard: Heard = [];
+    const uploads = new S3Uploads({
+      log: silentLog(),
+      resources,
+      node: () => 'svc@test',
+      place: () => null,
+      onEvent: (event, webhookUrl) => heard.push({ event, webhookUrl }),
+      ...options,
+      settings: { ...quick, ...options.settings },
+    });
+    t.after(() => uploads.close(0));
+    await uploads.start();
+    return { uploads, heard };
+  };
+  return {
+    resources,
+    folder,
+    open,
+    state: async () => (await readReportFile(folder))?.upload as { state: string; problem?: string } | undefined,
+  };
+}
+
+const jobs = async (resources: string) =>
+  (await readdir(join(resources, 'uploads')).catch(() => [])).filter((name) => name.endsWith('.json'));
+
+test('pieces of what grows, whole files, parts of large ones: all arrives as it is, pieces go, and an event says so', async (t) => {
+  const { place, names, read } = await startS3Server(t);
+  const { folder, open, state, resources } = await stage(t);
+  const { uploads, heard } = await open();
+  const upload = await uploads.begin(planOf({ ...place, pathPrefix: 'a/b' }), folder);
+  assert.equal((await stat(join(resources, 'uploads', `${id}.json`))).mode & 0o777, 0o600);
+  upload?.grows('grown.webm');
+  const grown = randomBytes(300_000);
+  const path = join(folder, 'grown.webm');
+  await writeFile(path, grown.subarray(0, 100_000));
+  const chunk = (offset: number) => `a/b/${id}/.chunks/grown.webm/${String(offset).padStart(15, '0')}`;
+  const there = async (name: string) => (await names()).includes(name);
+  while (!(await there(chunk(0)))) await new Promise((resolve) => setTimeout(resolve, 10));
+  await appendFile(path, grown.subarray(100_000));
+  while (!(await there(chunk(100_000)))) await new Promise((resolve) => setTimeout(resolve, 10));
+  assert.deepEqual(Buffer.concat([(await read(chunk(0))) ?? '', (await read(chunk(100_000))) ?? ''] as Buffer[]), grown);
+  upload?.add('grown.webm');
+  while (await there(chunk(0))) await new Promise((resolve) => setTimeout(resolve, 10));
+  assert.deepEqual(await read(`a/b/${id}/grown.webm`), grown);
+  const large = randomBytes(20 * 1024 * 1024 + 17);
+  await writeFile(join(folder, 'large.mkv'), large);
+  await writeFile(join(folder, 'empty.webm'), '');
+  await writeFile(join(folder, '.hidden'), 'x');
+  upload?.finish();
+  await until('the end of the upload', () => heard.length > 0, 30_000);
+  assert.deepEqual(
+    await names(),
+    ['empty.webm', 'grown.webm', 'large.mkv', 'report.json'].map((name) => `a/b/${id}/${name}`),
+  );
+  assert.ok(large.equals((await read(`a/b/${id}/large.mkv`)) ?? Buffer.alloc(0)));
+  const kept = JSON.parse(String(await read(`a/b/${id}/report.json`)));
+  assert.deepEqual([kept.roomId, kept.upload.state, (await state())?.state], ['r', 'done', 'done']);
+  const [{ event, webhookUrl } = {}] = heard;
+  const { time: _, ...said } = event as RoomEvent;
+  const expected = {
+    id: `${id}-uploaded`,
+    type: 'RecordingUploaded',
+    node: 'svc@test',
+    incarnation: 'i',
+    roomId: 'r',
+    componentId: 'c',
+    recordingId: id,
+  };
+  assert.deepEqual([said, webhookUrl], [expected, 'http://w/']);
+  await until('the job to be forgotten', () => uploads.figures().pending === 0);
+  while ((await jobs(resources)).length > 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  assert.ok(uploads.figures().bytes > large.length);
+});
+
+test('a server that is down is tried again until it is back; meanwhile the report says why, and a second process leaves it alone', async (t) => {
+  const server = await startS3Server(t);
+  const { folder, open, state } = await stage(t);
+  const { uploads, heard } = await open();
+  const upload = await uploads.begin(planOf(server.place), folder);
+  await writeFile(join(folder, 'a.webm'), 'a');
+  await server.stop();
+  upload?.add('a.webm');
+  upload?.finish();
+  await until('three failures', () => uploads.figures().failures >= 3);
+  const other = await open();
+  assert.equal(other.uploads.figures().pending, 0);
+  assert.deepEqual(await state(), { state: 'pending', problem: 'S3 cannot be reached (ECONNREFUSED)' });
+  await server.start();
+  await until('the end of the upload', () => heard.length > 0);
+  assert.deepEqual([heard[0]?.event.type, (await state())?.state, other.heard], ['RecordingUploaded', 'done', []]);
+  assert.deepEqual(await server.names(), [`${id}/a.webm`, `${id}/report.json`]);
+});
+
+test('keys that are refused for good are an event; the files stay, and the keys stand nowhere', async (t) => {
+  const { place, names } = await startS3Server(t);
+  const { folder, open, state, resources } = await stage(t);
+  const { log, lines } = recordedLog();
+  const { uploads, heard } = await open({ log, settings: { maxRefusedAge: 200 } });
+  const wrong = { ...place, secretAccessKey: 'this-is-not-the-secret-key' };
+  const upload = await uploads.begin({ ...planOf(wrong), kind: 'hls' }, folder);
+  await writeFile(join(folder, 'a.webm'), 'a');
+  upload?.add('a.webm');
+  upload?.finish();
+  await until('the end of the upload', () => heard.length > 0);
+  const reason = 'S3 refuses the keys (SignatureDoesNotMatch)';
+  const [{ event } = {}] = heard;
+  assert.deepEqual([event?.id, event?.type, event?.reason], [`${id}-upload-crashed`, 'HlsUploadCrashed', reason]);
+  const { state: said, problem } = (await state()) ?? {};
+  assert.deepEqual([said, problem, await names()], ['failed', reason, []]);
+  assert.equal(await readFile(join(folder, 'a.webm'), 'utf8'), 'a');
+  while ((await jobs(resources)).length > 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  assert.doesNotMatch(JSON.stringify([lines, heard, await readReportFile(folder)]), /this-is-not|key-id/);
+  assert.equal(uploads.figures().givenUp, 1);
+});
+
+test('what the storage of the node refuses goes up with other keys, once it has them', async (t) => {
+  const { place, names } = await startS3Server(t);
+  const { folder, open, resources } = await stage(t);
+  let own: S3Place | null = { ...place, accessKeyId: 'nobody' };
+  const { uploads, heard } = await open({ place: () => own, settings: { maxRefusedAge: 50 } });
+  const upload = await uploads.begin(planOf(undefined), folder);
+  upload?.finish();
+  await until('three failures', () => uploads.figures().failures >= 3);
+  own = null;
+  const failures = uploads.figures().failures;
+  await until('three more', () => uploads.figures().failures >= failures + 3);
+  assert.equal((await jobs(resources)).length, 1);
+  own = place;
+  await until('the end of the upload', () => heard.length > 0);
+  assert.deepEqual([heard[0]?.event.type, await names()], ['RecordingUploaded', [`${id}/report.json`]]);
+  own = null;
+  assert.equal(await uploads.begin(planOf(undefined), folder), undefined);
+});
+
+test('a large file over a slow way that breaks is taken up where it was, also by the next process', async (t) => {
+  const server = await startS3Server(t);
+  const way = await startTcpProxy(t, server.port);
+  const place = { ...server.place, endpoint: `http://127.0.0.1:${way.port}` };
+  const { folder, open } = await stage(t);
+  const part = 8 * 1024 * 1024;
+  const large = randomBytes(4 * part + 1000);
+  await writeFile(join(folder, 'large.mkv'), large);
+  way.throttle(24 * 1024 * 1024);
+  const first = await open();
+  const upload = await first.uploads.begin(planOf(place), folder);
+  upload?.finish();
+  await until('the first part', () => first.uploads.figures().bytes >= part, 30_000);
+  way.cut();
+  await until('a failure', () => first.uploads.figures().failures > 0);
+  way.mend();
+  await until('the second part', () => first.uploads.figures().bytes >= 2 * part, 30_000);
+  await first.uploads.close(0);
+  const sent = first.uploads.figures().bytes;
+  assert.ok(sent < 4 * part, `${sent} bytes were sent already`);
+  const next = await open();
+  await until('the end of the upload', () => next.heard.length > 0, 60_000);
+  assert.ok(large.equals((await server.read(`${id}/large.mkv`)) ?? Buffer.alloc(0)));
+  const report = next.uploads.figures().bytes + sent - large.length;
+  assert.ok(report > 0 && report < 1000, `${report} bytes were sent more than there are`);
+  assert.deepEqual([first.heard, next.heard[0]?.event.id], [[], `${id}-uploaded`]);
+});
+
+test('what was left before its end waits for whoever finishes its files; what is removed is removed from S3 too', async (t) => {
+  const server = await startS3Server(t);
+  const { folder, open, resources } = await stage(t);
+  const first = await open();
+  const upload = await first.uploads.begin(planOf(server.place), folder);
+  await writeFile(join(folder, 'a.webm'), 'abc');
+  upload?.grows('a.webm');
+  while (!(await server.names()).some((name) => name.includes('.chunks'))) await new Promise((resolve) => setTimeout(resolve, 10));
+  await first.uploads.close(0);
+  const next = await open();
+  assert.deepEqual([await next.uploads.left('recording'), await next.uploads.left('hls'), next.uploads.figures().pending], [[id], [], 0]);
+  const kept = join(resources, 'recordings', `${id}-kept`);
+  await rename(folder, kept);
+  const resumed = await next.uploads.resume(id);
+  assert.deepEqual([await next.uploads.left('recording'), await next.uploads.resume(id)], [[], undefined]);
+  resumed?.moved(kept);
+  // While it is not finished it is being made.
+  next.uploads.discard(id);
+  await server.stop();
+  resumed?.finish();
+  await until('a failure', () => next.uploads.figures().failures > 0);
+  next.uploads.discard(id);
+  await server.start();
+  await until('the job to be forgotten', () => next.uploads.figures().pending === 0);
+  assert.deepEqual([await server.names(), next.heard], [[], []]);
+});
+
+test('more objects than one answer of S3 holds are listed and removed', async (t) => {
+  const { place, names } = await startS3Server(t);
+  const store = new S3Store({ ...place, pathPrefix: 'deep' });
+  t.after(() => store.close());
+  const { signal } = new AbortController();
+  const count = 2300;
+  for (let at = 0; at < count; at += 50) {
+    await Promise.all(Array.from({ length: 50 }, (_, index) => store.putText(`${id}/${at + index}`, 'x', signal)));
+  }
+  const listed = await store.list(`${id}/`, signal);
+  assert.deepEqual([listed.length, new Set(listed.map(({ name }) => name)).size, listed[0]?.size], [count, count, 1]);
+  assert.deepEqual(await store.folders(signal, 5000), [id]);
+  await store.remove(
+    listed.map(({ name }) => name),
+    signal,
+  );
+  assert.deepEqual([await names(), await store.look(`${id}/1`, signal)], [[], undefined]);
+});
