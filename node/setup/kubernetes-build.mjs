@@ -22,6 +22,7 @@ const minutes = new Map([
   ['kube-controller-manager', 3],
   ['helm', 5],
   ['coredns', 6],
+  ['versitygw', 3],
   ['traefik', 10],
 ]);
 
@@ -116,7 +117,7 @@ class Builder {
   async build(name) {
     const out = join(this.#temporary, 'out');
     mkdirSync(out, { recursive: true });
-    if (name === 'helm' || name === 'coredns') {
+    if (name === 'helm' || name === 'coredns' || name === 'versitygw') {
       await this.#go(name, ['install', '-ldflags', '-s -w', installedPackages[name]], this.#temporary, { GOBIN: out });
     } else if (name === 'traefik') {
       const wrapper = await this.#wrapper(`${traefikModule}@v${traefikVersion}`, traefikWrapper, [`${traefikModule}/cmd/traefik`]);

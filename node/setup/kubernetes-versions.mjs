@@ -18,6 +18,8 @@ export const kubernetesCommands = /** @type {const} */ ([
 export const installedPackages = /** @type {const} */ ({
   helm: 'helm.sh/helm/v4/cmd/helm@v4.3.1',
   coredns: 'github.com/coredns/coredns@v1.14.7',
+  // An S3 server.
+  versitygw: 'github.com/versity/versitygw/cmd/versitygw@v1.8.0',
 });
 
 /** Later ones need a module that the Go proxy does not have. */

@@ -27,7 +27,7 @@ export const clusterPrograms = /** @type {const} */ ([
 ]);
 
 /** Which work with Kubernetes of any version. @type {readonly string[]} */
-const others = ['coredns', 'helm', 'traefik'];
+const others = ['coredns', 'helm', 'traefik', 'versitygw'];
 
 const downloadDeadline = 600_000;
 

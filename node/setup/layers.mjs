@@ -12,7 +12,7 @@ import { aptPackages } from './packages.mjs';
  * @property {boolean} worker needs the mediasoup worker
  * @property {boolean} builds needs the built client library and console
  * @property {readonly string[]} packages of the distribution
- * @property {readonly import('./kubernetes-versions.mjs').KubernetesProgram[]} [programs] of Kubernetes
+ * @property {readonly import('./kubernetes-versions.mjs').KubernetesProgram[]} [programs] of Kubernetes, and an S3 server
  * @property {number} concurrency test files at once
  * @property {number} testTimeout of one test, in milliseconds
  * @property {number} fileTimeout of one file, in milliseconds
@@ -28,6 +28,7 @@ export const layers = [
     worker: true,
     builds: false,
     packages: [...aptPackages.metrics, ...aptPackages.media],
+    programs: ['versitygw'],
     concurrency: 1,
     testTimeout: 90_000,
     fileTimeout: 600_000,
