@@ -20,6 +20,7 @@ export const aptPackages = /** @type {const} */ ({
     'python3-pip',
   ],
   media: ['ffmpeg'],
+  sip: ['kamailio', 'kamailio-tls-modules', 'sip-tester', 'openssl'],
   browser: ['chromium', 'ffmpeg', 'coturn'],
   cluster: ['erlang-base'],
   metrics: ['prometheus'],

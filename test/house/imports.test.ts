@@ -46,6 +46,7 @@ const homes: readonly (readonly [library: string, places: readonly RegExp[]])[] 
   ['@aws-sdk/client-s3', [/^node\/storage\//]],
   ['@kubernetes/client-node', [/^operator\/kube\//]],
   ['node-av', [/^node\/components\/av\//]],
+  ['sip.js', [/^node\/components\/sip\//]],
   ['mediasoup-client', [/^node\/client\//]],
   ['react', [/^node\/console\//, /^node\/client\//]],
 ];

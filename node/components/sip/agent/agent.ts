@@ -1,0 +1,211 @@
+// A user agent of SIP (RFC 3261) for one account: its registration, and its calls out and in.
+import { randomUUID } from 'node:crypto';
+import { Core, type Invitation, type Session, URI, UserAgent } from 'sip.js';
+import { Timer } from '../../../timer.ts';
+import type { CallAudio } from '../audio/session.ts';
+import type { AgentSettings, CallEnd, SipReport } from '../sip-messages.ts';
+import { Credentials } from '../wire/challenges.ts';
+import { NodeTransport, type NodeTransportOptions } from '../wire/node-transport.ts';
+import { hostInUri } from '../wire/registrar.ts';
+import { Call } from './call.ts';
+import { CallDescription } from './call-description.ts';
+import { Registration } from './registration.ts';
+
+export type AgentOptions = {
+  settings: AgentSettings;
+  audio: CallAudio;
+  report: (report: SipReport) => void;
+  /** Something that came could not be worked on: for logs. */
+  onFault?: (error: unknown) => void;
+  find?: NodeTransportOptions['find'];
+};
+
+/** A command that cannot be carried out; its message is for whoever gave it. */
+export class AgentRefusal extends Error {
+  readonly code: 'bad_request' | 'not_found' | 'conflict' | 'unavailable';
+
+  constructor(code: AgentRefusal['code'], message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+const maxCalls = 200;
+/** Milliseconds for far sides to say that they know of the end. */
+const goodbyeDeadline = 3000;
+
+// Over UDP answers and their repetitions cross: SIP.js has these at 0, as for streams. RFC 3261, section 17, has up to 32 s, while messages
+// that are repeated for longer than this were answered several times already.
+Object.assign(Core.Timers, { TIMER_D: 8000, TIMER_I: 5000, TIMER_J: 8000, TIMER_K: 5000 });
+
+export class SipAgent {
+  readonly #options: AgentOptions;
+  readonly #agent: UserAgent;
+  readonly #transport: NodeTransport;
+  readonly #registration: Registration;
+  readonly #calls = new Map<string, Call>();
+  readonly #descriptions = new WeakMap<Session, CallDescription>();
+  #closed: Promise<void> | undefined;
+
+  constructor(options: AgentOptions) {
+    this.#options = options;
+    const { registrar, username, password, announcedIp, firstPort, ca, instanceId, userAgent } = options.settings;
+    const host = hostInUri(registrar.host);
+    const transportOptions: NodeTransportOptions = {
+      ...{ registrar, announcedIp, firstPort, ca },
+      onFault: (error) => options.onFault?.(error),
+      ...(options.find && { find: options.find }),
+    };
+    this.#agent = new UserAgent({
+      uri: new URI('sip', username, host),
+      contactName: username,
+      contactParams: { transport: 'udp' },
+      viaHost: hostInUri(announcedIp),
+      forceRport: true,
+      transportConstructor: NodeTransport,
+      transportOptions,
+      authorizationUsername: username,
+      sessionDescriptionHandlerFactory: (session) => this.#descriptionOf(session),
+      sipExtensionExtraSupported: ['timer'],
+      sendInitialProvisionalResponse: false,
+      logBuiltinEnabled: false,
+      logConfiguration: false,
+      userAgentString: userAgent,
+      delegate: {
+        onInvite: (invitation) => {
+          this.#answer(invitation).catch((error: unknown) => options.onFault?.(error));
+        },
+        onDisconnect: (error) => error && this.#registration.connectionLost(error),
+      },
+    });
+    const { transport, userAgentCore } = this.#agent;
+    if (!(transport instanceof NodeTransport)) throw new Error('SIP.js has a transport of its own');
+    this.#transport = transport;
+    userAgentCore.configuration.authenticationFactory = () => new Credentials(this.#agent.getLoggerFactory(), { username, password });
+    this.#registration = new Registration({
+      agent: this.#agent,
+      transport,
+      registrar: new URI('sip', '', host, registrar.port),
+      instanceId,
+      onRegistered: () => options.report({ type: 'registered' }),
+      onLost: (problem) => options.report({ type: 'unregistered', problem }),
+    });
+  }
+
+  /** From here it registers, and takes calls. */
+  start(): void {
+    // It connects through the registration, which knows what to do where that fails.
+    this.#agent.start().catch(() => {});
+    this.#registration.start();
+  }
+
+  /** Calls a number; what becomes of it is reported. @throws AgentRefusal */
+  async call(callId: string, phoneNumber: string): Promise<void> {
+    if (!this.#registration.registered) throw new AgentRefusal('unavailable', 'The component is not registered at its registrar');
+    const { registrar, ringTimeout } = this.#options.settings;
+    const target = new URI('sip', phoneNumber.replaceAll('%', '%25'), hostInUri(registrar.host), registrar.port);
+    const call = await this.#open(callId);
+    if (!call) throw new AgentRefusal('unavailable', 'All ports for calls are taken');
+    call.dial(this.#agent, target, ringTimeout);
+  }
+
+  /** @throws AgentRefusal where there is no such call */
+  hangUp(callId: string): void {
+    this.#require(callId).end({ reason: 'hung_up' });
+  }
+
+  /** @throws AgentRefusal where it is no call that takes them now */
+  async sendDigits(callId: string, digits: string): Promise<void> {
+    const call = this.#require(callId);
+    if (!call.active) throw new AgentRefusal('conflict', `Call ${callId} was not answered yet`);
+    await call.sendDigits(digits).catch((error: unknown) => {
+      throw new AgentRefusal(error instanceof RangeError ? 'bad_request' : 'conflict', `The far side of call ${callId} takes no digits`);
+    });
+  }
+
+  /** Hangs up, takes the registration back and closes its socket. Idempotent; never fails. */
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  async #close(): Promise<void> {
+    const calls = [...this.#calls.values()];
+    const deadline = Promise.withResolvers<void>();
+    const timer = new Timer(goodbyeDeadline, () => deadline.resolve());
+    for (const call of calls) call.end({ reason: 'hung_up' });
+    await Promise.race([Promise.all([...calls.map(({ gone }) => gone), this.#registration.stop()]), deadline.promise]);
+    timer.stop();
+    await this.#transport.dispose();
+    this.#agent.userAgentCore.dispose();
+  }
+
+  async #answer(invitation: Invitation): Promise<void> {
+    const { answerIncoming } = this.#options.settings;
+    if (!answerIncoming || this.#closed) {
+      await invitation.reject({ statusCode: 480 });
+      return;
+    }
+    const call = await this.#open(randomUUID(), callerOf(invitation));
+    if (call) await call.accept(invitation);
+    else await invitation.reject({ statusCode: 486 });
+  }
+
+  /** @returns undefined where no more calls can be */
+  async #open(callId: string, incomingFrom?: string): Promise<Call | undefined> {
+    const { audio, report, settings } = this.#options;
+    if (this.#calls.size >= maxCalls || this.#calls.has(callId)) return undefined;
+    const opened: { call?: Call } = {};
+    const onDigit = (digit: string, duration: number) => report({ type: 'digit', callId, digit, duration });
+    const sound = await audio
+      .open(callId, { onDigit, onSilent: () => opened.call?.end({ reason: 'silent' }) })
+      .catch((error: unknown) => this.#options.onFault?.(error));
+    if (!sound) return undefined;
+    if (this.#closed) {
+      await sound.close();
+      return undefined;
+    }
+    let told = incomingFrom === undefined;
+    const call = new Call({
+      sound,
+      description: new CallDescription(sound, settings.announcedIp),
+      describedBy: (session, description) => this.#descriptions.set(session, description),
+      listener: {
+        onRinging: () => report({ type: 'ringing', callId }),
+        onAnswered: () => {
+          // Of those who call only whom we answer is told.
+          if (incomingFrom !== undefined) report({ type: 'incoming', callId, phoneNumber: incomingFrom });
+          told = true;
+          report({ type: 'answered', callId });
+        },
+        onEnded: (end: CallEnd) => {
+          this.#calls.delete(callId);
+          if (told) report({ type: 'ended', callId, end });
+        },
+        onDigit,
+      },
+    });
+    opened.call = call;
+    this.#calls.set(callId, call);
+    return call;
+  }
+
+  #descriptionOf(session: Session): CallDescription {
+    const description = this.#descriptions.get(session);
+    if (!description) throw new Error('A session belongs to no call');
+    return description;
+  }
+
+  #require(callId: string): Call {
+    const call = this.#calls.get(callId);
+    if (!call) throw new AgentRefusal('not_found', `Call ${callId} does not exist`);
+    return call;
+  }
+}
+
+/** As the network vouches for it (RFC 3325), else as the caller says. */
+function callerOf(invitation: Invitation): string {
+  const user = (invitation.assertedIdentity ?? invitation.remoteIdentity).uri.user ?? '';
+  const text = user.replaceAll(/[^ -~]/g, '').slice(0, 128);
+  return text === '' ? 'anonymous' : text;
+}

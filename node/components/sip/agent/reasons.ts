@@ -1,0 +1,31 @@
+// What the answers of SIP mean for a call (RFC 3261, section 21).
+import type { CallEnd } from '../sip-messages.ts';
+
+const reasons: Record<number, string> = {
+  401: 'forbidden',
+  403: 'forbidden',
+  404: 'unknown_number',
+  407: 'forbidden',
+  410: 'unknown_number',
+  415: 'no_common_codec',
+  416: 'unknown_number',
+  480: 'unavailable',
+  484: 'unknown_number',
+  485: 'unknown_number',
+  486: 'busy',
+  487: 'cancelled',
+  488: 'no_common_codec',
+  600: 'busy',
+  603: 'declined',
+  604: 'unknown_number',
+  606: 'no_common_codec',
+};
+
+/** `rang`: it was told to ring before: then nobody took it, else nobody was there. */
+export function endOf(status: number, phrase: string | undefined, rang: boolean): CallEnd {
+  const redirected = status >= 300 && status < 400 ? 'redirected' : undefined;
+  const late = rang ? 'no_answer' : 'time_out';
+  const reason = redirected ?? (status === 408 ? late : (reasons[status] ?? 'failed'));
+  const shown = phrase?.replaceAll(/[^ -~]/g, '').slice(0, 128);
+  return { reason, status, ...(shown && { phrase: shown }) };
+}

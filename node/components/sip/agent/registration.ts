@@ -1,0 +1,195 @@
+// The registration at a registrar (RFC 3261, section 10): made, refreshed, made again wherever it was lost, taken back at the end.
+import { Core, type URI, type UserAgent } from 'sip.js';
+import { Timer } from '../../../timer.ts';
+import type { NodeTransport } from '../wire/node-transport.ts';
+
+export type RegistrationOptions = {
+  agent: UserAgent;
+  transport: NodeTransport;
+  registrar: URI;
+  /** A UUID. */
+  instanceId: string;
+  onRegistered: () => void;
+  /** `problem`: one sentence. Told whenever an attempt fails. */
+  onLost: (problem: string) => void;
+};
+
+/** Seconds that are asked for. Refreshed at half: so a registrar that restarted knows us soon. */
+const expiry = 120;
+const leastExpiry = 10;
+const longestExpiry = 86_400;
+/** Milliseconds in which a registrar answers; then another of its addresses is tried. */
+const answerDeadline = 8000;
+const unregisterDeadline = 2000;
+/** Milliseconds between attempts, longer each time. */
+const firstRetry = 1000;
+const longestRetry = 30_000;
+/** Who is refused again and again gets locked out by many registrars. */
+const refusedRetry = 60_000;
+const longestRefusedRetry = 600_000;
+
+type Response = { message: Core.IncomingResponseMessage };
+
+export class Registration {
+  readonly #options: RegistrationOptions;
+  #message: Core.OutgoingRequestMessage | undefined;
+  #asked = expiry;
+  #registered = false;
+  #failures = 0;
+  /** Attempts are told apart, so that late answers count nothing. */
+  #attempt = 0;
+  #timer: Timer | undefined;
+  #deadline: Timer | undefined;
+  #stopped = false;
+
+  constructor(options: RegistrationOptions) {
+    this.#options = options;
+  }
+
+  get registered(): boolean {
+    return this.#registered;
+  }
+
+  start(): void {
+    void this.#register();
+  }
+
+  /** The connection was lost: the way back to us is gone with it. */
+  connectionLost(error: Error | undefined): void {
+    if (this.#stopped) return;
+    this.#attempt += 1;
+    this.#fail(`The connection to the registrar was lost: ${reasonOf(error)}`);
+  }
+
+  /** Takes it back, if the registrar answers soon. Idempotent. */
+  async stop(): Promise<void> {
+    if (this.#stopped) return;
+    this.#stopped = true;
+    this.#attempt += 1;
+    this.#timer?.stop();
+    this.#deadline?.stop();
+    if (!this.#registered || !this.#options.transport.isConnected()) return;
+    const done = Promise.withResolvers<void>();
+    const timer = new Timer(unregisterDeadline, () => done.resolve());
+    const told = () => done.resolve();
+    this.#send(0, { onAccept: told, onReject: told, onRedirect: told });
+    await done.promise;
+    timer.stop();
+  }
+
+  async #register(): Promise<void> {
+    const { agent, transport } = this.#options;
+    this.#attempt += 1;
+    const attempt = this.#attempt;
+    try {
+      await transport.connect();
+    } catch (error) {
+      if (attempt === this.#attempt) this.#fail(`The registrar cannot be reached: ${reasonOf(error)}`);
+      return;
+    }
+    if (attempt !== this.#attempt) return;
+    agent.contact.uri.port = transport.localPort;
+    agent.contact.uri.setParam('transport', transport.protocol.toLowerCase());
+    const current = (work: (response: Response) => void) => (response: Response) => {
+      if (attempt !== this.#attempt) return;
+      this.#deadline?.stop();
+      work(response);
+    };
+    this.#deadline = new Timer(answerDeadline, () => {
+      if (attempt !== this.#attempt) return;
+      this.#attempt += 1;
+      this.#unanswered();
+    });
+    this.#send(this.#asked, {
+      onAccept: current(({ message }) => this.#accepted(message)),
+      onReject: current(({ message }) => this.#rejected(message)),
+      onRedirect: current(({ message }) => this.#rejected(message)),
+    });
+  }
+
+  #accepted(message: Core.IncomingResponseMessage): void {
+    this.#failures = 0;
+    this.#registered = true;
+    this.#options.onRegistered();
+    this.#schedule((grantedBy(message, this.#options.agent.contact.uri) ?? this.#asked) * 500);
+  }
+
+  #rejected(message: Core.IncomingResponseMessage): void {
+    const { statusCode = 500, reasonPhrase } = message;
+    const least = Number(message.getHeader('min-expires'));
+    if (statusCode === 423 && least > this.#asked && least <= longestExpiry) {
+      this.#asked = least;
+      void this.#register();
+      return;
+    }
+    // Also what SIP.js makes of a time-out and of a broken connection.
+    if (statusCode === 408 || statusCode === 503) {
+      this.#unanswered(Number(message.getHeader('retry-after')) * 1000);
+      return;
+    }
+    const answer = `${statusCode} ${shortOf(reasonPhrase ?? '')}`.trim();
+    const refused = [401, 403, 407].includes(statusCode);
+    const problem = refused ? `The registrar refused the credentials (${answer})` : `The registrar refused the registration (${answer})`;
+    this.#fail(problem, Math.min(refusedRetry * 2 ** this.#failures, longestRefusedRetry));
+  }
+
+  #unanswered(retryAfter = 0): void {
+    // Another of its addresses, where there is one.
+    this.#options.transport.failOver();
+    this.#fail('The registrar does not answer', Math.min(retryAfter || 0, refusedRetry));
+  }
+
+  #fail(problem: string, least = 0): void {
+    this.#registered = false;
+    this.#deadline?.stop();
+    this.#options.onLost(problem);
+    const delay = Math.max(least, Math.min(firstRetry * 2 ** this.#failures, longestRetry));
+    this.#failures = Math.min(this.#failures + 1, 16);
+    // Not all at once after a restart.
+    this.#schedule(delay * (0.75 + Math.random() / 2));
+  }
+
+  #schedule(delay: number): void {
+    this.#timer?.stop();
+    if (!this.#stopped) this.#timer = new Timer(delay, () => void this.#register());
+  }
+
+  #send(expires: number, delegate: Core.OutgoingRequestDelegate): void {
+    const { agent, registrar, instanceId } = this.#options;
+    const core = agent.userAgentCore;
+    const { aor } = core.configuration;
+    // One Call-ID for all of them, so that the registrar knows their order (section 10.2).
+    const made = core.makeOutgoingRequestMessage(
+      'REGISTER',
+      registrar,
+      aor,
+      aor,
+      this.#message ? { callId: this.#message.callId, cseq: this.#message.cseq + 1 } : {},
+      [`Contact: <${agent.contact.uri}>;+sip.instance="<urn:uuid:${instanceId}>";reg-id=1;expires=${expires}`, `Expires: ${expires}`],
+    );
+    this.#message = made;
+    core.register(made, delegate);
+  }
+}
+
+/** Seconds for which our contact is known, as the registrar says. */
+function grantedBy(message: Core.IncomingResponseMessage, own: URI): number | undefined {
+  const contacts = message.getHeaders('contact').map((_, index): unknown => message.parseHeader('contact', index));
+  const ours = contacts.find(
+    (contact): contact is Core.NameAddrHeader =>
+      contact instanceof Core.NameAddrHeader && contact.uri.host === own.host && contact.uri.port === own.port,
+  );
+  const seconds = Number(ours?.getParam('expires') ?? message.getHeader('expires'));
+  return Number.isInteger(seconds) && seconds > 0 ? Math.min(Math.max(seconds, leastExpiry), longestExpiry) : undefined;
+}
+
+/** OpenSSL's own messages begin with addresses and file names: their codes say more. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'it was closed';
+  const { code } = error as NodeJS.ErrnoException;
+  return shortOf(code !== undefined && /:error:|^write /.test(error.message) ? code : error.message);
+}
+
+function shortOf(text: string): string {
+  return text.replaceAll(/[^ -~]/g, '').slice(0, 200);
+}

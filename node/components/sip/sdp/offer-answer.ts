@@ -1,0 +1,165 @@
+// Offer and answer (RFC 3264) of a call's one audio stream: what is offered, what is taken of an offer, and what came of it.
+import { isIP } from 'node:net';
+import { type Agreed, type CallCodec, type CallKeys, callCodecs } from '../audio/session.ts';
+import { type Crypto, type Direction, type Format, type Media, parseSdp } from './session-description.ts';
+
+/** What this side's descriptions say. */
+export type LocalSide = {
+  ip: string;
+  port: number;
+  /** Of the session, for `o=`. */
+  sessionId: number;
+  /** One more with every description that differs. */
+  version: number;
+  direction: Direction;
+  /** Base64 of a master key with salt, for SDES. */
+  key: string;
+};
+
+export type Negotiated = { agreed: Agreed /** Undefined where the far side gave the answer. */; answer: string | undefined };
+
+/** Descriptions that cannot be agreed on. The message says why. */
+export class SdpRefusal extends Error {}
+
+type Suite = CallKeys['suite'];
+const suites: readonly string[] = ['AES_CM_128_HMAC_SHA1_80', 'AES_CM_128_HMAC_SHA1_32'] satisfies readonly Suite[];
+
+const offered: readonly { payloadType: number; codec: CallCodec; map: string; fmtp?: string }[] = [
+  { payloadType: 96, codec: 'opus', map: 'opus/48000/2', fmtp: 'useinbandfec=1;stereo=0' },
+  { payloadType: 9, codec: 'G722', map: 'G722/8000' },
+  { payloadType: 8, codec: 'PCMA', map: 'PCMA/8000' },
+  { payloadType: 0, codec: 'PCMU', map: 'PCMU/8000' },
+];
+/** By clock rate (RFC 4733, section 2.5.1.2: that of the codec it goes with). */
+const offeredEvents = { 48000: 100, 8000: 101 } as const;
+const comfortNoise = 13;
+/** Milliseconds of sound in a packet. */
+const packetTime = 20;
+
+/** `held`: what was agreed before; then its codec alone is offered again. */
+export function makeOffer(local: LocalSide, held?: Agreed): string {
+  if (held) return describe(local, [audioLine(local, held, 'RTP/AVP')]);
+  const formats = [...offered.map(({ payloadType }) => payloadType), ...Object.values(offeredEvents), comfortNoise];
+  const lines = [
+    `m=audio ${local.port} RTP/AVP ${formats.join(' ')}`,
+    ...offered.flatMap(({ payloadType, map, fmtp }) => formatLines(payloadType, map, fmtp)),
+    ...Object.entries(offeredEvents).flatMap(([rate, payloadType]) => formatLines(payloadType, `telephone-event/${rate}`, '0-15')),
+    ...formatLines(comfortNoise, 'CN/8000'),
+    `a=ptime:${packetTime}`,
+    'a=rtcp-mux',
+    `a=${local.direction}`,
+  ];
+  return describe(local, [lines]);
+}
+
+/** Takes the first audio stream that can be taken, with its first codec known here; the others are refused (section 6). @throws SdpRefusal */
+export function answerOffer(text: string, local: LocalSide, before?: Agreed): Negotiated {
+  const offer = parseSdp(text);
+  if (!offer) throw new SdpRefusal('The description cannot be read');
+  for (const [index, media] of offer.media.entries()) {
+    const taken = agreeOn(media, local, before);
+    if (!taken) continue;
+    const sections = offer.media.map((each, at) => (at === index ? audioLine(local, taken.agreed, media.protocol, taken) : refused(each)));
+    return { agreed: taken.agreed, answer: describe({ ...local, direction: taken.agreed.direction }, sections) };
+  }
+  throw new SdpRefusal('The description has no audio that can be taken');
+}
+
+/** What an answer to makeOffer() makes of it. @throws SdpRefusal */
+export function readAnswer(text: string, local: LocalSide, before?: Agreed): Agreed {
+  const answer = parseSdp(text);
+  const media = answer?.media[0];
+  if (!answer || !media) throw new SdpRefusal('The answer cannot be read');
+  if (answer.media.length !== 1) throw new SdpRefusal('The answer has other streams than the offer');
+  // Keys that were not asked for count nothing; where they were, there is no way back to speech that everybody hears.
+  const secured = before?.keys !== undefined;
+  const taken = agreeOn(secured ? media : { ...media, cryptos: [] }, local, before);
+  if (secured && !taken?.agreed.keys) throw new SdpRefusal('The answer is not encrypted');
+  if (!taken) throw new SdpRefusal('The answer takes none of what was offered');
+  return taken.agreed;
+}
+
+type Taken = { agreed: Agreed; crypto: Crypto | undefined; rtcpMux: boolean };
+
+function agreeOn(media: Media, local: LocalSide, before: Agreed | undefined): Taken | undefined {
+  if (media.kind !== 'audio' || media.port === 0 || media.ip === undefined) return undefined;
+  const secure = /^RTP\/SAVPF?$/.test(media.protocol);
+  if (!secure && !/^RTP\/AVPF?$/.test(media.protocol)) return undefined;
+  const crypto = media.cryptos.find(({ suite }) => suites.includes(suite));
+  if (secure && !crypto) return undefined;
+  const codec = media.formats.map((format) => ({ format, codec: codecOf(format) })).find((each) => each.codec !== undefined);
+  if (!codec?.codec) return undefined;
+  // An address of zeros is how RFC 2543 held a call.
+  const held = media.ip === '0.0.0.0' || media.ip === '::';
+  if (held && !before) return undefined;
+  if (!held && !isReachable(media.ip, local.ip)) return undefined;
+  const clockRate = codec.format.clockRate;
+  const find = (name: string) => media.formats.find((format) => format.name === name && format.clockRate === clockRate)?.payloadType;
+  const keys = crypto && { suite: crypto.suite as Suite, local: local.key, remote: crypto.key };
+  const agreed: Agreed = {
+    codec: codec.codec,
+    payloadType: codec.format.payloadType,
+    dtmfPayloadType: find('telephone-event'),
+    comfortNoisePayloadType: find('cn'),
+    remote: held && before ? before.remote : { ip: media.ip, port: media.port },
+    keys,
+    direction: held ? 'recvonly' : answered(media.direction, local.direction),
+  };
+  return { agreed, crypto, rtcpMux: media.rtcpMux };
+}
+
+function codecOf({ name, clockRate }: Format): CallCodec | undefined {
+  const codec = callCodecs.find((each) => each.toLowerCase() === name);
+  return codec !== undefined && clockRate === (codec === 'opus' ? 48_000 : 8000) ? codec : undefined;
+}
+
+/** What this side does of what it wants where the far side does that (section 6.1). */
+function answered(remote: Direction, wanted: Direction): Direction {
+  const sends = (remote === 'sendrecv' || remote === 'recvonly') && (wanted === 'sendrecv' || wanted === 'sendonly');
+  const receives = (remote === 'sendrecv' || remote === 'sendonly') && (wanted === 'sendrecv' || wanted === 'recvonly');
+  if (sends) return receives ? 'sendrecv' : 'sendonly';
+  return receives ? 'recvonly' : 'inactive';
+}
+
+/** A description shall not make this node send to itself or to many: loopback only where this side is on it too. */
+function isReachable(ip: string, ownIp: string): boolean {
+  if (isIP(ip) !== isIP(ownIp)) return false;
+  const loopback = (address: string) => address.startsWith('127.') || address === '::1';
+  if (loopback(ip)) return loopback(ownIp);
+  if (isIP(ip) === 6) return !/^(ff|fe[89ab]|::$|::ffff:)/i.test(ip);
+  const first = Number(ip.split('.')[0]);
+  return first !== 0 && first < 224 && !ip.startsWith('169.254.');
+}
+
+function audioLine(local: LocalSide, agreed: Agreed, protocol: string, taken?: Pick<Taken, 'crypto' | 'rtcpMux'>): string[] {
+  const { codec, payloadType, dtmfPayloadType: events, comfortNoisePayloadType: noise, keys } = agreed;
+  const found = offered.find((each) => each.codec === codec);
+  const rate = codec === 'opus' ? 48_000 : 8000;
+  const formats = [payloadType, events, noise].filter((each) => each !== undefined);
+  const crypto = keys && `a=crypto:${taken?.crypto?.tag ?? 1} ${keys.suite} inline:${keys.local}`;
+  const secured = keys && taken === undefined ? protocol.replace('/AVP', '/SAVP') : protocol;
+  return [
+    `m=audio ${local.port} ${secured} ${formats.join(' ')}`,
+    ...formatLines(payloadType, found?.map ?? `${codec}/${rate}`, found?.fmtp),
+    ...(events === undefined ? [] : formatLines(events, `telephone-event/${rate}`, '0-15')),
+    ...(noise === undefined ? [] : formatLines(noise, `CN/${rate}`)),
+    ...(crypto ? [crypto] : []),
+    `a=ptime:${packetTime}`,
+    ...(taken === undefined || taken.rtcpMux ? ['a=rtcp-mux'] : []),
+    `a=${taken ? agreed.direction : local.direction}`,
+  ];
+}
+
+/** A stream that is not taken has port 0 (section 6). */
+function refused({ kind, protocol, rawFormats }: Media): string[] {
+  return [`m=${kind} 0 ${protocol} ${rawFormats[0] ?? '0'}`];
+}
+
+function formatLines(payloadType: number, map: string, fmtp?: string): string[] {
+  return [`a=rtpmap:${payloadType} ${map}`, ...(fmtp === undefined ? [] : [`a=fmtp:${payloadType} ${fmtp}`])];
+}
+
+function describe({ ip, sessionId, version }: LocalSide, sections: readonly (readonly string[])[]): string {
+  const address = `IN IP${isIP(ip)} ${ip}`;
+  return `${['v=0', `o=- ${sessionId} ${version} ${address}`, 's=-', `c=${address}`, 't=0 0', ...sections.flat()].join('\r\n')}\r\n`;
+}

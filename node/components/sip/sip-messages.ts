@@ -1,0 +1,76 @@
+// What a node and the process that speaks SIP say to each other.
+import { z } from 'zod';
+import { registrarSchema } from './wire/registrar.ts';
+
+const port = z.int().min(1).max(65_535);
+const callId = z.string().min(1).max(64);
+const phoneNumber = z.string().max(128);
+const sentence = z.string().max(500);
+/** Commands that are answered have a number of their own. */
+const request = z.int().min(0);
+
+export const agentSettingsSchema = z.strictObject({
+  registrar: registrarSchema,
+  username: z.string().max(256),
+  password: z.string().max(1024),
+  /** What the far side is told in Via, Contact and SDP. */
+  announcedIp: z.union([z.ipv4(), z.ipv6()]),
+  /** The first UDP port that is tried for SIP. */
+  firstPort: port,
+  /** Ports of RTP. */
+  rtpPorts: z.strictObject({ min: port, max: port }),
+  answerIncoming: z.boolean(),
+  /** Milliseconds that a call rings at most. */
+  ringTimeout: z.int().min(1000).max(600_000),
+  /** PEM of further certificate authorities. */
+  ca: z.string().max(65_536).optional(),
+  /** The same over restarts: a UUID (RFC 5626, section 4.1). */
+  instanceId: z.uuid(),
+  userAgent: z.string().max(128),
+});
+export type AgentSettings = z.infer<typeof agentSettingsSchema>;
+
+export const sipCommandSchema = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('start'), settings: agentSettingsSchema }),
+  z.strictObject({ type: z.literal('call'), request, callId, phoneNumber }),
+  z.strictObject({ type: z.literal('hangUp'), request, callId }),
+  z.strictObject({ type: z.literal('digits'), request, callId, digits: z.string().max(64) }),
+  /** Hangs up and takes the registration back; answered with `closed`. */
+  z.strictObject({ type: z.literal('close') }),
+]);
+export type SipCommand = z.infer<typeof sipCommandSchema>;
+
+/** Why a call was over. */
+export const callEndReasons = [
+  ...['hung_up', 'far_side_hung_up', 'busy', 'no_answer', 'time_out', 'unavailable', 'unknown_number', 'declined', 'forbidden'],
+  ...['redirected', 'cancelled', 'no_common_codec', 'silent', 'expired', 'failed', 'crashed'],
+] as const;
+/** `status`, `phrase`: of the answer of SIP that said so. */
+const callEndSchema = z.strictObject({
+  reason: z.string().max(64),
+  status: z.int().min(300).max(699).optional(),
+  phrase: z.string().max(128).optional(),
+});
+export type CallEnd = z.infer<typeof callEndSchema>;
+
+export const sipReportSchema = z.discriminatedUnion('type', [
+  /** It takes commands. */
+  z.strictObject({ type: z.literal('ready') }),
+  /** A command was carried out, or not: `problem`. */
+  z.strictObject({
+    type: z.literal('done'),
+    request,
+    problem: z.strictObject({ code: z.enum(['bad_request', 'not_found', 'conflict', 'unavailable']), message: sentence }).optional(),
+  }),
+  z.strictObject({ type: z.literal('registered') }),
+  z.strictObject({ type: z.literal('unregistered'), problem: sentence }),
+  /** Somebody calls and is answered. */
+  z.strictObject({ type: z.literal('incoming'), callId, phoneNumber }),
+  z.strictObject({ type: z.literal('ringing'), callId }),
+  z.strictObject({ type: z.literal('answered'), callId }),
+  z.strictObject({ type: z.literal('ended'), callId, end: callEndSchema }),
+  /** `duration` in milliseconds. */
+  z.strictObject({ type: z.literal('digit'), callId, digit: z.string().regex(/^[0-9A-D*#]$/), duration: z.number().min(0).max(600_000) }),
+  z.strictObject({ type: z.literal('closed') }),
+]);
+export type SipReport = z.infer<typeof sipReportSchema>;

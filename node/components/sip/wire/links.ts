@@ -1,0 +1,222 @@
+// Ways to a registrar: one UDP socket, or one connection over TCP or TLS, with keep-alives (RFC 5626, section 3.5).
+import { createSocket, type Socket } from 'node:dgram';
+import { connect as connectTcp, isIP, type Socket as StreamSocket } from 'node:net';
+import { connect as connectTls, rootCertificates } from 'node:tls';
+import { Timer } from '../../../timer.ts';
+import { maxMessageBytes, StreamFraming } from './framing.ts';
+import type { SipTarget } from './targets.ts';
+
+export type Place = { ip: string; port: number };
+export type LinkListener = {
+  onMessage: (bytes: Buffer, from: Place) => void;
+  /** It cannot be used any more; called once, not after close(). */
+  onLost: (error: Error) => void;
+};
+
+export interface Link {
+  readonly localPort: number;
+  /** @throws Error where it cannot be sent */
+  send(message: string, to: Place): void;
+  close(): void;
+}
+
+const connectDeadline = 5000;
+/** Milliseconds that bindings of NATs and idle connections last at least (RFC 5626, section 4.4). */
+const udpKeepAlive = 25_000;
+const streamKeepAlive = 95_000;
+const pongDeadline = 10_000;
+/** Bytes that may wait for a far side that does not read. */
+const maxWaiting = 1024 * 1024;
+/** Ports that are tried. */
+const portTries = 200;
+
+export class UdpLink implements Link {
+  readonly #socket: Socket;
+  readonly #keepAliveTo: () => Place | undefined;
+  #keepAlive: Timer | undefined;
+  #closed = false;
+
+  private constructor(socket: Socket, keepAliveTo: () => Place | undefined) {
+    this.#socket = socket;
+    this.#keepAliveTo = keepAliveTo;
+    this.#scheduleKeepAlive();
+  }
+
+  /** On the first free port from `firstPort`. @throws Error where none is */
+  static async open(
+    family: 4 | 6,
+    firstPort: number,
+    { onMessage, onLost }: LinkListener,
+    keepAliveTo: () => Place | undefined,
+  ): Promise<UdpLink> {
+    for (let port = firstPort; port < firstPort + portTries && port <= 65_535; port += 1) {
+      const socket = createSocket({ type: family === 6 ? 'udp6' : 'udp4', ipv6Only: family === 6 });
+      if (!(await binds(socket, port))) continue;
+      const link = new UdpLink(socket, keepAliveTo);
+      socket.on('message', (bytes, { address, port: from }) => onMessage(bytes, { ip: address, port: from }));
+      socket.on('error', (error) => {
+        if (!link.#closed) onLost(error);
+      });
+      return link;
+    }
+    throw new Error(`No UDP port from ${firstPort} is free for SIP`);
+  }
+
+  get localPort(): number {
+    return this.#socket.address().port;
+  }
+
+  send(message: string, { ip, port }: Place): void {
+    const bytes = Buffer.from(message);
+    if (bytes.length > maxMessageBytes) throw new RangeError('A message is too large for UDP');
+    // Whether it arrives is known by its answer only.
+    this.#socket.send(bytes, port, ip, () => {});
+  }
+
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#keepAlive?.stop();
+    this.#socket.close();
+  }
+
+  #scheduleKeepAlive(): void {
+    this.#keepAlive = new Timer(udpKeepAlive, () => {
+      const to = this.#keepAliveTo();
+      if (to) this.send('\r\n\r\n', to);
+      this.#scheduleKeepAlive();
+    });
+  }
+}
+
+export type StreamOptions = {
+  /** The name that the certificate must have. */
+  host: string;
+  /** PEM of further certificate authorities. */
+  ca: string | undefined;
+};
+
+export class StreamLink implements Link {
+  readonly #socket: StreamSocket;
+  readonly #framing = new StreamFraming();
+  readonly #from: Place;
+  readonly #listener: LinkListener;
+  #keepAlive: Timer | undefined;
+  #pong: Timer | undefined;
+  /** Whether the far side answers pings: then one that is not answered tells that it is gone (RFC 5626, section 4.4.1). */
+  #answersPings = false;
+  #over = false;
+
+  private constructor(socket: StreamSocket, from: Place, listener: LinkListener) {
+    this.#socket = socket;
+    this.#from = from;
+    this.#listener = listener;
+    socket.setNoDelay(true);
+    socket.setKeepAlive(true, 30_000);
+    socket.on('data', (chunk: Buffer) => this.#hear(chunk));
+    socket.on('error', (error) => this.#lose(error));
+    socket.on('close', () => this.#lose(new Error('The connection was closed by the far side')));
+    this.#scheduleKeepAlive();
+  }
+
+  /** @throws Error where it cannot be connected in time, or the certificate does not hold */
+  static async open(target: SipTarget, { host, ca }: StreamOptions, listener: LinkListener): Promise<StreamLink> {
+    const secure = target.transport === 'TLS';
+    const place = { host: target.ip, port: target.port };
+    const socket = secure
+      ? connectTls({
+          ...place,
+          ...(isIP(host) === 0 && { servername: host }),
+          ...(ca !== undefined && { ca: [...rootCertificates, ca] }),
+          minVersion: 'TLSv1.2',
+          rejectUnauthorized: true,
+        })
+      : connectTcp(place);
+    const connected = Promise.withResolvers<void>();
+    const timer = new Timer(connectDeadline, () => connected.reject(new Error('It was not connected in time')));
+    socket.once(secure ? 'secureConnect' : 'connect', () => connected.resolve());
+    socket.once('error', (error) => connected.reject(error));
+    socket.once('close', () => connected.reject(new Error('It was closed before it was connected')));
+    try {
+      await connected.promise;
+    } catch (error) {
+      socket.on('error', () => {});
+      socket.destroy();
+      throw error;
+    } finally {
+      timer.stop();
+    }
+    return new StreamLink(socket, { ip: target.ip, port: target.port }, listener);
+  }
+
+  get localPort(): number {
+    return this.#socket.localPort ?? 0;
+  }
+
+  send(message: string): void {
+    if (this.#over) throw new Error('The connection is closed');
+    if (this.#socket.writableLength > maxWaiting) {
+      this.#lose(new Error('The far side does not read'));
+      throw new Error('The far side does not read');
+    }
+    this.#socket.write(message);
+  }
+
+  close(): void {
+    if (this.#over) return;
+    this.#end();
+    // What was written still goes out; then it is ended for certain.
+    this.#socket.end(() => this.#socket.destroySoon());
+    new Timer(1000, () => this.#socket.destroy());
+  }
+
+  #hear(chunk: Buffer): void {
+    if (this.#over) return;
+    try {
+      for (const piece of this.#framing.push(chunk)) {
+        if (piece === 'ping') this.send('\r\n');
+        else if (piece === 'pong') {
+          this.#pong?.stop();
+          this.#answersPings = true;
+        } else this.#listener.onMessage(piece.message, this.#from);
+      }
+    } catch (error) {
+      this.#lose(error instanceof Error ? error : new Error('It cannot be followed'));
+    }
+  }
+
+  #scheduleKeepAlive(): void {
+    this.#keepAlive = new Timer(streamKeepAlive, () => {
+      this.#socket.write('\r\n\r\n');
+      if (this.#answersPings) this.#pong = new Timer(pongDeadline, () => this.#lose(new Error('The far side answers no keep-alive')));
+      this.#scheduleKeepAlive();
+    });
+  }
+
+  #lose(error: Error): void {
+    if (this.#over) return;
+    this.#end();
+    this.#socket.destroy();
+    this.#listener.onLost(error);
+  }
+
+  #end(): void {
+    this.#over = true;
+    this.#keepAlive?.stop();
+    this.#pong?.stop();
+    this.#socket.on('error', () => {});
+  }
+}
+
+async function binds(socket: Socket, port: number): Promise<boolean> {
+  const bound = Promise.withResolvers<boolean>();
+  socket.once('error', () => bound.resolve(false));
+  socket.bind(port, () => bound.resolve(true));
+  const free = await bound.promise;
+  socket.removeAllListeners('error');
+  if (!free) {
+    socket.on('error', () => {});
+    socket.close();
+  }
+  return free;
+}

@@ -1,0 +1,225 @@
+// What SIP.js sends and receives through: the registrar's addresses one after the other, and nobody else; retransmission, Via, bounds.
+import { isIP } from 'node:net';
+import { EmitterImpl, type Transport, TransportState } from 'sip.js';
+import { RateLimit } from '../../../rate-limit.ts';
+import { chooseChallenge } from './challenges.ts';
+import { type Link, type Place, StreamLink, UdpLink } from './links.ts';
+import { headerOf, readMessage, type SipMessage, writeMessage } from './message.ts';
+import { hostInUri, type Registrar } from './registrar.ts';
+import { endedBy, Retransmissions, repeatedAs } from './retransmissions.ts';
+import { findTargets, type SipTarget } from './targets.ts';
+import { answerTo, markSource, parseVia, withPort } from './via.ts';
+
+export type NodeTransportOptions = {
+  registrar: Registrar;
+  /** The address that the far side is told. */
+  announcedIp: string;
+  /** UDP: the first port that is tried. */
+  firstPort: number;
+  /** PEM of further certificate authorities. */
+  ca: string | undefined;
+  /** Something that came could not be worked on. */
+  onFault: (error: unknown) => void;
+  find?: (registrar: Registrar) => Promise<SipTarget[]>;
+};
+
+/** Requests per second from the registrar's addresses in all. */
+const requestRate = 50;
+const requestBurst = 200;
+/** Milliseconds for which addresses are kept before names are looked up anew. */
+const targetsLifetime = 60_000;
+
+export class NodeTransport implements Transport {
+  readonly stateChange = new EmitterImpl<TransportState>();
+  onConnect: (() => void) | undefined;
+  onDisconnect: ((error?: Error) => void) | undefined;
+  onMessage: ((message: string) => void) | undefined;
+  state = TransportState.Disconnected;
+  readonly #options: NodeTransportOptions;
+  readonly #retransmissions = new Retransmissions();
+  readonly #requests = new RateLimit(() => requestRate, { burst: requestBurst });
+  #targets: SipTarget[] = [];
+  #foundAt = Number.NEGATIVE_INFINITY;
+  #next = 0;
+  #target: SipTarget | undefined;
+  #link: Link | undefined;
+  #connecting: Promise<void> | undefined;
+  #disposed = false;
+
+  constructor(_logger: unknown, options: NodeTransportOptions) {
+    this.#options = options;
+  }
+
+  /** As in Via. */
+  get protocol(): string {
+    return this.#target?.transport ?? this.#options.registrar.transport ?? 'UDP';
+  }
+
+  get localPort(): number {
+    return this.#link?.localPort ?? 0;
+  }
+
+  /** Where it is connected to. */
+  get target(): SipTarget | undefined {
+    return this.#target;
+  }
+
+  isConnected(): boolean {
+    return this.state === TransportState.Connected;
+  }
+
+  /** Tries the addresses one after the other, once each. @throws Error with a sentence where none can be reached */
+  connect(): Promise<void> {
+    this.#connecting ??= this.#connect().finally(() => {
+      this.#connecting = undefined;
+    });
+    return this.#connecting;
+  }
+
+  /** The address that is used does not answer: the next one is taken by the next connect(). */
+  failOver(): void {
+    if (!this.isConnected()) return;
+    this.#drop();
+    this.#to(TransportState.Disconnected);
+  }
+
+  async disconnect(): Promise<void> {
+    this.#drop();
+    this.#to(TransportState.Disconnected);
+  }
+
+  async dispose(): Promise<void> {
+    this.#disposed = true;
+    await this.disconnect();
+  }
+
+  /** Requests go to the registrar, whatever their route: it is the outbound proxy (RFC 3261, section 8.1.2). Answers go where the request came from. */
+  async send(text: string): Promise<void> {
+    if (!this.isConnected() || !this.#target) throw new Error('The registrar is not connected');
+    const message = readMessage(Buffer.from(text));
+    const via = message?.headers.find(({ name }) => name === 'via');
+    if (!message || !via) throw new Error('What is to be sent is no SIP message');
+    const response = message.status !== undefined;
+    const to = response ? answerTo(via.value) : this.#target;
+    if (!to) throw new Error('An answer has nowhere to go');
+    if (!response) via.value = withPort(via.value, this.#target.transport, this.localPort);
+    const whole = writeMessage(message);
+    this.#sendTo(whole, to);
+    if (this.#target.transport !== 'UDP') return;
+    const repeated = repeatedAs(kindOf(message, via.value));
+    if (repeated) this.#retransmissions.start(repeated.key, () => this.#sendTo(whole, to), repeated.capped);
+  }
+
+  async #connect(): Promise<void> {
+    if (this.isConnected()) return;
+    this.#to(TransportState.Connecting);
+    let problem: unknown;
+    try {
+      await this.#find();
+      for (let tries = 0; tries < this.#targets.length; tries += 1) {
+        const target = this.#targets[this.#next % this.#targets.length];
+        this.#next += 1;
+        if (!target) break;
+        try {
+          this.#link = await this.#open(target);
+          this.#target = target;
+          break;
+        } catch (error) {
+          problem = error;
+        }
+      }
+    } catch (error) {
+      problem = error;
+    }
+    if (this.#disposed) this.#drop();
+    if (!this.#link) {
+      this.#to(TransportState.Disconnected);
+      throw problem instanceof Error ? problem : new Error('The registrar cannot be reached');
+    }
+    this.#to(TransportState.Connected);
+  }
+
+  async #find(): Promise<void> {
+    const now = performance.now();
+    const tried = this.#next >= this.#targets.length;
+    if (this.#targets.length > 0 && !(tried && now - this.#foundAt > targetsLifetime)) return;
+    const found = await (this.#options.find ?? findTargets)(this.#options.registrar).catch((error: unknown) => {
+      // Names that cannot be looked up now were good before.
+      if (this.#targets.length > 0) return this.#targets;
+      throw error;
+    });
+    this.#targets = found;
+    this.#foundAt = now;
+    this.#next = 0;
+  }
+
+  #open(target: SipTarget): Promise<Link> {
+    const { registrar, firstPort, ca } = this.#options;
+    const listener = {
+      onMessage: (bytes: Buffer, from: Place) => this.#hear(bytes, from),
+      onLost: (error: Error) => this.#lost(error),
+    };
+    if (target.transport !== 'UDP') return StreamLink.open(target, { host: registrar.host, ca }, listener);
+    return UdpLink.open(isIP(target.ip) === 6 ? 6 : 4, firstPort, listener, () => this.#target);
+  }
+
+  #lost(error: Error): void {
+    this.#drop();
+    this.#to(TransportState.Disconnected, error);
+  }
+
+  #drop(): void {
+    this.#retransmissions.stopAll();
+    this.#link?.close();
+    this.#link = undefined;
+  }
+
+  /** What comes from elsewhere costs one look at its address. */
+  #hear(bytes: Buffer, from: Place): void {
+    if (!this.#targets.some(({ ip }) => ip === from.ip)) return;
+    const message = readMessage(bytes);
+    const via = message?.headers.find(({ name }) => name === 'via');
+    if (!message || !via) return;
+    if (message.status === undefined) {
+      if (this.#requests.take('') > 0) return;
+      const marked = markSource(via.value, from.ip, from.port);
+      if (marked === undefined) return;
+      via.value = marked;
+    } else if (!this.#isOurs(via)) return;
+    const ended = endedBy(kindOf(message, via.value));
+    if (ended) this.#retransmissions.stop(ended);
+    if (message.status === 401 || message.status === 407) message.headers = chooseChallenge(message.headers);
+    try {
+      this.onMessage?.(writeMessage(message));
+    } catch (error) {
+      this.#options.onFault(error);
+    }
+  }
+
+  /** Answers to others are none of ours (RFC 3261, section 18.1.2). SIP.js takes Via without port and parameters. */
+  #isOurs(header: { value: string }): boolean {
+    const via = parseVia(header.value);
+    const host = hostInUri(this.#options.announcedIp);
+    const branch = via?.params.get('branch');
+    if (!via || via.host !== host || branch === undefined) return false;
+    header.value = `SIP/2.0/${via.transport} ${host};branch=${branch}`;
+    return true;
+  }
+
+  #sendTo(message: string, to: Place): void {
+    this.#link?.send(message, to);
+  }
+
+  #to(state: TransportState, error?: Error): void {
+    if (state === this.state) return;
+    this.state = state;
+    this.stateChange.emit(state);
+    if (state === TransportState.Connected) this.onConnect?.();
+    if (state === TransportState.Disconnected) this.onDisconnect?.(error);
+  }
+}
+
+function kindOf(message: SipMessage, via: string): { method: string; status: number | undefined; branch: string } {
+  const method = message.method ?? headerOf(message, 'cseq')?.split(/[ \t]+/)[1] ?? '';
+  return { method, status: message.status, branch: parseVia(via)?.params.get('branch') ?? '' };
+}

@@ -1,0 +1,65 @@
+// Retransmission over UDP (RFC 3261, section 17: timers A, E and G), which SIP.js leaves to its transport.
+import { Timer } from '../../../timer.ts';
+
+const t1 = 500;
+const t2 = 4000;
+/** After so long nobody waits for it any more (64 * T1). */
+const lifetime = 64 * t1;
+const maxRunning = 2000;
+
+type Running = { timer: Timer | undefined; interval: number; left: number };
+
+export class Retransmissions {
+  readonly #running = new Map<string, Running>();
+
+  get size(): number {
+    return this.#running.size;
+  }
+
+  /** Sent once by whoever calls this; from here again and again until stop(). `capped`: at intervals of at most T2. */
+  start(key: string, send: () => void, capped: boolean): void {
+    this.stop(key);
+    if (this.#running.size >= maxRunning) return;
+    const running: Running = { timer: undefined, interval: t1, left: lifetime };
+    this.#running.set(key, running);
+    this.#arm(key, send, capped, running);
+  }
+
+  stop(key: string): void {
+    this.#running.get(key)?.timer?.stop();
+    this.#running.delete(key);
+  }
+
+  stopAll(): void {
+    for (const key of [...this.#running.keys()]) this.stop(key);
+  }
+
+  #arm(key: string, send: () => void, capped: boolean, running: Running): void {
+    running.timer = new Timer(running.interval, () => {
+      running.left -= running.interval;
+      if (running.left <= 0) {
+        this.#running.delete(key);
+        return;
+      }
+      send();
+      running.interval = capped ? Math.min(running.interval * 2, t2) : running.interval * 2;
+      this.#arm(key, send, capped, running);
+    });
+  }
+}
+
+export type Kind = { method: string; status: number | undefined; branch: string };
+
+/** Under which key a message that goes out is repeated, if at all. */
+export function repeatedAs({ method, status, branch }: Kind): { key: string; capped: boolean } | undefined {
+  if (status === undefined) return method === 'ACK' ? undefined : { key: `request ${branch} ${method}`, capped: method !== 'INVITE' };
+  // Final answers of success are repeated by the dialog (section 13.3.1.4).
+  return method === 'INVITE' && status >= 300 ? { key: `answer ${branch}`, capped: true } : undefined;
+}
+
+/** What need not be repeated any more since this message came. */
+export function endedBy({ method, status, branch }: Kind): string | undefined {
+  if (status === undefined) return method === 'ACK' ? `answer ${branch}` : undefined;
+  // A provisional answer to anything but INVITE only slows it down (section 17.1.2.2), which is not worth a state of its own.
+  return status >= 200 || method === 'INVITE' ? `request ${branch} ${method}` : undefined;
+}

@@ -1,0 +1,203 @@
+// SIPp as the far end of calls: scenarios written as steps, its RTP sent back to whoever sends it. Ended with the test.
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Child } from './kube/child.ts';
+import { freePorts } from './kube/ports.ts';
+
+export type SippOptions = {
+  /** Where it listens. */
+  port: number;
+  /** Where its calls go: `host:port`. Only for scenarios that begin a call. */
+  target?: string;
+  transport?: 'udp' | 'tcp';
+  /** Calls that it takes or makes. */
+  calls?: number;
+};
+
+export class Sipp {
+  readonly #child: Child;
+  readonly #folder: string;
+  readonly #port: number;
+  readonly mediaPort: number;
+
+  private constructor(child: Child, folder: string, port: number, mediaPort: number) {
+    this.#child = child;
+    this.#port = port;
+    this.#folder = folder;
+    this.mediaPort = mediaPort;
+  }
+
+  /** `steps`: the elements inside of a scenario. */
+  static async run(
+    t: Pick<TestContext, 'after'>,
+    steps: string,
+    { port, target, transport = 'udp', calls = 1 }: SippOptions,
+  ): Promise<Sipp> {
+    const folder = mkdtempSync(join(tmpdir(), 'mediarooms-sipp-'));
+    const [mediaPort = 0] = await freePorts(1);
+    const scenario = join(folder, 'scenario.xml');
+    writeFileSync(scenario, `<?xml version="1.0" encoding="UTF-8"?>\n<scenario name="test">\n${steps}\n</scenario>\n`);
+    const mode = transport === 'tcp' ? 't1' : 'u1';
+    const flags = ['-sf', scenario, '-i', '127.0.0.1', '-p', String(port), '-t', mode, '-m', String(calls), '-l', String(calls)];
+    const media = ['-mi', '127.0.0.1', '-mp', String(mediaPort), '-rtp_echo'];
+    const traces = [
+      '-nostdin',
+      '-trace_err',
+      '-error_file',
+      join(folder, 'errors'),
+      '-trace_msg',
+      '-message_file',
+      join(folder, 'messages'),
+    ];
+    const command = [
+      '/usr/bin/sipp',
+      ...(target === undefined ? [] : [target]),
+      ...flags,
+      ...media,
+      ...traces,
+      '-timeout',
+      '40',
+      '-timeout_error',
+    ];
+    const child = new Child(command, { log: join(folder, 'log'), cwd: folder, env: { TERM: 'dumb' } });
+    t.after(async () => {
+      await child.stop();
+      rmSync(folder, { recursive: true, force: true });
+    });
+    return new Sipp(child, folder, port, mediaPort);
+  }
+
+  /** Resolves when it takes calls: it has bound its port. */
+  async listening(): Promise<void> {
+    while (!(await holds(this.#port))) {
+      if (this.#child.end) throw new Error(`SIPp did not start: ${this.#child.tail()}`);
+      await sleep(20);
+    }
+  }
+
+  /** Resolves when all its calls went as the scenario says. @throws Error with what it printed */
+  async done(): Promise<void> {
+    const { code } = await this.#child.ended;
+    if (code !== 0) throw new Error(`SIPp ended with ${code}: ${this.#read('errors')}\n${this.messages.slice(-6000)}`);
+  }
+
+  /** All messages that it sent and got, as text. */
+  get messages(): string {
+    return this.#read('messages');
+  }
+
+  #read(name: string): string {
+    const file = readdirSync(this.#folder).find((each) => each.startsWith(name));
+    return file === undefined ? '' : readFileSync(join(this.#folder, file), 'utf8');
+  }
+}
+
+/** Whether somebody has this UDP port of loopback (proc(5), /proc/net/udp). */
+async function holds(port: number): Promise<boolean> {
+  const hex = port.toString(16).toUpperCase().padStart(4, '0');
+  return (await readFile('/proc/net/udp', 'utf8')).includes(`0100007F:${hex} `);
+}
+
+const answerHeaders = `[last_Via:]
+[last_From:]
+[last_To:];tag=[pid]far[call_number]
+[last_Call-ID:]
+[last_CSeq:]`;
+
+const audio = `v=0
+o=far 1 1 IN IP4 [local_ip]
+s=-
+c=IN IP4 [media_ip]
+t=0 0
+m=audio [media_port] RTP/AVP 8 101
+a=rtpmap:8 PCMA/8000
+a=rtpmap:101 telephone-event/8000
+a=fmtp:101 0-15
+a=sendrecv`;
+
+export const takeInvite = '<recv request="INVITE" rrs="true"/>';
+
+/** An answer to the INVITE. `more`: further headers. */
+export function answer(status: string, { sdp, more = '' }: { sdp?: string | true; more?: string } = {}): string {
+  const body = sdp === true ? audio : sdp;
+  const success = status.startsWith('2') || status.startsWith('18');
+  const contact = success ? '\n[last_Record-Route:]\nContact: <sip:far@[local_ip]:[local_port]>' : '';
+  const type = body === undefined ? '' : '\nContent-Type: application/sdp';
+  return send(
+    `SIP/2.0 ${status}\n${answerHeaders}${contact}${more === '' ? '' : `\n${more}`}${type}\nContent-Length: [len]\n\n${body ?? ''}`,
+  );
+}
+
+export const takeAck = '<recv request="ACK"/>';
+export const takeBye = `<recv request="BYE"/>\n${send(`SIP/2.0 200 OK\n${answerHeaders.replace(';tag=[pid]far[call_number]', '')}\nContent-Length: 0\n\n`)}`;
+
+/** A request in the dialog that its answer to an INVITE made. `cseq` counts its own. */
+export function ask(
+  method: string,
+  { cseq = 1, headers = '', body = '' }: { cseq?: number; headers?: string; body?: string } = {},
+): string {
+  return send(`${method} [next_url] SIP/2.0
+Via: SIP/2.0/[transport] [local_ip]:[local_port];branch=[branch]
+[routes]
+From: <sip:far@[local_ip]:[local_port]>;tag=[pid]far[call_number]
+[$1]
+Call-ID: [call_id]
+CSeq: ${cseq} ${method}
+Max-Forwards: 70
+Contact: <sip:far@[local_ip]:[local_port]>${headers === '' ? '' : `\n${headers}`}
+Content-Length: [len]
+
+${body}`);
+}
+
+/** As takeInvite, and who called is remembered for ask(). */
+export const takeInviteToAsk = `<recv request="INVITE" rrs="true"><action>
+<ereg regexp="From:(.*)" search_in="msg" check_it="true" assign_to="2,3"/>
+<assignstr assign_to="1" value="To:[$3]"/>
+</action></recv>
+<Reference variables="2"/>`;
+
+export const pause = (milliseconds: number): string => `<pause milliseconds="${milliseconds}"/>`;
+export const take = (status: number): string => `<recv response="${status}"/>`;
+export const maybe = (status: number): string => `<recv response="${status}" optional="true"/>`;
+export { audio as audioOffer };
+
+export function send(message: string, attributes = ''): string {
+  return `<send${attributes}><![CDATA[\n${message}\n]]></send>`;
+}
+
+/** A call that begins at SIPp: to this user at the target. */
+export function invite(user: string, { sdp = audio, headers = '' }: { sdp?: string; headers?: string } = {}): string {
+  const type = sdp === '' ? '' : '\nContent-Type: application/sdp';
+  return send(`INVITE sip:${user}@127.0.0.1:[remote_port] SIP/2.0
+Via: SIP/2.0/[transport] [local_ip]:[local_port];branch=[branch]
+From: "A Caller" <sip:+491234@127.0.0.1>;tag=[pid]near[call_number]
+To: <sip:${user}@127.0.0.1:[remote_port]>
+Call-ID: [call_id]
+CSeq: 1 INVITE
+Contact: <sip:near@[local_ip]:[local_port];transport=[transport]>
+Max-Forwards: 70${headers === '' ? '' : `\n${headers}`}${type}
+Content-Length: [len]
+
+${sdp}`);
+}
+
+/** A further request of a caller. */
+export function further(method: string, cseq: number, { headers = '', body = '' }: { headers?: string; body?: string } = {}): string {
+  return send(`${method} [next_url] SIP/2.0
+Via: SIP/2.0/[transport] [local_ip]:[local_port];branch=[branch]
+[routes]
+From: "A Caller" <sip:+491234@127.0.0.1>;tag=[pid]near[call_number]
+[last_To:]
+Call-ID: [call_id]
+CSeq: ${cseq} ${method}
+Max-Forwards: 70
+Contact: <sip:near@[local_ip]:[local_port];transport=[transport]>${headers === '' ? '' : `\n${headers}`}
+Content-Length: [len]
+
+${body}`);
+}
