@@ -18,8 +18,8 @@ export type LookOptions = {
 
 /** So many nodes are asked beside the room's own. */
 const mostAsked = 3;
-/** One that is most likely gone is waited for no longer, in milliseconds: people of a lost room wait, too. */
-const doubtedMs = 1_000;
+/** One that is most likely gone is waited for no longer, in milliseconds, by the number of those who say so: people of a lost room wait, too. */
+const doubtedMs = [undefined, 1_000, 300];
 
 /** One word for why a node told nothing. */
 export function silenceOf(error: NodeError | undefined): string {
@@ -56,9 +56,9 @@ export async function look(options: LookOptions): Promise<Fate> {
 async function ask(options: LookOptions, candidate: Candidate, remembers: boolean, failures: NodeError[]): Promise<Fate | undefined> {
   const { link, status, roomId, uid, signal } = options;
   try {
-    // Kubernetes does not call it ready, or other nodes have lost it.
-    const doubted = !candidate.node.ready || (candidate.node.pod === status.node && link.isToldLost(status.incarnation));
-    const room = await candidate.client.room(roomId, signal, doubted ? doubtedMs : undefined);
+    // Kubernetes does not call it ready; other nodes have lost it.
+    const doubts = [!candidate.node.ready, candidate.node.pod === status.node && link.isToldLost(status.incarnation)];
+    const room = await candidate.client.room(roomId, signal, doubtedMs[doubts.filter(Boolean).length]);
     return room.externalId === uid ? await presence(options, candidate, room) : { kind: 'stranger' };
   } catch (error) {
     if (hasCode(error, 'room_ended')) return remembers ? { kind: 'ended', reason: reasonOf(error.message) } : { kind: 'absent' };
