@@ -28,6 +28,7 @@ import { outsideOfRequests } from './request-id.ts';
 import { ApiTokens } from './rooms/api-tokens.ts';
 import { LocalRooms } from './rooms/local-rooms.ts';
 import { TokenKeys } from './rooms/tokens.ts';
+import { ViewerTokens } from './rooms/viewer-tokens.ts';
 import { asyncApiDocument } from './signaling/asyncapi.ts';
 import { PeerSockets, peerSocketPath } from './signaling/peer-sockets.ts';
 import { ServerSockets, serverSocketPath } from './signaling/server-sockets.ts';
@@ -87,7 +88,8 @@ export class MediaNode {
     const name = await distributionName(config.dist);
     const links = new ErlangLinks(name, log);
     const events = new EventLog(log, { node: name });
-    const keys = new TokenKeys('peer', hot.current.secretKeys);
+    const keys = new TokenKeys(hot.current.secretKeys);
+    const viewerTokens = new ViewerTokens(hot.current.secretKeys);
     const apiTokens = new ApiTokens(() => hot.current.apiTokens);
     const webhooks = new Webhooks({
       log,
@@ -230,6 +232,7 @@ export class MediaNode {
         cluster: cluster.control,
         webhooks: traffic.webhooks,
         content: traffic.content,
+        viewerTokens,
         forwardedBy: traffic.forwardedBy,
         otherAddresses: () => [...cluster.membership.members.values()].map(({ address }) => address),
         ip: config.ip,
@@ -262,6 +265,7 @@ export class MediaNode {
       hot.onChange((settings) => {
         setLogLevel(log, settings.logLevel);
         keys.replace(settings.secretKeys);
+        viewerTokens.replace(settings.secretKeys);
         traffic.secretsChanged(settings.secretKeys);
         serverSockets.tokensChanged();
         peerSockets.iceServersUpdated();

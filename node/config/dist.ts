@@ -1,6 +1,6 @@
 // Distribution: the rules of node names, strategies and ports (Erlang's, where it has one).
 import { isIP } from 'node:net';
-import { deriveKey } from '../rooms/tokens.ts';
+import { deriveKey } from '../rooms/signing-keys.ts';
 import { isLoopback, isWildcard } from './addresses.ts';
 import { type ConfigReader, mistakeSentence } from './reader.ts';
 import type { ConfigSystem } from './system.ts';

@@ -17,7 +17,11 @@ export const securityHeaders: Record<string, string> = {
 };
 
 export function sendAnswer(response: Response, answer: Answer): void {
-  if (answer.headers) response.setHeaders(new Map(Object.entries(answer.headers)));
+  putHeaders(response, answer.headers);
+  if (answer.bytes) {
+    response.writeHead(answer.status).end(answer.bytes);
+    return;
+  }
   const text = answer.json === undefined ? answer.text : JSON.stringify(answer.json);
   if (text === undefined) {
     response.writeHead(answer.status).end();
@@ -28,9 +32,15 @@ export function sendAnswer(response: Response, answer: Answer): void {
     .end(text);
 }
 
+/** What the answer varies by comes to what all answers do. */
+function putHeaders(response: Response, { vary, ...headers }: Record<string, string> = {}): void {
+  response.setHeaders(new Map(Object.entries(headers)));
+  if (vary !== undefined) response.vary(vary);
+}
+
 /** A body that comes from elsewhere. Where it breaks off, so does the connection: nobody must take what came for the whole. */
 export async function sendStream(response: Response, answer: Answer, body: Readable): Promise<void> {
-  if (answer.headers) response.setHeaders(new Map(Object.entries(answer.headers)));
+  putHeaders(response, answer.headers);
   response.writeHead(answer.status);
   let missing = Number(answer.headers?.['content-length'] ?? Number.NaN);
   const counted = async function* (chunks: AsyncIterable<Buffer>) {

@@ -78,7 +78,7 @@ export function createApp(options: AppOptions): Express {
 function prepare(options: AppOptions & { clientLimit: RateLimit }, request: Request, response: Traced, next: NextFunction): void {
   const given = request.headers['x-request-id'];
   const requestId = isRequestId(given) ? given : randomUUID();
-  const forwarded = options.forwardedBy?.(request.headers[forwardedHeader], request.path);
+  const forwarded = options.forwardedBy?.(request.headers[forwardedHeader], request.url);
   const trace = { requestId, start: performance.now(), forwarded };
   response.locals.trace = trace;
   for (const [name, value] of headerEntries) response.setHeader(name, value);

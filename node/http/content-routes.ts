@@ -1,16 +1,20 @@
-// Routes of HLS and of recordings: files, from whichever node has them.
+// Routes of recordings: files, from whichever node has them.
 import { z } from 'zod';
-import type { ContentName } from '../rooms/content.ts';
+import { type ContentName, roomOfRecording } from '../rooms/content.ts';
 import { maxDescribed, recordingSummarySchema } from '../rooms/recordings.ts';
-import { errorBody } from './answers.ts';
+import { cachingOfKept, changePlaylist, toAnswer } from './playlist-answers.ts';
 import { type Answer, type Route, type RouteRequest, route, type Services } from './route.ts';
 
 /** Errors of every call that looks for something over the cluster. */
-const searchErrors = ['not_found', 'node_unreachable', 'unavailable'] as const;
-const fileAnswers = {
+export const searchErrors = ['not_found', 'node_unreachable', 'unavailable'] as const;
+export const fileAnswers = {
   200: { description: 'The file.', type: 'application/octet-stream' },
   206: { description: 'The part of the file that was asked for.', type: 'application/octet-stream' },
 };
+
+const viewerQuerySchema = z.object({
+  token: z.string().max(2048).optional().meta({ description: "A token of the room's viewers, in place of the header `authorization`." }),
+});
 
 const recordingsSchema = z
   .object({
@@ -34,18 +38,6 @@ const detailsSchema = z.object({
 });
 
 export const contentRoutes: readonly Route[] = [
-  route({
-    method: 'GET',
-    path: '/hls/{roomId}/{file}',
-    operationId: 'getHlsFile',
-    tag: 'content',
-    summary: 'Get a playlist or a segment of a room.',
-    auth: 'token',
-    forNodes: true,
-    answers: fileAnswers,
-    errors: [...searchErrors, 'range_not_satisfiable'],
-    handle: (request, services) => sendFile({ kind: 'hls', folder: request.params.roomId, file: request.params.file }, request, services),
-  }),
   route({
     method: 'GET',
     path: '/recording',
@@ -102,6 +94,8 @@ export const contentRoutes: readonly Route[] = [
     tag: 'content',
     summary: 'Get a file of a recording.',
     auth: 'token',
+    viewersOf: ({ recordingId }) => roomOfRecording(recordingId),
+    query: viewerQuerySchema,
     forNodes: true,
     answers: fileAnswers,
     errors: [...searchErrors, 'range_not_satisfiable'],
@@ -110,9 +104,12 @@ export const contentRoutes: readonly Route[] = [
   }),
 ];
 
-async function sendFile(name: ContentName, { transfer }: Pick<RouteRequest, 'transfer'>, { content }: Services): Promise<Answer> {
-  const { status, headers, body } = await content.open({ ...name, ...transfer() });
-  if (body) return { status, headers, stream: body };
-  if (status !== 416) return { status, headers };
-  return { status, headers, json: errorBody('range_not_satisfiable', 'The file has none of the bytes that were asked for') };
+async function sendFile(name: ContentName, request: RouteRequest, { content }: Services): Promise<Answer> {
+  const caching = cachingOfKept(name.file);
+  const isPlaylist = name.file.endsWith('.m3u8');
+  const transfer = request.transfer();
+  const found = await content.open({ ...name, ...transfer, ...(isPlaylist && { range: undefined }) });
+  const answer = isPlaylist ? await changePlaylist(found, request) : found;
+  const keep = answer.status === 200 || answer.status === 206 ? caching : undefined;
+  return toAnswer({ ...answer, headers: { ...answer.headers, ...(keep !== undefined && { 'cache-control': keep }) } }, request);
 }

@@ -5,4 +5,5 @@ export const forwardedHeader = 'x-mediarooms-forwarded';
 
 /** `client`: IP address. */
 export type Forwarded = { node: string; client: string };
+/** `path`: with its query. */
 export type ForwardedBy = (header: string | string[] | undefined, path: string) => Forwarded | undefined;

@@ -10,6 +10,7 @@ import type { ClusterControl } from '../rooms/cluster-control.ts';
 import type { ContentService } from '../rooms/content.ts';
 import type { RecordingList } from '../rooms/recordings.ts';
 import type { RoomService } from '../rooms/room-service.ts';
+import type { ViewerTokens } from '../rooms/viewer-tokens.ts';
 import type { WebhookControl } from '../rooms/webhook-control.ts';
 import type { RequestObservation } from './access-log.ts';
 import { rawError } from './answers.ts';
@@ -31,6 +32,7 @@ export type HttpOptions = {
   rooms: RoomService;
   content: ContentService & RecordingList;
   cluster: ClusterControl;
+  viewerTokens: ViewerTokens;
   webhooks: WebhookControl;
   ip: string;
   /** 0: any free one. */

@@ -29,8 +29,13 @@ export function runRoute(
     trace.route = route.path;
     try {
       const { forwarded } = trace;
+      let viewer: RouteRequest['viewer'];
+      const token = route.viewersOf && request.headers.authorization === undefined ? tokenIn(request.url) : undefined;
       if (route.forNodes && forwarded) trace.caller = { name: forwarded.node, scope };
-      else if (route.auth === 'token') {
+      else if (token !== undefined) {
+        viewer = await viewerOf(token, route.viewersOf?.(request.params as Record<string, string>), services.viewerTokens);
+        trace.caller = { name: 'viewer', scope: 'read' };
+      } else if (route.auth === 'token') {
         trace.caller = authenticator.authenticate(request.headers.authorization, scope, request.ip ?? '');
         const refusal = tokenLimit.refusal(trace.caller.name);
         if (refusal) throw refusal;
@@ -45,6 +50,9 @@ export function runRoute(
             params,
             query,
             body,
+            viewer,
+            forwarded: forwarded !== undefined,
+            acceptsGzip: acceptsGzip(request.headers['accept-encoding']),
             fetchSite: typeof fetchSite === 'string' ? fetchSite : undefined,
             transfer: () => transferOf(request, response),
           },
@@ -68,6 +76,28 @@ export function fail(response: Traced, error: unknown, log: Log): void {
     log.error({ requestId: trace.requestId, route: trace.route, err: failure.cause ?? failure }, 'request failed');
   if (response.headersSent) response.destroy();
   else sendError(response, failure);
+}
+
+/** @throws ServiceError `invalid_token`, `forbidden` where it is for another room */
+async function viewerOf(
+  token: string,
+  roomId: string | undefined,
+  tokens: Services['viewerTokens'],
+): Promise<{ token: string; expiresAt: number }> {
+  const claims = await tokens.verify(token);
+  if (!claims) throw new ServiceError('invalid_token', 'Invalid token');
+  if (claims.roomId !== roomId) throw new ServiceError('forbidden', 'This token is for another room');
+  return { token, expiresAt: claims.expiresAt };
+}
+
+function tokenIn(url: string): string | undefined {
+  const start = url.indexOf('?');
+  return start < 0 ? undefined : (new URLSearchParams(url.slice(start)).get('token') ?? undefined);
+}
+
+/** RFC 9110, section 12.5.3: named, and not with a weight of nothing. */
+function acceptsGzip(header: string | string[] | undefined): boolean {
+  return typeof header === 'string' && /(^|,)\s*gzip\s*(?!;\s*q=0(\.0+)?\s*(,|$))(;|,|$)/i.test(header);
 }
 
 function transferOf(request: Request, response: Traced): ReturnType<RouteRequest['transfer']> {

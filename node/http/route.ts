@@ -6,6 +6,7 @@ import type { ClusterControl } from '../rooms/cluster-control.ts';
 import { type ContentRequest, type ContentService, fileNameSchema, recordingIdSchema } from '../rooms/content.ts';
 import type { RecordingList } from '../rooms/recordings.ts';
 import type { RoomService } from '../rooms/room-service.ts';
+import type { ViewerTokens } from '../rooms/viewer-tokens.ts';
 import { idSchema } from '../rooms/views.ts';
 import type { WebhookControl } from '../rooms/webhook-control.ts';
 import type { ConsoleSession } from './console-session.ts';
@@ -18,6 +19,7 @@ export type Services = {
   webhooks: WebhookControl;
   /** HLS and recordings. */
   content: ContentService & RecordingList;
+  viewerTokens: Pick<ViewerTokens, 'sign' | 'verify'>;
   /** The address that clients are given: `host[:port][/path]`. */
   host: () => string;
   health: () => HealthView;
@@ -32,11 +34,12 @@ export type Services = {
   };
 };
 
-/** `json` and `text` are whole bodies, `stream` one whose headers say what it is; without all of them the answer has none. */
+/** `json` and `text` are whole bodies, `bytes` and `stream` those whose headers say what they are; without all of them the answer has none. */
 export type Answer = {
   status: number;
   json?: unknown;
   text?: string;
+  bytes?: Buffer;
   stream?: Readable;
   type?: string;
   headers?: Record<string, string>;
@@ -66,8 +69,13 @@ export type RouteRequest<Names extends string = string, Body = unknown, Query = 
   query: Query;
   /** Header `sec-fetch-site` (Fetch Metadata): who asks, as a browser tells it. */
   fetchSite: string | undefined;
+  /** Who asks with a viewer's token: it, and when it expires (milliseconds since 1970). */
+  viewer: { token: string; expiresAt: number } | undefined;
+  /** Whether another node asks. */
+  forwarded: boolean;
+  acceptsGzip: boolean;
   /** What requests for files say beside their names. */
-  transfer: () => Omit<ContentRequest, 'kind' | 'folder' | 'file'>;
+  transfer: () => Omit<ContentRequest, 'kind' | 'folder' | 'file' | 'playlist'>;
 };
 
 export type RouteAnswer = { description: string; schema?: z.ZodType; type?: string };
@@ -81,6 +89,8 @@ type Definition<Path extends string, Body extends z.ZodType, Query extends z.Zod
   summary: string;
   /** `token`: any API token for GET, one of scope `admin` for everything else. */
   auth: 'none' | 'token';
+  /** The room whose viewers may ask too, with a token in the query. */
+  viewersOf?: (params: Record<NamesIn<Path>, string>) => string | undefined;
   /** Other nodes may ask without an API token: they have looked at that of their client. */
   forNodes?: boolean;
   query?: Query;
@@ -92,7 +102,8 @@ type Definition<Path extends string, Body extends z.ZodType, Query extends z.Zod
   hidden?: boolean;
   handle: (request: RouteRequest<NamesIn<Path>, z.output<Body>, z.output<Query>>, services: Services) => Answer | Promise<Answer>;
 };
-export type Route = Omit<Definition<string, z.ZodType, z.ZodType>, 'handle'> & {
+export type Route = Omit<Definition<string, z.ZodType, z.ZodType>, 'handle' | 'viewersOf'> & {
+  viewersOf?: (params: Record<string, string>) => string | undefined;
   handle: (request: RouteRequest, services: Services) => Answer | Promise<Answer>;
 };
 

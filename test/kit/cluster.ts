@@ -39,7 +39,7 @@ export function makeNode(network: FakeNetwork, name: NodeName, limits: Partial<L
   const media = new FakeMedia();
   const events: RoomEvent[] = [];
   const lost: DirectoryEntry[] = [];
-  const keys = new TokenKeys('peer', ['the secret of all nodes']);
+  const keys = new TokenKeys(['the secret of all nodes']);
   const load = { forwardedTracks: 0, cpu: 0, accepting: true };
   const address = `${name.split('@')[1]}.test`;
   const local: LocalRooms = new LocalRooms({

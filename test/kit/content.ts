@@ -1,7 +1,27 @@
-// The content of a node without streams and uploads, from a resources directory.
+// The content of a node without components, from a resources directory: what is in `hls/<room>/` is shown as the stream of that room.
+
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { ServiceError } from '../../node/errors.ts';
+import type { LiveStreams } from '../../node/rooms/content.ts';
+import { answerWithFile, openContentFile } from '../../node/storage/content-file.ts';
 import { LocalContent } from '../../node/storage/local-content.ts';
 import { NodeContent } from '../../node/storage/node-content.ts';
+import { findInside } from '../../node/storage/safe-paths.ts';
 
 export function makeContent(resources: string): NodeContent {
-  return new NodeContent({ resources, local: new LocalContent(resources), uploads: { discard: () => {} } });
+  const local = new LocalContent(resources, () => false, folderStreams(join(resources, 'hls')));
+  return new NodeContent({ resources, local, uploads: { discard: () => {} } });
+}
+
+function folderStreams(folder: string): LiveStreams {
+  return {
+    has: (roomId) => existsSync(join(folder, roomId)),
+    open: async (request) => {
+      const path = await findInside(join(folder, request.folder), request.file);
+      const handle = path === undefined ? undefined : await openContentFile(path);
+      if (!handle) throw new ServiceError('not_found', `There is no file ${request.file} of room ${request.folder}`);
+      return answerWithFile(handle, request);
+    },
+  };
 }

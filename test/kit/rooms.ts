@@ -31,7 +31,7 @@ export function makeRooms(limits: Partial<LocalLimits> = {}): TestRooms {
   const events: RoomEvent[] = [];
   const media = new FakeMedia();
   const components = new FakeKinds();
-  const keys = new TokenKeys('peer', ['a secret of the test']);
+  const keys = new TokenKeys(['a secret of the test']);
   const rooms = new LocalRooms({
     node: 'svc@test',
     log: silentLog(),

@@ -8,6 +8,7 @@ import {
   type ContentRequest,
   type ContentService,
   contentKinds,
+  type PlaylistRequest,
   recordingIdSchema,
 } from '../../rooms/content.ts';
 import {
@@ -27,6 +28,8 @@ import type { ForwardTarget } from './peer-socket-proxy.ts';
 const searchDeadline = 1_000;
 const listDeadline = 2_000;
 const deleteDeadline = 5_000;
+/** Milliseconds for what has to come into being first: a playlist is waited for, three times the longest segment. */
+const streamDeadline = 100_000;
 /** Searches at once; beyond, clients are asked to come again. */
 const maxSearches = 200;
 
@@ -80,9 +83,14 @@ export class ClusterContent implements ContentService, RecordingList {
     if (node === links.self) return local.open(request);
     const other = target(node);
     if (!other) throw new ServiceError('node_unreachable', `Node ${node} cannot be reached`, { retryAfter: 1 });
-    const { kind, folder, file, method, range, ifRange, client, signal } = request;
-    const headers = { ...(range !== undefined && { range }), ...(ifRange !== undefined && { 'if-range': ifRange }) };
-    return http.fetch(other, { method, path: `/${kind}/${folder}/${file}`, headers, client, signal });
+    const { kind, folder, file, playlist, method, range, ifRange, client, signal } = request;
+    const headers = {
+      ...(range !== undefined && { range }),
+      ...(ifRange !== undefined && { 'if-range': ifRange }),
+      ...(playlist?.gzip && { 'accept-encoding': 'gzip' }),
+    };
+    const path = `/${kind}/${folder}/${file}${queryOf(playlist)}`;
+    return http.fetch(other, { method, path, headers, client, signal, ...(kind === 'hls' && { deadline: streamDeadline }) });
   }
 
   async listRecordings(): Promise<{ ids: string[]; incomplete: string[] }> {
@@ -197,6 +205,18 @@ export class ClusterContent implements ContentService, RecordingList {
       throw new ServiceError('node_unreachable', 'A node that may have it does not answer', { cause: silent, retryAfter: 1 });
     }
   }
+}
+
+/** As the owner of the room would have been asked. */
+function queryOf(playlist: PlaylistRequest | undefined): string {
+  if (!playlist) return '';
+  const { msn, part, skip, token } = playlist;
+  const query = new URLSearchParams();
+  if (msn !== undefined) query.set('_HLS_msn', String(msn));
+  if (part !== undefined) query.set('_HLS_part', String(part));
+  if (skip) query.set('_HLS_skip', 'YES');
+  if (token !== undefined) query.set('token', token);
+  return query.size === 0 ? '' : `?${query}`;
 }
 
 class NotHere extends Error {}

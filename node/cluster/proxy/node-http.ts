@@ -16,7 +16,10 @@ const stalledTimeout = 120_000;
 const maxRequests = 1_000;
 const socketOptions = { keepAlive: true, maxSockets: 256, maxFreeSockets: 16 } as const;
 /** What of the other node's answer is told to the client. */
-const passedHeaders = ['content-type', 'content-length', 'content-range', 'accept-ranges', 'etag', 'last-modified', 'retry-after'];
+const passedHeaders = [
+  ...['content-type', 'content-length', 'content-encoding', 'content-range', 'accept-ranges'],
+  ...['etag', 'last-modified', 'cache-control', 'vary', 'retry-after'],
+];
 
 export type NodeHttpOptions = {
   log: Log;
@@ -29,11 +32,14 @@ export type NodeHttpOptions = {
 
 export type NodeRequest = {
   method: 'GET' | 'HEAD';
+  /** With its query. */
   path: string;
   headers: Record<string, string>;
   /** IP address of the client that this is for. */
   client: string;
   signal: AbortSignal;
+  /** Milliseconds to the first byte, where it may take longer than others. */
+  deadline?: number;
 };
 
 type Known = { agent: Agent; internalAddress: string; certificate: string | undefined };
@@ -104,7 +110,7 @@ export class NodeHttp {
     }
   }
 
-  #askOnce(target: ForwardTarget, { method, path, headers, client, signal }: NodeRequest): Promise<IncomingMessage> {
+  #askOnce(target: ForwardTarget, { method, path, headers, client, signal, deadline: patience }: NodeRequest): Promise<IncomingMessage> {
     const agent = this.#agentOf(target);
     const url = URL.parse(`${target.tls ? 'https' : 'http'}://${target.internalAddress}`);
     if (!url) return Promise.reject(new Error(`cannot use the address ${target.internalAddress}`));
@@ -128,7 +134,7 @@ export class NodeHttp {
       const request = target.tls ? startTlsRequest(options) : startRequest(options);
       const deadline = setTimeout(
         () => request.destroy(new Error('no answer in time')),
-        this.#options.firstByteDeadline ?? firstByteDeadline,
+        patience ?? this.#options.firstByteDeadline ?? firstByteDeadline,
       );
       request.on('timeout', () => request.destroy(new Error('nothing moves')));
       request.on('response', (response) => {

@@ -1,7 +1,7 @@
 // What nodes show each other over HTTP and websockets: a signed header with the asking node and the client it asks for.
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
-import { deriveKey } from '../../rooms/tokens.ts';
+import { deriveKey } from '../../rooms/signing-keys.ts';
 import type { Links, NodeName } from '../links.ts';
 
 /** `client`: IP address of the client that the node asks for. */
@@ -12,7 +12,7 @@ export const forwardedHeader = 'x-mediarooms-forwarded';
 
 /** How long a token is good, in milliseconds, and by how much clocks may differ. */
 const lifetime = 30_000;
-const maxLength = 2_048;
+const maxLength = 8_192;
 const purpose = 'node';
 const version = 'v1';
 /** The cookie that everybody knows: no secret. */
@@ -21,7 +21,7 @@ const publicCookie = 'svc_cookie';
 const claimsSchema = z.object({
   node: z.string().max(512),
   client: z.string().max(64),
-  path: z.string().max(1_024),
+  path: z.string().max(4_096),
   expiresAt: z.int(),
 });
 const keySchema = z.string().min(32).max(128);
@@ -61,7 +61,7 @@ export class NodeTokens {
     this.#keys = sources.map((secret) => deriveKey(secret, purpose).secret);
   }
 
-  /** A header's value for one request. `path`: without query and without the path of SVC_HOST. */
+  /** A header's value for one request. `path`: as it is asked for, without the path of SVC_HOST. */
   sign({ client, path }: { client: string; path: string }): string {
     const [key] = this.#keys;
     if (!key) throw new Error('no signing key');

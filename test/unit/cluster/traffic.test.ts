@@ -25,7 +25,7 @@ async function startNode(t: TestContext, name: NodeName, { network, members, own
   const log = silentLog();
   const links = network.join(name);
   const { rooms } = makeRooms();
-  const keys = new TokenKeys('peer', ['of all nodes']);
+  const keys = new TokenKeys(['of all nodes']);
   const events = new EventLog(log, { node: name });
   const resources = await makeResources(t);
   const traffic = new Traffic({

@@ -6,6 +6,7 @@ import type { HealthView } from '../../../node/http/health-view.ts';
 import { type HttpOptions, HttpServer } from '../../../node/http/http-server.ts';
 import { silentLog } from '../../../node/log.ts';
 import { ApiTokens } from '../../../node/rooms/api-tokens.ts';
+import { ViewerTokens } from '../../../node/rooms/viewer-tokens.ts';
 import type { WebhookControl } from '../../../node/rooms/webhook-control.ts';
 import { type ApiClient, apiClient } from '../../kit/api-client.ts';
 import { makeContent } from '../../kit/content.ts';
@@ -41,6 +42,7 @@ export async function startServer(context: TestContext, options: Partial<HttpOpt
     content: makeContent('/nonexistent'),
     cluster: { nodes: async () => [], drain: async () => {}, cancelDrain: async () => {} },
     webhooks: noWebhooks,
+    viewerTokens: new ViewerTokens(['the secret of the test']),
     ip: '127.0.0.1',
     port: 0,
     host: () => 'node.test:5002',

@@ -16,7 +16,7 @@ export type SocketServer = Awaited<ReturnType<typeof startSocketServer>>;
 /** Starts it; the test that is given ends it. */
 export async function startSocketServer(test: TestContext, options: Partial<PeerSocketsOptions> = {}) {
   const log = silentLog();
-  const keys = new TokenKeys('peer', ['a secret of the tests']);
+  const keys = new TokenKeys(['a secret of the tests']);
   const media = new FakeMedia();
   const events: RoomEvent[] = [];
   const listeners = new Set<(event: RoomEvent) => void>();

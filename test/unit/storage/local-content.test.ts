@@ -11,7 +11,7 @@ import { findInside } from '../../../node/storage/safe-paths.ts';
 import { makeResources } from '../../kit/resources-folder.ts';
 
 const request = (folder: string, file: string, more: Partial<ContentRequest> = {}): ContentRequest => ({
-  kind: 'hls',
+  kind: 'recording',
   folder,
   file,
   method: 'GET',
@@ -31,11 +31,11 @@ async function read({ body }: ContentAnswer): Promise<string> {
 
 async function make(t: TestContext) {
   const resources = await makeResources(t, {
-    'hls/room/index.m3u8': '#EXTM3U',
-    'hls/room/0.m4s': '0123456789',
-    'hls/room/empty.ogg': '',
-    'hls/room/inner/deep.mp4': 'deep',
-    'hls/other/secret.m4s': 'of another room',
+    'recordings/room/index.m3u8': '#EXTM3U',
+    'recordings/room/0.m4s': '0123456789',
+    'recordings/room/empty.ogg': '',
+    'recordings/room/inner/deep.mp4': 'deep',
+    'recordings/other/secret.m4s': 'of another room',
     'recordings/room-1/report.json': '{"id":"room-1"}',
     'recordings/room-2/audio.ogg': 'ogg',
     'secret.txt': 'top secret',
@@ -54,7 +54,7 @@ test('files come with their size, type and what a range is checked against', asy
   );
   assert.match(etag, /^"7-\w+"$/);
   assert.ok(Date.parse(modified) <= Date.now());
-  const report = await content.open(request('room-1', 'report.json', { kind: 'recording' }));
+  const report = await content.open(request('room-1', 'report.json'));
   assert.equal(report.headers['content-type'], 'application/json');
   assert.equal(await read(report), '{"id":"room-1"}');
 });
@@ -132,16 +132,16 @@ for (const name of [
     const code = name === '..%2f' ? 'not_found' : 'bad_request';
     await assert.rejects(content.open(request('room', name)), { code });
     await assert.rejects(content.open(request(name, 'index.m3u8')), { code });
-    await assert.rejects(content.open(request(name, 'report.json', { kind: 'recording' })), { code });
+    await assert.rejects(content.open(request(name, 'report.json')), { code });
     assert.equal(await content.has('recording', name), false);
     await assert.rejects(content.deleteRecording(name), { code: name === '..%2f' ? 'not_found' : 'bad_request' });
-    assert.deepEqual((await content.listRecordings()).ids, ['room-1', 'room-2']);
+    assert.deepEqual((await content.listRecordings()).ids, ['other', 'room', 'room-1', 'room-2']);
   });
 }
 
 test('links may stay in their folder and never leave it', async (t) => {
   const { resources, content } = await make(t);
-  const room = join(resources, 'hls/room');
+  const room = join(resources, 'recordings/room');
   await symlink('0.m4s', join(room, 'latest.m4s'));
   await symlink(join(room, 'inner/deep.mp4'), join(room, 'deep.mp4'));
   assert.equal(await read(await content.open(request('room', 'latest.m4s'))), '0123456789');
@@ -161,14 +161,14 @@ test('links may stay in their folder and never leave it', async (t) => {
 
 test('a folder that is a link shows nobody what is elsewhere, and nothing is removed through it', async (t) => {
   const { resources, content } = await make(t);
-  await symlink('other', join(resources, 'hls/alias'));
-  await symlink('/etc', join(resources, 'hls/etc'));
+  await symlink('other', join(resources, 'recordings/alias'));
+  await symlink('/etc', join(resources, 'recordings/etc'));
   await symlink('room-1', join(resources, 'recordings/alias'));
   await assert.rejects(content.open(request('alias', 'secret.m4s')), { code: 'bad_request' });
   await assert.rejects(content.open(request('etc', 'passwd')), { code: 'bad_request' });
   await assert.rejects(content.deleteRecording('alias'), { code: 'bad_request' });
   assert.equal(await content.has('recording', 'alias'), false);
-  assert.deepEqual((await content.listRecordings()).ids, ['room-1', 'room-2']);
+  assert.deepEqual((await content.listRecordings()).ids, ['other', 'room', 'room-1', 'room-2']);
 });
 
 test('the resources directory itself may be a link, as a mounted volume is', async (t) => {
@@ -181,15 +181,15 @@ test('the resources directory itself may be a link, as a mounted volume is', asy
 
 test('a folder beside one with a longer name is another folder', async (t) => {
   const { resources } = await make(t);
-  await mkdir(join(resources, 'hls/room-more'));
-  await writeFile(join(resources, 'hls/room-more/x.m4s'), 'x');
-  await symlink('../room-more/x.m4s', join(resources, 'hls/room/x.m4s'));
-  await assert.rejects(findInside(join(resources, 'hls/room'), 'x.m4s'), { code: 'bad_request' });
+  await mkdir(join(resources, 'recordings/room-more'));
+  await writeFile(join(resources, 'recordings/room-more/x.m4s'), 'x');
+  await symlink('../room-more/x.m4s', join(resources, 'recordings/room/x.m4s'));
+  await assert.rejects(findInside(join(resources, 'recordings/room'), 'x.m4s'), { code: 'bad_request' });
 });
 
 test('a pipe in the folder makes nobody wait', async (t) => {
   const { resources, content } = await make(t);
-  await promisify(execFile)('mkfifo', [join(resources, 'hls/room/pipe.m4s')]);
+  await promisify(execFile)('mkfifo', [join(resources, 'recordings/room/pipe.m4s')]);
   await assert.rejects(content.open(request('room', 'pipe.m4s')), { code: 'not_found' });
 });
 
@@ -197,10 +197,10 @@ test('recordings are listed by folder and removed whole', async (t) => {
   const { resources, content } = await make(t);
   await writeFile(join(resources, 'recordings/a-file'), '');
   await mkdir(join(resources, 'recordings/.hidden'));
-  assert.deepEqual(await content.listRecordings(), { ids: ['room-1', 'room-2'], incomplete: [] });
+  assert.deepEqual(await content.listRecordings(), { ids: ['other', 'room', 'room-1', 'room-2'], incomplete: [] });
   assert.equal(await content.has('recording', 'room-1'), true);
   await content.deleteRecording('room-1');
   assert.equal(await content.has('recording', 'room-1'), false);
-  assert.deepEqual((await content.listRecordings()).ids, ['room-2']);
+  assert.deepEqual((await content.listRecordings()).ids, ['other', 'room', 'room-2']);
   await assert.rejects(content.deleteRecording('room-1'), { code: 'not_found' });
 });

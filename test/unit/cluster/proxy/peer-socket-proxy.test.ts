@@ -207,7 +207,7 @@ test('a room that no other node has, and a token that is not good, are refused h
   const node = await startNode(t, 'svc@one', { proxy });
   const unknown = await PeerSocket.enter(node.url, await node.keys.sign({ roomId: 'r', peerId: 'p' }));
   assert.deepEqual([unknown.welcome.error?.code, (await unknown.closed).code], ['peer_not_found', 4401]);
-  const forged = await PeerSocket.enter(node.url, await new TokenKeys('peer', ['another']).sign({ roomId: 'r', peerId: 'p' }));
+  const forged = await PeerSocket.enter(node.url, await new TokenKeys(['another']).sign({ roomId: 'r', peerId: 'p' }));
   // Its owner may have another secret, so that one is looked for all the same.
   assert.deepEqual([forged.welcome.error?.code, asked], ['invalid_token', 2]);
 });

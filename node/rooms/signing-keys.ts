@@ -1,0 +1,53 @@
+// JSON Web Tokens (RFC 7519) of one purpose, signed with HS256 by keys that HKDF (RFC 5869) makes of the secret key base.
+import { createHash, hkdfSync, randomBytes } from 'node:crypto';
+import { jwtVerify, SignJWT } from 'jose';
+
+type Key = { id: string; secret: Uint8Array };
+
+/** Signs with the first secret, verifies with all. A secret is one of SVC_SECRET_KEY_BASE, for one purpose, e.g. `peer`. */
+export class SigningKeys {
+  readonly #purpose: string;
+  #keys: Key[] = [];
+
+  constructor(purpose: string, secrets: readonly string[]) {
+    this.#purpose = purpose;
+    this.replace(secrets);
+  }
+
+  /** Takes other secrets from now on; without any, one that nobody else has. */
+  replace(secrets: readonly string[]): void {
+    const sources = secrets.length > 0 ? secrets : this.#keys.length > 0 ? undefined : [randomBytes(48).toString('base64')];
+    if (sources) this.#keys = sources.map((secret) => deriveKey(secret, this.#purpose));
+  }
+
+  /** A token that says this, good for `lifetime` seconds on every node with the same secret. */
+  async sign(claims: Record<string, string>, lifetime: number): Promise<string> {
+    const key = this.#keys[0];
+    if (!key) throw new Error('no signing key');
+    const now = Math.floor(Date.now() / 1000);
+    return new SignJWT(claims)
+      .setProtectedHeader({ alg: 'HS256', kid: key.id, typ: this.#purpose })
+      .setJti(randomBytes(9).toString('base64url'))
+      .setIssuedAt(now)
+      .setExpirationTime(now + lifetime)
+      .sign(key.secret);
+  }
+
+  /** What a good token says. @throws Error for every other text */
+  async verify(token: string): Promise<unknown> {
+    const { payload } = await jwtVerify(token, ({ kid }) => this.#find(kid), { algorithms: ['HS256'], typ: this.#purpose });
+    return payload;
+  }
+
+  #find(id: string | undefined): Uint8Array {
+    const key = this.#keys.find((each) => each.id === id);
+    if (!key) throw new Error('unknown key');
+    return key.secret;
+  }
+}
+
+/** The key of one purpose and its public name (the start of its own hash). */
+export function deriveKey(secret: string, purpose: string): Key {
+  const bytes = new Uint8Array(hkdfSync('sha256', secret, 'mediarooms', purpose, 32));
+  return { id: createHash('sha256').update(bytes).digest('base64url').slice(0, 11), secret: bytes };
+}
