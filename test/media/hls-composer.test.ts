@@ -52,7 +52,7 @@ test('VP8, VP9 and H.264 of three peers are in their cells, their tones in the s
   const marks: number[] = [];
   const mark = async () => {
     await composer.after(4);
-    marks.push(composer.parts().length * 12 - 4);
+    marks.push(composer.parts().length * 500 - 200);
   };
   const first = await composer.add({ ...red, source: 'a' });
   await composer.add({ ...low, source: 'a' });
@@ -72,8 +72,9 @@ test('VP8, VP9 and H.264 of three peers are in their cells, their tones in the s
   const level = Number(video?.level).toString(16).padStart(2, '0');
   assert.equal(composer.codecs, `avc1.4d40${level},mp4a.40.2`);
 
-  const pictures = await looks(path);
-  const [one, two, three, without] = marks.map((number) => pictures[number]);
+  const [pictures, times] = [await looks(path), await packetTimes(path, 'v')];
+  assert.equal(pictures.length, times.length);
+  const [one, two, three, without] = marks.map((mark) => pictures[times.findLastIndex(({ time }) => time <= mark)]);
   assertColour(one?.at(0.5, 0.5), colours.red);
   assertColour(two?.at(0.25, 0.5), colours.red);
   assertColour(two?.at(0.75, 0.5), colours.green);
@@ -86,19 +87,24 @@ test('VP8, VP9 and H.264 of three peers are in their cells, their tones in the s
   assertColour(without?.at(0.75, 0.5), colours.blue);
 
   const sound = await samples(path);
-  const heard = (end: number) => sound.subarray((end - 8) * 2000, end * 2000);
+  const heard = (end: number) => sound.subarray((end - 300) * 48, end * 48);
   const [alone = 0, both = 0] = marks;
   assert.ok(share(heard(alone), 440) > 0.97, `only the low tone: ${share(heard(alone), 440)}`);
   const [lows, highs] = [share(heard(both), 440), share(heard(both), 1000)];
   assert.ok(lows > 0.4 && highs > 0.4 && lows + highs > 0.97, `both tones: ${lows} and ${highs}`);
 
-  const times = await packetTimes(path, 'v');
-  for (const [index, { time, key }] of times.entries()) {
-    assertNear(time, index * (1000 / 24), 0.1, `picture ${index}`);
-    assert.equal(key, index % 48 === 0, `picture ${index} is a key picture`);
+  // On a machine that is too busy pictures are left out, but never time: each lasts until the next.
+  let end = 0;
+  for (const { time, duration, key } of times) {
+    const number = Math.round((time * 24) / 1000);
+    assertNear(time, end, 0.1, `the picture ${number} follows the one before`);
+    assertNear(time, (number * 1000) / 24, 0.1, `the picture ${number} is at its time`);
+    assert.equal(key, number % 48 === 0, `picture ${number}`);
+    end = time + duration;
   }
   for (const [index, { time }] of (await packetTimes(path, 'a')).entries()) assertNear(time, index * (1024 / 48), 0.1, `sound ${index}`);
-  assertNear(sound.length / 48, (times.length * 1000) / 24, 60, 'as much sound as pictures');
+  // What the encoder of sound still held is not worth a part of its own.
+  assertNear(sound.length / 48, end, 110, 'as much sound as pictures');
   for (const [index, part] of composer.parts().entries()) {
     assert.equal(part.segment, Math.floor(index / 4));
     assert.equal(part.independent, index % 4 === 0);
@@ -115,8 +121,9 @@ test('a flash and a beep of one moment are within 80 ms, and at the time that th
   await composer.add({ id: 'a', encoding: 'opus', source: 'p' });
   await composer.after(14);
   const path = await composer.close();
+  const times = await packetTimes(path, 'v');
   const bright = (await looks(path)).map((look) => (look.at(0.5, 0.5)[0] ?? 0) > 128);
-  const flashes = bright.flatMap((is, index) => (is && index > 0 && !bright[index - 1] ? [(index * 1000) / 24] : []));
+  const flashes = times.flatMap(({ time }, index) => (bright[index] && index > 0 && !bright[index - 1] ? [time] : []));
   const heard = await beeps(path);
   assert.ok(flashes.length >= 4 && heard.length >= 4, `${flashes.length} flashes, ${heard.length} beeps`);
   for (const flash of flashes.slice(1)) {

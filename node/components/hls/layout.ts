@@ -14,7 +14,8 @@ export function grid(count: number, area: Rectangle): Rectangle[] {
   let best: { columns: number; cell: Size } | undefined;
   for (let columns = 1; columns <= count; columns += 1) {
     const cell = largest({ width: area.width / columns, height: area.height / Math.ceil(count / columns) });
-    if (!best || cell.width > best.cell.width) best = { columns, cell };
+    // Of two arrangements that fill as much, the one that is wider: pictures stand side by side.
+    if (!best || cell.width >= best.cell.width) best = { columns, cell };
   }
   if (!best) return [];
   const { columns, cell } = best;

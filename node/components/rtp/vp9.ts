@@ -60,7 +60,8 @@ export class Vp9Format implements VideoFormat {
   take(): Picture | undefined {
     const frames = this.#frames.map((parts) => Buffer.concat(parts));
     if (frames.length === 0) return undefined;
-    return { data: frames.length === 1 ? (frames[0] ?? Buffer.alloc(0)) : superframe(frames), key: this.#key };
+    const [base = Buffer.alloc(0)] = frames;
+    return { data: frames.length === 1 ? base : superframe(frames), key: this.#key && isKeyFrame(base) };
   }
 
   /** The uncompressed header of a key frame (VP9 bitstream specification, section 6.2). */
@@ -81,6 +82,12 @@ export class Vp9Format implements VideoFormat {
       return undefined;
     }
   }
+}
+
+/** As the frame says itself (VP9 bitstream specification, section 6.2, profiles 0 to 2): not all senders say in RTP what depends on others. */
+function isKeyFrame(frame: Buffer): boolean {
+  const [showsExisting, isInter] = [0x08, 0x04];
+  return ((frame[0] ?? 0xff) & (showsExisting | isInter)) === 0;
 }
 
 /** Several frames in one, with an index behind them (VP9 bitstream specification, annex B). */
