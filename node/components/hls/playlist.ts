@@ -36,7 +36,7 @@ export type MediaPlaylist = PlaylistTimes & {
   ended: boolean;
 };
 
-/** Milliseconds from the end in which parts are offered, in target durations (section 4.4.4.9), and those a delta update keeps (section 4.4.3.8). */
+/** Target durations from the end in which parts are offered (section 4.4.4.9), and those that a delta update keeps (section 4.4.3.8). */
 const partSpan = 3;
 const skipBoundary = 6;
 
@@ -54,17 +54,11 @@ export function parsePartName(name: string): { segment: number; part: number } |
 export function mediaPlaylist(playlist: MediaPlaylist, { skip = false } = {}): string {
   const { segments, target, partTarget, hint, ended, discontinuitySequence } = playlist;
   const skipped = skip && !ended && partTarget !== undefined ? skippable(segments, target) : 0;
-  const control = [
-    ...(partTarget === undefined ? [] : ['CAN-BLOCK-RELOAD=YES', `CAN-SKIP-UNTIL=${decimal(target * skipBoundary)}`]),
-    ...(partTarget === undefined ? [] : [`PART-HOLD-BACK=${decimal(partTarget * 3)}`]),
-    `HOLD-BACK=${decimal(target * 3)}`,
-  ];
   const lines = [
     '#EXTM3U',
     `#EXT-X-VERSION:${partTarget === undefined ? 7 : 9}`,
     `#EXT-X-TARGETDURATION:${targetSeconds(target)}`,
-    ...(partTarget === undefined ? [] : [`#EXT-X-PART-INF:PART-TARGET=${decimal(partTarget)}`]),
-    `#EXT-X-SERVER-CONTROL:${control.join(',')}`,
+    ...(partTarget === undefined ? [] : lowLatencyHead(target, partTarget)),
     '#EXT-X-INDEPENDENT-SEGMENTS',
     `#EXT-X-MEDIA-SEQUENCE:${segments[0]?.number ?? hint?.segment ?? 0}`,
     `#EXT-X-DISCONTINUITY-SEQUENCE:${discontinuitySequence}`,
@@ -72,10 +66,11 @@ export function mediaPlaylist(playlist: MediaPlaylist, { skip = false } = {}): s
   ];
   // What is left out brings its EXT-X-MAP along (section 6.2.5.1): the client has it.
   let init = skipped > 0 ? segments[skipped - 1]?.init : undefined;
-  let behind = segments.slice(skipped).reduce((sum, { duration }) => sum + duration, 0);
-  for (const segment of segments.slice(skipped)) {
-    behind -= segment.duration;
-    const withParts = partTarget !== undefined && !ended && behind < target * partSpan;
+  let left = segments.slice(skipped).reduce((sum, { duration }) => sum + duration, 0);
+  for (const [index, segment] of segments.entries()) {
+    if (index < skipped) continue;
+    const withParts = partTarget !== undefined && !ended && left <= target * partSpan && index >= segments.length - partSpan;
+    left -= segment.duration;
     if (!segment.whole && !withParts) continue;
     lines.push(...segmentHead(segment, init));
     init = segment.init;
@@ -135,6 +130,16 @@ export function multivariantPlaylist({ codecs, width, height, framerate, peak, a
   ];
   const lines = ['#EXTM3U', '#EXT-X-VERSION:7', '#EXT-X-INDEPENDENT-SEGMENTS', `#EXT-X-STREAM-INF:${attributes.join(',')}`, mediaName];
   return `${lines.join('\n')}\n`;
+}
+
+function lowLatencyHead(target: number, partTarget: number): string[] {
+  const control = [
+    'CAN-BLOCK-RELOAD=YES',
+    `CAN-SKIP-UNTIL=${decimal(target * skipBoundary)}`,
+    `PART-HOLD-BACK=${decimal(partTarget * 3)}`,
+    `HOLD-BACK=${decimal(target * 3)}`,
+  ];
+  return [`#EXT-X-PART-INF:PART-TARGET=${decimal(partTarget)}`, `#EXT-X-SERVER-CONTROL:${control.join(',')}`];
 }
 
 /** How many segments at the beginning are older than a client needs that has an earlier playlist. */

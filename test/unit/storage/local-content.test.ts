@@ -163,11 +163,11 @@ test('a folder that is a link shows nobody what is elsewhere, and nothing is rem
   const { resources, content } = await make(t);
   await symlink('other', join(resources, 'recordings/alias'));
   await symlink('/etc', join(resources, 'recordings/etc'));
-  await symlink('room-1', join(resources, 'recordings/alias'));
+  await symlink('room-1', join(resources, 'recordings/alias-1'));
   await assert.rejects(content.open(request('alias', 'secret.m4s')), { code: 'bad_request' });
   await assert.rejects(content.open(request('etc', 'passwd')), { code: 'bad_request' });
-  await assert.rejects(content.deleteRecording('alias'), { code: 'bad_request' });
-  assert.equal(await content.has('recording', 'alias'), false);
+  await assert.rejects(content.deleteRecording('alias-1'), { code: 'bad_request' });
+  assert.equal(await content.has('recording', 'alias-1'), false);
   assert.deepEqual((await content.listRecordings()).ids, ['other', 'room', 'room-1', 'room-2']);
 });
 

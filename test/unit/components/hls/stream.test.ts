@@ -1,0 +1,256 @@
+// A stream as viewers see it, part by part: by the rules of HLS at every step, with nothing that is not there and nothing that is not theirs.
+import assert from 'node:assert/strict';
+import { appendFile, readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { gunzipSync } from 'node:zlib';
+import { Stream, type StreamOptions } from '../../../../node/components/hls/stream.ts';
+import { silentLog } from '../../../../node/log.ts';
+import type { ContentAnswer, PlaylistRequest } from '../../../../node/rooms/content.ts';
+import { type CheckedPlaylist, checkNext, checkPlaylist } from '../../../kit/hls-rules.ts';
+import { makeResources } from '../../../kit/resources-folder.ts';
+
+const codecs = 'avc1.4d401f,mp4a.40.2';
+const first = 1000;
+
+class Studio {
+  readonly stream: Stream;
+  readonly folder: string;
+  playable = 0;
+  clock = 0;
+  #segment = first;
+  #part = 0;
+  #offset = 0;
+  #time = 1_700_000_000_000;
+
+  constructor(folder: string, options: Partial<StreamOptions> = {}) {
+    this.folder = folder;
+    this.stream = new Stream({
+      log: silentLog(),
+      folder,
+      times: { target: 2000, partTarget: 500 },
+      window: null,
+      picture: { width: 640, height: 360, framerate: 24 },
+      bitrate: 1_000_000,
+      firstSegment: first,
+      archive: undefined,
+      onPlayable: () => {
+        this.playable += 1;
+      },
+      now: () => this.clock,
+      ...options,
+    });
+  }
+
+  async begin(): Promise<void> {
+    const { firstSegment, init } = this.stream.next();
+    await writeFile(join(this.folder, init), `init of ${firstSegment}`);
+    this.#segment = firstSegment;
+    this.#part = 0;
+    this.#offset = 0;
+    this.stream.begin(init, codecs);
+  }
+
+  /** Parts of half a second, four to a segment. */
+  async parts(count: number): Promise<void> {
+    for (let made = 0; made < count; made += 1) {
+      if (this.#part === 4) {
+        this.#segment += 1;
+        this.#part = 0;
+        this.#offset = 0;
+      }
+      const bytes = `${this.#segment}.${this.#part};`;
+      await appendFile(join(this.folder, `segment-${this.#segment}.m4s`), bytes);
+      this.stream.add({
+        segment: this.#segment,
+        offset: this.#offset,
+        length: bytes.length,
+        duration: 500,
+        independent: this.#part === 0,
+        time: this.#time,
+      });
+      this.#offset += bytes.length;
+      this.#part += 1;
+      this.#time += 500;
+      this.clock += 500;
+    }
+  }
+
+  open(file: string, playlist: Partial<PlaylistRequest> = {}, signal = new AbortController().signal): Promise<ContentAnswer> {
+    const none = { msn: undefined, part: undefined, skip: false, token: undefined, gzip: false };
+    return this.stream.open({
+      kind: 'hls',
+      folder: 'r',
+      file,
+      playlist: { ...none, ...playlist },
+      method: 'GET',
+      range: undefined,
+      ifRange: undefined,
+      client: '127.0.0.1',
+      forwarded: false,
+      signal,
+    });
+  }
+
+  async text(file: string, playlist: Partial<PlaylistRequest> = {}): Promise<string> {
+    const { bytes, body } = await this.open(file, playlist);
+    if (bytes) return bytes.toString();
+    const chunks: Buffer[] = [];
+    for await (const chunk of body ?? []) chunks.push(chunk as Buffer);
+    return Buffer.concat(chunks).toString();
+  }
+
+  async playlist(playlist: Partial<PlaylistRequest> = {}): Promise<CheckedPlaylist> {
+    return checkPlaylist(await this.text('stream.m3u8', playlist));
+  }
+}
+
+async function make(t: TestContext, options: Partial<StreamOptions> = {}): Promise<Studio> {
+  return new Studio(await makeResources(t), options);
+}
+
+test('every playlist of a stream keeps the rules, through a window that moves, a process that crashed, and the end', async (t) => {
+  const studio = await make(t, { window: 10_000 });
+  await studio.begin();
+  await studio.parts(5);
+  assert.equal(studio.playable, 1);
+  let before = await studio.playlist();
+  const step = async (count = 1) => {
+    for (let made = 0; made < count; made += 1) {
+      await studio.parts(1);
+      const after = await studio.playlist();
+      checkNext(before, after);
+      checkNext(before, await studio.playlist({ skip: true }));
+      before = after;
+    }
+  };
+  await step(6);
+  await studio.stream.interrupted();
+  const interrupted = await studio.playlist();
+  checkNext(before, interrupted);
+  assert.deepEqual([interrupted.hint, interrupted.segments.at(-1)?.duration], [undefined, 1.5]);
+  before = interrupted;
+  await studio.begin();
+  await step(6);
+  assert.deepEqual(
+    before.segments.map(({ init, discontinuity }) => [init, discontinuity]),
+    [
+      ['init-0-1000.mp4', 0],
+      ['init-0-1000.mp4', 0],
+      ['init-0-1000.mp4', 0],
+      ['init-1-1000.mp4', 1],
+    ],
+  );
+  await step(60);
+  assert.deepEqual([before.discontinuitySequence, new Set(before.segments.map(({ discontinuity }) => discontinuity))], [1, new Set([1])]);
+  const length = before.segments.reduce((sum, { duration }) => sum + duration, 0);
+  assert.ok(length >= 8 && length <= 12, `${length} s`);
+  await studio.stream.end();
+  const last = await studio.playlist();
+  checkNext(before, last);
+  assert.deepEqual([last.ended, last.hint, last.parts.size], [true, undefined, 0]);
+});
+
+test('what left the playlist can be loaded for a while, then its files go; what is kept stays', async (t) => {
+  const studio = await make(t, { window: 6000 });
+  await studio.begin();
+  await studio.parts(60);
+  const { mediaSequence } = await studio.playlist();
+  assert.equal(await studio.text(`segment-${mediaSequence - 1}.m4s`), [0, 1, 2, 3].map((part) => `${mediaSequence - 1}.${part};`).join(''));
+  await assert.rejects(studio.open(`segment-${first}.m4s`), { code: 'not_found' });
+  assert.ok(!(await readdir(studio.folder)).includes(`segment-${first}.m4s`));
+});
+
+test('nothing is shown but what belongs to the stream and is whole', async (t) => {
+  const studio = await make(t);
+  await studio.begin();
+  await studio.parts(6);
+  await writeFile(join(studio.folder, 'report.json'), 'secret');
+  for (const file of [
+    'report.json',
+    'segment-1001.m4s',
+    'segment-01000.m4s',
+    'segment-999.m4s',
+    'part-1001.3.m4s',
+    'part-1001.1',
+    '../x',
+    '',
+    'init-9.mp4',
+  ]) {
+    await assert.rejects(studio.open(file), { code: 'not_found' }, file);
+  }
+  assert.equal(await studio.text('part-1001.1.m4s'), '1001.1;');
+  assert.equal(await studio.text('segment-1000.m4s'), '1000.0;1000.1;1000.2;1000.3;');
+  const segment = await studio.open('segment-1000.m4s');
+  segment.body?.destroy();
+  assert.match(segment.headers['cache-control'] ?? '', /immutable/);
+});
+
+test('a playlist and a part are waited for: one wake-up for all, refused where they are far away, given up where nothing comes', async (t) => {
+  const studio = await make(t);
+  await studio.begin();
+  const early = studio.text('index.m3u8');
+  await studio.parts(6);
+  assert.match(await early, /CODECS="avc1.4d401f,mp4a.40.2",RESOLUTION=640x360,FRAME-RATE=24.000\nstream.m3u8/);
+  const waiting = Array.from({ length: 1000 }, () => studio.open('stream.m3u8', { msn: 1001, part: 2 }));
+  const hinted = studio.text('part-1001.2.m4s');
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(studio.stream.waiting, 1001);
+  await studio.parts(1);
+  const answers = await Promise.all(waiting);
+  assert.equal(new Set(answers.map(({ bytes }) => bytes)).size, 1);
+  assert.equal(answers[0]?.headers['cache-control'], 'max-age=12');
+  assert.equal((await studio.open('stream.m3u8')).headers['cache-control'], 'max-age=1');
+  assert.ok(checkPlaylist(answers[0]?.bytes?.toString() ?? '').parts.get(1001)?.length === 3);
+  assert.equal(await hinted, '1001.2;');
+  for (const request of [{ msn: 1004 }, { msn: 1001, part: 12 }, { part: 1 }]) {
+    await assert.rejects(studio.open('stream.m3u8', request), { code: 'bad_request' }, JSON.stringify(request));
+  }
+  // A part behind the last of a segment is the first of the next one.
+  const next = studio.playlist({ msn: 1001, part: 4 });
+  await studio.parts(2);
+  assert.equal((await next).parts.get(1002)?.length, 1);
+  // Whoever left does not count any more.
+  const gone = new AbortController();
+  const left = studio.open('stream.m3u8', { msn: 1003 }, gone.signal);
+  gone.abort();
+  await left;
+  assert.equal(studio.stream.waiting, 0);
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const late = assert.rejects(studio.open('stream.m3u8', { msn: 1003, part: 0 }), { code: 'unavailable' });
+  await new Promise((resolve) => setImmediate(resolve));
+  t.mock.timers.tick(6000);
+  await late;
+});
+
+test('the end wakes everybody; without a segment there is nothing to play', async (t) => {
+  const studio = await make(t);
+  const none = assert.rejects(studio.open('index.m3u8'), { code: 'not_found' });
+  await studio.stream.end();
+  await none;
+  const other = await make(t);
+  await other.begin();
+  await other.parts(5);
+  const waiting = other.playlist({ msn: 1002, part: 0 });
+  const part = assert.rejects(other.open('part-1001.1.m4s'), { code: 'not_found' });
+  await other.stream.end();
+  assert.equal((await waiting).ended, true);
+  await part;
+});
+
+test('a token is on every address of a playlist, compressed or not; without parts nothing waits', async (t) => {
+  const studio = await make(t, { times: { target: 2000, partTarget: undefined } });
+  await studio.begin();
+  await studio.parts(9);
+  const text = await studio.text('stream.m3u8', { token: 'a.b-c', msn: 9999 });
+  assert.deepEqual(
+    text.split('\n').filter((line) => /m4s|mp4/.test(line)),
+    ['#EXT-X-MAP:URI="init-0-1000.mp4?token=a.b-c"', 'segment-1000.m4s?token=a.b-c', 'segment-1001.m4s?token=a.b-c'],
+  );
+  assert.doesNotMatch(text, /PART|PRELOAD|SKIP/);
+  checkPlaylist(await studio.text('stream.m3u8'));
+  assert.match(await studio.text('index.m3u8', { token: 'x' }), /\nstream.m3u8\?token=x\n/);
+  const zipped = await studio.open('stream.m3u8', { gzip: true });
+  assert.equal(zipped.headers['content-encoding'], 'gzip');
+  assert.equal(gunzipSync(zipped.bytes ?? '').toString(), await studio.text('stream.m3u8'));
+});
