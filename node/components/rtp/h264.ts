@@ -141,3 +141,20 @@ export function startCodes(picture: Buffer): Buffer {
   }
   return picture;
 }
+
+/** The parameter sets of an AVCDecoderConfigurationRecord (ISO/IEC 14496-15, section 5.3.3.1), with start codes; as many as are there in full. */
+export function parameterSets(configuration: Buffer): Buffer {
+  const units: Buffer[] = [];
+  let at = 5;
+  // First those of sequences, then those of pictures.
+  for (const mask of [0x1f, 0xff]) {
+    const count = (configuration[at] ?? 0) & mask;
+    at += 1;
+    for (let index = 0; index < count && at + 2 <= configuration.length; index += 1) {
+      const length = configuration.readUInt16BE(at);
+      units.push(Buffer.from([0, 0, 0, 1]), configuration.subarray(at + 2, at + 2 + length));
+      at += 2 + length;
+    }
+  }
+  return Buffer.concat(units);
+}

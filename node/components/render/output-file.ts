@@ -1,0 +1,83 @@
+// The file that is rendered: pictures and blocks of sound in, one MP4 out.
+import { AudioEncoder, aacSamples } from '../av/native/audio-encoder.ts';
+import type { Encoded } from '../av/native/encoded.ts';
+import { Mp4File, mp4Rates } from '../av/native/mp4.ts';
+import type { Picture } from '../av/native/picture.ts';
+import { VideoEncoder } from '../av/native/video-encoder.ts';
+
+export type OutputFileOptions = {
+  /** Absolute path. */
+  path: string;
+  width: number;
+  height: number;
+  framerate: number;
+  /** Bits per second. */
+  bitrates: { video: number; audio: number };
+};
+
+/** Seconds between two key pictures, to which players seek. */
+const keyInterval = 2;
+
+export class OutputFile {
+  readonly #framerate: number;
+  readonly #video: VideoEncoder;
+  readonly #audio: AudioEncoder;
+  readonly #file: Mp4File;
+
+  private constructor(framerate: number, encoders: { video: VideoEncoder; audio: AudioEncoder }, file: Mp4File) {
+    this.#framerate = framerate;
+    this.#video = encoders.video;
+    this.#audio = encoders.audio;
+    this.#file = file;
+  }
+
+  /** @throws Error where the disk refuses, or the encoder does not take the size */
+  static async open({ path, width, height, framerate, bitrates }: OutputFileOptions): Promise<OutputFile> {
+    const video = await VideoEncoder.open({ width, height, framerate, bitrate: bitrates.video, keyInterval: keyInterval * framerate });
+    const opened: { close(): void }[] = [video];
+    try {
+      const audio = new AudioEncoder({ bitrate: bitrates.audio });
+      opened.push(audio);
+      return new OutputFile(framerate, { video, audio }, await Mp4File.open(path, { video, audio }));
+    } catch (error) {
+      for (const each of opened) each.close();
+      throw error;
+    }
+  }
+
+  /** The picture of this number. Returns what is to be written; the picture must not change before. One call at a time. */
+  encodePicture(picture: Picture, number: number): Promise<Encoded[]> {
+    return this.#video.encode(picture, { timestamp: number, key: number % (keyInterval * this.#framerate) === 0 });
+  }
+
+  /** A block of sound that begins with this sample. Returns what is to be written. */
+  encodeSound({ left, right }: { left: Float32Array; right: Float32Array }, sample: number): Encoded[] {
+    return this.#audio.encode(left, right, sample);
+  }
+
+  /** One call at a time. @throws Error where the disk refuses */
+  async write({ pictures, sound }: { pictures: readonly Encoded[]; sound: readonly Encoded[] }): Promise<void> {
+    for (const { data, key, timestamp } of pictures) {
+      const [from, to] = [this.#ticks(timestamp), this.#ticks(timestamp + 1)];
+      await this.#file.write({ track: 'video', data, key, timestamp: from, duration: to - from });
+    }
+    for (const { data, key, timestamp } of sound) {
+      await this.#file.write({ track: 'audio', data, key, timestamp, duration: aacSamples });
+    }
+  }
+
+  /** Writes what is still in the encoders, and makes it a whole file. */
+  async finish(): Promise<void> {
+    await this.write({ pictures: await this.#video.flush(), sound: this.#audio.flush() });
+    await this.#file.finish();
+  }
+
+  /** Idempotent. */
+  close(): void {
+    for (const each of [this.#file, this.#video, this.#audio]) each.close();
+  }
+
+  #ticks(number: number): number {
+    return Math.round((number * mp4Rates.video) / this.#framerate);
+  }
+}

@@ -1,0 +1,30 @@
+// What is said to the process that renders a recording, and by it.
+import { z } from 'zod';
+import { layouts } from '../hls/composer-messages.ts';
+
+const pixels = (most: number) => z.int().min(16).max(most).multipleOf(2);
+const sentence = z.string().max(1000);
+
+export const renderCommandSchema = z.strictObject({
+  type: z.literal('start'),
+  /** Absolute path of the folder of the recording. */
+  folder: z.string().max(4096),
+  /** Absolute path of the file to be made. */
+  output: z.string().max(4096),
+  width: pixels(3840),
+  height: pixels(2160),
+  framerate: z.int().min(1).max(60),
+  layout: z.enum(layouts),
+});
+export type RenderCommand = z.infer<typeof renderCommandSchema>;
+
+/** Times are milliseconds of the recording. */
+export const renderReportSchema = z.discriminatedUnion('type', [
+  /** So much is made of what is about `length`, as far as that is known. */
+  z.strictObject({ type: z.literal('progress'), time: z.number().min(0), length: z.number().min(0).nullable() }),
+  /** Something of the recording is not in the file. */
+  z.strictObject({ type: z.literal('problem'), sentence }),
+  z.strictObject({ type: z.literal('done'), duration: z.number().min(0) }),
+  z.strictObject({ type: z.literal('failed'), sentence }),
+]);
+export type RenderReport = z.infer<typeof renderReportSchema>;

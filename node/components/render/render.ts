@@ -1,0 +1,61 @@
+// Renders a recording to one MP4, in a process of its own: the file is there when it is whole, or not at all.
+import { rename, rm } from 'node:fs/promises';
+import { basename, dirname, extname, join } from 'node:path';
+import { ServiceError } from '../../errors.ts';
+import type { Log } from '../../log.ts';
+import { AvProcess } from '../av/av-process.ts';
+import { isAvInstalled } from '../av/installed.ts';
+import { type RenderCommand, type RenderReport, renderReportSchema } from './render-messages.ts';
+
+export type RenderOptions = Omit<RenderCommand, 'type'> & {
+  log: Log;
+  /** At most twice a second. Milliseconds of the recording that are made, and how long it is about; null where nobody knows yet. */
+  onProgress: (time: number, length: number | null) => void;
+  /** Something of the recording is not in the file; a sentence. */
+  onProblem: (sentence: string) => void;
+  /** Ends it. */
+  signal: AbortSignal;
+};
+
+/** Compiled or not, as this file is. */
+const module = join(import.meta.dirname, `render-child${extname(import.meta.filename)}`);
+const endDeadline = 3000;
+/** Bytes: pictures of many participants, and those that the encoder looks at. */
+const maxMemory = 2 * 1024 * 1024 * 1024;
+/** Milliseconds: disks are slow at times, and nobody is kept waiting. */
+const silence = 60_000;
+
+/** @returns milliseconds of the file. @throws ServiceError with what went wrong, the reason of `signal` where that came */
+export async function render({ log, onProgress, onProblem, signal, ...wanted }: RenderOptions): Promise<number> {
+  if (!isAvInstalled()) throw new ServiceError('unavailable', 'Recordings cannot be rendered: the package node-av is not installed');
+  signal.throwIfAborted();
+  const unfinished = join(dirname(wanted.output), `.${basename(wanted.output)}.${process.pid}.part`);
+  const result = Promise.withResolvers<number>();
+  const hear = (report: RenderReport) => {
+    if (report.type === 'progress') onProgress(report.time, report.length);
+    else if (report.type === 'problem') onProblem(report.sentence);
+    else if (report.type === 'done') result.resolve(report.duration);
+    else result.reject(new ServiceError('bad_request', report.sentence));
+  };
+  const child = new AvProcess<RenderCommand, RenderReport>({
+    log,
+    module,
+    reportSchema: renderReportSchema,
+    onReport: hear,
+    onExit: (reason) => result.reject(new ServiceError('unavailable', `The process that renders crashed: ${reason}`)),
+    maxMemory,
+    silence,
+  });
+  const abort = () => result.reject(signal.reason);
+  signal.addEventListener('abort', abort);
+  try {
+    child.send({ type: 'start', ...wanted, output: unfinished });
+    const duration = await result.promise;
+    await rename(unfinished, wanted.output);
+    return duration;
+  } finally {
+    signal.removeEventListener('abort', abort);
+    await child.end(endDeadline);
+    await rm(unfinished, { force: true });
+  }
+}

@@ -1,0 +1,116 @@
+// `npm run render -- <recording>`: makes one MP4 of a recording.
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { type ParseArgsConfig, parseArgs } from 'node:util';
+import { z } from 'zod';
+import { layouts } from './components/hls/composer-messages.ts';
+import { render } from './components/render/render.ts';
+import { ConfigReader } from './config/reader.ts';
+import { processEnvironment } from './env.ts';
+import { ServiceError } from './errors.ts';
+import { createLog } from './log.ts';
+import { fileNameSchema, recordingIdSchema } from './rooms/content.ts';
+import { issueSentence } from './sentences.ts';
+import { reportName } from './storage/report-file.ts';
+
+const usage = `Usage: npm run render -- <folder or id of a recording> [--output <file>.mp4] [--width 1280] [--height 720]
+         [--framerate 24] [--layout ${layouts.join('|')}] [--resources <path>]
+`;
+const options = {
+  output: { type: 'string' },
+  width: { type: 'string' },
+  height: { type: 'string' },
+  framerate: { type: 'string' },
+  layout: { type: 'string' },
+  resources: { type: 'string' },
+} as const satisfies ParseArgsConfig['options'];
+
+const integer = (least: number, most: number, more = '') => {
+  const rule = `to be an integer from ${least} to ${most}${more}`;
+  return z.coerce.number().int(rule).min(least, rule).max(most, rule);
+};
+const even = (most: number) => integer(16, most, ', even').multipleOf(2, `to be an integer from 16 to ${most}, even`);
+const wantedSchema = z.object({
+  output: z.string().endsWith('.mp4', 'to end with .mp4').optional(),
+  width: even(3840).default(1280),
+  height: even(2160).default(720),
+  framerate: integer(1, 60).default(24),
+  layout: z.enum(layouts).default('grid'),
+  resources: z.string().optional(),
+});
+
+/** An input that is not as it has to be. */
+class UsageError extends Error {}
+
+const environment = processEnvironment();
+/** Where the command was typed: npm runs it elsewhere. */
+const here = environment.INIT_CWD ?? process.cwd();
+
+/** @throws UsageError */
+function read(args: readonly string[]) {
+  const { values, positionals } = parse(args);
+  const parsed = wantedSchema.safeParse(values);
+  if (!parsed.success) throw new UsageError(issueSentence(parsed.error, values, 'the options'));
+  const [recording, ...rest] = positionals;
+  if (recording === undefined || rest.length > 0) throw new UsageError('Expected one recording');
+  const { output, resources, ...picture } = parsed.data;
+  const folder = folderOf(recording, resources);
+  const name = folder.split('/').findLast((part) => fileNameSchema.safeParse(part).success) ?? 'recording';
+  return { ...picture, folder, output: resolve(here, output ?? `${name}.mp4`) };
+}
+
+function parse(args: readonly string[]) {
+  try {
+    return parseArgs({ args: [...args], options, allowPositionals: true });
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error));
+  }
+}
+
+/** A folder as it is given, else the recording of that id. @throws UsageError */
+function folderOf(recording: string, resources: string | undefined): string {
+  const folder = resolve(here, recording);
+  if (existsSync(join(folder, reportName))) return folder;
+  const base = resources === undefined ? resolve(new ConfigReader(environment).read('RESOURCES_BASE_PATH')) : resolve(here, resources);
+  const named = join(base, 'recordings', recording);
+  if (recordingIdSchema.safeParse(recording).success && existsSync(join(named, reportName))) return named;
+  throw new UsageError(
+    `There is no recording ${recording}: neither a folder with a ${reportName}, nor one of that name in ${base}/recordings`,
+  );
+}
+
+function seconds(milliseconds: number): string {
+  return `${(milliseconds / 1000).toFixed(1)} s`;
+}
+
+async function run(): Promise<number> {
+  const ending = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => ending.abort());
+  try {
+    const wanted = read(process.argv.slice(2));
+    const began = performance.now();
+    const duration = await render({
+      ...wanted,
+      log: createLog({ level: 'warning', structured: false }),
+      signal: ending.signal,
+      onProblem: (sentence) => process.stderr.write(`${sentence}\n`),
+      onProgress: (time, length) => process.stderr.write(`${seconds(time)}${length === null ? '' : ` of ${seconds(length)}`}\n`),
+    });
+    process.stderr.write(`${seconds(duration)} were rendered in ${seconds(performance.now() - began)}\n`);
+    process.stdout.write(`${wanted.output}\n`);
+    return 0;
+  } catch (error) {
+    if (ending.signal.aborted) {
+      process.stderr.write('Rendering was interrupted; nothing of it is left\n');
+      return 130;
+    }
+    if (error instanceof UsageError) {
+      process.stderr.write(`${error.message}\n${usage}`);
+      return 2;
+    }
+    process.stderr.write(`${error instanceof ServiceError ? error.message : String(error)}\n`);
+    return 1;
+  }
+}
+
+process.exitCode = await run();
