@@ -1,0 +1,199 @@
+// Recordings that go to a real S3 server over REST: told when they are up, read there when their node is gone, never removed before.
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { reportSchema } from '../../node/components/recording/report.ts';
+import { type ApiClient, apiClient } from '../kit/api-client.ts';
+import { makeTone, makeVideo } from '../kit/media-files.ts';
+import { startNodeProcess } from '../kit/node-process.ts';
+import { PeerSocket } from '../kit/peer-socket.ts';
+import { assertColour, colours, probe } from '../kit/recorded.ts';
+import { makeResources } from '../kit/resources-folder.ts';
+import { startS3Server } from '../kit/s3-server.ts';
+import { startNode } from '../kit/start-node.ts';
+import { startReceiver } from '../kit/webhook-receiver.ts';
+
+const green = [30, 200, 30];
+const sleep = (time: number) => new Promise((resolve) => setTimeout(resolve, time));
+
+async function withSources(t: TestContext, seconds: number): Promise<string> {
+  const resources = await makeResources(t);
+  const sources = join(resources, 'file_component_sources');
+  await Promise.all([makeVideo(join(sources, 'green.h264'), '0x1EC81E', seconds), makeTone(join(sources, 'tone.ogg'), 660, seconds)]);
+  return resources;
+}
+
+async function add(api: ApiClient, type: string, options: object = {}): Promise<string> {
+  const { status, body } = await api.post('/room/r/component', { type, options });
+  assert.equal(status, 201, JSON.stringify(body));
+  return body.data.id;
+}
+
+/** Asks again until it holds. */
+async function eventually(what: string, holds: () => Promise<boolean>, time = 30_000): Promise<void> {
+  for (const end = Date.now() + time; !(await holds()); await sleep(50)) assert.ok(Date.now() < end, `${what}: not within ${time} ms`);
+}
+
+const report = async (api: ApiClient, id: string) => reportSchema.parse((await api.get(`/recording/${id}`)).body);
+const used = { SVC_COMPONENTS_USED: 'file recording' };
+
+test('a recording with keys of its own is up after its room: its webhook and sockets hear of it, and nothing shows the keys', async (t) => {
+  const s3 = await startS3Server(t);
+  const resources = await withSources(t, 5);
+  const receiver = await startReceiver(t);
+  const env = { ...used, SVC_RESOURCES_BASE_PATH: resources, SVC_RAW_RECORDING_TTL: '2' };
+  const node = await startNode(t, env);
+  const api = apiClient(node.url, node.token);
+  const socket = await PeerSocket.enter(node.serverSocketUrl, node.token);
+  t.after(() => socket.cut());
+  await socket.request('subscribe', { events: 'all' });
+  await api.post('/room', { roomId: 'r', webhookUrl: receiver.url });
+  for (const [options, sentence] of [
+    [{ credentials: { bucket: 'bkt' } }, 'Required field credentials.accessKeyId is missing'],
+    [{ pathPrefix: 'x' }, 'pathPrefix is for recordings with credentials'],
+    [{ credentials: { ...s3.place, pathPrefix: 'x' }, pathPrefix: 'y' }, 'pathPrefix is given twice'],
+    [
+      { credentials: { ...s3.place, endpoint: 'ftp://x' } },
+      'Expected credentials.endpoint to be an http or https URL, got: a value that is not shown here',
+    ],
+  ] as const) {
+    const { status, body } = await api.post('/room/r/component', { type: 'recording', options });
+    assert.deepEqual([status, body.errors], [400, sentence]);
+  }
+  const recorder = await add(api, 'recording', { credentials: s3.place, pathPrefix: 'tenant//a' });
+  assert.deepEqual((await api.get(`/room/r/component/${recorder}`)).body.data.properties, { subscribeMode: 'auto' });
+  await add(api, 'file', { filePath: 'green.h264' });
+  await sleep(1500);
+  const [id = ''] = (await api.get('/recording')).body.data as string[];
+  assert.deepEqual((await report(api, id)).upload, { state: 'pending' });
+  await s3.stop();
+  assert.equal((await api.delete('/room/r')).status, 204);
+  const listed = async () => (await api.get('/recording?details=true')).body.recordings[0];
+  await eventually('why the upload waits', async () => (await listed()).upload.problem === 'S3 cannot be reached (ECONNREFUSED)');
+  // Beyond its time to live.
+  await sleep(3500);
+  const { upload, state, type, roomId } = await listed();
+  assert.deepEqual([upload.state, state, type, roomId], ['pending', 'finished', 'recording', 'r']);
+  await s3.start();
+  await receiver.untilTrue((received) => received.some(({ event }) => event.type === 'RecordingUploaded'));
+  const types = receiver.received.map(({ event }) => event.type);
+  assert.deepEqual(types.slice(types.indexOf('RoomDeleted')), ['RoomDeleted', 'RecordingUploaded']);
+  const told = receiver.received.at(-1)?.event;
+  assert.deepEqual([told?.recordingId, told?.componentId, told?.seq, told?.roomId], [id, recorder, undefined, 'r']);
+  const heard = await socket.waitFor('roomEvent', (event) => event.type === 'RecordingUploaded');
+  assert.equal(heard.id, `${id}-uploaded`);
+  const names = await s3.names();
+  assert.equal(names.length, 2, names.join());
+  const copy = join(resources, 'copy.mkv');
+  await writeFile(copy, (await s3.read(names.find((name) => name.endsWith('.mkv')) ?? '')) ?? '');
+  for (const picture of await colours(copy)) assertColour(picture, green);
+  await eventually('the end of its time', async () => (await api.get(`/recording/${id}`)).status === 404);
+  assert.deepEqual([(await api.get('/recording')).body, (await s3.names()).length], [{ data: [], incomplete: [] }, 2]);
+});
+
+test('a node that has a storage takes no other; what it no longer has itself it serves from there, and removes there', async (t) => {
+  const s3 = await startS3Server(t);
+  const resources = await withSources(t, 3);
+  const env = { ...used, ...s3.env, SVC_S3_PATH_PREFIX: 'kept', SVC_RESOURCES_BASE_PATH: resources, SVC_RAW_RECORDING_TTL: '1' };
+  const node = await startNode(t, env);
+  const api = apiClient(node.url, node.token);
+  await api.post('/room', { roomId: 'r' });
+  for (const [options, what] of [
+    [{ credentials: s3.place }, 'credentials'],
+    [{ pathPrefix: 'x' }, 'path prefix'],
+  ] as const) {
+    const { status, body } = await api.post('/room/r/component', { type: 'recording', options });
+    const sentence = `Conflicting S3 ${what} supplied via environment variables and the REST API. Overrides on existing values are disallowed`;
+    assert.deepEqual([status, body.errors], [400, sentence]);
+  }
+  const recorder = await add(api, 'recording');
+  await add(api, 'file', { filePath: 'tone.ogg' });
+  await sleep(1500);
+  await api.delete(`/room/r/component/${recorder}`);
+  const [id = ''] = (await api.get('/recording')).body.data as string[];
+  const { tracks } = await report(api, id);
+  const path = `/recording/${id}/${tracks[0]?.file}`;
+  const get = (headers: Record<string, string> = {}, method = 'GET') =>
+    fetch(`${node.url}${path}`, { method, headers: { authorization: `Bearer ${node.token}`, ...headers } });
+  const local = Buffer.from(await (await get()).arrayBuffer());
+  await eventually('the end of its time', async () => !existsSync(join(resources, 'recordings', id)));
+  assert.equal((await report(api, id)).upload?.state, 'done');
+  const whole = await get();
+  assert.deepEqual([whole.status, whole.headers.get('content-type'), whole.headers.get('accept-ranges')], [200, 'video/webm', 'bytes']);
+  assert.deepEqual(Buffer.from(await whole.arrayBuffer()), local);
+  const part = await get({ range: 'bytes=100-199' });
+  assert.deepEqual([part.status, part.headers.get('content-range')], [206, `bytes 100-199/${local.length}`]);
+  assert.deepEqual(Buffer.from(await part.arrayBuffer()), local.subarray(100, 200));
+  const head = await get({}, 'HEAD');
+  assert.deepEqual([head.status, head.headers.get('content-length')], [200, String(local.length)]);
+  assert.equal((await get({ range: `bytes=${local.length}-` })).status, 416);
+  const changed = await get({ range: 'bytes=0-1', 'if-range': '"other"' });
+  assert.deepEqual([changed.status, (await changed.arrayBuffer()).byteLength], [200, local.length]);
+  const listed = (await api.get('/recording?details=true')).body;
+  assert.deepEqual([listed.data, listed.recordings[0].id, listed.recordings[0].upload.state], [[id], id, 'done']);
+  assert.equal((await fetch(`${node.url}${path}`)).status, 401);
+  for (const bad of [`/recording/${id}/..%2f..%2freport.json`, `/recording/${id}/.chunks`, `/recording/..%2f${id}/report.json`]) {
+    assert.ok([400, 404].includes((await api.get(bad)).status), bad);
+  }
+  assert.equal((await api.get(`/recording/${id}/none.webm`)).status, 404);
+  await s3.stop();
+  assert.equal((await api.get(`/recording/${id}`)).status, 503);
+  assert.deepEqual((await api.get('/recording')).body, { data: [], incomplete: ['s3'] });
+  await s3.start();
+  assert.equal((await api.delete(`/recording/${id}`)).status, 204);
+  assert.deepEqual([await s3.names(), (await api.delete(`/recording/${id}`)).status], [[], 404]);
+});
+
+test('a node that is killed in the middle loses seconds: another serves what went up, and the next start brings the rest', async (t) => {
+  const s3 = await startS3Server(t);
+  const resources = await withSources(t, 40);
+  const receiver = await startReceiver(t);
+  const names = { owner: `owner-s3-${process.pid}@localhost`, other: `other-s3-${process.pid}@localhost` };
+  const dist = (name: string) => ({
+    ...used,
+    ...s3.env,
+    SVC_DIST_ENABLED: 'true',
+    SVC_DIST_NODE_NAME: name,
+    SVC_DIST_NODES: Object.values(names).join(' '),
+  });
+  const other = await startNode(t, { ...dist(names.other), SVC_MAX_ROOMS: '0' });
+  const api = apiClient(other.url, other.token);
+  const start = () => startNodeProcess(t, { ...dist(names.owner), SVC_RESOURCES_BASE_PATH: resources });
+  const owner = await start();
+  const together = async () => (await api.get('/health')).body.data.distribution.nodesInCluster === 2;
+  await eventually('the cluster', together);
+  assert.equal((await api.post('/room', { roomId: 'r', webhookUrl: receiver.url })).status, 201);
+  await add(api, 'recording');
+  await add(api, 'file', { filePath: 'green.h264' });
+  await eventually('a piece in S3', async () => (await s3.names()).some((name) => name.includes('/.chunks/')), 20_000);
+  await sleep(500);
+  owner.kill('SIGKILL');
+  await owner.ended;
+  await eventually('the loss', async () => !(await together()));
+
+  const [id = ''] = (await api.get('/recording')).body.data as string[];
+  const { state, tracks, upload } = await report(api, id);
+  assert.deepEqual([state, tracks.length, upload?.state], ['running', 1, 'pending']);
+  const path = `/recording/${id}/${tracks[0]?.file}`;
+  const get = (headers: Record<string, string> = {}) =>
+    fetch(`${other.url}${path}`, { headers: { authorization: `Bearer ${other.token}`, ...headers } });
+  const bytes = Buffer.from(await (await get()).arrayBuffer());
+  assert.deepEqual(Buffer.from(await (await get({ range: 'bytes=50-1049' })).arrayBuffer()), bytes.subarray(50, 1050));
+  const copy = join(await makeResources(t), 'copy.mkv');
+  await writeFile(copy, bytes);
+  const pictures = await colours(copy);
+  assert.ok(pictures.length > 7 * 30, `${pictures.length} pictures`);
+  for (const picture of pictures) assertColour(picture, green);
+
+  await start();
+  await receiver.untilTrue((received) => received.some(({ event }) => event.type === 'RecordingUploaded'));
+  const after = await report(api, id);
+  assert.deepEqual([after.state, after.upload?.state], ['recovered', 'done']);
+  assert.deepEqual(await s3.names(), [`${id}/report.json`, `${id}/${tracks[0]?.file}`].sort());
+  await writeFile(copy, (await s3.read(`${id}/${tracks[0]?.file}`)) ?? '');
+  assert.ok(((await probe(copy)).duration ?? 0) * 1000 > (pictures.length / 30) * 1000 - 100);
+  assert.equal((await api.delete(`/recording/${id}`)).status, 204);
+  assert.deepEqual([await s3.names(), (await api.get('/recording')).body.data], [[], []]);
+});
