@@ -191,3 +191,15 @@ export async function samples(path: string): Promise<Float32Array> {
   assert.equal(stderr.toString(), '');
   return new Float32Array(Uint8Array.from(stdout).buffer);
 }
+
+/** How much of a sound has a frequency: 1 for a pure tone of it. */
+export function share(sound: Float32Array, frequency: number): number {
+  let [re, im, energy] = [0, 0, 0];
+  for (const [index, value] of sound.entries()) {
+    const angle = (2 * Math.PI * frequency * index) / 48_000;
+    re += value * Math.cos(angle);
+    im += value * Math.sin(angle);
+    energy += value * value;
+  }
+  return (2 * (re * re + im * im)) / (sound.length * energy);
+}

@@ -1,0 +1,64 @@
+// When tracks are played, and which pictures are made where there is not enough time.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { PlayoutDelay, playoutDelay, TrackTiming } from '../../../../node/components/hls/playout.ts';
+import { pictureToMake, rhythmOf } from '../../../../node/components/hls/ticks.ts';
+
+test('a source that is late is played later, once for what was late together, and earlier again when it is early for long', () => {
+  const delay = new PlayoutDelay();
+  assert.equal(delay.value, playoutDelay);
+  for (let now = 0; now < 60_000; now += 20) delay.came(200, now);
+  assert.equal(delay.value, playoutDelay);
+  for (let now = 60_000; now < 60_100; now += 20) delay.came(-100, now);
+  assert.equal(delay.value, playoutDelay + 130);
+  for (let now = 61_000; now < 79_000; now += 20) delay.came(300, now);
+  assert.equal(delay.value, playoutDelay + 130);
+  for (let now = 79_000; now < 90_000; now += 20) delay.came(300, now);
+  assert.equal(delay.value, playoutDelay);
+  for (let now = 100_000; now < 200_000; now += 1000) delay.came(-5000, now);
+  assert.ok(delay.value <= playoutDelay + 1500);
+});
+
+test('a timestamp is due a fixed while after its capture, also when its source begins to count anew', () => {
+  const timing = new TrackTiming(90_000, new PlayoutDelay());
+  timing.arrived(90_000, 10_000);
+  assert.equal(timing.dueAt(90_000), 10_000 + playoutDelay);
+  timing.reported(90_000, 9900);
+  assert.equal(timing.dueAt(180_000), 10_900 + playoutDelay);
+  timing.arrived(900_000_000, 12_000);
+  assert.equal(timing.dueAt(900_000_000), 12_000 + playoutDelay);
+});
+
+test('parts are whole pictures and no longer than asked for; segments are whole parts', () => {
+  assert.deepEqual(rhythmOf(25, 400, 2000), { interval: 40, perPart: 10, perSegment: 50 });
+  const at24 = rhythmOf(24, 333, 4000);
+  assert.deepEqual([at24.perPart, at24.perSegment], [7, 98]);
+  assert.deepEqual([rhythmOf(24, 500, 2000).perPart, rhythmOf(24, 500, 2000).perSegment], [12, 48]);
+  assert.deepEqual([rhythmOf(1, 100, 500).perPart, rhythmOf(1, 100, 500).perSegment], [1, 1]);
+  for (let framerate = 1; framerate <= 60; framerate += 1) {
+    for (const [part, segment] of [
+      [100, 500],
+      [500, 4000],
+      [333, 6000],
+    ] as const) {
+      const { interval, perPart, perSegment } = rhythmOf(framerate, part, segment);
+      assert.equal(perSegment % perPart, 0);
+      assert.ok(perPart === 1 || perPart * interval <= part + 0.001);
+    }
+  }
+});
+
+test('where time is short pictures are left out, but every part has one at its beginning', () => {
+  assert.equal(pictureToMake(5, 5, 12), 5);
+  assert.equal(pictureToMake(5, 7, 12), 5);
+  assert.equal(pictureToMake(5, 9, 12), 9);
+  assert.equal(pictureToMake(5, 40, 12), 12);
+  assert.equal(pictureToMake(12, 40, 12), 12);
+  assert.equal(pictureToMake(13, 40, 12), 24);
+  const made: number[] = [];
+  for (let next = 0; next < 1000; next += 1) {
+    next = pictureToMake(next, next * 3 + 5, 12);
+    made.push(next);
+  }
+  for (let part = 0; part < 80; part += 1) assert.ok(made.includes(part * 12), `part ${part}`);
+});

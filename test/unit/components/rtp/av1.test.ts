@@ -1,0 +1,95 @@
+// AV1 out of RTP: OBUs get sizes, fragments become whole, broken packets cost one picture.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Av1Format } from '../../../../node/components/rtp/av1.ts';
+import { type Picture, VideoAssembler } from '../../../../node/components/rtp/video-assembler.ts';
+import { Mutator } from '../../../kit/mutator.ts';
+
+/** OBUs without a size: a sequence header, a frame, a temporal delimiter, one with an extension. */
+const sequence = Buffer.from('080a0b0c', 'hex');
+const frame = Buffer.from('30aabbccdd', 'hex');
+const delimiter = Buffer.from('10', 'hex');
+const layered = Buffer.from('3428eeff', 'hex');
+
+/** Sizes in front of all but the last of `count` elements; of all where it is 0. */
+function payload(head: number, elements: readonly Buffer[], counted = true): Buffer {
+  const count = counted ? elements.length : 0;
+  const parts = elements.flatMap((element, index) =>
+    counted && index === elements.length - 1 ? [element] : [Buffer.from([element.length]), element],
+  );
+  return Buffer.concat([Buffer.from([head | (count << 4)]), ...parts]);
+}
+
+const open = 0x40;
+const continues = 0x80;
+const begins = 0x08;
+
+function assemble(packets: readonly { payload: Buffer; marker: boolean; timestamp: number; lost?: number }[]) {
+  const pictures: Picture[] = [];
+  let asked = 0;
+  const assembler = new VideoAssembler({
+    format: new Av1Format(),
+    onPicture: ({ data, key }) => pictures.push({ data, key }),
+    onKeyNeeded: () => {
+      asked += 1;
+    },
+  });
+  for (const packet of packets) assembler.push({ lost: 0, arrival: 0, ...packet });
+  return { pictures: pictures.map(({ data, key }) => [data.toString('hex'), key]), asked };
+}
+
+const head = '1200';
+const withSizes = { sequence: '0a030a0b0c', frame: '3204aabbccdd', layered: '362802eeff' };
+
+test('elements become OBUs with sizes, whether counted or not; delimiters of the sender go', () => {
+  for (const counted of [true, false]) {
+    const { pictures } = assemble([
+      { payload: payload(begins, [delimiter, sequence, frame].slice(counted ? 0 : 1), counted), marker: true, timestamp: 0 },
+      { payload: payload(0, [layered], counted), marker: true, timestamp: 3000 },
+    ]);
+    assert.deepEqual(pictures, [
+      [head + withSizes.sequence + withSizes.frame, true],
+      [head + withSizes.layered, false],
+    ]);
+  }
+});
+
+test('an OBU over three packets becomes whole', () => {
+  const { pictures } = assemble([
+    { payload: payload(begins | open, [sequence, frame.subarray(0, 2)]), marker: false, timestamp: 0 },
+    { payload: payload(continues | open, [frame.subarray(2, 4)]), marker: false, timestamp: 0 },
+    { payload: payload(continues, [frame.subarray(4), layered]), marker: true, timestamp: 0 },
+  ]);
+  assert.deepEqual(pictures, [[head + withSizes.sequence + withSizes.frame + withSizes.layered, true]]);
+});
+
+test('a fragment without its beginning, or without its end, costs the picture and asks for a key picture', () => {
+  const whole = { payload: payload(begins, [sequence, frame]), marker: true };
+  for (const broken of [
+    payload(continues, [frame]),
+    payload(open, [frame]),
+    Buffer.from([0x10]),
+    Buffer.from([0x20, 0x7f, 0x30]),
+    Buffer.from([0x00, 0xff, 0xff, 0xff, 0xff, 0x01, 0x30]),
+    payload(0, [Buffer.from('b0aa', 'hex')]),
+  ]) {
+    const { pictures, asked } = assemble([
+      { ...whole, timestamp: 0 },
+      { payload: broken, marker: true, timestamp: 3000 },
+      { payload: payload(0, [frame]), marker: true, timestamp: 6000 },
+      { ...whole, timestamp: 9000 },
+    ]);
+    assert.deepEqual([pictures.length, pictures.map(([, key]) => key), asked > 0], [2, [true, true], true], broken.toString('hex'));
+  }
+});
+
+test('no bytes whatever throw', () => {
+  const mutator = new Mutator(3);
+  const samples = [payload(begins, [sequence, frame]), payload(continues | open, [frame]), payload(0, [layered, frame], false)];
+  const packets = Array.from({ length: 20_000 }, (_, index) => ({
+    payload: mutator.mutate(samples),
+    marker: index % 3 === 2,
+    timestamp: Math.floor(index / 3) * 3000,
+  }));
+  assert.ok(assemble(packets).asked > 0);
+});
