@@ -40,6 +40,9 @@ import { S3Uploads } from './storage/uploads/s3-uploads.ts';
 import type { TurnServer } from './turn/turn-server.ts';
 import { version } from './version.ts';
 
+/** Where the search for a free port of SIP begins (RFC 3261, section 18.2). */
+const defaultSipPort = 5060;
+
 const consoleDir = join(import.meta.dirname, 'console/dist');
 
 export type NodeOptions = { config: Config; hot: HotConfig; announced: AnnouncedAddresses; log: Log };
@@ -124,6 +127,12 @@ export class MediaNode {
       uploads,
       recordingTimeToLive: () => hot.current.timeouts.rawRecordingTtl,
       machine: () => ({ budget: hot.current.avMaxCpu, cores: availableParallelism(), busy: cpu.read() }),
+      sip: () => ({
+        announcedIp: config.sip.ip ?? announced.current[0],
+        firstPort: config.sip.port ?? defaultSipPort,
+        rtpPorts: config.sip.rtpPorts,
+        userAgent: `Mediarooms/${version}`,
+      }),
     });
     const rooms: LocalRooms = new LocalRooms({
       node: name,
@@ -211,6 +220,7 @@ export class MediaNode {
       mediaTraffic: () => media.traffic(),
       httpTraffic: () => http?.traffic ?? { received: 0, sent: 0 },
       webhooks: () => webhooks.counters(),
+      uploads: () => uploads.figures(),
     });
     events.subscribe(({ event }) => metrics.roomEvent(event));
     const doors = new Map<string, { handleUpgrade: UpgradeHandler }>([

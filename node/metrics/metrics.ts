@@ -26,6 +26,9 @@ export type WebhookFigures = {
   spoolBytes: number;
 };
 
+/** Since the start, but for `pending`, which is as it is now. Bytes are those of bodies that arrived. */
+export type UploadFigures = { pending: number; bytes: number; done: number; failures: number; givenUp: number };
+
 /** What is counted, asked for at each scrape. */
 export type MetricsSource = {
   rooms: () => RoomCounts;
@@ -38,6 +41,7 @@ export type MetricsSource = {
   mediaTraffic: () => Promise<ByteCounts>;
   httpTraffic: () => ByteCounts;
   webhooks: () => WebhookFigures;
+  uploads: () => UploadFigures;
 };
 
 /** A request that was answered. */
@@ -51,6 +55,7 @@ type Moment = {
   media: ByteCounts;
   http: ByteCounts;
   webhooks: WebhookFigures;
+  uploads: UploadFigures;
 };
 /** One value, or one per label. */
 type Samples = number | readonly (readonly [labels: Record<string, string>, value: number])[];
@@ -76,6 +81,7 @@ export class Metrics {
     this.#addTraffic();
     this.#addWorkers();
     this.#addWebhooks();
+    this.#addUploads();
     this.#requests = new Histogram({
       name: 'svc_http_request_duration_seconds',
       help: 'Duration of HTTP requests in seconds, from the first byte in to the last byte out, by `route`, `method` and `status`.',
@@ -111,6 +117,7 @@ export class Metrics {
       media,
       http: source.httpTraffic(),
       webhooks: source.webhooks(),
+      uploads: source.uploads(),
     };
     return this.#registry.metrics();
   }
@@ -242,6 +249,23 @@ export class Metrics {
     this.#gauge(one('pending_bytes', 'Bytes of webhooks that are neither taken nor given up.', ({ pendingBytes }) => pendingBytes));
     this.#counter(one('spool_errors_total', 'Writes to the spool of webhooks that failed.', ({ spoolErrors }) => spoolErrors));
     this.#gauge(one('spool_bytes', 'Bytes of the spool of webhooks on disk.', ({ spoolBytes }) => spoolBytes));
+  }
+
+  #addUploads(): void {
+    const one = (name: string, help: string, value: (figures: UploadFigures) => number): Sampled => ({
+      name: `svc_upload${name}`,
+      help,
+      read: ({ uploads }) => value(uploads),
+    });
+    this.#gauge(
+      one('s_pending', 'Recordings and streams that are not in S3 yet, those that are being made included.', ({ pending }) => pending),
+    );
+    this.#counter(one('s_done_total', 'Recordings and streams that went to S3, all of them.', ({ done }) => done));
+    this.#counter(
+      one('s_given_up_total', 'Recordings and streams that could not be uploaded; they stay on their node.', ({ givenUp }) => givenUp),
+    );
+    this.#counter(one('_bytes_total', 'Bytes that went to S3.', ({ bytes }) => bytes));
+    this.#counter(one('_failures_total', 'Tries to upload something to S3 that failed and are repeated.', ({ failures }) => failures));
   }
 
   #gauge({ name, help, labels = [], read }: Sampled): void {

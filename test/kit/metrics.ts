@@ -9,6 +9,7 @@ const nothing: MetricsSource = {
   mediaTraffic: async () => ({ received: 0, sent: 0 }),
   httpTraffic: () => ({ received: 0, sent: 0 }),
   webhooks: () => ({ delivered: 0, retries: 0, dead: 0, pending: 0, pendingBytes: 0, spoolErrors: 0, spoolBytes: 0 }),
+  uploads: () => ({ pending: 0, bytes: 0, done: 0, failures: 0, givenUp: 0 }),
 };
 
 export function emptyMetrics(source: Partial<MetricsSource> = {}): Metrics {
