@@ -15,6 +15,7 @@ export const errorCatalogue = {
   peer_not_found: { status: 404, retryable: false },
   track_not_found: { status: 404, retryable: false },
   component_not_found: { status: 404, retryable: false },
+  call_not_found: { status: 404, retryable: false },
   method_not_allowed: { status: 405, retryable: false },
   not_acceptable: { status: 406, retryable: false },
   request_timeout: { status: 408, retryable: true },

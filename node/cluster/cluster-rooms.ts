@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
+import type { CallOptions, CallView } from '../rooms/calls.ts';
 import type { ComponentOptions, PeerOptions, PeerPatch, RoomData, RoomOptions, RoomPatch } from '../rooms/room-config.ts';
 import type { CreatedComponent, CreatedPeer, CreatedRoom, FoundPeer, RoomPage, RoomService } from '../rooms/room-service.ts';
 import type { ComponentView, RoomView } from '../rooms/views.ts';
@@ -144,6 +145,18 @@ export class ClusterRooms implements RoomService {
 
   async subscribeComponent(roomId: string, componentId: string, origins: readonly string[]): Promise<void> {
     await this.#route('subscribeComponent', [roomId, componentId, [...origins]]);
+  }
+
+  startCall(roomId: string, componentId: string, options: CallOptions): Promise<CallView> {
+    return this.#route('startCall', [roomId, componentId, options]);
+  }
+
+  async endCalls(roomId: string, componentId: string, callId: string | null): Promise<void> {
+    await this.#route('endCalls', [roomId, componentId, callId]);
+  }
+
+  async sendDigits(roomId: string, componentId: string, callId: string, digits: string): Promise<void> {
+    await this.#route('sendDigits', [roomId, componentId, callId, digits]);
   }
 
   /** The node that owns a room, as far as this one knows. */

@@ -1,5 +1,6 @@
 // Calls of RoomService between nodes: what each takes and gives, checked on both sides, since other nodes are outside too.
 import { z } from 'zod';
+import { callDigitsSchema, callOptionsSchema, callViewSchema } from '../rooms/calls.ts';
 import {
   componentOptionsSchema,
   componentSubscriptionSchema,
@@ -45,6 +46,9 @@ export const roomCalls = {
   getComponent: { args: z.tuple([name, name]), result: componentViewSchema },
   deleteComponent: { args: z.tuple([name, name]), result: nothing },
   subscribeComponent: { args: z.tuple([name, name, componentSubscriptionSchema.shape.origins]), result: nothing },
+  startCall: { args: z.tuple([name, name, callOptionsSchema]), result: callViewSchema },
+  endCalls: { args: z.tuple([name, name, name.nullable()]), result: nothing },
+  sendDigits: { args: z.tuple([name, name, name, callDigitsSchema.shape.digits]), result: nothing },
 } as const;
 export type RoomCall = keyof typeof roomCalls;
 export type RoomCallArgs<C extends RoomCall> = z.output<(typeof roomCalls)[C]['args']>;

@@ -52,6 +52,7 @@ export const pathParameters = {
   roomId: idSchema.meta({ description: 'Id of the room.' }),
   peerId: idSchema.meta({ description: 'Id of the peer.' }),
   componentId: idSchema.meta({ description: 'Id of the component.' }),
+  callId: idSchema.meta({ description: 'Id of the phone call.' }),
   trackId: idSchema.meta({ description: 'Id of the track.' }),
   recordingId: recordingIdSchema.meta({ description: 'Id of the recording.' }),
   file: fileNameSchema.meta({ description: 'Name of the file.' }),

@@ -1,6 +1,7 @@
 // A component of a room: its tracks as everybody sees them, and its runner, which ends once: finished, crashed or removed.
 import { ServiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
+import type { CallRunner } from './calls.ts';
 import type { RoomEventDetail } from './events.ts';
 import { newId } from './ids.ts';
 import type { PeerEvent } from './peer-events.ts';
@@ -44,6 +45,8 @@ export class Component {
   #properties: ComponentView['properties'];
   #started = false;
   #ended = false;
+  /** Its end was told: nothing is told of it any more. */
+  #over = false;
   #closed: Promise<void> | undefined;
 
   constructor(prepared: PreparedComponent, externalId: string | null, room: ComponentSurroundings) {
@@ -59,12 +62,18 @@ export class Component {
       room: room.room,
       connect: (from) => this.#input.connect(from),
       publish: (track) => this.#publish(track),
+      unpublish: (trackId) => {
+        if (this.#tracks.has(trackId)) this.removeTrack(trackId);
+      },
       openOutput: () => this.#openOutput(),
       nameOf: room.nameOf,
       showProperties: (change) => {
         this.#properties = { ...this.#properties, ...change };
       },
       playable: () => this.#playable(),
+      callEvent: (event) => {
+        if (!this.#over) this.#room.emit({ componentId: this.id, ...event });
+      },
       finished: () => void this.remove('finished'),
       crashed: (reason) => this.crash(reason),
     });
@@ -102,6 +111,13 @@ export class Component {
       this.crash(error instanceof ServiceError ? error.message : 'It could not be started');
       throw error;
     }
+  }
+
+  /** @throws ServiceError `bad_request` where it makes none */
+  get calls(): CallRunner {
+    const { calls } = this.#runner;
+    if (!calls) throw new ServiceError('bad_request', `Component ${this.id} makes no phone calls: it is of type ${this.type}`);
+    return calls;
   }
 
   /** From here it also receives what these peers and components publish, now and later. @throws ServiceError `bad_request` */
@@ -211,6 +227,7 @@ export class Component {
     for (const output of this.#outputs) output.close();
     this.#room.forget(this.id);
     announce();
+    this.#over = true;
     this.#room.broadcast({ event: 'componentRemoved', data: { componentId: this.id } });
     return this.#closed;
   }

@@ -1,5 +1,6 @@
 // Events of rooms, as sockets and webhooks give them: one schema, one list of kinds.
 import { z } from 'zod';
+import { eventCallSchema } from './calls.ts';
 import { metadataSchema, trackViewSchema } from './views.ts';
 
 /** Every kind of event and when it happens. README's table has the same order and words, compared by a test. */
@@ -25,6 +26,10 @@ export const eventKinds = {
   HlsUploadCrashed: 'A persistent stream could not be uploaded; it stays on its node. `reason` says why. Else as `HlsUploaded`.',
   RecordingUploaded: 'A recording is in S3, all of it. `recordingId` names it. Comes without `seq`, also after `RoomDeleted`.',
   RecordingUploadCrashed: 'A recording could not be uploaded; it stays on its node. `reason` says why. Else as `RecordingUploaded`.',
+  SipCallRinging: 'The far side of a phone call that a `sip` component makes rings. `call` says which.',
+  SipCallStarted: 'A phone call was answered: by the far side, or by the component where it was called. `call` says which.',
+  SipCallEnded: 'A phone call is over, answered or not. `reason` says why, `call` with which answer of SIP.',
+  SipDigitReceived: 'A key was pressed at the far side of a phone call: `digit`.',
 } as const;
 export type EventType = keyof typeof eventKinds;
 export const eventTypes = Object.keys(eventKinds) as EventType[];
@@ -51,6 +56,8 @@ export const roomEventSchema = z
     componentId: z.string().optional(),
     recordingId: z.string().optional().meta({ description: 'Id of the recording or persistent stream that was uploaded.' }),
     track: trackViewSchema.optional(),
+    call: eventCallSchema.optional(),
+    digit: z.string().optional().meta({ description: 'One of 0-9, A-D, * and #.' }),
     metadata: metadataSchema.nullable().optional(),
     reason: z.string().optional().meta({
       description: '`node_lost`: the room was lost with its node; such an event has the id `<incarnation>-lost`, whichever node tells it.',
@@ -60,5 +67,5 @@ export const roomEventSchema = z
 export type RoomEvent = z.infer<typeof roomEventSchema>;
 
 /** What the room adds to an event itself is left to the room: id, time, seq, node, incarnation, roomId. */
-export type RoomEventDetail = Pick<RoomEvent, 'type' | 'peerId' | 'componentId' | 'track' | 'metadata' | 'reason'>;
+export type RoomEventDetail = Pick<RoomEvent, 'type' | 'peerId' | 'componentId' | 'track' | 'call' | 'digit' | 'metadata' | 'reason'>;
 export type RoomEventListener = (event: RoomEvent) => void;

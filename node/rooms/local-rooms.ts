@@ -1,6 +1,7 @@
 // The rooms of this node: RoomService where no other node is asked.
 import { ServiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
+import type { CallOptions, CallView } from './calls.ts';
 import type { RoomEvent } from './events.ts';
 import { newId } from './ids.ts';
 import type { Peer } from './peer.ts';
@@ -164,6 +165,20 @@ export class LocalRooms implements RoomService {
 
   async subscribeComponent(roomId: string, componentId: string, origins: readonly string[]): Promise<void> {
     this.#room(roomId).components.get(componentId).subscribe(origins);
+  }
+
+  async startCall(roomId: string, componentId: string, { phoneNumber }: CallOptions): Promise<CallView> {
+    return this.#room(roomId).components.get(componentId).calls.start(phoneNumber);
+  }
+
+  async endCalls(roomId: string, componentId: string, callId: string | null): Promise<void> {
+    await this.#room(roomId)
+      .components.get(componentId)
+      .calls.end(callId ?? undefined);
+  }
+
+  async sendDigits(roomId: string, componentId: string, callId: string, digits: string): Promise<void> {
+    await this.#room(roomId).components.get(componentId).calls.sendDigits(callId, digits);
   }
 
   /**

@@ -1,5 +1,6 @@
 // What the domain needs of others: media (node/media), kinds of components (node/components) and the connection of a peer (node/signaling).
 import type { Log } from '../log.ts';
+import type { CallEvent, CallRunner } from './calls.ts';
 import type { PeerEvent } from './peer-events.ts';
 import type { ComponentOptions } from './room-config.ts';
 import type { TrackOrigin } from './track.ts';
@@ -130,6 +131,8 @@ export interface ComponentRunner {
   start(): Promise<void>;
   /** All tracks that it is to receive from here, after start() and whenever they change. Only of kinds that receive. */
   receive?(tracks: readonly ReceivableTrack[]): void;
+  /** Only of kinds that make phone calls. */
+  readonly calls?: CallRunner;
   /** Ends it. Idempotent; resolves when nothing of it is left. */
   close(): Promise<void>;
 }
@@ -152,6 +155,8 @@ export type ComponentHost = {
   connect: (from: RtpAddress) => Promise<RtpAddress>;
   /** Publishes a track whose RTP comes from the connected address; resolves with its id. */
   publish: (track: { kind: Kind; rtpParameters: WireObject; metadata: Metadata | null }) => Promise<string>;
+  /** Ends a track that publish() gave; nothing where it is gone already. */
+  unpublish: (trackId: string) => void;
   /** A new way for tracks of the room to this component; it ends with the component at the latest. */
   openOutput: () => RoomOutput;
   /** The name that a peer of the room has in its metadata (`name`). */
@@ -160,6 +165,8 @@ export type ComponentHost = {
   showProperties: (change: ComponentView['properties']) => void;
   /** Its stream can be played from here. */
   playable: () => void;
+  /** Something happened to one of its phone calls; may still be told while close() is called, for the calls that end with it. */
+  callEvent: (event: CallEvent) => void;
   /** It came to its end by itself: it is removed. */
   finished: () => void;
   /** It failed for good: it is removed. `reason` is told in the event. */

@@ -1,4 +1,5 @@
 // What REST asks of rooms: the same interface for one node and for a cluster. Every failure is a ServiceError.
+import type { CallOptions, CallView } from './calls.ts';
 import type { ComponentOptions, PeerOptions, PeerPatch, RoomData, RoomOptions, RoomPatch } from './room-config.ts';
 import type { ComponentView, PeerView, RoomView } from './views.ts';
 
@@ -30,4 +31,10 @@ export interface RoomService {
   deleteComponent(roomId: string, componentId: string): Promise<void>;
   /** A component in manual mode receives what these peers and components publish. */
   subscribeComponent(roomId: string, componentId: string, origins: readonly string[]): Promise<void>;
+  /** A component that makes phone calls makes one. */
+  startCall(roomId: string, componentId: string, options: CallOptions): Promise<CallView>;
+  /** Hangs up one call, or all of the component. */
+  endCalls(roomId: string, componentId: string, callId: string | null): Promise<void>;
+  /** Keys that are pressed in a call. */
+  sendDigits(roomId: string, componentId: string, callId: string, digits: string): Promise<void>;
 }

@@ -27,7 +27,7 @@ export const layers = [
     name: 'media',
     worker: true,
     builds: false,
-    packages: [...aptPackages.metrics, ...aptPackages.media],
+    packages: [...aptPackages.metrics, ...aptPackages.media, ...aptPackages.sip],
     programs: ['versitygw'],
     concurrency: 1,
     testTimeout: 90_000,

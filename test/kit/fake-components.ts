@@ -10,6 +10,8 @@ export const hostFacts = {
   nameOf: () => null,
   showProperties: () => {},
   playable: () => {},
+  callEvent: () => {},
+  unpublish: () => {},
 } satisfies Partial<ComponentHost>;
 
 export class FakeKinds implements ComponentKinds {
