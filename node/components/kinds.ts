@@ -10,6 +10,7 @@ import { prepareHls } from './hls/prepare.ts';
 import { Streams, type StreamsOptions } from './hls/streams.ts';
 import { prepareRecording } from './recording/prepare.ts';
 import { Recordings } from './recording/recordings.ts';
+import { prepareSip, type SipPlace } from './sip/prepare.ts';
 
 export type KindsOptions = {
   /** Kinds that may be added now. */
@@ -23,6 +24,8 @@ export type KindsOptions = {
   /** Milliseconds after which recordings go; null = unset. */
   recordingTimeToLive: () => number | null;
   machine: StreamsOptions['machine'];
+  /** Where telephones are reached. */
+  sip: () => SipPlace;
 };
 
 export class Kinds implements ComponentKinds {
@@ -43,7 +46,7 @@ export class Kinds implements ComponentKinds {
     }
     if (type === 'recording') return prepareRecording(options ?? {}, this.recordings, this.#options.uploads);
     if (type === 'hls') return prepareHls(options ?? {}, room.roomId, this.streams);
-    if (type !== 'file') throw new ServiceError('bad_request', `This version has no components of type ${type} yet`);
+    if (type === 'sip') return prepareSip(options ?? {}, this.#options.sip);
     return prepareFile(options ?? {}, { resources: this.#options.resources, ...room });
   }
 

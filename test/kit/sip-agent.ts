@@ -34,6 +34,7 @@ export class TestAgent {
         ringTimeout: 20_000,
         instanceId: randomUUID(),
         userAgent: 'Mediarooms/test',
+        leftovers: [],
         ...settings,
       },
     });

@@ -1,10 +1,12 @@
 // What a node and the process that speaks SIP say to each other.
 import { z } from 'zod';
+import { dialogSchema } from './agent/dialogs.ts';
 import { registrarSchema } from './wire/registrar.ts';
 
 const port = z.int().min(1).max(65_535);
 const callId = z.string().min(1).max(64);
 const phoneNumber = z.string().max(128);
+const ssrc = z.int().min(0).max(0xffff_ffff);
 const sentence = z.string().max(500);
 /** Commands that are answered have a number of their own. */
 const request = z.int().min(0);
@@ -27,11 +29,20 @@ export const agentSettingsSchema = z.strictObject({
   /** The same over restarts: a UUID (RFC 5626, section 4.1). */
   instanceId: z.uuid(),
   userAgent: z.string().max(128),
+  /** On loopback, for sound from and to the room; left out: any. */
+  roomPort: port.optional(),
+  /** Of calls that an earlier process left. */
+  leftovers: z.array(dialogSchema).max(200),
 });
 export type AgentSettings = z.infer<typeof agentSettingsSchema>;
 
 export const sipCommandSchema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('start'), settings: agentSettingsSchema }),
+  /** Where the room takes the voices of calls. */
+  z.strictObject({ type: z.literal('connect'), ip: z.ipv4(), port }),
+  /** A track of the room, to be heard by all calls. */
+  z.strictObject({ type: z.literal('addTrack'), ssrc }),
+  z.strictObject({ type: z.literal('removeTrack'), ssrc }),
   z.strictObject({ type: z.literal('call'), request, callId, phoneNumber }),
   z.strictObject({ type: z.literal('hangUp'), request, callId }),
   z.strictObject({ type: z.literal('digits'), request, callId, digits: z.string().max(64) }),
@@ -56,6 +67,10 @@ export type CallEnd = z.infer<typeof callEndSchema>;
 export const sipReportSchema = z.discriminatedUnion('type', [
   /** It takes commands. */
   z.strictObject({ type: z.literal('ready') }),
+  /** From here sound of the room may come: to this port of loopback. */
+  z.strictObject({ type: z.literal('listening'), port }),
+  /** From here its RTP may come. */
+  z.strictObject({ type: z.literal('trackAdded'), ssrc }),
   /** A command was carried out, or not: `problem`. */
   z.strictObject({
     type: z.literal('done'),
@@ -67,7 +82,8 @@ export const sipReportSchema = z.discriminatedUnion('type', [
   /** Somebody calls and is answered. */
   z.strictObject({ type: z.literal('incoming'), callId, phoneNumber }),
   z.strictObject({ type: z.literal('ringing'), callId }),
-  z.strictObject({ type: z.literal('answered'), callId }),
+  /** `ssrc`: of its voice on the way to the room. */
+  z.strictObject({ type: z.literal('answered'), callId, ssrc, dialog: dialogSchema.optional() }),
   z.strictObject({ type: z.literal('ended'), callId, end: callEndSchema }),
   /** `duration` in milliseconds. */
   z.strictObject({ type: z.literal('digit'), callId, digit: z.string().regex(/^[0-9A-D*#]$/), duration: z.number().min(0).max(600_000) }),

@@ -9,6 +9,7 @@ import { NodeTransport, type NodeTransportOptions } from '../wire/node-transport
 import { hostInUri } from '../wire/registrar.ts';
 import { Call } from './call.ts';
 import { CallDescription } from './call-description.ts';
+import { type Dialog, hangUpLeftover } from './dialogs.ts';
 import { Registration } from './registration.ts';
 
 export type AgentOptions = {
@@ -44,12 +45,14 @@ export class SipAgent {
   readonly #transport: NodeTransport;
   readonly #registration: Registration;
   readonly #calls = new Map<string, Call>();
+  readonly #leftovers: Dialog[];
   readonly #descriptions = new WeakMap<Session, CallDescription>();
   #closed: Promise<void> | undefined;
 
   constructor(options: AgentOptions) {
     this.#options = options;
     const { registrar, username, password, announcedIp, firstPort, ca, instanceId, userAgent } = options.settings;
+    this.#leftovers = [...options.settings.leftovers];
     const host = hostInUri(registrar.host);
     const transportOptions: NodeTransportOptions = {
       ...{ registrar, announcedIp, firstPort, ca },
@@ -87,7 +90,10 @@ export class SipAgent {
       transport,
       registrar: new URI('sip', '', host, registrar.port),
       instanceId,
-      onRegistered: () => options.report({ type: 'registered' }),
+      onRegistered: () => {
+        for (const dialog of this.#leftovers.splice(0)) hangUpLeftover(userAgentCore, dialog);
+        options.report({ type: 'registered' });
+      },
       onLost: (problem) => options.report({ type: 'unregistered', problem }),
     });
   }
@@ -172,11 +178,11 @@ export class SipAgent {
       describedBy: (session, description) => this.#descriptions.set(session, description),
       listener: {
         onRinging: () => report({ type: 'ringing', callId }),
-        onAnswered: () => {
+        onAnswered: (dialog) => {
           // Of those who call only whom we answer is told.
           if (incomingFrom !== undefined) report({ type: 'incoming', callId, phoneNumber: incomingFrom });
           told = true;
-          report({ type: 'answered', callId });
+          report({ type: 'answered', callId, ssrc: sound.ssrc, ...(dialog && { dialog }) });
         },
         onEnded: (end: CallEnd) => {
           this.#calls.delete(callId);

@@ -15,13 +15,15 @@ import type { CallSession } from '../audio/session.ts';
 import { SdpRefusal } from '../sdp/offer-answer.ts';
 import type { CallEnd } from '../sip-messages.ts';
 import type { CallDescription } from './call-description.ts';
+import { type Dialog, dialogOf } from './dialogs.ts';
 import { digitOfInfo } from './dtmf-info.ts';
 import { endOf } from './reasons.ts';
 import { answerExpiry, ExpiryTimer, expiryOfAnswer, leastExpiry, offerExpiry } from './session-expiry.ts';
 
 export type CallListener = {
   onRinging: () => void;
-  onAnswered: () => void;
+  /** `dialog`: what it is hung up by if this process does not come to it. */
+  onAnswered: (dialog: Dialog | undefined) => void;
   /** Once, and nothing after it. */
   onEnded: (end: CallEnd) => void;
   onDigit: (digit: string, duration: number) => void;
@@ -149,7 +151,7 @@ export class Call {
     this.#ring?.stop();
     this.#answered = true;
     this.#watchReinvites(session);
-    this.#options.listener.onAnswered();
+    this.#options.listener.onAnswered(dialogOf(session));
   }
 
   #terminated(session: Session): void {

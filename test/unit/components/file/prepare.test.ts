@@ -52,7 +52,7 @@ test('properties are the options with their defaults', async (t) => {
 test('kinds that are not used here, and kinds that are not there yet, are refused by name', async (t) => {
   const { ask } = await stage(t);
   assert.deepEqual(await ask({}, { type: 'hls' }), ['bad_request', 'Components of type hls are disabled on this node']);
-  assert.deepEqual(await ask({}, { type: 'sip' }), ['bad_request', 'This version has no components of type sip yet']);
+  assert.deepEqual(await ask({}, { type: 'sip' }), ['invalid_field', 'Required field registrarCredentials is missing']);
   const none = await stage(t, []);
   assert.deepEqual(await none.ask({ filePath: 'a.ogg' }), ['bad_request', 'Components of type file are disabled on this node']);
 });

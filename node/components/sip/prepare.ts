@@ -1,0 +1,73 @@
+// Whether a sip component can be: its options.
+import { X509Certificate } from 'node:crypto';
+import { z } from 'zod';
+import { ServiceError } from '../../errors.ts';
+import type { PreparedComponent } from '../../rooms/ports.ts';
+import { issueSentence } from '../../sentences.ts';
+import type { AgentSettings } from './sip-messages.ts';
+import { SipRunner } from './sip-runner.ts';
+import { parseRegistrar } from './wire/registrar.ts';
+
+/** What a node gives all its telephones. */
+export type SipPlace = Pick<AgentSettings, 'firstPort' | 'rtpPorts' | 'userAgent'> & {
+  /** Undefined where it is not known yet. */
+  announcedIp: string | undefined;
+};
+
+/** Seconds that a call rings. */
+const defaultRingTimeout = 60;
+const ringTime = 'to be a whole number of seconds from 5 to 300';
+
+const optionsSchema = z.strictObject({
+  registrarCredentials: z.strictObject({
+    address: z
+      .string()
+      .max(512)
+      .refine((text) => parseRegistrar(text) !== undefined, 'to be the address of a registrar: [sip:]host[:port][;transport=udp|tcp|tls]'),
+    username: z.string().regex(/^[A-Za-z0-9\-_.!~*'()&=+$,%]{1,128}$/, 'to be the name of a user: letters, digits and -_.!~*()&=+$,%'),
+    password: z.string().min(1).max(1024),
+  }),
+  answerIncoming: z.boolean({ error: 'to be true or false' }).nullable().optional(),
+  ringTimeout: z.int({ error: ringTime }).min(5, { error: ringTime }).max(300, { error: ringTime }).nullable().optional(),
+  caCertificate: z.string().max(32_768).refine(isCertificate, 'to be a certificate in PEM').nullable().optional(),
+});
+
+/** @throws ServiceError with what is wrong with the options */
+export function prepareSip(options: unknown, place: () => SipPlace): PreparedComponent {
+  const parsed = optionsSchema.safeParse(options);
+  if (!parsed.success) throw new ServiceError('invalid_field', issueSentence(parsed.error, options, 'options'));
+  const { registrarCredentials, caCertificate } = parsed.data;
+  const { address, username, password } = registrarCredentials;
+  const registrar = parseRegistrar(address);
+  if (!registrar) throw new ServiceError('invalid_field', 'Expected options.registrarCredentials.address to be the address of a registrar');
+  const answerIncoming = parsed.data.answerIncoming ?? false;
+  const ringTimeout = parsed.data.ringTimeout ?? defaultRingTimeout;
+  const settings = () => {
+    const { announcedIp, ...rest } = place();
+    if (announcedIp === undefined) throw new ServiceError('unavailable', 'The address of this node is not known yet', { retryAfter: 1 });
+    const ca = caCertificate ? { ca: caCertificate } : {};
+    return { registrar, username, password, announcedIp, ...rest, answerIncoming, ringTimeout: ringTimeout * 1000, ...ca };
+  };
+  return {
+    type: 'sip',
+    // Never the password.
+    properties: {
+      registrarCredentials: { address, username },
+      answerIncoming,
+      ringTimeout,
+      registered: false,
+      registrationError: null,
+      calls: [],
+    },
+    subscribeMode: 'auto',
+    open: (host) => new SipRunner({ host, settings }),
+  };
+}
+
+function isCertificate(text: string): boolean {
+  try {
+    return text.includes('-----BEGIN CERTIFICATE-----') && new X509Certificate(text).subject !== undefined;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,152 @@
+// One process that speaks SIP for a component: started, asked within deadlines, and ended with its calls hung up.
+import { extname, join } from 'node:path';
+import { ServiceError } from '../../errors.ts';
+import type { ComponentHost, ReceivableTrack, RtpAddress } from '../../rooms/ports.ts';
+import { Timer } from '../../timer.ts';
+import { AvProcess } from '../av/av-process.ts';
+import { RoomTracks } from './room-tracks.ts';
+import { type AgentSettings, type SipCommand, type SipReport, sipReportSchema } from './sip-messages.ts';
+
+/** What is told by itself. */
+export type SipNews = Exclude<SipReport, { type: 'ready' | 'listening' | 'trackAdded' | 'done' | 'closed' }>;
+
+export type SipProcessOptions = {
+  host: Pick<ComponentHost, 'log' | 'openOutput'>;
+  settings: AgentSettings;
+  /** Where the room takes voices that come from this port of loopback. */
+  roomAddress: (port: number) => Promise<RtpAddress>;
+  onNews: (news: SipNews) => void;
+  /** It ended without being told to; called at most once. */
+  onCrashed: (reason: string) => void;
+};
+
+type Request = { [Type in 'call' | 'hangUp' | 'digits']: Omit<Extract<SipCommand, { type: Type }>, 'request'> }[
+  | 'call'
+  | 'hangUp'
+  | 'digits'];
+type Answer = { done: () => void; failed: (error: ServiceError) => void };
+
+/** Compiled or not, as this file is. */
+const module = join(import.meta.dirname, `sip-child${extname(import.meta.filename)}`);
+const startDeadline = 10_000;
+/** Of what is asked: less than nodes wait for each other. */
+const answerDeadline = 4000;
+const digitsDeadline = 60_000;
+/** For goodbyes, and for the end of the process after them. */
+const closeDeadline = 6000;
+const endDeadline = 1000;
+const maxWaiting = 200;
+
+const codes = { bad_request: 'bad_request', not_found: 'call_not_found', conflict: 'conflict', unavailable: 'unavailable' } as const;
+
+export class SipProcess {
+  readonly #options: SipProcessOptions;
+  readonly #process: AvProcess<SipCommand, SipReport>;
+  readonly #tracks: RoomTracks;
+  readonly #ready = Promise.withResolvers<void>();
+  readonly #listening = Promise.withResolvers<number>();
+  readonly #finished = Promise.withResolvers<void>();
+  readonly #waiting = new Map<number, Answer>();
+  #requests = 0;
+  #closed: Promise<void> | undefined;
+
+  constructor(options: SipProcessOptions) {
+    this.#options = options;
+    for (const { promise } of [this.#ready, this.#listening]) promise.catch(() => {});
+    this.#tracks = new RoomTracks({
+      host: options.host,
+      add: (ssrc) => this.#process.send({ type: 'addTrack', ssrc }),
+      remove: (ssrc) => this.#process.send({ type: 'removeTrack', ssrc }),
+    });
+    this.#process = new AvProcess({
+      log: options.host.log,
+      module,
+      reportSchema: sipReportSchema,
+      onReport: (report) => this.#hear(report),
+      onExit: (reason) => this.#gone(reason),
+    });
+  }
+
+  get pid(): number | undefined {
+    return this.#process.pid;
+  }
+
+  /** Resolves when it takes commands; it registers by itself from here. @throws ServiceError */
+  async start(): Promise<void> {
+    const timer = new Timer(startDeadline, () => this.#failStart('The telephone did not start in time'));
+    try {
+      await this.#ready.promise;
+      this.#process.send({ type: 'start', settings: this.#options.settings });
+      const port = await this.#listening.promise;
+      const { ip, port: roomPort } = await this.#options.roomAddress(port);
+      this.#process.send({ type: 'connect', ip, port: roomPort });
+      await this.#tracks.connect(port);
+    } finally {
+      timer.stop();
+    }
+  }
+
+  /** The calls hear these tracks and no others from here. */
+  receive(tracks: readonly ReceivableTrack[]): void {
+    if (!this.#closed) this.#tracks.receive(tracks);
+  }
+
+  /** @throws ServiceError where it is refused, or not answered in time */
+  async ask(request: Request): Promise<void> {
+    if (this.#closed || this.#waiting.size >= maxWaiting) throw new ServiceError('unavailable', 'The telephone is busy');
+    this.#requests += 1;
+    const number = this.#requests;
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    this.#waiting.set(number, { done: resolve, failed: reject });
+    const deadline = request.type === 'digits' ? digitsDeadline : answerDeadline;
+    const timer = new Timer(deadline, () => reject(new ServiceError('unavailable', 'The telephone does not answer')));
+    try {
+      this.#process.send({ ...request, request: number });
+      await promise;
+    } finally {
+      timer.stop();
+      this.#waiting.delete(number);
+    }
+  }
+
+  /** Hangs up, takes the registration back and ends it. Idempotent; never fails. */
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  async #close(): Promise<void> {
+    const timer = new Timer(closeDeadline, () => this.#finished.resolve());
+    this.#process.send({ type: 'close' });
+    await this.#finished.promise;
+    timer.stop();
+    await this.#process.end(endDeadline);
+    this.#tracks.close();
+  }
+
+  #hear(report: SipReport): void {
+    if (report.type === 'ready') this.#ready.resolve();
+    else if (report.type === 'listening') this.#listening.resolve(report.port);
+    else if (report.type === 'trackAdded') this.#tracks.added(report.ssrc);
+    else if (report.type === 'closed') this.#finished.resolve();
+    else if (report.type === 'done') {
+      const answer = this.#waiting.get(report.request);
+      if (report.problem) answer?.failed(new ServiceError(codes[report.problem.code], report.problem.message));
+      else answer?.done();
+    } else if (!this.#closed) this.#options.onNews(report);
+  }
+
+  #failStart(problem: string): void {
+    for (const { reject } of [this.#ready, this.#listening]) reject(new ServiceError('unavailable', problem));
+  }
+
+  #gone(reason: string): void {
+    this.#finished.resolve();
+    this.#failStart('The telephone could not be started');
+    for (const { failed } of this.#waiting.values()) failed(new ServiceError('unavailable', 'The telephone ended'));
+    if (this.#closed) return;
+    this.#closed = Promise.resolve();
+    this.#tracks.close();
+    this.#options.onCrashed(reason);
+  }
+}

@@ -1,0 +1,236 @@
+// A telephone in a room: keeps a process at work on it, and tells of its registration and its calls.
+import { ServiceError } from '../../errors.ts';
+import type { CallRunner, CallView } from '../../rooms/calls.ts';
+import { newId } from '../../rooms/ids.ts';
+import type { ComponentHost, ComponentRunner, ReceivableTrack, RtpAddress } from '../../rooms/ports.ts';
+import { RestartBudget } from '../av/restarts.ts';
+import type { Dialog } from './agent/dialogs.ts';
+import { roomVoice } from './room-voice.ts';
+import type { AgentSettings, CallEnd } from './sip-messages.ts';
+import { type SipNews, SipProcess } from './sip-process.ts';
+
+export type SipRunnerOptions = {
+  host: ComponentHost;
+  /** As they are when a process starts. */
+  settings: () => Omit<AgentSettings, 'leftovers' | 'instanceId' | 'roomPort'>;
+};
+
+type Call = { view: CallView; dialog?: Dialog | undefined /** Its voice in the room. */; trackId?: string };
+
+export class SipRunner implements ComponentRunner {
+  readonly calls: CallRunner = {
+    start: (phoneNumber) => this.#startCall(phoneNumber),
+    end: (callId) => this.#endCalls(callId),
+    sendDigits: (callId, digits) => this.#sendDigits(callId, digits),
+  };
+  readonly #options: SipRunnerOptions;
+  readonly #restarts = new RestartBudget();
+  readonly #calls = new Map<string, Call>();
+  #process: SipProcess | undefined;
+  #tracks: readonly ReceivableTrack[] = [];
+  /** The room takes sound from one port alone: each process has the same. */
+  #room: { port: number; address: RtpAddress } | undefined;
+  #starting: Promise<void> | undefined;
+  #closing = false;
+  #closed: Promise<void> | undefined;
+
+  constructor(options: SipRunnerOptions) {
+    this.#options = options;
+  }
+
+  start(): Promise<void> {
+    this.#starting ??= this.#launch([]);
+    return this.#starting;
+  }
+
+  receive(tracks: readonly ReceivableTrack[]): void {
+    this.#tracks = tracks;
+    this.#process?.receive(tracks);
+  }
+
+  close(): Promise<void> {
+    if (!this.#closed) {
+      this.#closing = true;
+      // Told before the component's own end.
+      for (const callId of [...this.#calls.keys()]) this.#callEnded(callId, { reason: 'hung_up' });
+      this.#closed = this.#close();
+    }
+    return this.#closed;
+  }
+
+  async #launch(leftovers: readonly Dialog[]): Promise<void> {
+    if (this.#closing) throw new ServiceError('component_not_found', 'The component was removed');
+    const { host, settings } = this.#options;
+    let started = false;
+    const telephone: SipProcess = new SipProcess({
+      host,
+      settings: {
+        ...settings(),
+        instanceId: host.componentId,
+        leftovers: [...leftovers],
+        ...(this.#room && { roomPort: this.#room.port }),
+      },
+      roomAddress: (port) => this.#connectRoom(port),
+      onNews: (news) => this.#hear(news),
+      onCrashed: (reason) => {
+        // Before it has started, start() says so.
+        if (started) this.#crashed(reason);
+      },
+    });
+    this.#process = telephone;
+    await telephone.start();
+    started = true;
+    host.log.info({ pid: telephone.pid }, 'telephone started');
+    telephone.receive(this.#tracks);
+  }
+
+  async #connectRoom(port: number): Promise<RtpAddress> {
+    if (this.#room && this.#room.port !== port) throw new ServiceError('unavailable', 'The port of the telephone is taken');
+    this.#room ??= { port, address: await this.#options.host.connect({ ip: '127.0.0.1', port }) };
+    return this.#room.address;
+  }
+
+  #crashed(reason: string): void {
+    const { log } = this.#options.host;
+    this.#process = undefined;
+    const leftovers = [...this.#calls.values()].flatMap(({ dialog }) => dialog ?? []);
+    for (const callId of [...this.#calls.keys()]) this.#callEnded(callId, { reason: 'crashed' });
+    if (this.#closing) return;
+    this.#show({ registered: false, registrationError: 'The telephone crashed' });
+    if (!this.#restarts.take(performance.now())) {
+      log.error({ reason }, 'the telephone crashed again');
+      this.#options.host.crashed(`The telephone crashed too often: ${reason}`);
+      return;
+    }
+    log.warn({ reason, calls: leftovers.length }, 'the telephone crashed: started again');
+    this.#starting = this.#launch(leftovers).catch((error: unknown) => {
+      if (!this.#closing) this.#options.host.crashed(error instanceof ServiceError ? error.message : 'The telephone could not be started');
+    });
+  }
+
+  #hear(news: SipNews): void {
+    const { log } = this.#options.host;
+    if (news.type === 'registered') {
+      log.info('registered');
+      this.#show({ registered: true, registrationError: null });
+    } else if (news.type === 'unregistered') {
+      log.warn({ problem: news.problem }, 'not registered');
+      this.#show({ registered: false, registrationError: news.problem });
+    } else if (news.type === 'incoming')
+      this.#add({ id: news.callId, phoneNumber: news.phoneNumber, direction: 'incoming', state: 'calling' });
+    else if (news.type === 'ended') this.#callEnded(news.callId, news.end);
+    else this.#changed(news);
+  }
+
+  #changed(news: Extract<SipNews, { type: 'ringing' | 'answered' | 'digit' }>): void {
+    const call = this.#calls.get(news.callId);
+    if (!call) return;
+    const { host } = this.#options;
+    const told = tellable(call.view);
+    if (news.type === 'digit') {
+      host.callEvent({ type: 'SipDigitReceived', call: told, digit: news.digit });
+      return;
+    }
+    const ringing = news.type === 'ringing';
+    if (!ringing) {
+      call.dialog = news.dialog;
+      void this.#publish(call, news.ssrc);
+    }
+    call.view = { ...call.view, state: ringing ? 'ringing' : 'active' };
+    this.#showCalls();
+    host.log.info({ call: news.callId }, ringing ? 'a call rings' : 'a call was answered');
+    host.callEvent({ type: ringing ? 'SipCallRinging' : 'SipCallStarted', call: told });
+  }
+
+  /** The far side's voice becomes a track of the room. */
+  async #publish(call: Call, ssrc: number): Promise<void> {
+    const { host } = this.#options;
+    const { id, phoneNumber, direction } = call.view;
+    const codec = { ...roomVoice, rtcpFeedback: [] };
+    const rtpParameters = { codecs: [codec], encodings: [{ ssrc }], headerExtensions: [], rtcp: { cname: id } };
+    try {
+      const trackId = await host.publish({ kind: 'audio', rtpParameters, metadata: { source: 'sip', callId: id, phoneNumber, direction } });
+      if (this.#calls.get(id) === call) call.trackId = trackId;
+      else host.unpublish(trackId);
+    } catch (error) {
+      // The component or its room ended meanwhile.
+      host.log.debug({ err: error, call: id }, 'the voice of a call could not be published');
+    }
+  }
+
+  #callEnded(callId: string, { reason, status, phrase }: CallEnd): void {
+    const call = this.#calls.get(callId);
+    if (!call) return;
+    this.#calls.delete(callId);
+    this.#showCalls();
+    const { host } = this.#options;
+    if (call.trackId !== undefined) host.unpublish(call.trackId);
+    host.log.info({ call: callId, reason, status }, 'a call is over');
+    const answer = { ...(status !== undefined && { status }), ...(phrase !== undefined && { phrase }) };
+    host.callEvent({ type: 'SipCallEnded', call: { ...tellable(call.view), ...answer }, reason });
+  }
+
+  #add(view: CallView): void {
+    this.#calls.set(view.id, { view });
+    this.#showCalls();
+  }
+
+  async #startCall(phoneNumber: string): Promise<CallView> {
+    const process = this.#require();
+    const view: CallView = { id: newId(), phoneNumber, direction: 'outgoing', state: 'calling' };
+    // Before its news come.
+    this.#add(view);
+    try {
+      await process.ask({ type: 'call', callId: view.id, phoneNumber });
+    } catch (error) {
+      this.#calls.delete(view.id);
+      this.#showCalls();
+      throw error;
+    }
+    return this.#calls.get(view.id)?.view ?? view;
+  }
+
+  async #endCalls(callId: string | undefined): Promise<void> {
+    const process = this.#require();
+    if (callId !== undefined) this.#requireCall(callId);
+    const ids = callId === undefined ? [...this.#calls.keys()] : [callId];
+    // One that has ended meanwhile is what was wanted.
+    await Promise.all(ids.map((id) => process.ask({ type: 'hangUp', callId: id }).catch(ignoreEnded)));
+  }
+
+  async #sendDigits(callId: string, digits: string): Promise<void> {
+    const process = this.#require();
+    this.#requireCall(callId);
+    await process.ask({ type: 'digits', callId, digits: digits.toUpperCase() });
+  }
+
+  #require(): SipProcess {
+    if (!this.#process || this.#closing) throw new ServiceError('unavailable', 'The telephone is being started again', { retryAfter: 1 });
+    return this.#process;
+  }
+
+  #requireCall(callId: string): void {
+    if (!this.#calls.has(callId)) throw new ServiceError('call_not_found', `Call ${callId} does not exist`);
+  }
+
+  #showCalls(): void {
+    this.#show({ calls: [...this.#calls.values()].map(({ view }) => ({ ...view })) });
+  }
+
+  #show(change: Parameters<ComponentHost['showProperties']>[0]): void {
+    this.#options.host.showProperties(change);
+  }
+
+  async #close(): Promise<void> {
+    await this.#starting?.catch(() => {});
+    await this.#process?.close();
+  }
+}
+
+function tellable({ id, phoneNumber, direction }: CallView): Omit<CallView, 'state'> {
+  return { id, phoneNumber, direction };
+}
+
+function ignoreEnded(error: unknown): void {
+  if (!(error instanceof ServiceError && error.code === 'call_not_found')) throw error;
+}
