@@ -45,6 +45,23 @@ const viewerTokenSchema = z
   .meta({ id: 'ViewerToken' });
 
 export const hlsRoutes: readonly Route[] = [
+  // Before files: this is none.
+  route({
+    method: 'POST',
+    path: '/hls/{roomId}/token',
+    operationId: 'createViewerToken',
+    tag: 'content',
+    summary: 'Make a token for viewers of a room, for players that cannot send headers.',
+    auth: 'token',
+    body: { schema: viewerSchema, required: false },
+    answers: { 201: { description: 'The token.', schema: dataSchema(viewerTokenSchema) } },
+    errors: [],
+    handle: async ({ params: { roomId }, body: { expiresIn } }, { viewerTokens, host }) => {
+      const expiresAt = new Date((Math.floor(Date.now() / 1000) + expiresIn) * 1000).toISOString();
+      const token = await viewerTokens.sign(roomId, expiresIn);
+      return { status: 201, json: { data: { token, url: `${host()}/hls/${roomId}/index.m3u8?token=${token}`, expiresAt } } };
+    },
+  }),
   route({
     method: 'GET',
     path: '/hls/{roomId}/{file}',
@@ -69,22 +86,6 @@ export const hlsRoutes: readonly Route[] = [
       };
       const answer = await content.open({ kind: 'hls', folder: params.roomId, file: params.file, playlist, ...request.transfer() });
       return toAnswer(answer, request);
-    },
-  }),
-  route({
-    method: 'POST',
-    path: '/hls/{roomId}/token',
-    operationId: 'createViewerToken',
-    tag: 'content',
-    summary: 'Make a token for viewers of a room, for players that cannot send headers.',
-    auth: 'token',
-    body: { schema: viewerSchema, required: false },
-    answers: { 201: { description: 'The token.', schema: dataSchema(viewerTokenSchema) } },
-    errors: [],
-    handle: async ({ params: { roomId }, body: { expiresIn } }, { viewerTokens, host }) => {
-      const expiresAt = new Date((Math.floor(Date.now() / 1000) + expiresIn) * 1000).toISOString();
-      const token = await viewerTokens.sign(roomId, expiresIn);
-      return { status: 201, json: { data: { token, url: `${host()}/hls/${roomId}/index.m3u8?token=${token}`, expiresAt } } };
     },
   }),
 ];

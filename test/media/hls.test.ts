@@ -1,0 +1,111 @@
+// Streams of real rooms over REST: by the rules of HLS while a composer is killed, kept and played, for those who may, and finished after a node was killed.
+import assert from 'node:assert/strict';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { type ApiClient, apiClient } from '../kit/api-client.ts';
+import { download, follow, streamsOf } from '../kit/hls-viewer.ts';
+import { makeTone, makeVideo } from '../kit/media-files.ts';
+import { startNodeProcess } from '../kit/node-process.ts';
+import { assertColour, assertNear, colours, sound } from '../kit/recorded.ts';
+import { makeResources } from '../kit/resources-folder.ts';
+import { apiToken } from '../kit/start-node.ts';
+import { isAlive } from './kit.ts';
+
+const green = [30, 200, 30];
+const small = { width: 320, height: 180, segmentDuration: 1 };
+const sleep = (time: number) => new Promise((resolve) => setTimeout(resolve, time));
+
+async function withSources(t: TestContext, seconds: number): Promise<string> {
+  const resources = await makeResources(t);
+  const sources = join(resources, 'file_component_sources');
+  await Promise.all([makeVideo(join(sources, 'green.h264'), '0x1EC81E', seconds), makeTone(join(sources, 'tone.ogg'), 660, seconds)]);
+  return resources;
+}
+
+async function add(api: ApiClient, type: string, options: object = {}): Promise<string> {
+  const { status, body } = await api.post('/room/r/component', { type, options });
+  assert.equal(status, 201, JSON.stringify(body));
+  return body.data.id;
+}
+
+async function tokenOf(api: ApiClient, options: object = {}): Promise<string> {
+  const { status, body } = await api.post('/hls/r/token', options);
+  assert.equal(status, 201);
+  assert.match(body.data.url, /^[\w.:]+\/hls\/r\/index\.m3u8\?token=/);
+  return body.data.token;
+}
+
+const composers = (output: string) => [...output.matchAll(/"pid":(\d+),[^\n]*"msg":"composer started"/g)].map(([, pid]) => Number(pid));
+
+test('a stream keeps the rules while its composer is killed, can be played by who may, and is kept as a whole', async (t) => {
+  const resources = await withSources(t, 25);
+  const node = await startNodeProcess(t, { SVC_COMPONENTS_USED: 'file hls', SVC_RESOURCES_BASE_PATH: resources });
+  const api = apiClient(node.url, apiToken);
+  await api.post('/room', { roomId: 'r' });
+  await add(api, 'file', { filePath: 'green.h264' });
+  await add(api, 'file', { filePath: 'tone.ogg' });
+  const id = await add(api, 'hls', { ...small, persistent: true });
+  const token = await tokenOf(api);
+  const index = await fetch(`${node.url}/hls/r/index.m3u8?token=${token}`);
+  assert.match(await index.text(), /CODECS="avc1\.[0-9a-f]{6},mp4a\.40\.2",RESOLUTION=320x180,FRAME-RATE=24\.000\nstream\.m3u8\?token=/);
+  const { properties } = (await api.get(`/room/r/component/${id}`)).body.data;
+  assert.deepEqual(properties, {
+    ...{ lowLatency: true, persistent: true, targetWindowDuration: null, subscribeMode: 'auto', ...small },
+    ...{ framerate: 24, layout: 'grid', names: false, playable: true, playlist: '/hls/r/index.m3u8' },
+  });
+  const media = `${node.url}/hls/r/stream.m3u8?token=${token}`;
+  const firstSegments = await follow(media, ({ segments }) => segments.length >= 4);
+  const [composer = 0] = composers(node.output());
+  process.kill(composer, 'SIGKILL');
+  const over = await follow(media, ({ segments }) => segments.filter(({ discontinuity }) => discontinuity === 1).length >= 3);
+  const before = over.playlists
+    .at(-1)
+    ?.segments.filter(({ discontinuity }) => discontinuity === 0)
+    .at(-1);
+  const after = over.playlists.at(-1)?.segments.find(({ discontinuity }) => discontinuity === 1);
+  const gap = (after?.time ?? Number.NaN) - (before?.time ?? Number.NaN) - (before?.duration ?? 0) * 1000;
+  t.diagnostic(`${Math.round(gap)} ms without a picture; ${Math.round(firstSegments.longestWait)} ms between two playlists at most`);
+  assert.ok(gap > -100 && gap < 2000, `${gap} ms`);
+
+  assert.equal((await api.delete(`/room/r/component/${id}`)).status, 204);
+  const last = await follow(media, ({ ended }) => ended);
+  assert.equal(last.playlists.length, 1);
+  const [recording = ''] = (await api.get('/recording')).body.data as string[];
+  const report = (await api.get(`/recording/${recording}`)).body;
+  assert.deepEqual([report.type, report.state, report.tracks], ['hls', 'finished', []]);
+  const path = await download(t, `${node.url}/recording/${recording}/index.m3u8?token=${token}`);
+  assert.deepEqual(await streamsOf(path), [{ codec: 'h264', width: 320, rate: '24/1', height: 180 }, { codec: 'aac' }]);
+  const shown = await colours(path);
+  assert.ok(shown.length > 7 * 24, `${shown.length} pictures`);
+  assert.ok(shown.filter(([, value = 0]) => value > 150).length > shown.length * 0.75, 'most pictures are green');
+  assertColour(shown.at(shown.length >> 1), green);
+  assertNear((await sound(path)).frequency, 660, 130, 'the tone');
+  assert.deepEqual(await readdir(join(resources, 'hls')), []);
+  assert.ok(!node.output().includes(token), 'a token is in the log');
+});
+
+test('a node that is killed leaves a stream that the next one keeps, and no composer', async (t) => {
+  const resources = await withSources(t, 20);
+  const env = { SVC_COMPONENTS_USED: 'file hls', SVC_RESOURCES_BASE_PATH: resources };
+  const first = await startNodeProcess(t, env);
+  const api = apiClient(first.url, apiToken);
+  await api.post('/room', { roomId: 'r' });
+  await add(api, 'hls', { ...small, persistent: true });
+  await add(api, 'file', { filePath: 'green.h264' });
+  await follow(`${first.url}/hls/r/stream.m3u8?token=${await tokenOf(api)}`, ({ segments }) => segments.length >= 5);
+  const [composer = 0] = composers(first.output());
+  assert.ok(isAlive(composer));
+  first.kill('SIGKILL');
+  await first.ended;
+  for (const end = Date.now() + 3000; isAlive(composer); await sleep(20)) assert.ok(Date.now() < end, 'the composer outlived its node');
+  const next = await startNodeProcess(t, env);
+  const nextApi = apiClient(next.url, apiToken);
+  for (const end = Date.now() + 25_000; (await nextApi.get('/recording')).body.data.length === 0; await sleep(200)) {
+    assert.ok(Date.now() < end, 'it was not finished');
+  }
+  const [recording = ''] = (await nextApi.get('/recording')).body.data as string[];
+  assert.equal((await nextApi.get(`/recording/${recording}`)).body.state, 'recovered');
+  const path = await download(t, `${next.url}/recording/${recording}/index.m3u8`, { authorization: `Bearer ${apiToken}` });
+  assert.ok((await colours(path)).length >= 4 * 24);
+});
