@@ -32,6 +32,8 @@ export type SessionListener = {
 export interface CallSession {
   /** Local RTP port; RTCP on the next one is not used (it is multiplexed or left out). */
   readonly port: number;
+  /** SSRC of the far side's voice as it goes to the room (Opus, `roomVoice`), from the first agree() on without a break. */
+  readonly ssrc: number;
   /** Also for every change by re-INVITE. From here sound flows both ways as the direction says. */
   agree(agreed: Agreed): void;
   /** Sends digits as RFC 4733 events one after the other. @throws RangeError for other characters, Error where no telephone-event was agreed */
@@ -40,7 +42,10 @@ export interface CallSession {
   close(): Promise<void>;
 }
 
-/** All sound of one sip component: the room's tracks come in once and go out mixed to each call, without that call's own voice. */
+/**
+ * All sound of one sip component: the room's tracks come in once and go out mixed to each call, without that call's own voice. Made by
+ * ComponentSound.open(), which has connect(), addTrack() and removeTrack() for the way to and from the room.
+ */
 export interface CallAudio {
   /** Takes a port of the configured range. @throws Error where none is free */
   open(callId: string, listener: SessionListener): Promise<CallSession>;

@@ -1,0 +1,102 @@
+// The sound of one call: its socket, what comes from the far side, and what goes there and into the room.
+import type { Socket } from 'node:dgram';
+import { Limiter } from '../../audio/limiter.ts';
+import { callCodecFacts } from './call-codecs.ts';
+import { FarReceiver } from './far-receiver.ts';
+import { FarSender } from './far-sender.ts';
+import { RoomSender } from './room-sender.ts';
+import type { Agreed, CallSession, SessionListener } from './session.ts';
+import { blockSamples } from './sound.ts';
+import { sendUdp } from './udp.ts';
+
+export type CallOptions = {
+  socket: Socket;
+  listener: SessionListener;
+  /** As of FarReceiver. */
+  silence: number;
+  /** Of its voice in the room. */
+  ssrc: number;
+  /** Milliseconds on the line of blocks. */
+  now: () => number;
+  sendToRoom: (packet: Buffer) => void;
+  onClosed: (call: Call) => void;
+};
+
+export class Call implements CallSession {
+  readonly #options: CallOptions;
+  readonly #receiver: FarReceiver;
+  readonly #sender: FarSender;
+  readonly #limiter = new Limiter();
+  readonly #voice = new Float32Array(blockSamples);
+  readonly #mix = new Float32Array(blockSamples);
+  #room: RoomSender | undefined;
+  /** Something is heard of it in this block. */
+  #speaks = false;
+  #closed: Promise<void> | undefined;
+
+  constructor(options: CallOptions) {
+    this.#options = options;
+    const { socket, listener, silence } = options;
+    this.#receiver = new FarReceiver({ listener, silence });
+    this.#sender = new FarSender({ send: (packet) => sendUdp(socket, packet, this.#receiver.target) });
+    socket.on('message', (datagram, { address: ip, port }) => this.#receiver.push(datagram, { ip, port }, options.now()));
+  }
+
+  get port(): number {
+    return this.#options.socket.address().port;
+  }
+
+  get ssrc(): number {
+    return this.#options.ssrc;
+  }
+
+  agree(agreed: Agreed): void {
+    if (this.#closed) return;
+    const { bandwidth } = callCodecFacts[agreed.codec];
+    this.#receiver.agree(agreed, this.#options.now());
+    this.#sender.agree(agreed);
+    if (this.#room?.bandwidth === bandwidth) return;
+    const room = new RoomSender({ ssrc: this.ssrc, bandwidth, send: this.#options.sendToRoom, after: this.#room });
+    this.#room?.close();
+    this.#room = room;
+  }
+
+  async sendDigits(digits: string, options: { duration?: number; gap?: number } = {}): Promise<void> {
+    await this.#sender.sendDigits(digits, options);
+  }
+
+  /** Adds the far side's voice of this block to the sum, if there is any. */
+  hear(from: number, sum: Float32Array): void {
+    this.#receiver.tick(this.#options.now());
+    this.#speaks = this.#receiver.read(from, this.#voice);
+    if (this.#speaks)
+      for (let index = 0; index < blockSamples; index += 1) sum[index] = (sum[index] as number) + (this.#voice[index] as number);
+    else this.#voice.fill(0);
+  }
+
+  /** Sends block `number`: to the far side the sum of all voices without its own, its own to the room. `time`: milliseconds since 1970. */
+  speak(number: number, sum: Float32Array, time: number): void {
+    if (this.#closed) return;
+    this.#mix.set(sum);
+    if (this.#speaks)
+      for (let index = 0; index < blockSamples; index += 1) this.#mix[index] = (sum[index] as number) - (this.#voice[index] as number);
+    this.#limiter.run(this.#mix);
+    this.#sender.next(number, this.#mix);
+    this.#room?.next(number, this.#voice, time);
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  async #close(): Promise<void> {
+    this.#options.onClosed(this);
+    this.#receiver.close();
+    this.#sender.close();
+    this.#room?.close();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#options.socket.close(resolve);
+    await promise;
+  }
+}

@@ -1,0 +1,82 @@
+// Fills holes of a voice: its last period is repeated, ever quieter, as in ITU-T G.711, appendix I.
+
+/** Samples at 48 kHz: periods of voices from 66 to 400 Hz. */
+const shortestPeriod = 120;
+const longestPeriod = 720;
+/** What of the past is compared with what was a period before. */
+const compared = 480;
+/** Samples that are looked at: one of so many. */
+const stride = 4;
+const history = longestPeriod + compared;
+/** Samples after which a hole is silent: 60 ms. */
+const audible = 2880;
+/** Samples in which what was made up goes over into what came: 5 ms. */
+const overlap = 240;
+
+export class Concealment {
+  readonly #past = new Float32Array(history);
+  #period: Float32Array | undefined;
+  #filled = 0;
+  #silent = true;
+
+  /** Nothing is heard where there is nothing. */
+  get silent(): boolean {
+    return this.#silent;
+  }
+
+  /** Makes up the samples. */
+  fill(samples: Float32Array): void {
+    this.#period ??= this.#silent ? new Float32Array(1) : lastPeriod(this.#past);
+    const period = this.#period;
+    for (let index = 0; index < samples.length; index += 1, this.#filled += 1)
+      samples[index] = (period[this.#filled % period.length] ?? 0) * Math.max(0, 1 - this.#filled / audible);
+    if (this.#filled >= audible) this.#silent = true;
+    this.#remember(samples);
+  }
+
+  /** Takes note of what came, and smooths where it begins behind a hole. In place. */
+  pass(samples: Float32Array): void {
+    if (this.#period) {
+      const madeUp = new Float32Array(Math.min(overlap, samples.length));
+      this.fill(madeUp);
+      for (let index = 0; index < madeUp.length; index += 1) {
+        const weight = index / overlap;
+        samples[index] = (samples[index] ?? 0) * weight + (madeUp[index] ?? 0) * (1 - weight);
+      }
+      this.#period = undefined;
+    }
+    this.#filled = 0;
+    this.#silent = false;
+    this.#remember(samples);
+  }
+
+  #remember(samples: Float32Array): void {
+    if (samples.length >= history) {
+      this.#past.set(samples.subarray(samples.length - history));
+      return;
+    }
+    this.#past.copyWithin(0, samples.length);
+    this.#past.set(samples, history - samples.length);
+  }
+}
+
+/** The one that the past repeats best. */
+function lastPeriod(past: Float32Array): Float32Array {
+  let best = longestPeriod;
+  let bestMatch = Number.NEGATIVE_INFINITY;
+  for (let period = shortestPeriod; period <= longestPeriod; period += stride) {
+    let product = 0;
+    let energy = 1e-9;
+    for (let index = history - compared; index < history; index += stride) {
+      const before = past[index - period] ?? 0;
+      product += (past[index] ?? 0) * before;
+      energy += before * before;
+    }
+    const match = product / Math.sqrt(energy);
+    if (match > bestMatch) {
+      bestMatch = match;
+      best = period;
+    }
+  }
+  return past.slice(history - best);
+}

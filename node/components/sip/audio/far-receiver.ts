@@ -1,0 +1,132 @@
+// What the far side of a call sends: checked, deciphered, and told apart into voice, digits and silence.
+import { isRtcp, parseRtp, type RtpPacket } from '../../rtp/packets.ts';
+import { callCodecFacts } from './call-codecs.ts';
+import { type Address, FarAddress } from './far-address.ts';
+import type { Agreed, SessionListener } from './session.ts';
+import { SrtpReceiver } from './srtp.ts';
+import { DigitReceiver } from './telephone-event.ts';
+import { Voice } from './voice.ts';
+
+/** Bytes of a datagram that is looked at. */
+const maxPacket = 1500;
+/** Of comfort noise (RFC 3389), agreed or not. */
+const comfortNoise = 13;
+/** Packets of another source in a row after which it is the far side's voice. */
+const newSource = 3;
+
+/** Of one source (SSRC). */
+type Stream = { ssrc: number; voice: Voice; digits: DigitReceiver };
+
+export type FarReceiverOptions = {
+  listener: SessionListener;
+  /** Milliseconds without a packet after which the far side is taken for gone; 0: never. */
+  silence: number;
+};
+
+/** Times are milliseconds on the line of read(). */
+export class FarReceiver {
+  readonly #options: FarReceiverOptions;
+  #agreed: Agreed | undefined;
+  #address: FarAddress | undefined;
+  #srtp: SrtpReceiver | undefined;
+  #stream: Stream | undefined;
+  #other: { ssrc: number; packets: number } | undefined;
+  /** When something came last, or was first expected. */
+  #heard = 0;
+  #told = false;
+
+  constructor(options: FarReceiverOptions) {
+    this.#options = options;
+  }
+
+  /** Where to send. */
+  get target(): Address | undefined {
+    return this.#address?.target;
+  }
+
+  /** @throws RangeError for keys that are none */
+  agree(agreed: Agreed, now: number): void {
+    const before = this.#agreed;
+    const keys = agreed.keys;
+    if (!before || !isSame(before.keys, keys)) this.#srtp = keys && new SrtpReceiver(keys.suite, keys.remote);
+    if (!before || !isSame(before.remote, agreed.remote) || !isSame(before.keys, keys)) this.#address = new FarAddress(agreed.remote);
+    if (before && (before.codec !== agreed.codec || before.payloadType !== agreed.payloadType)) this.#endStream();
+    this.#agreed = agreed;
+    this.#heard = now;
+    this.#told = false;
+  }
+
+  push(datagram: Buffer, from: Address, now: number): void {
+    const agreed = this.#agreed;
+    if (!agreed || datagram.length > maxPacket || isRtcp(datagram)) return;
+    const plain = agreed.keys ? this.#srtp?.unprotect(datagram) : datagram;
+    const packet = plain && parseRtp(plain);
+    const kind = packet && kindOf(packet.payloadType, agreed);
+    if (!packet || !kind || !this.#address?.accepts(from, packet.ssrc, agreed.keys !== undefined, now)) return;
+    this.#heard = now;
+    this.#told = false;
+    if (!isReceiving(agreed)) return;
+    const stream = this.#streamOf(packet, agreed);
+    if (!stream) return;
+    if (kind === 'digit') stream.digits.push(packet, now);
+    stream.voice.push(packet, now, { silent: kind !== 'voice' });
+  }
+
+  /** Fills the block with what is heard from sample `from` on. @returns false where that is nothing */
+  read(from: number, block: Float32Array): boolean {
+    return this.#stream?.voice.read(from, block) ?? false;
+  }
+
+  /** To be called from time to time. */
+  tick(now: number): void {
+    this.#stream?.digits.tick(now);
+    const { silence, listener } = this.#options;
+    if (!this.#agreed || !isReceiving(this.#agreed)) this.#heard = now;
+    if (silence === 0 || this.#told || now - this.#heard < silence) return;
+    this.#told = true;
+    listener.onSilent();
+  }
+
+  /** Idempotent. */
+  close(): void {
+    this.#agreed = undefined;
+    this.#endStream();
+  }
+
+  #streamOf({ ssrc }: RtpPacket, { codec }: Agreed): Stream | undefined {
+    if (this.#stream?.ssrc === ssrc) {
+      this.#other = undefined;
+      return this.#stream;
+    }
+    if (this.#stream) {
+      const packets = this.#other?.ssrc === ssrc ? this.#other.packets + 1 : 1;
+      this.#other = { ssrc, packets };
+      if (packets < newSource) return undefined;
+    }
+    this.#endStream();
+    const { clockRate } = callCodecFacts[codec];
+    const { onDigit } = this.#options.listener;
+    this.#stream = { ssrc, voice: new Voice(codec), digits: new DigitReceiver({ clockRate, onDigit }) };
+    return this.#stream;
+  }
+
+  #endStream(): void {
+    this.#stream?.voice.close();
+    this.#stream = undefined;
+    this.#other = undefined;
+  }
+}
+
+function kindOf(payloadType: number, agreed: Agreed): 'voice' | 'digit' | 'noise' | undefined {
+  if (payloadType === agreed.payloadType) return 'voice';
+  if (payloadType === agreed.dtmfPayloadType) return 'digit';
+  return payloadType === agreed.comfortNoisePayloadType || payloadType === comfortNoise ? 'noise' : undefined;
+}
+
+function isReceiving({ direction }: Agreed): boolean {
+  return direction === 'sendrecv' || direction === 'recvonly';
+}
+
+function isSame(one: object | undefined, other: object | undefined): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}

@@ -1,0 +1,121 @@
+// What goes to the far side of a call: the mix or a digit, 20 ms at a time.
+import { randomInt } from 'node:crypto';
+import { rtpPacket } from '../../rtp/outgoing.ts';
+import { CallEncoder, callCodecFacts } from './call-codecs.ts';
+import type { Agreed } from './session.ts';
+import { blockTime } from './sound.ts';
+import { SrtpSender } from './srtp.ts';
+import { DigitSender, eventOf } from './telephone-event.ts';
+
+export type FarSenderOptions = { send: (packet: Buffer) => void };
+/** Milliseconds of a digit and of the pause behind it, where nothing else is said. */
+const defaultDuration = 120;
+const defaultGap = 80;
+const bounds = { duration: { min: 40, max: 6000 }, gap: { min: 40, max: 6000 } } as const;
+/** Digits that may wait. */
+const maxDigits = 128;
+
+export class FarSender {
+  readonly #options: FarSenderOptions;
+  readonly #ssrc = randomInt(1, 2 ** 32);
+  readonly #firstTimestamp = randomInt(2 ** 32);
+  readonly #digits = new DigitSender();
+  readonly #refusals = new Set<(error: Error) => void>();
+  /** In the lower half: a loss at the beginning must not hide that it wraps around (RFC 3711, section 3.3.1). */
+  #sequence = randomInt(2 ** 15);
+  #agreed: Agreed | undefined;
+  #encoder: CallEncoder | undefined;
+  #srtp: SrtpSender | undefined;
+  /** Sound begins, or goes on after a pause. */
+  #begins = true;
+
+  constructor(options: FarSenderOptions) {
+    this.#options = options;
+  }
+
+  /** @throws AvError where this FFmpeg has no such codec, RangeError for keys that are none */
+  agree(agreed: Agreed): void {
+    const before = this.#agreed;
+    const { keys } = agreed;
+    if (!before || JSON.stringify(before.keys) !== JSON.stringify(keys)) this.#srtp = keys && new SrtpSender(keys.suite, keys.local);
+    if (before?.codec !== agreed.codec) {
+      this.#encoder?.close();
+      this.#encoder = undefined;
+      this.#encoder = new CallEncoder(agreed.codec);
+      this.#begins = true;
+    }
+    this.#agreed = agreed;
+    if (agreed.dtmfPayloadType === undefined) this.#refuseDigits('The far side takes no digits any more');
+  }
+
+  /** Resolves when they are sent. @throws RangeError, Error where the far side takes none */
+  sendDigits(digits: string, { duration = defaultDuration, gap = defaultGap }: { duration?: number; gap?: number }): Promise<void> {
+    if (this.#agreed?.dtmfPayloadType === undefined) throw new Error('The far side takes no digits');
+    const steps = { duration: stepsOf('duration', duration), gap: stepsOf('gap', gap) };
+    const events = [...digits].map((digit) => {
+      const event = eventOf(digit);
+      if (event === undefined) throw new RangeError('Digits are 0 to 9, *, # and A to D');
+      return event;
+    });
+    if (events.length === 0 || this.#digits.waiting + events.length > maxDigits)
+      throw new RangeError(`From one to ${maxDigits} digits can wait`);
+    return new Promise((resolve, reject) => {
+      this.#refusals.add(reject);
+      for (const [index, event] of events.entries()) {
+        this.#digits.add({ event, steps: steps.duration, gap: steps.gap }, () => {
+          if (index < events.length - 1) return;
+          this.#refusals.delete(reject);
+          resolve();
+        });
+      }
+    });
+  }
+
+  /** Block `number` of the mix; blocks that are left out are gone. */
+  next(number: number, block: Float32Array): void {
+    const agreed = this.#agreed;
+    if (!agreed || !this.#encoder) return;
+    if (agreed.direction === 'recvonly' || agreed.direction === 'inactive') {
+      this.#begins = true;
+      return;
+    }
+    const step = (callCodecFacts[agreed.codec].clockRate * blockTime) / 1000;
+    const timestamp = (this.#firstTimestamp + number * step) % 2 ** 32;
+    const events = agreed.dtmfPayloadType === undefined ? undefined : this.#digits.next(timestamp, step);
+    // Encoded in any case: codecs have a memory.
+    const payload = this.#encoder.encode(block);
+    if (events && agreed.dtmfPayloadType !== undefined) {
+      for (const event of events) this.#send({ ...event, payloadType: agreed.dtmfPayloadType });
+      this.#begins = true;
+    } else if (payload.length > 0) {
+      this.#send({ payload, timestamp, marker: this.#begins, payloadType: agreed.payloadType });
+      this.#begins = false;
+    }
+  }
+
+  /** Idempotent. */
+  close(): void {
+    this.#agreed = undefined;
+    this.#encoder?.close();
+    this.#encoder = undefined;
+    this.#refuseDigits('The call has ended');
+  }
+
+  #send({ payload, ...header }: { payload: Buffer; timestamp: number; marker: boolean; payloadType: number }): void {
+    const packet = rtpPacket({ ...header, sequence: this.#sequence, ssrc: this.#ssrc }, payload);
+    this.#sequence = (this.#sequence + 1) % 2 ** 16;
+    this.#options.send(this.#srtp?.protect(packet) ?? packet);
+  }
+
+  #refuseDigits(reason: string): void {
+    this.#digits.clear();
+    for (const refuse of this.#refusals) refuse(new Error(reason));
+    this.#refusals.clear();
+  }
+}
+
+function stepsOf(what: keyof typeof bounds, time: number): number {
+  const { min, max } = bounds[what];
+  if (!(time >= min && time <= max)) throw new RangeError(`The ${what} of a digit is from ${min} to ${max} ms`);
+  return Math.round(time / blockTime);
+}

@@ -1,0 +1,50 @@
+// Calls block by block at their times, by a clock that does not go back.
+import { Timer } from '../../../timer.ts';
+import { blockTime } from './sound.ts';
+
+/** Blocks that are made up for when the process was held up; what is older is left out. */
+const maxBehind = 10;
+
+export class Ticker {
+  readonly #onBlock: (number: number) => void;
+  readonly #start = performance.now();
+  #timer: Timer | undefined;
+  #next = 0;
+
+  constructor(onBlock: (number: number) => void) {
+    this.#onBlock = onBlock;
+  }
+
+  /** Milliseconds since it was made; block `n` is called at `n * blockTime`. */
+  get now(): number {
+    return performance.now() - this.#start;
+  }
+
+  get runs(): boolean {
+    return this.#timer !== undefined;
+  }
+
+  /** Idempotent. Blocks that were due while it did not run are left out. */
+  start(): void {
+    if (this.#timer) return;
+    this.#next = Math.ceil(this.now / blockTime);
+    this.#wait();
+  }
+
+  /** Idempotent. */
+  stop(): void {
+    this.#timer?.stop();
+    this.#timer = undefined;
+  }
+
+  #wait(): void {
+    this.#timer = new Timer(Math.ceil(Math.max(0, this.#next * blockTime - this.now)), () => this.#run());
+  }
+
+  #run(): void {
+    const due = Math.floor(this.now / blockTime);
+    this.#next = Math.max(this.#next, due - maxBehind);
+    for (; this.#next <= due && this.#timer; this.#next += 1) this.#onBlock(this.#next);
+    if (this.#timer) this.#wait();
+  }
+}

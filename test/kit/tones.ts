@@ -1,0 +1,33 @@
+// Tones as samples, and how loud a frequency is in samples.
+
+/** From sample `from` on, so that blocks follow each other. */
+export function tone(frequency: number, sampleRate: number, count: number, { level = 0.3, from = 0 } = {}): Float32Array {
+  return Float32Array.from({ length: count }, (_, index) => level * Math.sin((2 * Math.PI * frequency * (from + index)) / sampleRate));
+}
+
+/** Amplitude of one frequency, as tone() has its level: one bin of a Fourier transform behind a Hann window. */
+export function levelOf(samples: Float32Array, frequency: number, sampleRate: number): number {
+  let real = 0;
+  let imaginary = 0;
+  for (const [index, sample] of samples.entries()) {
+    const weight = 0.5 - 0.5 * Math.cos((2 * Math.PI * index) / samples.length);
+    const angle = (2 * Math.PI * frequency * index) / sampleRate;
+    real += sample * weight * Math.cos(angle);
+    imaginary += sample * weight * Math.sin(angle);
+  }
+  return (4 * Math.hypot(real, imaginary)) / samples.length;
+}
+
+export function decibels(ratio: number): number {
+  return 20 * Math.log10(ratio + 1e-12);
+}
+
+export function concat(blocks: readonly Float32Array[]): Float32Array {
+  const all = new Float32Array(blocks.reduce((total, { length }) => total + length, 0));
+  let at = 0;
+  for (const block of blocks) {
+    all.set(block, at);
+    at += block.length;
+  }
+  return all;
+}

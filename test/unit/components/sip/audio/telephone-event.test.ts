@@ -1,0 +1,111 @@
+// Digits as RTP events: read whatever happens to their packets, and sent as the RFC says.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  DigitReceiver,
+  DigitSender,
+  type EventPacket,
+  eventOf,
+  parseEvent,
+} from '../../../../../node/components/sip/audio/telephone-event.ts';
+import { seededRandom } from '../../../../kit/seeded-random.ts';
+
+const step = 160;
+
+/** Packets of these digits, as they go out step by step, with sound between. */
+function send(digits: readonly { digit: string; steps: number; gap?: number }[], { from = 1000, step: size = step } = {}) {
+  const sender = new DigitSender();
+  const sent: string[] = [];
+  for (const { digit, steps, gap = 4 } of digits) sender.add({ event: eventOf(digit) ?? -1, steps, gap }, () => sent.push(digit));
+  const packets: EventPacket[][] = [];
+  for (let index = 0; sender.waiting > 0 || index < 4 || packets.at(-1)?.length; index += 1)
+    packets.push(sender.next((from + index * size) % 2 ** 32, size) ?? []);
+  return { packets, sent };
+}
+
+function receive(packets: readonly EventPacket[], clockRate = 8000): string[] {
+  const told: string[] = [];
+  const receiver = new DigitReceiver({ clockRate, onDigit: (digit, duration) => told.push(`${digit} ${duration}`) });
+  for (const packet of packets) receiver.push(packet, 0);
+  receiver.tick(10_000);
+  return told;
+}
+
+test('a digit: one timestamp, a growing duration, a marker first, the end three times', () => {
+  const { packets, sent } = send([{ digit: '5', steps: 4 }]);
+  const flat = packets.flat();
+  assert.deepEqual(
+    flat.map(({ payload, timestamp, marker }) => ({ ...parseEvent(payload), timestamp, marker })),
+    [
+      { event: 5, end: false, duration: 160, timestamp: 1000, marker: true },
+      { event: 5, end: false, duration: 320, timestamp: 1000, marker: false },
+      { event: 5, end: false, duration: 480, timestamp: 1000, marker: false },
+      { event: 5, end: true, duration: 640, timestamp: 1000, marker: false },
+      { event: 5, end: true, duration: 640, timestamp: 1000, marker: false },
+      { event: 5, end: true, duration: 640, timestamp: 1000, marker: false },
+    ],
+  );
+  assert.deepEqual(sent, ['5']);
+});
+
+test('digits follow each other with a pause, each told once with its length', () => {
+  const { packets } = send([...'19#*AD'].map((digit) => ({ digit, steps: 5 })));
+  assert.deepEqual(
+    receive(packets.flat()),
+    [...'19#*AD'].map((digit) => `${digit} 100`),
+  );
+  // Four steps of pause: two of them say the end again, two are sound.
+  assert.deepEqual(
+    packets.slice(5, 9).map(({ length }) => length),
+    [1, 1, 0, 0],
+  );
+});
+
+test('the same digit twice is two digits, also over the end of timestamps', () => {
+  const { packets } = send(
+    [
+      { digit: '7', steps: 5 },
+      { digit: '7', steps: 6 },
+    ],
+    { from: 2 ** 32 - 900 },
+  );
+  assert.deepEqual(receive(packets.flat()), ['7 100', '7 120']);
+});
+
+test('packets that come late, twice or never change nothing', () => {
+  const random = seededRandom(7);
+  const { packets } = send([...'0123456789'].map((digit) => ({ digit, steps: 8, gap: 10 })));
+  const flat = packets.flat();
+  const digits = [...'0123456789'].map((digit) => `${digit} 160`);
+  assert.deepEqual(receive(flat.flatMap((packet) => [packet, packet])), digits);
+  const ends = flat.filter(({ payload }) => parseEvent(payload)?.end);
+  assert.deepEqual(receive(ends), digits);
+  const behind = flat.flatMap((packet, index) => (random() < 0.3 && index > 2 ? [packet, flat[index - 2] ?? packet] : [packet]));
+  assert.deepEqual(receive(behind), digits);
+  // All three ends lost: the next digit, or time, ends it.
+  const withoutEnds = flat.filter(({ payload }) => !parseEvent(payload)?.end);
+  assert.deepEqual(
+    receive(withoutEnds),
+    digits.map((digit) => digit.replace('160', '140')),
+  );
+});
+
+test('a long digit goes on in segments, and is told once', () => {
+  // At the clock of Opus a segment is 1.36 seconds.
+  const { packets } = send([{ digit: '#', steps: 200 }], { step: 960 });
+  const flat = packets.flat();
+  assert.ok(flat.every(({ payload }) => (parseEvent(payload)?.duration ?? 0) <= 0xffff));
+  assert.equal(new Set(flat.map(({ timestamp }) => timestamp)).size, 3);
+  assert.deepEqual(receive(flat, 48_000), ['# 4000']);
+  const lossy = flat.filter((_, index) => index % 3 !== 1);
+  assert.deepEqual(receive(lossy, 48_000), ['# 4000']);
+});
+
+test('what is no digit is none', () => {
+  const packet = (payload: Buffer) => ({ payload, timestamp: 1, marker: true });
+  assert.deepEqual(receive([packet(Buffer.alloc(3)), packet(Buffer.of(16, 0x80, 0, 160)), packet(Buffer.of(66, 0x80, 0, 160))]), []);
+  assert.equal(eventOf('x'), undefined);
+  assert.equal(eventOf(''), undefined);
+  assert.equal(eventOf('12'), undefined);
+  assert.equal(eventOf('d'), 15);
+});
