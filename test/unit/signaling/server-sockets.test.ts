@@ -210,6 +210,23 @@ test('a cursor takes up where it was: what was missed comes after the answer and
   for (const frame of frames) serverEventSchema.parse(frame);
 });
 
+test('events of uploads have a place though they have no seq: told once, and taken up at the cursor', async (t) => {
+  const server = await start(t);
+  const socket = await PeerSocket.enter(server.url, 'secret');
+  await socket.request('subscribe', { events: 'all' });
+  server.emit('RoomDeleted', 'a');
+  server.emit('RecordingUploaded', 'a', { seq: undefined, recordingId: 'a-1' });
+  await socket.waitFor('roomEvent', ({ type }) => type === 'RecordingUploaded');
+  const { data } = await socket.request('ping');
+  assert.deepEqual(data, { cursor: { [server.source]: 2 } });
+  server.emit('HlsUploadCrashed', 'a', { seq: undefined, recordingId: 'a-2', reason: 'no' });
+  const again = await PeerSocket.enter(server.url, 'secret');
+  await again.request('subscribe', { events: 'all', cursor: { [server.source]: 2 } });
+  server.emit('RoomCreated', 'b');
+  await again.waitFor('roomEvent', ({ type }) => type === 'RoomCreated');
+  assert.deepEqual(ids(again), ['e3', 'e4']);
+});
+
 test('an empty cursor means everything that is still there; what is gone is told as incomplete', async (t) => {
   const server = await start(t);
   for (let count = 0; count < 25; count += 1) server.emit('PeerAdded', 'a');

@@ -1,6 +1,6 @@
 // Recordings of a node on disk: their names and reports, what a crash left, and what is removed when.
 import assert from 'node:assert/strict';
-import { readdir, readFile, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { cluster, matroskaHead, opusHead } from '../../../../node/components/recording/matroska.ts';
@@ -134,6 +134,34 @@ test('recordings go when their time is over, running ones never', async (t) => {
   await recordings.sweep();
   assert.deepEqual(await ids(), [fresh.id, running.id].sort());
   await running.finish();
+});
+
+test('what is to be uploaded stays until it is; what is elsewhere goes after a day where nothing is said', async (t) => {
+  const day = 24 * 3600_000;
+  for (const [timeToLive, age, left] of [
+    [1000, 2000, ['failed', 'pending']],
+    [null, day + 1000, ['failed', 'local', 'pending']],
+    [null, day - 1000, ['done', 'failed', 'local', 'pending']],
+  ] as const) {
+    const { recordings, resources, ids, age: grow } = await stage(t, timeToLive);
+    for (const state of ['done', 'failed', 'local', 'pending'] as const) {
+      const folder = join(resources, 'recordings', state);
+      await mkdir(folder, { recursive: true });
+      const report = {
+        id: state,
+        roomId: 'r',
+        node: 'n',
+        state: 'finished',
+        startTime: new Date(start).toISOString(),
+        endTime: null,
+        tracks: [],
+      };
+      await writeFile(join(folder, 'report.json'), JSON.stringify({ ...report, ...(state !== 'local' && { upload: { state } }) }));
+      await grow(state, age);
+    }
+    await recordings.sweep();
+    assert.deepEqual(await ids(), left);
+  }
 });
 
 test('without a time to live nothing goes', async (t) => {

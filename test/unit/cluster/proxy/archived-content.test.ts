@@ -1,0 +1,135 @@
+// Recordings that no node has any more: when the archive is asked, what lists say, and what happens where it does not answer.
+import assert from 'node:assert/strict';
+import { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { type TestContext, test } from 'node:test';
+import { ClusterContent } from '../../../../node/cluster/proxy/cluster-content.ts';
+import { ServiceError } from '../../../../node/errors.ts';
+import { silentLog } from '../../../../node/log.ts';
+import type { ContentRequest } from '../../../../node/rooms/content.ts';
+import type { ArchivedContent, RecordingSummary } from '../../../../node/rooms/recordings.ts';
+import { makeContent } from '../../../kit/content.ts';
+import { FakeNetwork } from '../../../kit/fake-links.ts';
+import { addFiles, makeResources } from '../../../kit/resources-folder.ts';
+
+const idOf = (second: number) => `r-20261121T1200${String(second).padStart(2, '0')}000Z`;
+
+function summary(second: number, more: Partial<RecordingSummary> = {}): RecordingSummary {
+  const startTime = `2026-11-21T12:00:${String(second).padStart(2, '0')}.000Z`;
+  return { id: idOf(second), type: 'recording', roomId: 'r', node: 'svc@x', state: 'finished', startTime, endTime: null, ...more };
+}
+
+class MemoryArchive implements ArchivedContent {
+  readonly kept = new Set<number>();
+  readonly asked: string[] = [];
+  down = false;
+
+  async open({ folder, file }: ContentRequest) {
+    this.#look(`${folder}/${file}`);
+    if (![...this.kept].some((second) => idOf(second) === folder)) return undefined;
+    return { status: 200, headers: {}, body: Readable.from(['archived']) };
+  }
+
+  async list() {
+    this.#look('list');
+    return [...this.kept].map(idOf);
+  }
+
+  async describe(ids: readonly string[]) {
+    return [...this.kept].map((second) => summary(second, { upload: { state: 'done' } })).filter(({ id }) => ids.includes(id));
+  }
+
+  async remove(id: string) {
+    this.#look(`remove ${id}`);
+    return [...this.kept].some((second) => idOf(second) === id && this.kept.delete(second));
+  }
+
+  #look(what: string): void {
+    this.asked.push(what);
+    if (this.down) throw new ServiceError('unavailable', 'The recordings in S3 cannot be read: it is down');
+  }
+}
+
+async function stage(t: TestContext) {
+  const network = new FakeNetwork();
+  const archive = new MemoryArchive();
+  const nodes = await Promise.all(
+    ['svc@a', 'svc@b'].map(async (name) => {
+      const links = network.join(name);
+      const resources = await makeResources(t);
+      const content = new ClusterContent({
+        links,
+        local: makeContent(resources),
+        archive,
+        http: { fetch: () => Promise.reject(new ServiceError('node_unreachable', `Node of ${name} cannot be reached`)) },
+        log: silentLog(),
+        ownerOf: () => undefined,
+        target: (node) => ({ name: node, internalAddress: '127.0.0.1:1', address: 'x', tls: false }),
+      });
+      links.handle({ call: async (from, method, data) => content.answer(from, method, data), cast: () => {} });
+      return { content, links, resources };
+    }),
+  );
+  network.connectAll();
+  const [here, there] = nodes;
+  assert.ok(here && there);
+  const open = async (folder: string, more: Partial<ContentRequest> = {}) => {
+    const { signal } = new AbortController();
+    const plain = { kind: 'recording', folder, file: 'report.json', method: 'GET', range: undefined, ifRange: undefined } as const;
+    const { body } = await here.content.open({ ...plain, client: '127.0.0.1', forwarded: false, signal, ...more });
+    return body && text(body);
+  };
+  return { archive, here, there, open };
+}
+
+const report = (second: number, more: Partial<RecordingSummary> = {}) => JSON.stringify({ ...summary(second, more), tracks: [] });
+
+test('the archive is asked only where no node has it, or who has it cannot be reached', async (t) => {
+  const { archive, here, there, open } = await stage(t);
+  await addFiles(here.resources, { [`recordings/${idOf(1)}/report.json`]: 'here' });
+  await addFiles(there.resources, { [`recordings/${idOf(2)}/report.json`]: 'there' });
+  for (const second of [1, 2, 3]) archive.kept.add(second);
+  assert.equal(await open(idOf(1)), 'here');
+  await assert.rejects(open(idOf(3), { forwarded: true }), { code: 'not_found' });
+  await assert.rejects(open('room', { kind: 'hls', file: 'index.m3u8' }), { code: 'not_found' });
+  assert.deepEqual(archive.asked, []);
+  assert.equal(await open(idOf(2)), 'archived');
+  assert.equal(await open(idOf(3)), 'archived');
+  await assert.rejects(open(idOf(4)), { code: 'not_found' });
+  there.links.frozen = true;
+  assert.equal(await open(idOf(3)), 'archived');
+  await assert.rejects(open(idOf(4)), { code: 'node_unreachable' });
+  archive.down = true;
+  await assert.rejects(open(idOf(3)), { code: 'unavailable' });
+});
+
+test('lists have what is on nodes and in the archive once each, the newest first, and say what did not answer', async (t) => {
+  const { archive, here, there } = await stage(t);
+  const pending = { state: 'running', upload: { state: 'pending', problem: 'why' } } as const;
+  await addFiles(here.resources, {
+    [`recordings/${idOf(1)}/report.json`]: report(1, pending),
+    'recordings/odd/report.json': '{"id":"odd"}',
+  });
+  await addFiles(there.resources, { [`recordings/${idOf(2)}/report.json`]: report(2, { type: 'hls' }) });
+  for (const second of [1, 3]) archive.kept.add(second);
+  const all = [summary(3, { upload: { state: 'done' } }), summary(2, { type: 'hls' }), summary(1, pending)];
+  assert.deepEqual(await here.content.describeRecordings(), { recordings: all, incomplete: [] });
+  assert.deepEqual((await here.content.listRecordings()).ids, ['odd', idOf(1), idOf(2), idOf(3)]);
+  archive.down = true;
+  there.links.frozen = true;
+  assert.deepEqual(await here.content.describeRecordings(), { recordings: [summary(1, pending)], incomplete: ['s3', 'svc@b'] });
+});
+
+test('what is removed is removed from nodes and archive; while a node that may make it is silent, the archive keeps it', async (t) => {
+  const { archive, here, there } = await stage(t);
+  await addFiles(there.resources, { [`recordings/${idOf(1)}/report.json`]: report(1) });
+  for (const second of [1, 2]) archive.kept.add(second);
+  there.links.frozen = true;
+  await assert.rejects(here.content.deleteRecording(idOf(1)), { code: 'node_unreachable' });
+  assert.deepEqual(archive.asked, []);
+  there.links.frozen = false;
+  await here.content.deleteRecording(idOf(1));
+  await here.content.deleteRecording(idOf(2));
+  assert.equal(archive.kept.size, 0);
+  await assert.rejects(here.content.deleteRecording(idOf(2)), { code: 'not_found' });
+});
