@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { RoomMedia } from '../../node/rooms/ports.ts';
-import { looks, packetTimes, probeStreams, samples, startComposer } from '../kit/composed.ts';
+import { looks, packetTimes, probeStreams, samples, share, startComposer } from '../kit/composed.ts';
 import { assertColour, assertNear, beeps } from '../kit/recorded.ts';
 import { encodeContent, type PublishedCodec, startFlashes, startPublisher } from '../kit/rtp-publisher.ts';
 import { engineFor, openRoom } from './kit.ts';
@@ -24,18 +24,6 @@ async function publish(t: TestContext, room: RoomMedia, wanted: readonly Wanted[
       return { id: trackId, encoding: codec, stop };
     }),
   );
-}
-
-/** How much of a sound has a frequency: 1 for a pure tone of it. */
-function share(sound: Float32Array, frequency: number): number {
-  let [re, im, energy] = [0, 0, 0];
-  for (const [index, value] of sound.entries()) {
-    const angle = (2 * Math.PI * frequency * index) / 48_000;
-    re += value * Math.cos(angle);
-    im += value * Math.sin(angle);
-    energy += value * value;
-  }
-  return (2 * (re * re + im * im)) / (sound.length * energy);
 }
 
 test('VP8, VP9 and H.264 of three peers are in their cells, their tones in the sound, without a gap while they come and go', async (t) => {

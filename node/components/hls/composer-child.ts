@@ -3,6 +3,7 @@ import { randomInt } from 'node:crypto';
 import { createSocket } from 'node:dgram';
 import { diskReason } from '../av/disk-reason.ts';
 import { findFont } from '../av/font.ts';
+import { AvError } from '../av/native/ffmpeg.ts';
 import { linkToParent } from '../av/parent-link.ts';
 import { isRtcp, parseRtp, pictureLoss, senderTimes } from '../rtp/packets.ts';
 import { Composer } from './composer.ts';
@@ -50,13 +51,22 @@ async function start(command: Extract<ComposerCommand, { type: 'start' }>): Prom
 }
 
 async function obey(command: Extract<ComposerCommand, { type: 'add' | 'remove' | 'close' }>): Promise<void> {
-  if (command.type === 'add') {
-    composer?.add(command);
-    send({ type: 'added', entry: command.entry });
-  } else if (command.type === 'remove') composer?.remove(command.entry);
+  if (command.type === 'add') add(command);
+  else if (command.type === 'remove') composer?.remove(command.entry);
   else {
     await composer?.close();
     send({ type: 'closed' });
+  }
+}
+
+/** A track that this FFmpeg cannot decode is not answered, so that it never comes. */
+function add(command: Extract<ComposerCommand, { type: 'add' }>): void {
+  try {
+    composer?.add(command);
+    send({ type: 'added', entry: command.entry });
+  } catch (error) {
+    if (!(error instanceof AvError)) throw error;
+    process.stderr.write(`${error.message}\n`);
   }
 }
 

@@ -94,17 +94,18 @@ export class Composer {
     return new Composer(options, { video, audio, muxer }, files);
   }
 
+  /** @throws AvError where this FFmpeg cannot decode it */
   add({ entry, ssrc, encoding, clockRate, source, name }: Added): void {
     this.remove(entry);
     const known = this.#sources.get(source) ?? { name: '', delay: new PlayoutDelay(), entries: new Set() };
-    known.name = name ?? known.name;
-    known.entries.add(entry);
-    this.#sources.set(source, known);
     const { delay } = known;
     const track =
       encoding === 'opus'
         ? new AudioTrack({ source, clockRate, delay, sampleAt: (time) => this.#sampleAt(time), from: this.#mix.reads })
         : new VideoTrack({ source, encoding, clockRate, delay, onKeyNeeded: () => this.#options.onKeyNeeded(ssrc) });
+    known.name = name ?? known.name;
+    known.entries.add(entry);
+    this.#sources.set(source, known);
     this.#tracks.set(entry, { track, ssrc });
     this.#bySsrc.set(ssrc, track);
     this.#arranged = false;
