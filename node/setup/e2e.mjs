@@ -8,6 +8,7 @@ import { performance } from 'node:perf_hooks';
 import { ensureBuilds } from './builds.mjs';
 import { ensureDependencies } from './dependencies.mjs';
 import { deadlineVariable } from './file-deadline.mjs';
+import { ensureGatewayDefinitions } from './gateway-definitions.mjs';
 import { ensureImages } from './images.mjs';
 import { clusterPrograms, ensureKubernetes } from './kubernetes.mjs';
 import { testFiles } from './layers.mjs';
@@ -52,6 +53,7 @@ async function setUp() {
   await ensureDependencies();
   await ensurePackages([...aptPackages.machines, ...aptPackages.browser, ...aptPackages.metrics], 'a whole cluster');
   await ensureKubernetes(clusterPrograms);
+  await ensureGatewayDefinitions();
   await ensureBuilds();
   return (await ensureImages()).map(({ archive }) => archive);
 }

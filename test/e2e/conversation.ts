@@ -1,8 +1,8 @@
 // Two people in a Room who see and hear each other, in browsers outside of the cluster; and whether anything disturbs them.
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
-import { blue, css, type PagePeer, red } from '../browser/client-kit.ts';
-import type { StartedBrowser } from '../kit/browser.ts';
+import type { Page } from 'playwright-core';
+import { blue, css, type PagePeer, type Options as PeerOptions, red } from '../browser/client-kit.ts';
 import type { Installed } from './installed.ts';
 
 export const people = { peers: [{ name: 'anna' }, { name: 'bert' }] };
@@ -10,7 +10,8 @@ export const people = { peers: [{ name: 'anna' }, { name: 'bert' }] };
 /** What says nothing of a disturbance. */
 const usual = ['activeSpeaker', 'layersChanged'];
 
-type Pages = readonly Promise<PagePeer['page']>[];
+/** Of anna and bert. */
+type Pages = readonly [Page | Promise<Page>, Page | Promise<Page>];
 
 export class Conversation {
   readonly anna: PagePeer;
@@ -25,8 +26,8 @@ export class Conversation {
   }
 
   /** In a Room with `people` that is Ready; both have the other's picture and sound when it returns. */
-  static async begin(stage: Installed, browser: StartedBrowser, room: string, pages: Pages = []): Promise<Conversation> {
-    const [anna, bert] = await Promise.all([stage.enter(browser, room, 'anna', pages[0]), stage.enter(browser, room, 'bert', pages[1])]);
+  static async begin(stage: Installed, room: string, [first, second]: Pages, options: PeerOptions = {}): Promise<Conversation> {
+    const [anna, bert] = await Promise.all([stage.enter(first, room, 'anna', options), stage.enter(second, room, 'bert', options)]);
     const conversation = new Conversation(room, anna, bert);
     await Promise.all([anna.publish({ colour: css(red), tone: 440 }), bert.publish({ colour: css(blue), tone: 1000 })]);
     await conversation.flows();
@@ -35,9 +36,14 @@ export class Conversation {
   }
 
   /** With a browser, a Room and all. */
-  static async start(t: TestContext, stage: Installed, room: string): Promise<Conversation> {
+  static async start(t: TestContext, stage: Installed, room: string, options: PeerOptions = {}): Promise<Conversation> {
     const [browser] = await Promise.all([stage.browser(t), stage.room(room, people)]);
-    return Conversation.begin(stage, browser, room);
+    return Conversation.begin(stage, room, [stage.openPage(browser), stage.openPage(browser)], options);
+  }
+
+  /** Both come into the room anew, in the pages that they have. */
+  again(stage: Installed): Promise<Conversation> {
+    return Conversation.begin(stage, this.room, [this.anna.page, this.bert.page]);
   }
 
   /** When moving pictures and tones come both ways. */

@@ -1,12 +1,13 @@
-// Every way in which media reaches a node: the candidate that a browser gets is where its packets arrive.
+// Every way in which clients reach a node: the candidate that a browser gets is where its packets arrive; relays; a Gateway in place of Ingress.
 import assert from 'node:assert/strict';
-import { after, type TestContext, test } from 'node:test';
-import { Conversation, people } from './conversation.ts';
+import { after, test } from 'node:test';
+import { securePort } from '../kit/kube/cluster/addons.ts';
+import { Conversation } from './conversation.ts';
 import { type Anything, host, Installed } from './installed.ts';
-import { timing } from './timings.ts';
 
-const stage = await Installed.prepare({ after });
-await stage.install('operator', ['--set', 'mediaCluster.create=false']);
+const stage = await Installed.prepare({ after }, { gateway: true });
+await stage.settle(() => stage.install('operator', ['--set', 'mediaCluster.create=false']));
+const ingress = { host, tls: { secretName: 'rooms-tls' } };
 const balancer = stage.cluster.nodes[0]?.address.replace(/\d+$/, '100') ?? '';
 
 type Way = { media: object; address: (pod: Anything) => string; meanwhile?: () => Promise<void> };
@@ -35,44 +36,95 @@ async function thePod(): Promise<Anything> {
   return (await stage.get('pods', '-l', 'mediarooms.dev/cluster')).items[0];
 }
 
-/** Where the browser sends its media: the pair that ICE chose. */
-async function chosen({ anna }: Conversation): Promise<{ address: string; port: number; protocol: string }[]> {
+/** The pod of the node that a Room is on. */
+async function podOf(room: string): Promise<Anything> {
+  return stage.get('pod', (await stage.get('room', room)).status.node);
+}
+
+type Candidate = { type: string; address: string; port: number; protocol: string; url?: string };
+
+/** Where the browser's media goes: both ends of the pairs that ICE chose. */
+async function chosen({ anna }: Conversation): Promise<{ local: Candidate; remote: Candidate }[]> {
   return anna.page.evaluate(async () => {
     const reports = await Promise.all(kit.connections.map((connection) => connection.getStats()));
-    return reports.flatMap((report) =>
-      [...report.values()]
+    return reports.flatMap((report) => {
+      const candidate = (id: string) => {
+        const { candidateType, address, port, protocol, url } = report.get(id);
+        return { type: candidateType, address, port, protocol, url };
+      };
+      return [...report.values()]
         .filter(({ type, nominated, state }) => type === 'candidate-pair' && nominated && state === 'succeeded')
-        .map(({ remoteCandidateId }) => report.get(remoteCandidateId))
-        .map(({ address, port, protocol }) => ({ address, port, protocol })),
-    );
+        .map(({ localCandidateId, remoteCandidateId }) => ({ local: candidate(localCandidateId), remote: candidate(remoteCandidateId) }));
+    });
   });
 }
 
-async function meet(t: TestContext, name: string, { media, address, meanwhile }: Way): Promise<void> {
-  const spec = { replicas: 1, media, ingress: { host, tls: { secretName: 'rooms-tls' } }, drain: { timeoutSeconds: 1 } };
-  await stage.apply({ apiVersion: 'mediarooms.dev/v1alpha1', kind: 'MediaCluster', metadata: { name: 'c' }, spec });
-  await meanwhile?.();
-  await timing(`${name}: MediaCluster applied to Available`, () => stage.available('c'));
-  await stage.room('class', people);
-  const conversation = await Conversation.begin(stage, await stage.browser(t), 'class');
-  const pod = await thePod();
-  const ports = pod.spec.containers[0].ports.map((port: Anything) => port.containerPort);
-  const used = await chosen(conversation);
-  assert.ok(used.length > 0);
-  for (const each of used) {
-    assert.equal(each.address, address(pod));
-    assert.ok(ports.includes(each.port), `${each.port} is one of ${ports}`);
-    assert.equal(each.protocol, 'udp');
+/** A MediaCluster for as long as the work takes. */
+async function withCluster(spec: object, work: () => Promise<void>, meanwhile?: () => Promise<void>): Promise<void> {
+  const whole = { drain: { timeoutSeconds: 1 }, ...spec };
+  try {
+    await stage.apply({ apiVersion: 'mediarooms.dev/v1alpha1', kind: 'MediaCluster', metadata: { name: 'c' }, spec: whole });
+    await meanwhile?.();
+    await stage.available('c');
+    await work();
+  } finally {
+    await stage.kubectl('delete', 'room,mediacluster', '--all', '--timeout=60s');
+    await stage.until('nothing of it is left', async () => (await thePod()) === undefined);
   }
 }
 
-for (const [name, way] of Object.entries(ways)) {
+for (const [name, { media, address, meanwhile }] of Object.entries(ways)) {
   test(`${name}: pictures and sound arrive at the address that the browsers were given`, async (t) => {
-    try {
-      await meet(t, name, way);
-    } finally {
-      await stage.kubectl('delete', 'room,mediacluster', '--all', '--timeout=60s');
-      await stage.until('nothing of it is left', async () => (await thePod()) === undefined);
-    }
+    const meet = async () => {
+      const conversation = await Conversation.start(t, stage, 'class');
+      const pod = await thePod();
+      const ports = pod.spec.containers[0].ports.map((port: Anything) => port.containerPort);
+      const used = await chosen(conversation);
+      assert.ok(used.length > 0);
+      for (const { remote } of used) {
+        assert.equal(remote.address, address(pod));
+        assert.ok(ports.includes(remote.port), `${remote.port} is one of ${ports}`);
+        assert.equal(remote.protocol, 'udp');
+      }
+    };
+    await withCluster({ replicas: 1, media, ingress }, meet, meanwhile);
   });
 }
+
+test('TURN: browsers that may use relays only have pictures and sound through the exposed port of TURN of their pod', async (t) => {
+  await withCluster({ replicas: 2, turn: { enabled: true }, ingress }, async () => {
+    const conversation = await Conversation.start(t, stage, 'relayed', { iceTransportPolicy: 'relay' });
+    const { spec, status } = await podOf('relayed');
+    const port = spec.containers[0].env.find((variable: Anything) => variable.name === 'SVC_WEBRTC_TURN_PORT').value;
+    const used = await chosen(conversation);
+    assert.ok(used.length > 0);
+    for (const { local, remote } of used) {
+      assert.deepEqual([local.type, local.url], ['relay', `turn:${status.hostIP}:${port}?transport=udp`]);
+      // The relay is in the pod, and sends to the media of its own node only.
+      assert.equal(remote.address, status.podIP);
+    }
+  });
+});
+
+test('a Gateway in place of Ingress: its routes lead to every node, sockets included', async (t) => {
+  const listener = { name: 'https', protocol: 'HTTPS', port: securePort, tls: { certificateRefs: [{ name: 'rooms-tls' }] } };
+  const spec = { gatewayClassName: 'traefik', listeners: [listener] };
+  await stage.apply({ apiVersion: 'gateway.networking.k8s.io/v1', kind: 'Gateway', metadata: { name: 'public' }, spec });
+  await withCluster({ replicas: 2, gateway: { parentRefs: [{ name: 'public', sectionName: 'https' }], host } }, async () => {
+    assert.deepEqual((await stage.get('ingresses')).items, []);
+    await stage.until('its controller took the routes', async () => {
+      const { items } = await stage.get('httproutes');
+      const conditions = items.flatMap(({ status }: Anything) => status?.parents?.flatMap((parent: Anything) => parent.conditions) ?? []);
+      return conditions.some(({ type, status: is }: Anything) => type === 'Accepted' && is === 'True');
+    });
+    const conversation = await Conversation.start(t, stage, 'class');
+    const { status } = await stage.get('room', 'class');
+    assert.match(status.address, /^rooms\.test\/n\/\d$/);
+    for (const path of ['', '/n/0', '/n/1', status.address.slice(host.length)]) {
+      const answer = await stage.rest('c', 'GET', `${path}/room/class`);
+      assert.deepEqual([answer.status, answer.body.data.id], [200, 'class'], path);
+    }
+    assert.equal((await stage.get('mediacluster', 'c')).status.url, `https://${host}`);
+    await conversation.assertUndisturbed();
+  });
+});

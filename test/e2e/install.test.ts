@@ -33,7 +33,7 @@ async function agreeOn(replicas: number): Promise<number[]> {
 
 test('from `helm install` to pictures and sound in two browsers it takes less than a minute', async (t) => {
   const browser = await stage.browser(t);
-  const pages = [stage.openPage(browser), stage.openPage(browser)];
+  const pages = [stage.openPage(browser), stage.openPage(browser)] as const;
   assert.deepEqual(await Promise.all(pages.map(async (page) => (await page).evaluate(() => isSecureContext))), [true, true]);
 
   const started = performance.now();
@@ -44,7 +44,7 @@ test('from `helm install` to pictures and sound in two browsers it takes less th
   const room = await stage.room('class', people);
   tell('Room applied to Ready', performance.now() - availableAt);
   assert.match(room.status.address, /^rooms\.test\/n\/\d+$/);
-  const conversation = await Conversation.begin(stage, browser, 'class', pages);
+  const conversation = await Conversation.begin(stage, 'class', pages);
   const took = performance.now() - started;
   tell('install to picture and sound both ways', took);
   assert.ok(took < 60_000, `${took} ms`);

@@ -1,12 +1,15 @@
 // The chart installed on a cluster of real kubelets, as its users meet it: through kubectl, helm, REST and browsers from outside.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { afterEach, type TestContext } from 'node:test';
+import type { Page } from 'playwright-core';
 import { ensureImages } from '../../node/setup/images.mjs';
 import { imageArchivesVariable } from '../../node/setup/paths.mjs';
-import { PagePeer } from '../browser/client-kit.ts';
+import { PagePeer, type Options as PeerOptions } from '../browser/client-kit.ts';
 import { type StartedBrowser, startBrowser } from '../kit/browser.ts';
 import { type Certificates, makeCertificates } from '../kit/kube/cluster/certificates.ts';
 import { type Cluster, type ClusterOptions, startCluster } from '../kit/kube/cluster/cluster.ts';
+import { diagnosis } from '../kit/kube/cluster/diagnosis.ts';
 import type { Scope } from '../kit/kube/scope.ts';
 import { servePlainPage } from '../kit/plain-page.ts';
 import { timing } from './timings.ts';
@@ -35,7 +38,10 @@ export class Installed {
     this.#pageUrl = pageUrl;
   }
 
-  /** A cluster with the images on it, a namespace, a certificate and a page; nothing is installed yet. Ends with the scope. */
+  /**
+   * A cluster with the images on it, a namespace, a certificate and a page; nothing is installed yet. Ends with the scope. After a test that
+   * failed it prints what there is to see.
+   */
   static async prepare(scope: Scope, options: ClusterOptions = {}): Promise<Installed> {
     const archives = await imageArchives();
     const cluster = await timing('cluster up', () => startCluster(scope, options));
@@ -47,7 +53,21 @@ export class Installed {
     const installed = new Installed(cluster, certificates, namespace, pageUrl);
     await cluster.kubectl('create', 'namespace', namespace);
     await installed.kubectl('create', 'secret', 'tls', 'rooms-tls', `--cert=${certificate}`, `--key=${key}`);
+    afterEach(async (t) => {
+      // Node.js has had `passed` since 21.7; its types do not yet.
+      if (!(t as { passed?: boolean }).passed) await installed.#show(t.name);
+    });
     return installed;
+  }
+
+  /** What a file needs before its tests. @throws as that does; then it has printed what there is to see */
+  async settle(work: () => Promise<unknown>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      await this.#show('before the tests');
+      throw error;
+    }
   }
 
   /** Values of a chart that says no more than where the world reaches it. */
@@ -135,26 +155,26 @@ export class Installed {
   }
 
   /** A browser outside of the cluster, which trusts the test's authority. */
-  browser(t: Parameters<typeof startBrowser>[0]): Promise<StartedBrowser> {
+  browser(t: TestContext): Promise<StartedBrowser> {
     const { ingressAddress, here, browserWrap } = this.cluster;
     const names = `--host-resolver-rules=MAP ${host} ${ingressAddress}, MAP ${pageHost} ${here}`;
     return startBrowser(t, { args: [names, this.certificates.chromiumFlag], wrap: browserWrap });
   }
 
-  openPage(browser: StartedBrowser) {
+  openPage(browser: StartedBrowser): Promise<Page> {
     return browser.newPage(this.#pageUrl);
   }
 
   /** Joins as a declared peer of a Room, with what its Secret says. */
-  async enter(browser: StartedBrowser, room: string, peer: string, page = this.openPage(browser)): Promise<PagePeer> {
+  async enter(page: Promise<Page> | Page, room: string, peer: string, options: PeerOptions = {}): Promise<PagePeer> {
     const secret = await this.secret(`${room}-peers`);
     const opened = await page;
     await opened.evaluate(
       async (settings) => {
-        kit.rooms.main = new kit.TestRoom({ fallbackUrls: [], logger: console, ...settings });
+        kit.rooms.main = new kit.TestRoom({ fallbackUrls: [], logger: console, ...JSON.parse(settings) });
         await kit.rooms.main.room.join();
       },
-      { token: secret[`${peer}.token`] ?? '', url: secret[`${peer}.url`] ?? '' },
+      JSON.stringify({ ...options, token: secret[`${peer}.token`], url: secret[`${peer}.url`] }),
     );
     return new PagePeer(peer, opened);
   }
@@ -162,6 +182,10 @@ export class Installed {
   /** When what is asked holds. @throws where it does not in time */
   async until<T>(what: string, ask: () => Promise<T>, timeoutMs = 60_000): Promise<NonNullable<T>> {
     return this.cluster.until(what, ask, timeoutMs);
+  }
+
+  async #show(what: string): Promise<void> {
+    console.error(`\n=== ${what}: the cluster as it was left\n${await diagnosis(this.cluster)}\n===\n`);
   }
 }
 

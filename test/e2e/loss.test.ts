@@ -10,9 +10,11 @@ const release = 'rooms';
 const drainSeconds = 20;
 // The operator stays on the first host: it is not to be lost with the second one.
 const values = [`mediaCluster.spec.drain.timeoutSeconds=${drainSeconds}`, 'operator.nodeSelector.kubernetes\\.io/hostname=node1'];
-await stage.install(release, [...stage.values, ...values.flatMap((value) => ['--set', value])]);
-await stage.available(release);
-await stage.until('two nodes on two hosts', async () => new Set((await pods()).map(({ spec }) => spec.nodeName)).size === 2);
+await stage.settle(async () => {
+  await stage.install(release, [...stage.values, ...values.flatMap((value) => ['--set', value])]);
+  await stage.available(release);
+  await stage.until('two nodes on two hosts', async () => new Set((await pods()).map(({ spec }) => spec.nodeName)).size === 2);
+});
 
 async function pods(): Promise<Anything[]> {
   const { items } = await stage.get('pods', '-l', `mediarooms.dev/cluster=${release}`);
@@ -32,7 +34,7 @@ async function conversationOn(
   for (let attempt = 0; ; attempt += 1) {
     const room = await stage.room(`${name}-${attempt}`, people);
     if ((await hostOf(room.status.node)) === wanted) {
-      const conversation = await Conversation.begin(stage, await stage.browser(t), `${name}-${attempt}`);
+      const conversation = await Conversation.start(t, stage, `${name}-${attempt}`);
       return [conversation, room];
     }
     assert.ok(attempt < 10, `no room came to ${wanted}`);

@@ -14,15 +14,17 @@ import { tell, timing } from './timings.ts';
 const stage = await Installed.prepare({ after }, { nodeGraceMs: 50_000 });
 const release = 'rooms';
 const drainSeconds = 15;
-await stage.cluster.server.apply(monitoringDefinitions);
 const values = [
   `mediaCluster.spec.drain.timeoutSeconds=${drainSeconds}`,
   'mediaCluster.spec.monitoring.serviceMonitor.interval=1s',
   'monitoring.serviceMonitor.create=true',
 ];
-await stage.install(release, [...stage.values, ...values.flatMap((value) => ['--set', value])]);
-await stage.available(release);
-await bothCount();
+await stage.settle(async () => {
+  await stage.cluster.server.apply(monitoringDefinitions);
+  await stage.install(release, [...stage.values, ...values.flatMap((value) => ['--set', value])]);
+  await stage.available(release);
+  await bothCount();
+});
 
 /** When each of both nodes knows of the other. */
 async function bothCount(): Promise<void> {

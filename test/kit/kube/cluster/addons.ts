@@ -3,6 +3,8 @@ import { clusterDns } from './node-files.ts';
 
 export const coreDnsImage = 'localhost/coredns:1';
 export const traefikImage = 'localhost/traefik:1';
+/** Where a listener of a Gateway must be to be that of Ingress, which clients reach at 443. */
+export const securePort = 8443;
 const namespace = 'kube-system';
 
 const corefile = `.:53 {
@@ -16,8 +18,14 @@ const corefile = `.:53 {
 }
 `;
 
-/** @param host of both, which a test does not take down */
-export function addons(host: string): object[] {
+export type AddonOptions = {
+  /** Of both, which a test does not take down. */
+  host: string;
+  /** Whether Traefik heeds the Gateway API as well, of which there must be the definitions. */
+  gateway: boolean;
+};
+
+export function addons({ host, gateway }: AddonOptions): object[] {
   const nodeSelector = { 'kubernetes.io/hostname': host };
   return [
     ...account('coredns', [
@@ -62,6 +70,7 @@ export function addons(host: string): object[] {
       { apiGroups: ['discovery.k8s.io'], resources: ['endpointslices'], verbs: ['get', 'list', 'watch'] },
       { apiGroups: ['networking.k8s.io'], resources: ['ingresses', 'ingressclasses'], verbs: ['get', 'list', 'watch'] },
       { apiGroups: ['networking.k8s.io'], resources: ['ingresses/status'], verbs: ['update'] },
+      ...(gateway ? gatewayRules : []),
     ]),
     {
       apiVersion: 'networking.k8s.io/v1',
@@ -69,6 +78,7 @@ export function addons(host: string): object[] {
       metadata: { name: 'traefik', annotations: { 'ingressclass.kubernetes.io/is-default-class': 'true' } },
       spec: { controller: 'traefik.io/ingress-controller' },
     },
+    ...(gateway ? [gatewayClass] : []),
     deployment('traefik', {
       nodeSelector,
       containers: [
@@ -78,8 +88,9 @@ export function addons(host: string): object[] {
           imagePullPolicy: 'Never',
           args: [
             '--providers.kubernetesingress',
+            ...(gateway ? ['--providers.kubernetesgateway'] : []),
             '--entrypoints.web.address=:8000',
-            '--entrypoints.websecure.address=:8443',
+            `--entrypoints.websecure.address=:${securePort}`,
             '--entrypoints.websecure.http.tls=true',
             '--ping',
             '--global.checknewversion=false',
@@ -88,7 +99,7 @@ export function addons(host: string): object[] {
           ],
           ports: [
             { containerPort: 8000, hostPort: 80 },
-            { containerPort: 8443, hostPort: 443 },
+            { containerPort: securePort, hostPort: 443 },
           ],
           readinessProbe: { httpGet: { path: '/ping', port: 8080 }, periodSeconds: 1 },
         },
@@ -96,6 +107,19 @@ export function addons(host: string): object[] {
     }),
   ];
 }
+
+const gatewayClass = {
+  apiVersion: 'gateway.networking.k8s.io/v1',
+  kind: 'GatewayClass',
+  metadata: { name: 'traefik' },
+  spec: { controllerName: 'traefik.io/gateway-controller' },
+};
+
+const gatewayKinds = ['gatewayclasses', 'gateways', 'httproutes', 'grpcroutes'];
+const gatewayRules = [
+  { apiGroups: ['gateway.networking.k8s.io'], resources: [...gatewayKinds, 'referencegrants'], verbs: ['get', 'list', 'watch'] },
+  { apiGroups: ['gateway.networking.k8s.io'], resources: gatewayKinds.map((kind) => `${kind}/status`), verbs: ['update'] },
+];
 
 function deployment(name: string, pod: object): object {
   const labels = { app: name };

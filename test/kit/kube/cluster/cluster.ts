@@ -1,8 +1,9 @@
 // Level 3 of the kit: a whole Kubernetes of real kubelets on machines of its own, with an Ingress controller, and the internet around it. Needs root.
-import { mkdirSync, readdirSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { gatewayDefinitions } from '../../../../node/setup/gateway-definitions.mjs';
 import { type ApiServer, isRunning } from '../api-server.ts';
 import { kubernetesPrograms } from '../binaries.ts';
 import { startControlPlane } from '../control-plane.ts';
@@ -20,6 +21,8 @@ export type ClusterOptions = {
   nodes?: number;
   /** How long a host may be silent before Kubernetes takes it for lost, in milliseconds; 16,000. */
   nodeGraceMs?: number;
+  /** Whether it has the Gateway API, with Traefik behind the GatewayClass of that name. */
+  gateway?: boolean;
 };
 
 const readyDeadline = 120_000;
@@ -41,7 +44,7 @@ export class Cluster {
   }
 
   /** All hosts are Ready, and so are names and Ingress, when it returns. Ends with the scope. */
-  static async start(scope: Scope, { nodes: wanted = 2, nodeGraceMs = 16_000 }: ClusterOptions = {}): Promise<Cluster> {
+  static async start(scope: Scope, { nodes: wanted = 2, nodeGraceMs = 16_000, gateway = false }: ClusterOptions = {}): Promise<Cluster> {
     await removeLeftCgroups();
     await removeLeftCables();
     const network = freeNetwork();
@@ -75,7 +78,7 @@ export class Cluster {
     server.beforeEnd(async () => void (await Promise.all(nodes.map((node) => node.losePower()))));
     for (const each of started) if (each.status === 'rejected') throw each.reason;
     const cluster = new Cluster(server, nodes, hub, `${network}.254`);
-    await cluster.#complete();
+    await cluster.#complete(gateway);
     return cluster;
   }
 
@@ -160,7 +163,7 @@ export class Cluster {
     return [stdout, ...this.nodes.flatMap((node) => node.failures)].join('\n');
   }
 
-  async #complete(): Promise<void> {
+  async #complete(gateway: boolean): Promise<void> {
     const { coredns, traefik } = kubernetesPrograms(['coredns', 'traefik']);
     const pause = await pauseProgram();
     const archives = await Promise.all([
@@ -171,7 +174,11 @@ export class Cluster {
     const [first = '', ...rest] = archives;
     await this.importImages([first]);
     await Promise.all([this.nodesReady(), ...rest.map((archive) => this.node('node1').importImage(archive))]);
-    await this.server.apply(addons('node1'));
+    if (gateway) {
+      await this.server.apply(readFileSync(gatewayDefinitions(), 'utf8'));
+      await this.kubectl('wait', '--for=condition=Established', 'crd', '--all', '--timeout=30s');
+    }
+    await this.server.apply(addons({ host: 'node1', gateway }));
     await this.kubectl('-n', 'kube-system', 'rollout', 'status', 'deployment/coredns', 'deployment/traefik', '--timeout=120s');
   }
 }

@@ -1,0 +1,80 @@
+// What a reader of a failed test wants to see of a cluster: its objects, what they say of themselves, events, and the last words of pods and programs.
+import type { Cluster } from './cluster.ts';
+
+type Condition = { type: string; status: string; reason?: string; message?: string };
+type Told = { kind: string; metadata: { namespace?: string; name: string }; status?: { phase?: string; conditions?: Condition[] } };
+
+const lastEvents = 50;
+const lastLines = 60;
+const deadline = 15_000;
+
+/** Takes seconds. Never throws: where the API server does not answer it says so. */
+export async function diagnosis(cluster: Cluster): Promise<string> {
+  const ask = async (...args: string[]) => {
+    const { code, stdout, stderr } = await cluster.server.kubectl(args, { timeoutMs: deadline });
+    return code === 0 ? stdout.trimEnd() : stderr.trimEnd();
+  };
+  const [objects, told, events, logs] = await Promise.all([
+    ask('get', 'nodes,pods', '-A', '-o', 'wide'),
+    ask('get', 'rooms,mediaclusters', '-A', '-o', 'json').then(conditions),
+    ask('get', 'events', '-A', '--sort-by=.metadata.creationTimestamp', '--no-headers').then((text) => tail(text, lastEvents)),
+    podLogs(ask),
+  ]);
+  const parts: [title: string, text: string][] = [
+    ['objects', objects],
+    ['what Rooms and MediaClusters say', told],
+    [`the last ${lastEvents} events`, events],
+    ...logs,
+    ['programs that ended by themselves', cluster.nodes.flatMap(({ failures }) => failures).join('\n')],
+  ];
+  return parts
+    .filter(([, text]) => text !== '')
+    .map(([title, text]) => `--- ${title}\n${text}`)
+    .join('\n');
+}
+
+/** Of all pods of ours, with those of the containers before them. */
+async function podLogs(ask: (...args: string[]) => Promise<string>): Promise<[string, string][]> {
+  const names = await ask(
+    'get',
+    'pods',
+    '-A',
+    '-l',
+    'app.kubernetes.io/name=mediarooms',
+    '-o',
+    'custom-columns=:.metadata.namespace,:.metadata.name',
+  );
+  const pods = names.split('\n').flatMap((line) => {
+    const [namespace, name] = line.trim().split(/\s+/);
+    return namespace && name ? [{ namespace, name }] : [];
+  });
+  const logs = pods.flatMap(({ namespace, name }) =>
+    [[], ['--previous']].map(async (flags): Promise<[string, string]> => {
+      const text = await ask('-n', namespace, 'logs', name, '--all-containers', `--tail=${lastLines}`, ...flags);
+      return [
+        `log of ${namespace}/${name}${flags.length > 0 ? ', the container before' : ''}`,
+        /previous terminated container/.test(text) ? '' : text,
+      ];
+    }),
+  );
+  return Promise.all(logs);
+}
+
+function conditions(text: string): string {
+  let items: Told[];
+  try {
+    items = (JSON.parse(text) as { items: Told[] }).items;
+  } catch {
+    return text;
+  }
+  return items
+    .flatMap(({ kind, metadata, status }) => [
+      `${kind} ${metadata.namespace}/${metadata.name} ${status?.phase ?? ''}`.trimEnd(),
+      ...(status?.conditions ?? []).map(({ type, status: is, reason = '', message = '' }) =>
+        `  ${type}=${is} ${reason} ${message}`.trimEnd(),
+      ),
+    ])
+    .join('\n');
+}
+
+const tail = (text: string, lines: number) => text.split('\n').slice(-lines).join('\n');
