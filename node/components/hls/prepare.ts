@@ -1,6 +1,7 @@
 // Whether an hls component can be: the library for it, its options, and whether this machine can carry one more.
 import { ServiceError } from '../../errors.ts';
 import type { PreparedComponent } from '../../rooms/ports.ts';
+import { findFont } from '../av/font.ts';
 import { isAvInstalled } from '../av/installed.ts';
 import { HlsRunner } from './hls-runner.ts';
 import { readOptions, shownOptions } from './options.ts';
@@ -16,6 +17,9 @@ export function prepareHls(options: unknown, roomId: string, streams: Streams): 
     );
   }
   const read = readOptions(options, streams.hasServerS3);
+  if (read.names && findFont() === undefined) {
+    throw new ServiceError('bad_request', 'Option names needs the font DejaVu Sans, which is not installed on this node');
+  }
   streams.assertCapacity(read);
   return {
     type: 'hls',
