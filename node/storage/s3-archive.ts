@@ -12,10 +12,9 @@ import { StoreOfNode } from './s3/store-of-node.ts';
 import type { S3Place } from './upload.ts';
 import { chunksBelow, joinedChunks, parseChunk } from './uploads/chunks.ts';
 
-/** Milliseconds for S3 to answer, to remove what a recording has, and for a body to its end, resting in between included. */
+/** Milliseconds for S3 to answer, to remove what a recording has, and for a body to rest, e.g. because its reader does. */
 const answerDeadline = 5000;
 const removeDeadline = 60_000;
-const bodyDeadline = 6 * 3600_000;
 const idleDeadline = 10 * 60_000;
 const maxSockets = 500;
 /** Reports that are read for one list: the newest; and how many at once. */
@@ -103,7 +102,7 @@ async function bodyOf(
   const wanted = pieces.filter(({ offset, size }) => offset <= end && offset + size > start);
   const read = ({ name, offset, size }: Piece) => {
     const range = { start: Math.max(start - offset, 0), end: Math.min(end - offset, size - 1) };
-    return store.read(name, range, signal, bodyDeadline);
+    return store.read(name, range, signal, answerDeadline);
   };
   const [first, ...rest] = wanted;
   const body = first && (await read(first));

@@ -1,7 +1,9 @@
 // Folders on their way to a real S3 server: large ones, slow and broken ways, keys that are refused, restarts, and what is removed when.
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { appendFile, mkdir, readdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { silentLog } from '../../node/log.ts';
@@ -144,6 +146,30 @@ test('keys that are refused for good are an event; the files stay, and the keys 
   while ((await jobs(resources)).length > 0) await new Promise((resolve) => setTimeout(resolve, 5));
   assert.doesNotMatch(JSON.stringify([lines, heard, await readReportFile(folder)]), /this-is-not|key-id/);
   assert.equal(uploads.figures().givenUp, 1);
+});
+
+test('what cannot be reached for too long is given up with an event', async (t) => {
+  const server = await startS3Server(t);
+  const { folder, open, state } = await stage(t);
+  const { uploads, heard } = await open({ place: () => server.place, settings: { maxAge: 300 } });
+  const upload = await uploads.begin(planOf(undefined), folder);
+  await server.stop();
+  upload?.finish();
+  await until('the end of the upload', () => heard.length > 0);
+  const { state: said, problem } = (await state()) ?? {};
+  assert.deepEqual([heard[0]?.event.type, said, problem], ['RecordingUploadCrashed', 'failed', 'S3 cannot be reached (ECONNREFUSED)']);
+});
+
+test('a server that takes connections and says nothing is given up by the call, not for ever', async (t) => {
+  const silent = createServer().listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  t.after(() => silent.close());
+  const { port } = silent.address() as AddressInfo;
+  const store = new S3Store({ bucket: 'bkt', accessKeyId: 'a', secretAccessKey: 's', endpoint: `http://127.0.0.1:${port}` });
+  t.after(() => store.close());
+  await assert.rejects(store.look('x', new AbortController().signal, 200), { fault: 'failed', message: 'S3 did not answer in time' });
+  const gone = AbortSignal.timeout(100);
+  await assert.rejects(store.look('x', gone, 60_000), { name: 'TimeoutError' });
 });
 
 test('what the storage of the node refuses goes up with other keys, once it has them', async (t) => {

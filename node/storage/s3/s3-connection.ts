@@ -1,5 +1,6 @@
 // The calls to one S3 storage: with its keys, each with a deadline, its errors as sentences.
 import { S3Client } from '@aws-sdk/client-s3';
+import { Timer } from '../../timer.ts';
 import type { S3Place } from '../upload.ts';
 import { storageError } from './s3-errors.ts';
 
@@ -74,12 +75,16 @@ export class S3Connection {
   ): Promise<Answer> {
     const { signal, size = 0, deadline = callDeadline + size / slowestBytesPerMillisecond } = options;
     signal.throwIfAborted();
-    const timer = AbortSignal.timeout(Math.ceil(deadline));
+    const late = new AbortController();
+    // AbortSignal.timeout() would stay until its time, however soon the answer is there.
+    const timer = new Timer(deadline, () => late.abort());
     try {
-      return await run(this.#client, { abortSignal: AbortSignal.any([signal, timer]) });
+      return await run(this.#client, { abortSignal: AbortSignal.any([signal, late.signal]) });
     } catch (error) {
       signal.throwIfAborted();
       throw storageError(error, this.bucket);
+    } finally {
+      timer.stop();
     }
   }
 

@@ -1,6 +1,6 @@
 // Objects in one S3 storage, by name below its prefix: put from disk, read, listed, removed.
 import { type FileHandle, open } from 'node:fs/promises';
-import { Readable } from 'node:stream';
+import { addAbortSignal, Readable } from 'node:stream';
 import {
   DeleteObjectCommand,
   DeleteObjectsCommand,
@@ -86,7 +86,7 @@ export class S3Store {
     }
   }
 
-  /** Bytes of an object. Whoever gets it reads it to its end or destroys it. `deadline`: milliseconds until its end. */
+  /** Bytes of an object, until `signal` ends them. Whoever gets it reads it to its end or destroys it. `deadline`: milliseconds until it begins. */
   async read(name: string, range: { start: number; end: number } | undefined, signal: AbortSignal, deadline: number): Promise<Readable> {
     const Range = range && `bytes=${range.start}-${range.end}`;
     const { Body } = await this.#connection.call(
@@ -94,7 +94,7 @@ export class S3Store {
       { signal, deadline },
     );
     if (!(Body instanceof Readable)) throw new StorageError('failed', 'S3 answered without a body');
-    return Body;
+    return addAbortSignal(signal, Body);
   }
 
   /** All objects whose names begin so, at most 200,000, by name. */
