@@ -44,12 +44,12 @@ test('REST, a peer websocket, the notification socket and files go through the w
   assert.deepEqual(await alice.closed, { code: 1000, reason: 'Peer removed' });
 
   await addFiles(resources, {
-    'hls/r/index.m3u8': '#EXTM3U\n',
+    'recordings/rec-1/index.m3u8': '#EXTM3U\n',
     'recordings/rec-1/report.json': '{"recording_id":"rec-1"}',
     'recordings/rec-1/a.webm': '0123456789',
   });
   const headers = { authorization: `Bearer ${apiToken}` };
-  const playlist = await fetch(`${wrong.url}/hls/r/index.m3u8`, { headers });
+  const playlist = await fetch(`${wrong.url}/recording/rec-1/index.m3u8`, { headers });
   assert.deepEqual([playlist.status, await playlist.text()], [200, '#EXTM3U\n']);
   const range = await fetch(`${wrong.url}/recording/rec-1/a.webm`, { headers: { ...headers, range: 'bytes=2-4' } });
   assert.deepEqual([range.status, await range.text()], [206, '234']);
