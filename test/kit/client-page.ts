@@ -1,5 +1,6 @@
 // What runs inside a test's plain page: the client library, a picture and a tone of its own, and instruments that measure the others'.
 import { RoomClient, type RoomClientOptions } from '../../node/client/src/index.ts';
+import { drawCode } from './time-code.ts';
 
 export type Colour = [red: number, green: number, blue: number];
 export type Picture = { colour: Colour; change: number; width: number; height: number };
@@ -172,7 +173,7 @@ globalThis.RTCPeerConnection = class extends RTCPeerConnection {
   }
 };
 
-const pageKit = { connections, RoomClient, TestRoom, pattern, tone, picture, loudest, rooms: {} as Record<string, TestRoom> };
+const pageKit = { connections, RoomClient, drawCode, TestRoom, pattern, tone, picture, loudest, rooms: {} as Record<string, TestRoom> };
 export type PageKit = typeof pageKit;
 declare global {
   var kit: PageKit;

@@ -1,4 +1,4 @@
-// A small web server with a plain page that has the client library and the instruments of client-page.ts.
+// A small web server with a plain page that has the client library and the instruments of client-page.ts, or those of another module.
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
@@ -7,11 +7,11 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { build } from 'esbuild';
 
-let bundle: Promise<string> | undefined;
+const bundles = new Map<string, Promise<string>>();
 
-async function makeBundle(): Promise<string> {
+async function makeBundle(entry: string): Promise<string> {
   const { outputFiles } = await build({
-    entryPoints: [join(import.meta.dirname, 'client-page.ts')],
+    entryPoints: [join(import.meta.dirname, entry)],
     bundle: true,
     format: 'esm',
     target: 'es2022',
@@ -24,9 +24,15 @@ async function makeBundle(): Promise<string> {
 /** PEM, and the host that the certificate is for, which leads to the address. */
 export type PageTls = { host: string; cert: Buffer; key: Buffer };
 
-/** @returns the address of the page; the server ends with the test. */
-export async function servePlainPage(t: Pick<TestContext, 'after'>, address = '127.0.0.1', tls?: PageTls): Promise<string> {
-  bundle ??= makeBundle();
+/** `entry`: the module of this folder that runs in it. @returns the address of the page; the server ends with the test. */
+export async function servePlainPage(
+  t: Pick<TestContext, 'after'>,
+  address = '127.0.0.1',
+  tls?: PageTls,
+  entry = 'client-page.ts',
+): Promise<string> {
+  const bundle = bundles.get(entry) ?? makeBundle(entry);
+  bundles.set(entry, bundle);
   const script = await bundle;
   const answer: RequestListener = (request, response) => {
     const [type, body] =

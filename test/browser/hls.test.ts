@@ -1,0 +1,133 @@
+// A composed stream from end to end: Chromium publishes, hls.js in another page plays it by a viewer's link, and is measured.
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { test } from 'node:test';
+import { promisify } from 'node:util';
+import { places } from '../../node/components/hls/layout.ts';
+import { apiClient } from '../kit/api-client.ts';
+import { comesToHold } from '../kit/browser.ts';
+import type { Colour } from '../kit/client-page.ts';
+import { download } from '../kit/hls-viewer.ts';
+import { servePlainPage } from '../kit/plain-page.ts';
+import { beeps } from '../kit/recorded.ts';
+import { blue, css, enter, type PagePeer, setStage } from './client-kit.ts';
+
+const run = promisify(execFile);
+const size = { width: 640, height: 360 };
+const green: Colour = [30, 160, 30];
+/** Milliseconds. */
+const watching = 60_000;
+const latencyGoal = 1500;
+const latencyBound = 3000;
+const offsetBound = 80;
+
+/** Publishes a time code over a picture of that colour; each two seconds it is white and sounds for 100 ms. */
+async function publishCode(peer: PagePeer, colour: Colour): Promise<void> {
+  await peer.page.evaluate(async (style) => {
+    const { room } = kit.rooms.main as InstanceType<typeof kit.TestRoom>;
+    const canvas = document.createElement('canvas');
+    canvas.width = 640;
+    canvas.height = 360;
+    const context = canvas.getContext('2d') as CanvasRenderingContext2D;
+    const audio = new AudioContext();
+    const gain = new GainNode(audio, { gain: 0 });
+    const oscillator = new OscillatorNode(audio, { frequency: 1000 });
+    const out = audio.createMediaStreamDestination();
+    oscillator.connect(gain).connect(out);
+    oscillator.start();
+    setInterval(() => {
+      const flash = Date.now() % 2000 < 100;
+      gain.gain.value = flash ? 0.8 : 0;
+      context.fillStyle = flash ? 'white' : style;
+      context.fillRect(0, 0, 640, 360);
+      kit.drawCode(context, 640, 360, Date.now());
+    }, 15);
+    await room.publish(canvas.captureStream(30).getVideoTracks()[0] as MediaStreamTrack);
+    await room.publish(out.stream.getAudioTracks()[0] as MediaStreamTrack);
+  }, css(colour));
+}
+
+const median = (values: readonly number[]) => values.toSorted((one, other) => one - other)[values.length >> 1] ?? Number.NaN;
+
+test('hls.js plays a room with little delay and without a stall while others come and go; all is in its place and in time', async (t) => {
+  const stage = await setStage(t, { SVC_COMPONENTS_USED: 'hls' });
+  const { node, browser, roomId } = stage;
+  const api = apiClient(node.url, node.token);
+  const options = { ...size, persistent: true, framerate: 24 };
+  const hls = await api.post(`/room/${roomId}/component`, { type: 'hls', options });
+  assert.equal(hls.status, 201, JSON.stringify(hls.body));
+  const alice = await enter(stage, 'alice');
+  await publishCode(alice, green);
+  const { url, token } = (await api.post(`/hls/${roomId}/token`, {})).body.data;
+  const page = await browser.newPage(await servePlainPage(t, '127.0.0.1', undefined, 'hls-page.ts'));
+  await page.evaluate((address) => {
+    viewing.viewer = new viewing.Viewer(address);
+  }, `http://${url}`);
+  await comesToHold(page, () => (viewing.viewer?.watched().latencies.length ?? 0) > 48, undefined, 40_000);
+
+  const sees = async (sources: Readonly<Record<string, Colour>>) => {
+    const cells = [...places('grid', Object.keys(sources), undefined, size)].map(([id, cell]) => ({
+      // Where no white box wanders, no time code is and no name.
+      x: cell.x + cell.width * 0.5,
+      y: cell.y + cell.height * 0.4,
+      colour: sources[id] ?? [0, 0, 0],
+    }));
+    await comesToHold(
+      page,
+      (wanted) =>
+        wanted.every(({ x, y, colour }) =>
+          viewing.viewer?.colourAt(x, y).every((value, channel) => Math.abs(value - (colour[channel] ?? 0)) < 45),
+        ),
+      cells,
+      20_000,
+    );
+  };
+  await sees({ alice: green });
+  await page.evaluate(() => viewing.viewer?.begin());
+  const started = { at: performance.now(), shown: (await page.evaluate(() => viewing.viewer?.watched().shown)) ?? 0 };
+  for (const name of ['bob', 'carol', 'dave']) {
+    const other = await enter(stage, name);
+    await other.publish({ colour: css(blue), tone: 660 });
+    await sees({ alice: green, [name]: blue });
+    await comesToHold(page, () => Math.abs((viewing.viewer?.loudest() ?? 0) - 660) < 15, undefined);
+    assert.equal((await api.delete(`/room/${roomId}/peer/${name}`)).status, 204);
+    await other.page.close();
+    await sees({ alice: green });
+  }
+  const rest = watching - (performance.now() - started.at);
+  if (rest > 0) await page.waitForTimeout(rest);
+  const watched = await page.evaluate(() => viewing.viewer?.watched());
+  assert.ok(watched);
+  const seconds = (performance.now() - started.at) / 1000;
+  const shown = watched.shown - started.shown;
+  const latency = median(watched.latencies);
+  t.diagnostic(
+    `latency ${latency} ms (goal ${latencyGoal}), ${shown.toFixed(1)} s of ${seconds.toFixed(1)} s shown, longest pause ${Math.round(watched.longestPause)} ms`,
+  );
+  assert.deepEqual([watched.stalls, watched.errors], [0, []]);
+  assert.ok(Math.abs(shown - seconds) < 2, `${shown} s of ${seconds} s were shown`);
+  assert.ok(latency < latencyBound, `${latency} ms`);
+
+  assert.equal((await api.delete(`/room/${roomId}/component/${hls.body.data.id}`)).status, 204);
+  const [recording = ''] = (await api.get('/recording')).body.data as string[];
+  const path = await download(t, `${node.url}/recording/${recording}/index.m3u8?token=${token}`);
+  const offsets = offsetsOf(await flashes(path), await beeps(path));
+  t.diagnostic(`sound and picture differ by ${median(offsets)} ms (${offsets.length} times)`);
+  assert.ok(offsets.length > 10 && Math.abs(median(offsets)) < offsetBound, `${offsets}`);
+});
+
+/** When the upper half becomes white, in milliseconds of the stream. */
+async function flashes(path: string): Promise<number[]> {
+  const args = ['-v', 'error', '-nostdin', '-i', path, '-vf', 'crop=iw*0.1:ih*0.1:iw*0.45:ih*0.3,scale=1:1:flags=area,fps=24'];
+  const out = ['-pix_fmt', 'gray', '-f', 'rawvideo', '-'];
+  const { stdout } = await run('ffmpeg', [...args, ...out], { timeout: 60_000, encoding: 'buffer' });
+  return [...stdout].flatMap((value, index) => (value > 200 && (stdout[index - 1] ?? 255) <= 200 ? (index * 1000) / 24 : []));
+}
+
+/** From each flash to its beep. */
+function offsetsOf(seen: readonly number[], heard: readonly number[]): number[] {
+  return seen.flatMap((at) => {
+    const nearest = heard.toSorted((one, other) => Math.abs(one - at) - Math.abs(other - at))[0];
+    return nearest !== undefined && Math.abs(nearest - at) < 500 ? nearest - at : [];
+  });
+}

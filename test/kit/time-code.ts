@@ -1,0 +1,37 @@
+// The time of day as black and white boxes at the foot of a picture: 16 bits of 10 ms, and as many that say the opposite, so that nothing else is one.
+
+const bits = 16;
+const step = 10;
+const top = 0.8;
+
+/** For a page that publishes. */
+export function drawCode(context: CanvasRenderingContext2D, width: number, height: number, now: number): void {
+  const value = Math.floor(now / step) % 2 ** bits;
+  const cell = width / bits;
+  for (let bit = 0; bit < bits; bit += 1) {
+    const white = ((value >> bit) & 1) === 1;
+    context.fillStyle = white ? 'white' : 'black';
+    context.fillRect(bit * cell, height * top, cell, (height * (1 - top)) / 2);
+    context.fillStyle = white ? 'black' : 'white';
+    context.fillRect(bit * cell, height * ((1 + top) / 2), cell, (height * (1 - top)) / 2);
+  }
+}
+
+/** Undefined where the picture shows none, e.g. because it is one of several. */
+export function readCode(context: CanvasRenderingContext2D, width: number, height: number): number | undefined {
+  const cell = width / bits;
+  let value = 0;
+  for (let bit = 0; bit < bits; bit += 1) {
+    const at = (row: number) => context.getImageData(Math.round((bit + 0.5) * cell), Math.round(height * row), 1, 1).data[1] ?? 0;
+    const over = at(top + (1 - top) / 4);
+    const under = at(top + ((1 - top) * 3) / 4);
+    if (Math.abs(over - under) < 120) return undefined;
+    if (over > under) value |= 1 << bit;
+  }
+  return value;
+}
+
+/** Milliseconds since a code was drawn. */
+export function codeSteps(code: number, now: number): number {
+  return ((Math.floor(now / step) - code + 2 ** bits) % 2 ** bits) * step;
+}
