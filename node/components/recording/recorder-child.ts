@@ -1,6 +1,7 @@
 // The process that records a room: RTP of all its tracks comes in over one socket, and goes into one file each.
 import { randomInt } from 'node:crypto';
 import { createSocket } from 'node:dgram';
+import { diskReason } from '../av/disk-reason.ts';
 import { linkToParent } from '../av/parent-link.ts';
 import { isRtcp, parseRtp, pictureLoss, senderTimes } from '../rtp/packets.ts';
 import { type RecorderCommand, type RecorderReport, recorderCommandSchema } from './recorder-messages.ts';
@@ -56,7 +57,7 @@ function add({ entry, ssrc, ...track }: Extract<RecorderCommand, { type: 'add' }
       socket.send(pictureLoss(ownSsrc, ssrc), feedbackTo.port, feedbackTo.ip);
     },
     onStarted: (facts) => send({ type: 'started', entry, ...facts }),
-    onFailed: (error) => send({ type: 'failed', reason: reasonOf(error) }),
+    onFailed: (error) => send({ type: 'failed', reason: diskReason(error) }),
   });
   entries.set(entry, { ssrc, recorder });
   bySsrc.set(ssrc, recorder);
@@ -79,10 +80,4 @@ async function close(): Promise<void> {
   for (const entry of [...entries.keys()]) remove(entry);
   await Promise.all(ending);
   send({ type: 'closed' });
-}
-
-function reasonOf(error: unknown): string {
-  const code = (error as NodeJS.ErrnoException | undefined)?.code;
-  if (code === 'ENOSPC' || code === 'EDQUOT') return 'The disk is full';
-  return code === undefined && error instanceof Error ? error.message.slice(0, 200) : `The disk cannot be written (${code ?? 'unknown'})`;
 }
