@@ -1,88 +1,16 @@
 // What is recorded of real RTP, judged by other people's decoders: codecs, picture, tone, length, losses, and a process that is killed.
 import assert from 'node:assert/strict';
-import { readdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
-import { type Report, type ReportTrack, reportSchema } from '../../node/components/recording/report.ts';
-import type { ComponentHost, ComponentRunner, ReceivableTrack, RoomMedia } from '../../node/rooms/ports.ts';
-import { hostFacts } from '../kit/fake-components.ts';
-import { makeKinds } from '../kit/kinds.ts';
+import { readdir } from 'node:fs/promises';
+import { test } from 'node:test';
+import type { ReportTrack } from '../../node/components/recording/report.ts';
+import type { ReceivableTrack } from '../../node/rooms/ports.ts';
 import { assertColour, assertNear, beeps, colours, frameTimes, probe, sound } from '../kit/recorded.ts';
-import { recordedLog } from '../kit/recorded-log.ts';
-import { makeResources } from '../kit/resources-folder.ts';
-import { encodeContent, type PublishedCodec, startFlashes, startPublisher } from '../kit/rtp-publisher.ts';
-import { engineFor, isAlive, openRoom, until } from './kit.ts';
+import { startFlashes } from '../kit/rtp-publisher.ts';
+import { isAlive, until } from './kit.ts';
+import { recordingStage } from './recording-stage.ts';
 
 const red = [200, 30, 30] as const;
 const sleep = (time: number) => new Promise((resolve) => setTimeout(resolve, time));
-
-type Stage = {
-  room: RoomMedia;
-  runner: Required<ComponentRunner>;
-  crashes: string[];
-  /** All are encoded before the first is sent. */
-  publishAll: (
-    wanted: readonly (readonly [codec: PublishedCodec, content: string | number])[],
-    lose?: (number: number) => boolean,
-  ) => Promise<ReceivableTrack[]>;
-  publish: (codec: PublishedCodec, content: string | number) => Promise<ReceivableTrack>;
-  report: () => Promise<Report>;
-  pathOf: (file: string) => string;
-  pid: () => number;
-};
-
-async function stage(t: TestContext): Promise<Stage> {
-  const room = openRoom(await engineFor(t));
-  const resources = await makeResources(t);
-  const kinds = makeKinds(resources, ['recording']);
-  const crashes: string[] = [];
-  const { log, of } = recordedLog();
-  const host: ComponentHost = {
-    ...hostFacts,
-    log,
-    connect: () => Promise.reject(new Error('not asked for')),
-    publish: () => Promise.reject(new Error('not asked for')),
-    openOutput: () => room.openOutput(),
-    finished: () => {},
-    crashed: (reason) => crashes.push(reason),
-  };
-  const prepared = await kinds.prepare({ type: 'recording' }, { roomId: 'r', videoCodec: null });
-  const runner = prepared.open(host) as Required<ComponentRunner>;
-  t.after(() => runner.close());
-  await runner.start();
-  const { recording: id } = of('info').find(({ msg }) => msg === 'recorder started') as unknown as { recording: string };
-  let count = 0;
-  const publishAll: Stage['publishAll'] = async (wanted, lose) => {
-    const files = await Promise.all(wanted.map(([codec, content]) => encodeContent(t, codec, content)));
-    return Promise.all(
-      wanted.map(async ([codec, content], index): Promise<ReceivableTrack> => {
-        count += 1;
-        const trackId = `${codec}-${count}`;
-        await startPublisher(t, { codec, content, input: room.openInput(), trackId, file: files[index], ...(lose && { lose }) });
-        return { id: trackId, kind: codec === 'opus' ? 'audio' : 'video', encoding: codec, origin: { peerId: 'p' }, metadata: null };
-      }),
-    );
-  };
-  return {
-    room,
-    runner,
-    crashes,
-    publishAll,
-    publish: async (codec, content) => {
-      const [track] = await publishAll([[codec, content]]);
-      assert.ok(track);
-      return track;
-    },
-    report: async () => reportSchema.parse(JSON.parse(await readFile(join(resources, 'recordings', id, 'report.json'), 'utf8'))),
-    pathOf: (file) => join(resources, 'recordings', id, file),
-    pid: () =>
-      (
-        of('info')
-          .filter(({ msg }) => msg === 'recorder started')
-          .at(-1) as unknown as { pid: number }
-      ).pid,
-  };
-}
 
 type Ended = ReportTrack & Required<Pick<ReportTrack, 'duration' | 'offset' | 'frames' | 'lostPackets' | 'startTime'>> & { file: string };
 
@@ -104,7 +32,7 @@ const unevenness = (times: readonly number[], interval: number) =>
   Math.max(...times.map((time, index) => Math.abs(time - index * interval)));
 
 test('VP8, VP9, H.264 and Opus are recorded as they are: right picture, right tone, right length, nothing missing', async (t) => {
-  const { runner, publishAll, report, pathOf } = await stage(t);
+  const { runner, publishAll, report, pathOf } = await recordingStage(t);
   const tracks = await publishAll([
     ['vp8', '0xC81E1E'],
     ['vp9', '0xC81E1E'],
@@ -151,7 +79,7 @@ test('VP8, VP9, H.264 and Opus are recorded as they are: right picture, right to
 });
 
 test('tracks that come late, go early and come again have files of their own, placed by their offsets', async (t) => {
-  const { runner, publish, report, pathOf } = await stage(t);
+  const { runner, publish, report, pathOf } = await recordingStage(t);
   const first = await publish('opus', 440);
   const marks: number[] = [];
   const receive = (tracks: readonly ReceivableTrack[]) => {
@@ -191,7 +119,7 @@ test('tracks that come late, go early and come again have files of their own, pl
 });
 
 test('by their offsets a flash and a beep of one moment are within 80 ms, whichever track came first', async (t) => {
-  const { room, runner, report, pathOf } = await stage(t);
+  const { room, runner, report, pathOf } = await recordingStage(t);
   const track = (id: string, encoding: string): ReceivableTrack => ({
     id,
     encoding,
@@ -222,7 +150,7 @@ test('by their offsets a flash and a beep of one moment are within 80 ms, whiche
 });
 
 test('where packets are lost the file stays in time and whole: sound has holes, pictures go on with the next key picture', async (t) => {
-  const { runner, publishAll, report, pathOf } = await stage(t);
+  const { runner, publishAll, report, pathOf } = await recordingStage(t);
   const lose = (number: number) => number % 40 === 0;
   const wanted = [
     ['vp8', '0xC81E1E'],
@@ -244,7 +172,7 @@ test('where packets are lost the file stays in time and whole: sound has holes, 
 });
 
 test('a recorder that is killed is started again: what it had is readable, the rest is in new files; the fourth time it crashed', async (t) => {
-  const { runner, publish, report, pathOf, pid, crashes } = await stage(t);
+  const { runner, publish, report, pathOf, pid, crashes } = await recordingStage(t);
   const track = await publish('opus', 700);
   runner.receive([track]);
   await sleep(2500);
@@ -274,7 +202,7 @@ test('a recorder that is killed is started again: what it had is readable, the r
 });
 
 test('a codec that cannot be recorded is in the report with a sentence, and what never came is not', async (t) => {
-  const { runner, report } = await stage(t);
+  const { runner, report } = await recordingStage(t);
   runner.receive([
     { id: 'x', kind: 'video', encoding: 'h265', origin: { peerId: 'p' }, metadata: null },
     { id: 'gone', kind: 'audio', encoding: 'opus', origin: { peerId: 'p' }, metadata: null },
@@ -287,7 +215,7 @@ test('a codec that cannot be recorded is in the report with a sentence, and what
 });
 
 test('fifty times of a track that comes and goes leave no file open, and the recorder is gone with its component', async (t) => {
-  const { runner, publish, report, pid } = await stage(t);
+  const { runner, publish, report, pid } = await recordingStage(t);
   const track = await publish('opus', 300);
   const opened = async () => (await readdir(`/proc/${pid()}/fd`)).length;
   const before = await opened();

@@ -11,10 +11,14 @@ export type OutputFileOptions = {
   width: number;
   height: number;
   framerate: number;
-  /** Bits per second. */
+  /** Of a stream of this size, in bits per second. */
   bitrates: { video: number; audio: number };
 };
 
+/** As x264 counts it: hardly to be told from what was recorded. */
+const quality = 21;
+/** The most bits that pictures may take, in those of a stream. */
+const mostBits = 3;
 /** Seconds between two key pictures, to which players seek. */
 const keyInterval = 2;
 
@@ -33,7 +37,8 @@ export class OutputFile {
 
   /** @throws Error where the disk refuses, or the encoder does not take the size */
   static async open({ path, width, height, framerate, bitrates }: OutputFileOptions): Promise<OutputFile> {
-    const video = await VideoEncoder.open({ width, height, framerate, bitrate: bitrates.video, keyInterval: keyInterval * framerate });
+    const bitrate = bitrates.video * mostBits;
+    const video = await VideoEncoder.open({ width, height, framerate, bitrate, quality, keyInterval: keyInterval * framerate });
     const opened: { close(): void }[] = [video];
     try {
       const audio = new AudioEncoder({ bitrate: bitrates.audio });

@@ -99,7 +99,7 @@ export class VideoClip {
     }
     this.#broken = false;
     try {
-      const some = await this.#decoder.decode(this.#complete(data), time, this.#shown);
+      const some = await this.#decoder.decode(this.#complete(data), Math.round(time), this.#shown);
       if (some) this.#decoded += 1;
       return some;
     } catch (error) {

@@ -1,4 +1,4 @@
-// Encodes pictures to H.264 with x264, without delay: each comes out before the next goes in.
+// Encodes pictures to H.264 with x264: without delay for streams, each comes out before the next goes in; with a look ahead for files.
 import { Codec, CodecContext, Dictionary, Packet, Rational } from 'node-av';
 import { AV_CODEC_FLAG_CLOSED_GOP, AV_CODEC_FLAG_GLOBAL_HEADER, AV_PIX_FMT_YUV420P, type FFEncoderCodec } from 'node-av/constants';
 import { type Encoded, fetchEncoded } from './encoded.ts';
@@ -13,6 +13,8 @@ export type VideoEncoderOptions = {
   bitrate: number;
   /** Pictures between two key pictures at most. */
   keyInterval: number;
+  /** For files: as good as this (x264's CRF), with as few bits as that takes and no more than the bitrate. Pictures come out late then. */
+  quality?: number;
   /** Threads; as many as x264 likes where left out. */
   threads?: number;
 };
@@ -42,7 +44,7 @@ export class VideoEncoder {
     const codec = Codec.findEncoderByName('libx264' as FFEncoderCodec);
     const context = new CodecContext();
     context.allocContext3(codec);
-    const { width, height, framerate, bitrate, keyInterval, threads } = options;
+    const { width, height, framerate, bitrate, keyInterval, quality, threads } = options;
     const most = Math.round(bitrate * peak);
     Object.assign(context, {
       width,
@@ -52,7 +54,7 @@ export class VideoEncoder {
       framerate: new Rational(framerate, 1),
       gopSize: keyInterval,
       maxBFrames: 0,
-      bitRate: BigInt(bitrate),
+      bitRate: BigInt(quality === undefined ? bitrate : 0),
       rcMaxRate: BigInt(most),
       rcBufferSize: Math.round(most * bufferTime),
       colorRange: colours.range,
@@ -64,7 +66,8 @@ export class VideoEncoder {
     context.setFlags(AV_CODEC_FLAG_GLOBAL_HEADER, AV_CODEC_FLAG_CLOSED_GOP);
     const encoder = new VideoEncoder(context);
     try {
-      const own = { preset: 'veryfast', tune: 'zerolatency', profile: 'main', 'forced-idr': '1', 'x264-params': 'scenecut=0' };
+      const purpose = quality === undefined ? { tune: 'zerolatency' } : { crf: String(quality) };
+      const own = { preset: 'veryfast', profile: 'main', 'forced-idr': '1', 'x264-params': 'scenecut=0', ...purpose };
       // Never open2Sync with a dictionary: node-av frees that twice.
       check(await context.open2(codec, Dictionary.fromObject(own)), 'H.264 cannot be encoded');
       return encoder;

@@ -1,0 +1,85 @@
+// A room whose tracks are recorded by the real recorder, without its node.
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { type Report, reportSchema } from '../../node/components/recording/report.ts';
+import type { ComponentHost, ComponentRunner, ReceivableTrack, RoomMedia } from '../../node/rooms/ports.ts';
+import { hostFacts } from '../kit/fake-components.ts';
+import { makeKinds } from '../kit/kinds.ts';
+import { recordedLog } from '../kit/recorded-log.ts';
+import { makeResources } from '../kit/resources-folder.ts';
+import { encodeContent, type PublishedCodec, startPublisher } from '../kit/rtp-publisher.ts';
+import { engineFor, openRoom } from './kit.ts';
+
+/** `peerId` of whom it is; `p` where it is left out. */
+type Wanted = readonly [codec: PublishedCodec, content: string | number, peerId?: string];
+
+export type RecordingStage = {
+  room: RoomMedia;
+  runner: Required<ComponentRunner>;
+  crashes: string[];
+  /** All are encoded before the first is sent. */
+  publishAll: (wanted: readonly Wanted[], lose?: (number: number) => boolean) => Promise<ReceivableTrack[]>;
+  publish: (codec: PublishedCodec, content: string | number) => Promise<ReceivableTrack>;
+  report: () => Promise<Report>;
+  /** Of the recording. */
+  folder: string;
+  pathOf: (file: string) => string;
+  pid: () => number;
+};
+
+export async function recordingStage(t: TestContext): Promise<RecordingStage> {
+  const room = openRoom(await engineFor(t));
+  const resources = await makeResources(t);
+  const kinds = makeKinds(resources, ['recording']);
+  const crashes: string[] = [];
+  const { log, of } = recordedLog();
+  const host: ComponentHost = {
+    ...hostFacts,
+    log,
+    connect: () => Promise.reject(new Error('not asked for')),
+    publish: () => Promise.reject(new Error('not asked for')),
+    openOutput: () => room.openOutput(),
+    finished: () => {},
+    crashed: (reason) => crashes.push(reason),
+  };
+  const prepared = await kinds.prepare({ type: 'recording' }, { roomId: 'r', videoCodec: null });
+  const runner = prepared.open(host) as Required<ComponentRunner>;
+  t.after(() => runner.close());
+  await runner.start();
+  const { recording: id } = of('info').find(({ msg }) => msg === 'recorder started') as unknown as { recording: string };
+  const folder = join(resources, 'recordings', id);
+  let count = 0;
+  const publishAll: RecordingStage['publishAll'] = async (wanted, lose) => {
+    const files = await Promise.all(wanted.map(([codec, content]) => encodeContent(t, codec, content)));
+    return Promise.all(
+      wanted.map(async ([codec, content, peerId = 'p'], index): Promise<ReceivableTrack> => {
+        count += 1;
+        const trackId = `${codec}-${count}`;
+        await startPublisher(t, { codec, content, input: room.openInput(), trackId, file: files[index], ...(lose && { lose }) });
+        return { id: trackId, kind: codec === 'opus' ? 'audio' : 'video', encoding: codec, origin: { peerId }, metadata: null };
+      }),
+    );
+  };
+  return {
+    room,
+    runner,
+    crashes,
+    publishAll,
+    publish: async (codec, content) => {
+      const [track] = await publishAll([[codec, content]]);
+      assert.ok(track);
+      return track;
+    },
+    report: async () => reportSchema.parse(JSON.parse(await readFile(join(folder, 'report.json'), 'utf8'))),
+    folder,
+    pathOf: (file) => join(folder, file),
+    pid: () =>
+      (
+        of('info')
+          .filter(({ msg }) => msg === 'recorder started')
+          .at(-1) as unknown as { pid: number }
+      ).pid,
+  };
+}

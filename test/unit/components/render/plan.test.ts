@@ -1,0 +1,79 @@
+// What of a report is played when.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type Report, type ReportTrack, reportSchema } from '../../../../node/components/recording/report.ts';
+import { planOf } from '../../../../node/components/render/plan.ts';
+
+const begin = Date.parse('2026-01-01T00:00:00.000Z');
+const at = (time: number) => new Date(begin + time).toISOString();
+
+function reportOf(tracks: readonly Partial<ReportTrack>[], change: Partial<Report> = {}): Report {
+  const common = { trackId: 't', file: 't.webm', type: 'audio', encoding: 'opus', origin: { peerId: 'p' }, metadata: null, offset: 0 };
+  const report = { id: 'r', roomId: 'r', node: 'n', state: 'finished', startTime: at(0), endTime: at(9000) };
+  return reportSchema.parse({ ...report, tracks: tracks.map((track) => ({ ...common, ...track })), ...change });
+}
+
+test('clips come by their beginning, with what they are of; a peer and a component of one name are two', () => {
+  const { clips, skipped, length } = planOf(
+    reportOf([
+      { file: 'b.webm', offset: 3000, duration: 2000 },
+      { file: 'a.mkv', type: 'video', encoding: 'h264', offset: -20, duration: 1000, origin: { componentId: 'p' } },
+      { file: 'b-2.webm', offset: 6000, duration: 500 },
+    ]),
+  );
+  assert.deepEqual(skipped, []);
+  assert.equal(length, 6500);
+  assert.deepEqual(
+    clips.map(({ file, kind, source, start, end }) => [file, kind, source, start, end]),
+    [
+      ['a.mkv', 'video', 'component p', -20, 980],
+      ['b.webm', 'audio', 'peer p', 3000, 5000],
+      ['b-2.webm', 'audio', 'peer p', 6000, 6500],
+    ],
+  );
+});
+
+test('how long it is: to the end of the last clip, else as the report says, else nobody knows', () => {
+  assert.equal(planOf(reportOf([{ duration: 1000 }, {}])).length, 9000);
+  assert.equal(planOf(reportOf([{ duration: 1000 }, {}], { state: 'running', endTime: null })).length, undefined);
+  assert.equal(planOf(reportOf([])).length, 0);
+});
+
+test('what has no file, no beginning, or a name that leads elsewhere is left out, with a sentence that no terminal obeys', () => {
+  const { clips, skipped } = planOf(
+    reportOf([
+      { file: null },
+      { file: null, problem: 'Why not' },
+      { offset: undefined },
+      { offset: 8 * 24 * 3_600_000 },
+      ...['../x.webm', '/x.webm', 'a/b.webm', '.x', '', 'x\0.webm', 'x y'].map((file) => ({ file })),
+      { trackId: '\u001b[31m', file: null },
+    ]),
+  );
+  assert.deepEqual(clips, []);
+  assert.deepEqual(skipped.slice(0, 5), [
+    'Track "t" is left out: it has no file',
+    'Track "t" is left out: it has no file ("Why not")',
+    'Track "t" is left out: the report does not say when it began',
+    'Track "t" is left out: the report says that it began at no time of the recording',
+    'Track "t" is left out: its file has a name that no recording has',
+  ]);
+  assert.equal(skipped.length, 12);
+  assert.equal(skipped.at(-1), 'Track "\\u001b[31m" is left out: it has no file');
+});
+
+test('a clock that drifts is followed; a difference that no clock makes is none of its speed', () => {
+  const hour = 3_600_000;
+  // The first frame of the last 20 ms began 360 ms later than its samples say: 100 millionths.
+  const drifted = { startTime: at(0), endTime: at((hour - 20) * 1.0001), duration: hour, frames: hour / 20 };
+  const rateOf = (track: Partial<ReportTrack>) => planOf(reportOf([track])).clips[0]?.rate ?? Number.NaN;
+  assert.ok(Math.abs(rateOf(drifted) - 1.0001) < 1e-6);
+  const { end } = planOf(reportOf([drifted])).clips[0] ?? {};
+  assert.ok(Math.abs((end ?? 0) - hour * 1.0001) < 5, `it ends at ${end}`);
+  const frames = hour / 40;
+  const video = { type: 'video', encoding: 'vp8', startTime: at(0), endTime: at((hour - 40) * 0.9999), duration: hour, frames } as const;
+  assert.ok(Math.abs(rateOf(video) - 0.9999) < 1e-6);
+  assert.equal(rateOf({ ...drifted, endTime: at(hour * 1.01) }), 1);
+  assert.equal(rateOf({ ...drifted, endTime: undefined }), 1);
+  assert.equal(rateOf({ ...drifted, frames: 1 }), 1);
+});
