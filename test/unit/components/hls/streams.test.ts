@@ -1,0 +1,154 @@
+// The streams of a node on disk: kept or removed at their end, and what a process left that was killed.
+import assert from 'node:assert/strict';
+import { readdir, readFile, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { readOptions } from '../../../../node/components/hls/options.ts';
+import { Streams, type StreamsOptions } from '../../../../node/components/hls/streams.ts';
+import { silentLog } from '../../../../node/log.ts';
+import { LocalContent } from '../../../../node/storage/local-content.ts';
+import type { Upload, Uploads } from '../../../../node/storage/upload.ts';
+import { hostFacts } from '../../../kit/fake-components.ts';
+import { addFiles, makeResources } from '../../../kit/resources-folder.ts';
+
+const host = { ...hostFacts, log: silentLog() };
+
+/** Writes down what is to be uploaded. */
+class WrittenUploads implements Uploads {
+  readonly said: string[] = [];
+  leftIds: string[] = [];
+
+  hasPlace = () => false;
+  begin: Uploads['begin'] = async ({ kind }) => this.#upload(`begin ${kind}`);
+  left: Uploads['left'] = async () => this.leftIds;
+  resume: Uploads['resume'] = async (id) => this.#upload(`resume ${id}`);
+
+  #upload(first: string): Upload {
+    this.said.push(first);
+    return {
+      grows: (file) => this.said.push(`grows ${file}`),
+      add: (file) => this.said.push(`add ${file}`),
+      moved: () => this.said.push('moved'),
+      finish: () => this.said.push('finish'),
+      discard: () => this.said.push('discard'),
+    };
+  }
+}
+
+async function make(t: TestContext, options: Partial<StreamsOptions> = {}) {
+  const resources = await makeResources(t);
+  const uploads = new WrittenUploads();
+  const machine = () => ({ budget: 1.5, cores: 2, busy: 0 });
+  const streams = new Streams({ log: silentLog(), resources, node: () => 'svc@test', uploads, machine, grace: 20, ...options });
+  t.after(() => streams.close());
+  const list = async (folder: string) => (await readdir(join(resources, folder)).catch(() => [])).sort();
+  return { resources, uploads, streams, list };
+}
+
+/** A stream with so many whole segments of one part. */
+async function fill({ stream }: Awaited<ReturnType<Streams['begin']>>, segments: number): Promise<void> {
+  const { init, firstSegment } = stream.next();
+  await addFiles(stream.folder, { [init]: 'init' });
+  stream.begin(init, 'avc1.4d401f,mp4a.40.2');
+  for (let number = firstSegment; number <= firstSegment + segments; number += 1) {
+    await addFiles(stream.folder, { [`segment-${number}.m4s`]: 'segment' });
+    stream.add({ segment: number, offset: 0, length: 7, duration: 2000, independent: true, time: number * 1000 });
+  }
+}
+
+const request = (folder: string, file: string) => ({
+  ...{ kind: 'hls' as const, folder, file, method: 'GET' as const, range: undefined, ifRange: undefined },
+  ...{ client: '::1', forwarded: false, signal: new AbortController().signal },
+});
+
+const settled = async (what: string, holds: () => boolean | Promise<boolean>) => {
+  for (const end = Date.now() + 5000; !(await holds()); await new Promise((resolve) => setTimeout(resolve, 5))) {
+    assert.ok(Date.now() < end, what);
+  }
+};
+
+test('a stream that is not to be kept is shown a moment longer, then all of it is gone', async (t) => {
+  const { streams, list } = await make(t);
+  const running = await streams.begin({ host, options: readOptions({}, false) });
+  await fill(running, 2);
+  await running.finish();
+  assert.match((await streams.open(request('r', 'stream.m3u8'))).bytes?.toString() ?? '', /#EXT-X-ENDLIST\n$/);
+  await settled('it is still there', async () => (await list('hls')).length === 0);
+  assert.equal(streams.has('r'), false);
+  await assert.rejects(streams.open(request('r', 'stream.m3u8')), { code: 'not_found' });
+  assert.deepEqual(await list('recordings'), []);
+});
+
+test('a persistent stream becomes a recording at once, with all of its segments, and goes up as it grows', async (t) => {
+  const { streams, list, uploads, resources } = await make(t);
+  const options = readOptions({ persistent: true, targetWindowDuration: 6 }, false);
+  const running = await streams.begin({ host, options });
+  await fill(running, 9);
+  await running.finish();
+  const [id = ''] = await list('recordings');
+  assert.equal(id, running.id);
+  const files = await list(`recordings/${id}`);
+  assert.deepEqual([files.filter((name) => name.startsWith('segment-')).length, files.includes('report.json')], [10, true]);
+  const playlist = await readFile(join(resources, 'recordings', id, 'stream.m3u8'), 'utf8');
+  assert.equal(playlist.match(/#EXTINF/g)?.length, 10);
+  const report = JSON.parse(await readFile(join(resources, 'recordings', id, 'report.json'), 'utf8'));
+  assert.deepEqual([report.type, report.state, report.roomId], ['hls', 'finished', 'r']);
+  const { said } = uploads;
+  assert.deepEqual([said[0], said.filter((line) => line.startsWith('add segment-')).length], ['begin hls', 10]);
+  assert.deepEqual(said.slice(-3), ['moved', 'add report.json', 'finish']);
+  // Still shown to those who watched, from where it is now.
+  const last = files.findLast((name) => name.startsWith('segment-')) ?? '';
+  (await streams.open(request('r', last))).body?.destroy();
+  assert.equal(await new LocalContent(resources).has('recording', id), true);
+});
+
+test('nothing is kept of a stream without a segment; a second one of the room takes the place of the first', async (t) => {
+  const { streams, list, uploads } = await make(t, { grace: 60_000 });
+  const first = await streams.begin({ host, options: readOptions({ persistent: true }, false) });
+  await first.finish();
+  assert.deepEqual(uploads.said, ['begin hls', 'discard']);
+  const second = await streams.begin({ host, options: readOptions({}, false) });
+  assert.deepEqual(await list('hls'), [second.id]);
+  await streams.close();
+  assert.deepEqual([await list('hls'), await list('recordings')], [[], []]);
+});
+
+test('one more stream is refused where the machine cannot carry it, with the reason', async (t) => {
+  const { streams } = await make(t);
+  const options = readOptions({}, false);
+  await streams.begin({ host, options });
+  await assert.rejects(streams.begin({ host, options }), { code: 'unavailable', message: /cannot carry one more/ });
+});
+
+test('what was left is kept with what its playlist names, or removed; what somebody may work on is left alone', async (t) => {
+  const { streams, list, uploads, resources } = await make(t);
+  const id = (name: string) => `${name}-20260101T000000000Z`;
+  const report = (name: string) =>
+    JSON.stringify({
+      id: id(name),
+      type: 'hls',
+      roomId: name,
+      node: 'x',
+      state: 'running',
+      startTime: '2026-01-01T00:00:00.000Z',
+      endTime: null,
+      tracks: [],
+    });
+  const playlist = '#EXTM3U\n#EXT-X-MAP:URI="init-0.mp4"\n#EXTINF:2.0,\nsegment-1.m4s\n#EXT-X-ENDLIST\n';
+  const media = { 'index.m3u8': '#EXTM3U\n', 'stream.m3u8': playlist, 'init-0.mp4': 'i', 'segment-1.m4s': 's', 'segment-2.m4s': 'half' };
+  for (const name of ['kept', 'fresh']) await addFiles(join(resources, 'hls', id(name)), { ...media, 'report.json': report(name) });
+  await addFiles(join(resources, 'hls', id('gone')), { 'report.json': report('gone'), 'segment-1.m4s': 's' });
+  const old = new Date(Date.now() - 60_000);
+  for (const name of ['kept', 'gone']) await utimes(join(resources, 'hls', id(name), 'report.json'), old, old);
+  uploads.leftIds = [id('kept'), id('gone')];
+  await streams.start();
+  assert.deepEqual([await list('hls'), await list('recordings')], [[id('fresh')], [id('kept')]]);
+  const files = ['index.m3u8', 'init-0.mp4', 'report.json', 'segment-1.m4s', 'stream.m3u8'];
+  assert.deepEqual(await list(`recordings/${id('kept')}`), files);
+  assert.equal(JSON.parse(await readFile(join(resources, 'recordings', id('kept'), 'report.json'), 'utf8')).state, 'recovered');
+  const [resumed, moved, ...rest] = uploads.said;
+  assert.deepEqual([resumed, moved, rest.slice(0, 5).sort()], [`resume ${id('kept')}`, 'moved', files.map((file) => `add ${file}`)]);
+  assert.deepEqual(rest.slice(5), ['finish', `resume ${id('gone')}`, 'discard']);
+  await writeFile(join(resources, 'hls', 'a-file'), '');
+  await streams.start();
+});
