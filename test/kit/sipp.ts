@@ -144,7 +144,7 @@ export function ask(
 Via: SIP/2.0/[transport] [local_ip]:[local_port];branch=[branch]
 [routes]
 From: <sip:far@[local_ip]:[local_port]>;tag=[pid]far[call_number]
-[$1]
+To: [$1]
 Call-ID: [call_id]
 CSeq: ${cseq} ${method}
 Max-Forwards: 70
@@ -156,11 +156,33 @@ ${body}`);
 
 /** As takeInvite, and who called is remembered for ask(). */
 export const takeInviteToAsk = `<recv request="INVITE" rrs="true"><action>
-<ereg regexp="From:(.*)" search_in="msg" check_it="true" assign_to="2,3"/>
-<assignstr assign_to="1" value="To:[$3]"/>
-</action></recv>
-<Reference variables="2"/>`;
+<ereg regexp=".*" search_in="hdr" header="From:" assign_to="1"/>
+</action></recv>`;
 
+/** As takeInvite, and which request it was is remembered for takeCancel: its answer comes after another one. */
+export const takeInviteToCancel = `<recv request="INVITE" rrs="true"><action>
+<ereg regexp=".*" search_in="hdr" header="Via:" occurrence="1" assign_to="7"/>
+<ereg regexp=".*" search_in="hdr" header="Via:" occurrence="2" assign_to="8"/>
+<ereg regexp="[0-9]+" search_in="hdr" header="CSeq:" assign_to="9"/>
+</action></recv>`;
+const cancelled = answerHeaders.replace('[last_CSeq:]', 'CSeq: [$9] INVITE').replace('[last_Via:]', 'Via: [$7]\nVia: [$8]');
+export const takeCancel = `<recv request="CANCEL"/>
+${send(`SIP/2.0 200 OK\n${answerHeaders}\nContent-Length: 0\n\n`)}
+${send(`SIP/2.0 487 Request Terminated\n${cancelled}\nContent-Length: 0\n\n`)}`;
+
+/** A refusal of an INVITE is acknowledged with the Via of the INVITE (RFC 3261, section 17.1.1.3). */
+export const acknowledge = send(`ACK sip:room@[remote_ip]:[remote_port] SIP/2.0
+[last_Via:]
+[last_From:]
+[last_To:]
+Call-ID: [call_id]
+CSeq: 1 ACK
+Max-Forwards: 70
+Content-Length: 0
+
+`);
+
+export const takeOk = '<recv response="200" rrs="true"/>';
 export const pause = (milliseconds: number): string => `<pause milliseconds="${milliseconds}"/>`;
 export const take = (status: number): string => `<recv response="${status}"/>`;
 export const maybe = (status: number): string => `<recv response="${status}" optional="true"/>`;

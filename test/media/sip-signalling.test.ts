@@ -94,3 +94,170 @@ for (const transport of ['UDP', 'TCP', 'TLS'] as const) {
     );
   });
 }
+
+test('a registrar that wants SHA-256 gets it; a wrong password is told, without the password, and not tried again and again', async (t) => {
+  const { agent, kamailio } = await stage(t, { algorithm: 'SHA-256' });
+  await agent().report('registered');
+
+  const wrong = agent('TCP', { password: 'another secret' });
+  const { problem } = await wrong.report('unregistered');
+  assert.equal(problem, 'The registrar refused the credentials (401 Unauthorized)');
+  assert.doesNotMatch(kamailio.log + JSON.stringify(wrong.reports), /another secret/);
+  await assert.rejects(wrong.agent.call('out', number), { code: 'unavailable' });
+});
+
+test('busy, nobody answers, nobody is known there, and a far side that hangs up: each is told with its reason', async (t) => {
+  const { farEndPort, agent } = await stage(t);
+  const room = agent('UDP', { ringTimeout: 1500 });
+  await room.report('registered');
+  const call = async (callId: string, steps: readonly string[]) => {
+    const callee = await far.Sipp.run(t, steps.join('\n'), { port: farEndPort });
+    await callee.listening();
+    await room.agent.call(callId, number);
+    const end = await endOf(room, callId);
+    await callee.done();
+    return end;
+  };
+
+  assert.deepEqual(await call('busy', [far.takeInvite, far.answer('486 Busy Here'), far.takeAck]), {
+    reason: 'busy',
+    status: 486,
+    phrase: 'Busy Here',
+  });
+  const cancelled = [far.takeInviteToCancel, far.answer('180 Ringing'), far.takeCancel, far.takeAck];
+  assert.deepEqual(await call('no answer', cancelled), { reason: 'no_answer' });
+  assert.ok(await room.report('ringing', { when: ({ callId }) => callId === 'no answer' }));
+  const hangsUp = [far.takeInviteToAsk, far.answer('200 OK', { sdp: true }), far.takeAck, far.pause(300), far.ask('BYE'), far.take(200)];
+  assert.deepEqual(await call('hung up', hangsUp), { reason: 'far_side_hung_up' });
+
+  await room.agent.call('unknown', 'nobody');
+  assert.deepEqual(await endOf(room, 'unknown'), { reason: 'unknown_number', status: 404, phrase: 'Not Found' });
+  // Nobody is at the far end at all.
+  await room.agent.call('dead', number);
+  assert.deepEqual(await endOf(room, 'dead'), { reason: 'no_answer' });
+  assert.deepEqual(room.faults, []);
+});
+
+test('who is not to be answered is told so; who is answered can be hung up, late offers included; the end of the room ends all', async (t) => {
+  const { farEndPort, agent, kamailio } = await stage(t);
+  const target = `127.0.0.1:${kamailio.port}`;
+  const deaf = agent('TCP');
+  await deaf.report('registered');
+  const refused = await far.Sipp.run(t, [far.invite('room'), far.maybe(100), far.take(480), far.acknowledge].join('\n'), {
+    port: farEndPort,
+    target,
+  });
+  await refused.done();
+  await deaf.agent.close();
+  assert.deepEqual(
+    deaf.reports.map(({ type }) => type),
+    ['registered'],
+  );
+
+  const room = agent('TCP', { answerIncoming: true });
+  await room.report('registered');
+  const called = [far.invite('room'), far.maybe(100), far.takeOk, far.further('ACK', 1), far.takeBye];
+  const first = await far.Sipp.run(t, called.join('\n'), { port: farEndPort, target });
+  const { callId } = await room.report('incoming');
+  await room.report('answered');
+  room.agent.hangUp(callId);
+  await first.done();
+
+  const late = [
+    far.invite('room', { sdp: '' }),
+    far.maybe(100),
+    far.takeOk,
+    far.further('ACK', 1, { headers: 'Content-Type: application/sdp', body: far.audioOffer }),
+    far.takeBye,
+  ];
+  const second = await far.Sipp.run(t, late.join('\n'), { port: farEndPort, target });
+  await room.report('answered', { after: room.reports.length });
+  while (room.audio.last.agreed.length === 0) await sleep(20);
+  assert.equal(room.audio.last.agreed[0]?.codec, 'PCMA');
+  await room.agent.close();
+  await second.done();
+  assert.deepEqual(room.faults, []);
+});
+
+test('the far side holds and takes up again, sends digits by INFO, and refreshes the session', async (t) => {
+  const { farEndPort, agent } = await stage(t);
+  const room = agent();
+  await room.report('registered');
+  const held = far.audioOffer.replace('sendrecv', 'sendonly');
+  const inDialog = (cseq: number, sdp: string, headers = '') => [
+    far.ask('INVITE', { cseq, headers: `Content-Type: application/sdp${headers}`, body: sdp }),
+    far.maybe(100),
+    far.takeOk,
+    far.ask('ACK', { cseq }),
+  ];
+  const steps = [
+    far.takeInviteToAsk,
+    far.answer('200 OK', { sdp: true, more: 'Session-Expires: 1800;refresher=uas\nRequire: timer' }),
+    far.takeAck,
+    ...inDialog(1, held),
+    ...inDialog(2, far.audioOffer, '\nSession-Expires: 90;refresher=uac\nSupported: timer'),
+    far.ask('INFO', { cseq: 3, headers: 'Content-Type: application/dtmf-relay', body: 'Signal=5\r\nDuration=120' }),
+    far.take(200),
+    far.ask('INVITE', { cseq: 4, headers: 'Session-Expires: 30' }),
+    far.maybe(100),
+    far.take(422),
+    far.ask('ACK', { cseq: 4 }),
+    far.ask('REFER', { cseq: 5, headers: 'Refer-To: <sip:elsewhere@127.0.0.1>' }),
+    far.take(603),
+    far.ask('BYE', { cseq: 6 }),
+    far.take(200),
+  ];
+  const callee = await far.Sipp.run(t, steps.join('\n'), { port: farEndPort });
+  await callee.listening();
+  await room.agent.call('out', number);
+  assert.deepEqual(await endOf(room, 'out'), { reason: 'far_side_hung_up' });
+  await callee.done();
+  assert.deepEqual(
+    room.audio.last.agreed.map(({ direction }) => direction),
+    ['sendrecv', 'recvonly', 'sendrecv'],
+  );
+  const { digit, duration } = await room.report('digit');
+  assert.deepEqual([digit, duration], ['5', 120]);
+  assert.match(callee.messages, /^Session-Expires: 1800\r?$/m, 'it asks for a session timer');
+  assert.match(callee.messages, /^Session-Expires: 90;refresher=uac\r?$/m, 'it agrees to theirs');
+  assert.match(callee.messages, /^a=recvonly\r?$/m);
+  assert.deepEqual(room.faults, []);
+});
+
+for (const transport of ['UDP', 'TCP'] as const) {
+  test(`over ${transport}: a registrar that was started again is found again, and calls come in again`, async (t) => {
+    const { farEndPort, agent, kamailio } = await stage(t, { maxExpires: 10 });
+    const room = agent(transport, { answerIncoming: true });
+    await room.report('registered');
+    const before = room.reports.length;
+    await kamailio.stop();
+    await room.report('unregistered', { after: before });
+    await assert.rejects(room.agent.call('out', number), { code: 'unavailable' });
+    await kamailio.run();
+    await room.report('registered', { after: before });
+    const called = [
+      far.invite('room'),
+      far.maybe(100),
+      far.takeOk,
+      far.further('ACK', 1),
+      far.pause(100),
+      far.further('BYE', 2),
+      far.take(200),
+    ];
+    const caller = await far.Sipp.run(t, called.join('\n'), { port: farEndPort, target: `127.0.0.1:${kamailio.port}` });
+    await caller.done();
+    assert.deepEqual(room.faults, []);
+  });
+}
+
+test('a certificate that nobody vouches for is not taken, nor one for another name', async (t) => {
+  const { agent, kamailio } = await stage(t);
+  const stranger = new TestAgent(t, {
+    registrar: { host: 'localhost', port: kamailio.tlsPort, transport: 'TLS' },
+    firstPort: 20_000,
+  }).start();
+  const other = agent('TLS', { registrar: { host: '127.0.0.1', port: kamailio.tlsPort, transport: 'TLS' } });
+  const problems = await Promise.all([stranger, other].map(async (each) => (await each.report('unregistered')).problem));
+  assert.match(problems[0] ?? '', /^The registrar cannot be reached: .*self-signed certificate/);
+  assert.match(problems[1] ?? '', /^The registrar cannot be reached: .*127\.0\.0\.1/);
+});
