@@ -1,0 +1,81 @@
+// The process of one sip component: its user agent and the sound of its calls, told what to do by the node.
+import { isIP } from 'node:net';
+import { linkToParent } from '../av/parent-link.ts';
+import { AgentRefusal, SipAgent } from './agent/agent.ts';
+import { ComponentSound } from './audio/component-sound.ts';
+import { type AgentSettings, type SipCommand, type SipReport, sipCommandSchema } from './sip-messages.ts';
+
+type Request = Extract<SipCommand, { request: number }>;
+
+let agent: SipAgent | undefined;
+let sound: ComponentSound | undefined;
+
+const { send } = linkToParent<typeof sipCommandSchema, SipReport>(sipCommandSchema, run);
+// SIP.js leaves promises to nobody where a message makes no sense: the calls go on.
+process.on('unhandledRejection', tellFault);
+send({ type: 'ready' });
+
+function run(command: SipCommand): void {
+  if (command.type === 'start') {
+    // Without its sound there is no telephone: the node sees that the process ends.
+    start(command.settings).catch((error: unknown) => {
+      tellFault(error);
+      process.exit(1);
+    });
+  } else if (command.type === 'connect') sound?.connect({ ip: command.ip, port: command.port });
+  else if (command.type === 'addTrack') addTrack(command.ssrc);
+  else if (command.type === 'removeTrack') sound?.removeTrack(command.ssrc);
+  else if (command.type === 'close') void close();
+  else void answer(command);
+}
+
+async function start(settings: AgentSettings): Promise<void> {
+  const { announcedIp, rtpPorts: ports, roomPort } = settings;
+  sound = await ComponentSound.open({ ip: listenIp(announcedIp), ports, ...(roomPort !== undefined && { roomPort }) });
+  send({ type: 'listening', port: sound.port });
+  agent = new SipAgent({ settings, audio: sound, report: send, onFault: tellFault });
+  agent.start();
+}
+
+/** Where only this machine is told to send, nobody else can. */
+function listenIp(announcedIp: string): string {
+  if (announcedIp.startsWith('127.') || announcedIp === '::1') return announcedIp;
+  return isIP(announcedIp) === 6 ? '::' : '0.0.0.0';
+}
+
+function addTrack(ssrc: number): void {
+  try {
+    sound?.addTrack(ssrc);
+    send({ type: 'trackAdded', ssrc });
+  } catch (error) {
+    // It is not heard; the others are.
+    tellFault(error);
+  }
+}
+
+async function answer(command: Request): Promise<void> {
+  const { request } = command;
+  try {
+    if (!agent) throw new AgentRefusal('unavailable', 'The component is starting');
+    if (command.type === 'call') await agent.call(command.callId, command.phoneNumber);
+    else if (command.type === 'hangUp') agent.hangUp(command.callId);
+    else await agent.sendDigits(command.callId, command.digits);
+    send({ type: 'done', request });
+  } catch (error) {
+    if (!(error instanceof AgentRefusal)) tellFault(error);
+    const { code, message } = error instanceof AgentRefusal ? error : new AgentRefusal('unavailable', 'The call could not be made');
+    send({ type: 'done', request, problem: { code, message } });
+  }
+}
+
+async function close(): Promise<void> {
+  await agent?.close();
+  await sound?.close();
+  send({ type: 'closed' });
+}
+
+/** The node logs it. */
+function tellFault(error: unknown): void {
+  const text = error instanceof Error ? `${error.name}: ${error.message}` : 'unknown';
+  process.stderr.write(`${text.replaceAll(/[^ -~]/g, ' ').slice(0, 300)}\n`);
+}
