@@ -38,7 +38,7 @@ export function toAnswer(content: ContentAnswer, { viewer, forwarded }: Pick<Rou
 
 function cachingFor(caching: string, viewer: RouteRequest['viewer']): string {
   const [, age, rest = ''] = /^max-age=(\d+)(.*)$/.exec(caching) ?? [];
-  if (age === undefined) return caching;
+  if (age === undefined) return 'no-store';
   if (!viewer) return `private, ${caching}`;
   const left = Math.max(0, Math.floor((viewer.expiresAt - Date.now()) / 1000));
   return `public, max-age=${Math.min(Number(age), left)}${rest}`;

@@ -41,7 +41,7 @@ async function publishCode(peer: PagePeer, colour: Colour): Promise<void> {
       context.fillStyle = flash ? 'white' : style;
       context.fillRect(0, 0, 640, 360);
       kit.drawCode(context, 640, 360, Date.now());
-    }, 15);
+    }, 33);
     await room.publish(canvas.captureStream(30).getVideoTracks()[0] as MediaStreamTrack);
     await room.publish(out.stream.getAudioTracks()[0] as MediaStreamTrack);
   }, css(colour));
@@ -87,7 +87,7 @@ test('hls.js plays a room with little delay and without a stall while others com
   const started = { at: performance.now(), shown: (await page.evaluate(() => viewing.viewer?.watched().shown)) ?? 0 };
   for (const name of ['bob', 'carol', 'dave']) {
     const other = await enter(stage, name);
-    await other.publish({ colour: css(blue), tone: 660 });
+    await other.publish({ colour: css(blue), width: 320, height: 180, tone: 660 });
     await sees({ alice: green, [name]: blue });
     await comesToHold(page, () => Math.abs((viewing.viewer?.loudest() ?? 0) - 660) < 15, undefined);
     assert.equal((await api.delete(`/room/${roomId}/peer/${name}`)).status, 204);
@@ -102,7 +102,7 @@ test('hls.js plays a room with little delay and without a stall while others com
   const shown = watched.shown - started.shown;
   const latency = median(watched.latencies);
   t.diagnostic(
-    `latency ${latency} ms (goal ${latencyGoal}), ${shown.toFixed(1)} s of ${seconds.toFixed(1)} s shown, longest pause ${Math.round(watched.longestPause)} ms`,
+    `latency ${latency} ms (goal ${latencyGoal}; the least ${Math.min(...watched.latencies)}), ${shown.toFixed(1)} s of ${seconds.toFixed(1)} s shown, longest pause ${Math.round(watched.longestPause)} ms`,
   );
   assert.deepEqual([watched.stalls, watched.errors], [0, []]);
   assert.ok(Math.abs(shown - seconds) < 2, `${shown} s of ${seconds} s were shown`);

@@ -153,6 +153,7 @@ test('the document takes and refuses the same bodies as the server', () => {
       { label: 'l', payload: { a: 1 }, to: ['p'] },
       { label: 'l', payload: 1, to: [1] },
     ],
+    createViewerToken: [{}, { expiresIn: 60 }, { expiresIn: 0 }, { expiresIn: 2_592_001 }, { expiresIn: '60' }, { roomId: 'x' }],
     subscribeComponent: [
       {},
       { origins: [] },

@@ -90,7 +90,7 @@ export class ClusterContent implements ContentService, RecordingList {
       ...(playlist?.gzip && { 'accept-encoding': 'gzip' }),
     };
     const path = `/${kind}/${folder}/${file}${queryOf(playlist)}`;
-    return http.fetch(other, { method, path, headers, client, signal, ...(kind === 'hls' && { deadline: streamDeadline }) });
+    return http.fetch(other, { method, path, headers, client, signal, ...(file.endsWith('.m3u8') && kind === 'hls' && { deadline: streamDeadline }) });
   }
 
   async listRecordings(): Promise<{ ids: string[]; incomplete: string[] }> {

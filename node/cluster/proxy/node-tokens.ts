@@ -12,7 +12,7 @@ export const forwardedHeader = 'x-mediarooms-forwarded';
 
 /** How long a token is good, in milliseconds, and by how much clocks may differ. */
 const lifetime = 30_000;
-const maxLength = 8_192;
+const maxLength = 2_048;
 const purpose = 'node';
 const version = 'v1';
 /** The cookie that everybody knows: no secret. */
@@ -21,7 +21,7 @@ const publicCookie = 'svc_cookie';
 const claimsSchema = z.object({
   node: z.string().max(512),
   client: z.string().max(64),
-  path: z.string().max(4_096),
+  path: z.string().max(1_024),
   expiresAt: z.int(),
 });
 const keySchema = z.string().min(32).max(128);
