@@ -87,10 +87,17 @@ export class ClusterContent implements ContentService, RecordingList {
     const headers = {
       ...(range !== undefined && { range }),
       ...(ifRange !== undefined && { 'if-range': ifRange }),
-      ...(playlist?.gzip && { 'accept-encoding': 'gzip' }),
+      ...(playlist?.gzip && file.endsWith('.m3u8') && { 'accept-encoding': 'gzip' }),
     };
     const path = `/${kind}/${folder}/${file}${queryOf(playlist)}`;
-    return http.fetch(other, { method, path, headers, client, signal, ...(file.endsWith('.m3u8') && kind === 'hls' && { deadline: streamDeadline }) });
+    return http.fetch(other, {
+      method,
+      path,
+      headers,
+      client,
+      signal,
+      ...(file.endsWith('.m3u8') && kind === 'hls' && { deadline: streamDeadline }),
+    });
   }
 
   async listRecordings(): Promise<{ ids: string[]; incomplete: string[] }> {

@@ -5,7 +5,15 @@ import { ServiceError } from '../../errors.ts';
 import type { ContentAnswer, PlaylistRequest } from '../../rooms/content.ts';
 import { withToken } from '../../rooms/playlist-token.ts';
 import type { LiveWindow } from './live-window.ts';
-import { mediaName, mediaPlaylist, multivariantName, multivariantPlaylist, type PlaylistTimes, type Variant } from './playlist.ts';
+import {
+  mediaName,
+  mediaPlaylist,
+  multivariantName,
+  multivariantPlaylist,
+  type PlaylistTimes,
+  type Segment,
+  type Variant,
+} from './playlist.ts';
 import { Waiters } from './waiters.ts';
 
 const compress = promisify(gzip);
@@ -20,6 +28,8 @@ export type LivePlaylistOptions = {
 type Made = { text: Buffer; zipped: Promise<Buffer> | undefined };
 /** What is made of one state of the stream: more, where each viewer has a token of its own, are made each time. */
 const maxMade = 256;
+/** Share of the longest part that all but the last of a segment last (section 4.4.4.9). */
+const shortest = 0.85;
 /** Requests wait so many target durations (section 6.2.5.2); answers to those that waited may be kept so long (appendix B.1). */
 const waitTargets = 3;
 const keepTargets = 6;
@@ -117,13 +127,20 @@ export class LivePlaylist {
 
   #media(skip: boolean): string {
     const { times, window } = this.#options;
-    const { segments, last, discontinuitySequence } = window;
-    const next = last?.whole ? { segment: last.number + 1, part: 0 } : last && { segment: last.number, part: last.parts.length };
+    const { segments, discontinuitySequence } = window;
     return mediaPlaylist(
-      { ...times, segments, discontinuitySequence, hint: this.#interrupted ? undefined : next, ended: this.#ended },
+      { ...times, segments, discontinuitySequence, hint: this.#interrupted ? undefined : nextPart(window.last, times), ended: this.#ended },
       { skip },
     );
   }
+}
+
+/** The part that comes next; undefined where the last one is short: nothing may follow it in its segment, and that may be the last one. */
+function nextPart(last: Segment | undefined, { target, partTarget = 0 }: PlaylistTimes): { segment: number; part: number } | undefined {
+  if (!last) return undefined;
+  const { number, parts, whole, duration } = last;
+  if (!whole && (parts.at(-1)?.duration ?? 0) < shortest * partTarget) return undefined;
+  return whole || duration >= target - 1 ? { segment: number + 1, part: 0 } : { segment: number, part: parts.length };
 }
 
 export function isPlaylist(file: string): file is typeof multivariantName | typeof mediaName {
