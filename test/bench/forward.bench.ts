@@ -2,13 +2,13 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import { join } from 'node:path';
-import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { build } from 'esbuild';
 import type { Page } from 'playwright-core';
 import { apiClient } from '../kit/api-client.ts';
 import { type StartedBrowser, startBrowser } from '../kit/browser.ts';
 import { servePlainPage } from '../kit/plain-page.ts';
+import { benchContext } from './bench-context.ts';
 import type { Sent } from './forward-page.ts';
 import { type BenchProcess, benchToken, moveToOtherCore, startPinned, startPinnedNode } from './processes.ts';
 import { printRows, quantile } from './report.ts';
@@ -27,9 +27,7 @@ type Result = { perPacket: number; main: number; worker: number; packetRate: num
 
 export async function benchForward(): Promise<void> {
   moveToOtherCore();
-  const endings: (() => unknown)[] = [];
-  // The kits of tests end what they start with a test; a benchmark ends it itself.
-  const t = { after: (ending: () => unknown) => endings.unshift(ending), diagnostic: () => {}, passed: true } as unknown as TestContext;
+  const { t, end } = benchContext();
   const results: Record<Side, Result[]> = { ours: [], bare: [] };
   const before = loadavg()[0] ?? 0;
   try {
@@ -43,7 +41,7 @@ export async function benchForward(): Promise<void> {
       }
     }
   } finally {
-    for (const end of endings) await end();
+    await end();
   }
   const median = (side: Side, name: keyof Result) =>
     quantile(

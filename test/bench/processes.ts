@@ -5,6 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
 import '../kit/worker-bin.ts';
 
 export const benchToken = 'the-api-token-of-a-benchmark';
@@ -62,7 +63,33 @@ export function residentMemory(pid: number): number {
   return children.reduce((sum, child) => sum + residentMemory(child), own);
 }
 
+/** Milliseconds of CPU that the process has used, by all threads it has and had. */
+export function usedCpu(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    .replace(/^.*\) /, '')
+    .split(' ');
+  // The kernel counts in hundredths of a second for user space, whatever its own clock.
+  return (Number(fields[11]) + Number(fields[12])) * 10;
+}
+
+/** Cores that processes use, and the memory (bytes) that they have at the end, over `time` milliseconds. */
+export async function watchProcesses(pids: readonly number[], time: number): Promise<{ cores: number[]; memory: number[] }> {
+  const [before, start] = [pids.map(usedCpu), performance.now()];
+  await sleep(time);
+  const elapsed = performance.now() - start;
+  return { cores: pids.map((pid, index) => (usedCpu(pid) - (before[index] ?? 0)) / elapsed), memory: pids.map(residentMemory) };
+}
+
+/** The child that runs a module of this name. */
+export function childRunning(pid: number, name: string): number {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
+  const found = children.find((child) => readFileSync(`/proc/${child}/cmdline`, 'utf8').includes(name));
+  if (found === undefined) throw new Error(`there is no ${name}`);
+  return found;
+}
+
 async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
   const ended = new Promise((resolve) => child.once('exit', resolve));
   child.kill('SIGTERM');
   const timer = setTimeout(() => child.kill('SIGKILL'), 20_000);

@@ -2,9 +2,12 @@
 import { benchCluster } from './cluster.bench.ts';
 import { benchEvents } from './events.bench.ts';
 import { benchForward } from './forward.bench.ts';
+import { benchHls } from './hls.bench.ts';
+import { benchHlsViewers } from './hls-viewers.bench.ts';
 import { benchJoin } from './join.bench.ts';
 import { benchMemory } from './memory.bench.ts';
 import { benchOperator } from './operator.bench.ts';
+import { benchRecording } from './recording.bench.ts';
 import { benchRest } from './rest.bench.ts';
 
 const benches: Record<string, () => Promise<void>> = {
@@ -14,6 +17,9 @@ const benches: Record<string, () => Promise<void>> = {
   forward: benchForward,
   cluster: benchCluster,
   events: benchEvents,
+  hls: benchHls,
+  'hls-viewers': benchHlsViewers,
+  recording: benchRecording,
   operator: benchOperator,
 };
 

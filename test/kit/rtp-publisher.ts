@@ -37,8 +37,8 @@ export type PublisherOptions = {
   content: string | number;
   /** Of encodeContent(). */
   file?: string | undefined;
-  /** Whether the packet of this number is lost on its way. */
-  lose?: (number: number) => boolean;
+  /** Whether the packet, of this number, is lost on its way. */
+  lose?: (number: number, packet: Buffer) => boolean;
 };
 
 let ssrcs = 1000;
@@ -133,7 +133,7 @@ async function openRelay(t: TestContext, { codec, input, trackId, lose }: Omit<P
     if (from.port === to.port) return;
     const isMedia = (packet[1] ?? 0) < 192 || (packet[1] ?? 0) > 223;
     if (isMedia) packets += 1;
-    if (isMedia && lose?.(packets)) return;
+    if (isMedia && lose?.(packets, packet)) return;
     socket.send(packet, to.port, to.ip);
     first.resolve();
   });

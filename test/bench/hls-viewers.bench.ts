@@ -1,0 +1,126 @@
+// 1,000 viewers of one stream who wait for each part and load it: what a node takes for that, against a bare HTTP server that has the same bytes.
+import { execFile } from 'node:child_process';
+import { mkdirSync, readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { segmentName } from '../../node/components/hls/composer-messages.ts';
+import { readOptions, timesOf } from '../../node/components/hls/options.ts';
+import { apiClient } from '../kit/api-client.ts';
+import { makeTone } from '../kit/media-files.ts';
+import { makeResources } from '../kit/resources-folder.ts';
+import { benchContext } from './bench-context.ts';
+import { Viewers, type ViewersOptions, type ViewersResult } from './hls-load.ts';
+import { benchToken, moveToOtherCore, startPinned, startPinnedNode, usedCpu, watchProcesses } from './processes.ts';
+import { printRows, quantile, type Row } from './report.ts';
+
+const run = promisify(execFile);
+
+const viewers = 1_000;
+/** Milliseconds. */
+const warmUp = 5_000;
+const window = 12_000;
+/** Smaller than usual: the process that composes shares the node's core. */
+const picture = { width: 640, height: 360, framerate: 24 };
+const options = readOptions(picture, false);
+const { times, partDuration } = timesOf(options);
+const partsPerSegment = Math.round(times.target / partDuration);
+
+/** `cores`: beyond what the node takes while nobody watches. */
+type Result = ViewersResult & { cores: number };
+
+export async function benchHlsViewers(): Promise<void> {
+  moveToOtherCore();
+  const { t, end } = benchContext();
+  try {
+    const stream = await startStream(t);
+    const sharedToken = await stream.makeToken();
+    const { cores } = await watchProcesses([stream.pid], warmUp);
+    const [idle = 0] = cores;
+    const shared = await measure(stream.pid, { ...stream.viewing, query: () => `token=${sharedToken}` }, idle);
+    const tokens: string[] = [];
+    while (tokens.length < viewers) tokens.push(await stream.makeToken());
+    const own = await measure(stream.pid, { ...stream.viewing, query: (viewer) => `token=${tokens[viewer]}` }, idle);
+    await stream.stop();
+    const sizes = [partDuration, partsPerSegment, shared.playlistBytes, shared.partBytes].map(String);
+    const bare = await startPinned([join(import.meta.dirname, 'bare-hls.mjs'), ...sizes], /"url":"([^"]+)"/);
+    t.after(bare.stop);
+    const least = await measure(bare.pid, { url: bare.url, folder: '', partsPerSegment, query: () => '' }, 0);
+    const rate = Math.round(shared.bytesPerSecond / 1e6);
+    printRows(
+      `${viewers} viewers of one stream on one core: parts of ${partDuration} ms and ${shared.partBytes} bytes, playlists of ${shared.playlistBytes} and ${own.playlistBytes} bytes, ${rate} MB/s`,
+      [
+        ...rowsOf('one token for all', shared, least),
+        ...rowsOf('a token each', own, least),
+        { what: 'CPU of the node while nobody watches, without what composes', value: idle, unit: 'cores' },
+      ],
+    );
+  } finally {
+    await end();
+  }
+}
+
+function rowsOf(of: string, ours: Result, bare: Result): Row[] {
+  const row = (what: string, value: (result: Result) => number, unit: string) => ({
+    what: `${of}: ${what}`,
+    value: value(ours),
+    unit,
+    baseline: { what: 'a bare server', value: value(bare) },
+  });
+  return [
+    row('requests', ({ requestsPerSecond }) => requestsPerSecond, '/s'),
+    row('CPU of the node for them', ({ cores }) => cores, 'cores'),
+    row('CPU of a request', ({ cores, requestsPerSecond }) => (cores * 1e6) / requestsPerSecond, 'µs'),
+    row('from a part being there to a playlist with it, median', ({ delays }) => quantile(delays, 0.5), 'ms'),
+    row('from a part being there to a playlist with it, p99', ({ delays }) => quantile(delays, 0.99), 'ms'),
+    ...(ours.late > 0 ? [{ what: `${of}: parts that were loaded late, with others`, value: ours.late, unit: '' }] : []),
+  ];
+}
+
+async function measure(pid: number, viewing: Omit<ViewersOptions, 'count'>, idle: number): Promise<Result> {
+  const all = new Viewers({ ...viewing, count: viewers });
+  try {
+    await all.start();
+    await sleep(warmUp);
+    const [before, start] = [usedCpu(pid), performance.now()];
+    const result = await all.measure(window);
+    return { ...result, cores: (usedCpu(pid) - before) / (performance.now() - start) - idle };
+  } finally {
+    all.stop();
+  }
+}
+
+/** A room that streams a picture and a tone, on a node that has one core. */
+async function startStream(t: TestContext) {
+  const resources = await makeResources(t);
+  const sources = join(resources, 'file_component_sources');
+  mkdirSync(sources, { recursive: true });
+  const seconds = 120;
+  await Promise.all([makePicture(join(sources, 'picture.h264'), seconds), makeTone(join(sources, 'tone.ogg'), 440, seconds)]);
+  const node = await startPinnedNode({ SVC_RESOURCES_BASE_PATH: resources, SVC_COMPONENTS_USED: 'file hls' });
+  t.after(node.stop);
+  const api = apiClient(node.url, benchToken);
+  await api.post('/room', { roomId: 'watched' });
+  const add = (type: string, options: object) => api.post('/room/watched/component', { type, options });
+  await add('file', { filePath: 'picture.h264', framerate: picture.framerate });
+  await add('file', { filePath: 'tone.ogg' });
+  await add('hls', picture);
+  const makeToken = async (): Promise<string> => (await api.post('/hls/watched/token')).body.data.token;
+  // Answered when there is a segment.
+  await fetch(`${node.url}/hls/watched/stream.m3u8?token=${await makeToken()}`);
+  const streams = join(resources, 'hls');
+  const folder = join(streams, readdirSync(streams)[0] ?? '');
+  // Parts are written one after the other: the file of a segment changed last when its last part came.
+  const availableAt = (segment: number) => statSync(join(folder, segmentName(segment))).mtimeMs;
+  return { pid: node.pid, stop: node.stop, makeToken, viewing: { url: node.url, folder: '/hls/watched', partsPerSegment, availableAt } };
+}
+
+/** Moving, with the noise of a camera. */
+async function makePicture(path: string, seconds: number): Promise<void> {
+  const source = `testsrc2=s=${picture.width}x${picture.height}:r=${picture.framerate},noise=alls=6:allf=t`;
+  const codec = ['-c:v', 'libx264', '-profile:v', 'baseline', '-preset', 'ultrafast', '-pix_fmt', 'yuv420p', '-b:v', '1M', '-g', '48'];
+  await run('ffmpeg', ['-v', 'error', '-nostdin', '-f', 'lavfi', '-i', source, ...codec, '-t', String(seconds), '-f', 'h264', path], {
+    timeout: 120_000,
+  });
+}

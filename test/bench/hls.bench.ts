@@ -1,0 +1,186 @@
+// CPU and memory of the process that composes a stream of 1 to 9 participants, and how old a picture is when viewers can load it; against ffmpeg that transcodes one of them.
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { places } from '../../node/components/hls/layout.ts';
+import { bitratesOf, timesOf } from '../../node/components/hls/options.ts';
+import { looks, packetTimes, startComposer, wholeStream } from '../kit/composed.ts';
+import { makeResources } from '../kit/resources-folder.ts';
+import { encodeContent, startPublisher } from '../kit/rtp-publisher.ts';
+import { engineFor, openRoom } from '../media/kit.ts';
+import { benchContext } from './bench-context.ts';
+import { watchProcesses } from './processes.ts';
+import { printRows, quantile, type Row } from './report.ts';
+
+const run = promisify(execFile);
+
+const size = { width: 1280, height: 720 };
+const framerate = 24;
+const participants = [1, 2, 4, 9];
+/** Milliseconds. */
+const warmUp = 6_000;
+const window = 12_000;
+/** Of the content: longer than the longest of the runs. */
+const seconds = 30;
+const clockRate = 90_000;
+
+/** The number of each picture stands in it: bits as fields, black or white, side by side at its top. */
+const bits = 10;
+const field = { width: size.width / bits, height: size.height / 8 };
+
+type Content = { video: string; audio: string };
+type Result = { cores: number; memory: number; ages: number[]; skipped: number };
+
+export async function benchHls(): Promise<void> {
+  const { t, end } = benchContext();
+  const results = new Map<number, Result>();
+  let bare: number;
+  try {
+    const content = { video: await encodeNumbered(t), audio: await encodeContent(t, 'opus', 440) };
+    bare = await transcode(content.video);
+    for (const count of participants) {
+      const run = benchContext();
+      try {
+        results.set(count, await compose(run.t, count, content));
+      } finally {
+        await run.end();
+      }
+    }
+  } finally {
+    await end();
+  }
+  const rows = [...results].flatMap(([count, { cores, memory, ages, skipped }]): Row[] => {
+    const of = `${count} ${count === 1 ? 'participant' : 'participants'}`;
+    return [
+      { what: `${of}: CPU`, value: cores, unit: 'cores', baseline: { what: 'ffmpeg with one of them', value: bare } },
+      { what: `${of}: memory`, value: memory / 1024 / 1024, unit: 'MiB' },
+      { what: `${of}: age of the last picture of a part that can be loaded, median`, value: quantile(ages, 0.5), unit: 'ms' },
+      { what: `${of}: age, p99`, value: quantile(ages, 0.99), unit: 'ms' },
+      ...(skipped > 0 ? [{ what: `${of}: pictures left out`, value: skipped, unit: '' }] : []),
+    ];
+  });
+  printRows('A stream of 1280x720 at 24 pictures per second, from H.264 and Opus of as many', rows);
+}
+
+async function compose(t: TestContext, count: number, content: Content): Promise<Result> {
+  const room = openRoom(await engineFor(t));
+  const options = { ...size, framerate };
+  const { video, audio } = bitratesOf(options);
+  const { times, partDuration } = timesOf({ ...options, lowLatency: true, segmentDuration: 2 });
+  const composer = await startComposer(
+    t,
+    { ...options, videoBitrate: video, audioBitrate: audio, segmentDuration: times.target, partDuration },
+    room,
+  );
+  /** When each picture of the first participant was sent, by its number. */
+  const sent: number[] = [];
+  for (let index = 0; index < count; index += 1) {
+    const source = `p${index}`;
+    const note = index === 0 ? noting(sent) : undefined;
+    await startPublisher(t, {
+      codec: 'h264',
+      input: room.openInput(),
+      trackId: `${source}-v`,
+      content: '',
+      file: content.video,
+      ...(note && { lose: note }),
+    });
+    await startPublisher(t, { codec: 'opus', input: room.openInput(), trackId: `${source}-a`, content: 0, file: content.audio });
+    await composer.add({ id: `${source}-v`, encoding: 'h264', source });
+    await composer.add({ id: `${source}-a`, encoding: 'opus', source });
+  }
+  await sleep(warmUp);
+  const first = composer.parts().length;
+  const known: number[] = [];
+  const watching = watchParts(composer.parts, known);
+  const { cores, memory } = await watchProcesses([composer.pid()], window);
+  watching.stop();
+  const skipped = composer.reports.reduce((sum, report) => sum + (report.type === 'overloaded' ? report.skipped : 0), 0);
+  const parts = composer.parts();
+  await composer.close();
+  const cell = places(
+    'grid',
+    Array.from({ length: count }, (_, index) => `p${index}`),
+    undefined,
+    size,
+  ).get('p0') ?? { x: 0, y: 0, ...size };
+  const file = await wholeStream(composer.folder);
+  const [pictures, shown] = [await looks(file), await packetTimes(file, 'v')];
+  let end = shown[0]?.time ?? 0;
+  const ages = parts.flatMap(({ duration }, index) => {
+    end += duration;
+    // Pictures may have been left out.
+    const picture = pictures[shown.findLastIndex(({ time }) => time < end - 1)];
+    const [at, taken] = [known[index], picture && sent[numberIn(picture, cell)]];
+    return index < first || at === undefined || taken === undefined ? [] : [at - taken];
+  });
+  return { cores: cores[0] ?? Number.NaN, memory: memory[0] ?? Number.NaN, ages, skipped };
+}
+
+/** Notes when each part was told of. */
+function watchParts(parts: () => readonly unknown[], known: number[]): { stop: () => void } {
+  const timer = setInterval(() => {
+    const count = parts().length;
+    known[count - 1] ??= performance.now();
+  }, 2);
+  return { stop: () => clearInterval(timer) };
+}
+
+/** Notes when the first packet of each picture went by, and lets all pass. */
+function noting(sent: number[]): (number: number, packet: Buffer) => boolean {
+  let start: number | undefined;
+  return (_number, packet) => {
+    const timestamp = packet.readUInt32BE(4);
+    start ??= timestamp;
+    const index = Math.round((((timestamp - start) >>> 0) * framerate) / clockRate);
+    sent[index] ??= performance.now();
+    return false;
+  };
+}
+
+function numberIn(
+  picture: { at: (x: number, y: number) => number[] },
+  cell: { x: number; y: number; width: number; height: number },
+): number {
+  let number = 0;
+  for (let bit = 0; bit < bits; bit += 1) {
+    const x = (cell.x + (cell.width * (bit + 0.5)) / bits) / size.width;
+    const y = (cell.y + cell.height / 16) / size.height;
+    const [red = 0] = picture.at(x, y);
+    if (red > 127) number += 2 ** bit;
+  }
+  return number;
+}
+
+/** Moving, with the noise of a camera, as browsers would send it. */
+async function encodeNumbered(t: TestContext): Promise<string> {
+  const file = join(await makeResources(t), 'numbered.mkv');
+  const boxes = Array.from(
+    { length: bits },
+    (_, bit) => `drawbox=x=${bit * field.width}:y=0:w=${field.width}:h=${field.height}:c=white:t=fill:enable='mod(floor(n/${2 ** bit}),2)'`,
+  );
+  const source = [
+    `testsrc2=s=${size.width}x${size.height}:r=${framerate}`,
+    'noise=alls=6:allf=t',
+    `drawbox=x=0:y=0:w=${size.width}:h=${field.height}:c=black:t=fill`,
+    ...boxes,
+  ].join(',');
+  const codec = ['-c:v', 'libx264', '-profile:v', 'baseline', '-preset', 'veryfast', '-tune', 'zerolatency', '-pix_fmt', 'yuv420p'];
+  const rate = ['-b:v', '1500k', '-maxrate', '1800k', '-bufsize', '1500k', '-g', String(framerate * 2)];
+  const args = ['-v', 'error', '-nostdin', '-f', 'lavfi', '-i', source, ...codec, ...rate, '-t', String(seconds), file];
+  await run('ffmpeg', args, { timeout: 120_000 });
+  return file;
+}
+
+/** @returns cores that ffmpeg needs to decode a participant's picture and to encode it as a stream's, at the pace of a camera */
+async function transcode(file: string): Promise<number> {
+  const time = window / 1000;
+  const { video } = bitratesOf({ ...size, framerate });
+  const codec = ['-c:v', 'libx264', '-preset', 'veryfast', '-tune', 'zerolatency', '-b:v', String(video), '-g', String(framerate * 2)];
+  const args = ['-v', 'info', '-benchmark', '-nostdin', '-re', '-t', String(time), '-i', file, ...codec, '-f', 'null', '-'];
+  const { stderr } = await run('ffmpeg', args, { timeout: 120_000 });
+  const [, user, system] = /bench: utime=([\d.]+)s stime=([\d.]+)s/.exec(stderr) ?? [];
+  return (Number(user) + Number(system)) / time;
+}
