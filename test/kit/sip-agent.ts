@@ -1,7 +1,7 @@
 // A user agent of SIP in the test's own process, with what it reports written down and waited for.
 import { randomUUID } from 'node:crypto';
 import type { TestContext } from 'node:test';
-import { SipAgent } from '../../node/components/sip/agent/agent.ts';
+import { type AgentOptions, SipAgent } from '../../node/components/sip/agent/agent.ts';
 import type { CallAudio } from '../../node/components/sip/audio/session.ts';
 import type { AgentSettings, SipReport } from '../../node/components/sip/sip-messages.ts';
 import { FakeCallAudio } from './fake-call-audio.ts';
@@ -16,10 +16,15 @@ export class TestAgent {
   readonly faults: unknown[] = [];
   readonly #waiting = new Set<() => void>();
 
-  constructor(t: Pick<TestContext, 'after'>, settings: Partial<AgentSettings> & Pick<AgentSettings, 'registrar' | 'firstPort'>) {
+  constructor(
+    t: Pick<TestContext, 'after'>,
+    settings: Partial<AgentSettings> & Pick<AgentSettings, 'registrar' | 'firstPort'>,
+    more: Pick<AgentOptions, 'requestRate' | 'find'> = {},
+  ) {
     this.audio = new FakeCallAudio();
     const audio: CallAudio = this.audio;
     this.agent = new SipAgent({
+      ...more,
       audio,
       report: (report) => {
         this.reports.push(report);

@@ -18,8 +18,7 @@ export type AgentOptions = {
   report: (report: SipReport) => void;
   /** Something that came could not be worked on: for logs. */
   onFault?: (error: unknown) => void;
-  find?: NodeTransportOptions['find'];
-};
+} & Pick<NodeTransportOptions, 'find' | 'requestRate'>;
 
 /** A command that cannot be carried out; its message is for whoever gave it. */
 export class AgentRefusal extends Error {
@@ -58,6 +57,7 @@ export class SipAgent {
       ...{ registrar, announcedIp, firstPort, ca },
       onFault: (error) => options.onFault?.(error),
       ...(options.find && { find: options.find }),
+      ...(options.requestRate !== undefined && { requestRate: options.requestRate }),
     };
     this.#agent = new UserAgent({
       uri: new URI('sip', username, host),

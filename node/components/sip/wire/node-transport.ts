@@ -21,11 +21,13 @@ export type NodeTransportOptions = {
   /** Something that came could not be worked on. */
   onFault: (error: unknown) => void;
   find?: (registrar: Registrar) => Promise<SipTarget[]>;
+  /** Requests per second that are taken from the registrar's addresses in all. */
+  requestRate?: number;
 };
 
-/** Requests per second from the registrar's addresses in all. */
-const requestRate = 50;
-const requestBurst = 200;
+const defaultRequestRate = 50;
+/** Seconds' worth of requests that may come at once. */
+const requestBurst = 4;
 /** Milliseconds for which addresses are kept before names are looked up anew. */
 const targetsLifetime = 60_000;
 
@@ -37,7 +39,7 @@ export class NodeTransport implements Transport {
   state = TransportState.Disconnected;
   readonly #options: NodeTransportOptions;
   readonly #retransmissions = new Retransmissions();
-  readonly #requests = new RateLimit(() => requestRate, { burst: requestBurst });
+  readonly #requests: RateLimit;
   #targets: SipTarget[] = [];
   #foundAt = Number.NEGATIVE_INFINITY;
   #next = 0;
@@ -48,6 +50,8 @@ export class NodeTransport implements Transport {
 
   constructor(_logger: unknown, options: NodeTransportOptions) {
     this.#options = options;
+    const rate = options.requestRate ?? defaultRequestRate;
+    this.#requests = new RateLimit(() => rate, { burst: rate * requestBurst });
   }
 
   /** As in Via. */

@@ -35,8 +35,9 @@ export class Retransmissions {
   }
 
   #arm(key: string, send: () => void, capped: boolean, running: Running): void {
-    running.timer = new Timer(running.interval, () => {
-      running.left -= running.interval;
+    const delay = Math.min(running.interval, running.left);
+    running.timer = new Timer(delay, () => {
+      running.left -= delay;
       if (running.left <= 0) {
         this.#running.delete(key);
         return;
