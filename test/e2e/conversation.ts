@@ -7,6 +7,9 @@ import type { Installed } from './installed.ts';
 
 export const people = { peers: [{ name: 'anna' }, { name: 'bert' }] };
 
+/** The whole cluster has a few cores, of which browsers are not to take most. */
+const small = { width: 320, height: 180 };
+
 /** What says nothing of a disturbance. */
 const usual = ['activeSpeaker', 'layersChanged'];
 
@@ -29,15 +32,21 @@ export class Conversation {
   static async begin(stage: Installed, room: string, [first, second]: Pages, options: PeerOptions = {}): Promise<Conversation> {
     const [anna, bert] = await Promise.all([stage.enter(first, room, 'anna', options), stage.enter(second, room, 'bert', options)]);
     const conversation = new Conversation(room, anna, bert);
-    await Promise.all([anna.publish({ colour: css(red), tone: 440 }), bert.publish({ colour: css(blue), tone: 1000 })]);
+    await Promise.all([anna.publish({ ...small, colour: css(red), tone: 440 }), bert.publish({ ...small, colour: css(blue), tone: 1000 })]);
     await conversation.flows();
     await conversation.mark();
     return conversation;
   }
 
-  /** With a browser, a Room and all. */
-  static async start(t: TestContext, stage: Installed, room: string, options: PeerOptions = {}): Promise<Conversation> {
-    const [browser] = await Promise.all([stage.browser(t), stage.room(room, people)]);
+  /** With a browser, a Room and all. `spec`: of the Room, with `people` in it. */
+  static async start(
+    t: TestContext,
+    stage: Installed,
+    room: string,
+    options: PeerOptions = {},
+    spec: object = people,
+  ): Promise<Conversation> {
+    const [browser] = await Promise.all([stage.browser(t), stage.room(room, spec)]);
     return Conversation.begin(stage, room, [stage.openPage(browser), stage.openPage(browser)], options);
   }
 
