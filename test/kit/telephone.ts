@@ -1,0 +1,202 @@
+// The far side of a call as plain RTP: it sends what ffmpeg encoded, keeps what it hears, and ffmpeg (or libopus) says what that is.
+import { execFile, spawn } from 'node:child_process';
+import { createSocket, type Socket } from 'node:dgram';
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { promisify } from 'node:util';
+import { VoiceDecoder } from '../../node/components/av/native/voice-decoder.ts';
+import { rtpPacket } from '../../node/components/rtp/outgoing.ts';
+import { parseRtp, type RtpPacket } from '../../node/components/rtp/packets.ts';
+import type { Agreed, CallCodec } from '../../node/components/sip/audio/session.ts';
+import { makeResources } from './resources-folder.ts';
+import { concat } from './tones.ts';
+
+const run = promisify(execFile);
+
+export const payloadTypes = { opus: 107, G722: 9, PCMA: 8, PCMU: 0 } as const satisfies Record<CallCodec, number>;
+export const digitType = 101;
+const formats = { G722: ['-f', 'g722'], PCMA: ['-f', 'alaw', '-ar', '8000'], PCMU: ['-f', 'mulaw', '-ar', '8000'] } as const;
+const clocks = { opus: 48_000, G722: 8000, PCMA: 8000, PCMU: 8000 } as const satisfies Record<CallCodec, number>;
+const encoders = {
+  opus: ['-c:a', 'libopus', '-b:a', '32k', '-ar', '48000'],
+  G722: ['-c:a', 'g722', '-ar', '16000'],
+  PCMA: ['-c:a', 'pcm_alaw', '-ar', '8000'],
+  PCMU: ['-c:a', 'pcm_mulaw', '-ar', '8000'],
+} as const satisfies Record<CallCodec, readonly string[]>;
+const rawRate = 48_000;
+
+export type Heard = RtpPacket & { at: number };
+
+/** Payloads of 20 ms each, of a tone of the full length. */
+export async function makeVoice(t: TestContext, codec: CallCodec, frequency: number, seconds: number): Promise<Buffer[]> {
+  const socket = createSocket({ type: 'udp4', recvBufferSize: 4 * 1024 * 1024 });
+  const payloads: Buffer[] = [];
+  socket.on('message', (packet) => {
+    const rtp = packet[1] !== undefined && (packet[1] < 192 || packet[1] > 223) ? parseRtp(packet) : undefined;
+    if (rtp) payloads.push(rtp.payload);
+  });
+  socket.bind(0, '127.0.0.1');
+  await once(socket, 'listening');
+  t.after(() => socket.close());
+  const source = `sine=frequency=${frequency}:sample_rate=48000,volume=2`;
+  const args = ['-v', 'error', '-nostdin', '-f', 'lavfi', '-i', source, '-t', String(seconds), '-ac', '1', ...encoders[codec]];
+  await run('ffmpeg', [...args, '-f', 'rtp', `rtp://127.0.0.1:${socket.address().port}?pkt_size=1200`], {
+    timeout: 60_000,
+  });
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  if (codec === 'opus') return payloads;
+  const payload = Buffer.concat(payloads);
+  return Array.from({ length: Math.floor(payload.length / 160) }, (_, index) => payload.subarray(index * 160, (index + 1) * 160));
+}
+
+export class Telephone {
+  readonly codec: CallCodec;
+  readonly heard: Heard[] = [];
+  readonly socket: Socket;
+  readonly #t: TestContext;
+  #sequence = 60_000;
+  #timer: NodeJS.Timeout | undefined;
+
+  private constructor(t: TestContext, codec: CallCodec, socket: Socket) {
+    this.#t = t;
+    this.codec = codec;
+    this.socket = socket;
+    socket.on('message', (packet) => {
+      const rtp = parseRtp(packet);
+      if (rtp) this.heard.push({ ...rtp, at: performance.now() });
+    });
+    t.after(() => {
+      clearTimeout(this.#timer);
+      socket.close();
+    });
+  }
+
+  static async open(t: TestContext, codec: CallCodec, ip = '127.0.0.1'): Promise<Telephone> {
+    const socket = createSocket({ type: 'udp4', recvBufferSize: 1024 * 1024 });
+    socket.bind(0, ip);
+    await once(socket, 'listening');
+    return new Telephone(t, codec, socket);
+  }
+
+  get port(): number {
+    return this.socket.address().port;
+  }
+
+  /** What SDP would agree with it. */
+  agreed(change: Partial<Agreed> = {}): Agreed {
+    return {
+      codec: this.codec,
+      payloadType: payloadTypes[this.codec],
+      dtmfPayloadType: digitType,
+      comfortNoisePayloadType: undefined,
+      remote: { ip: '127.0.0.1', port: this.port },
+      keys: undefined,
+      direction: 'sendrecv',
+      ...change,
+    };
+  }
+
+  /** Sends one packet each 20 ms. `lose`: whether the packet of this number is lost. `protect`: what becomes of it. */
+  speak(
+    payloads: readonly Buffer[],
+    to: { port: number; ip?: string },
+    {
+      lose = (_index: number): boolean => false,
+      ssrc = 4711,
+      payloadType = payloadTypes[this.codec] as number,
+      protect = (packet: Buffer) => packet,
+    } = {},
+  ): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const start = performance.now();
+    const step = clocks[this.codec] / 50;
+    const first = this.#sequence;
+    let index = 0;
+    const next = () => {
+      for (; index < payloads.length && performance.now() >= start + index * 20; index += 1) {
+        const sequence = (first + index) % 2 ** 16;
+        const header = { payloadType, sequence, timestamp: (4_294_900_000 + (first + index) * step) % 2 ** 32, ssrc, marker: index === 0 };
+        const packet = protect(rtpPacket(header, payloads[index] ?? Buffer.alloc(0)));
+        if (!lose(index)) this.socket.send(packet, to.port, to.ip ?? '127.0.0.1');
+      }
+      this.#sequence = (first + index) % 2 ** 16;
+      if (index >= payloads.length) resolve();
+      else this.#timer = setTimeout(next, Math.max(1, start + index * 20 - performance.now()));
+    };
+    next();
+    return promise;
+  }
+
+  /** What it heard since then, at 48 kHz, packets in order. */
+  async sound(since = 0): Promise<Float32Array> {
+    const payloads = this.heard
+      .filter(({ at, payloadType }) => at >= since && payloadType === payloadTypes[this.codec])
+      .map(({ payload }) => payload);
+    return soundOf(this.#t, this.codec, payloads);
+  }
+}
+
+export async function soundOf(t: TestContext, codec: CallCodec, payloads: readonly Buffer[]): Promise<Float32Array> {
+  if (codec === 'opus') {
+    const decoder = new VoiceDecoder('opus');
+    const sound = concat(payloads.map((payload) => decoder.decode(payload)));
+    decoder.close();
+    return sound;
+  }
+  const path = join(await makeResources(t), 'heard.raw');
+  await writeFile(path, Buffer.concat(payloads));
+  const args = ['-v', 'error', '-nostdin', ...formats[codec], '-i', path, '-ar', String(rawRate), '-ac', '1', '-f', 'f32le', '-'];
+  const { stdout } = await run('ffmpeg', args, { timeout: 60_000, encoding: 'buffer', maxBuffer: 64 * 1024 * 1024 });
+  return new Float32Array(new Uint8Array(stdout).buffer, 0, Math.floor(stdout.length / 4));
+}
+
+type SrtpOptions = { suite: string; key: string };
+
+/** ffmpeg says a tone as SRTP in PCMA; what it sends goes out from the telephone's port. */
+export async function speakSrtp(
+  t: TestContext,
+  { suite, key, frequency, seconds, from, to }: SrtpOptions & { frequency: number; seconds: number; from: Telephone; to: number },
+): Promise<void> {
+  const relay = createSocket('udp4');
+  relay.on('message', (packet) => from.socket.send(packet, to, '127.0.0.1'));
+  relay.bind(0, '127.0.0.1');
+  await once(relay, 'listening');
+  t.after(() => relay.close());
+  const source = ['-re', '-f', 'lavfi', '-i', `sine=frequency=${frequency}:sample_rate=8000,volume=2`, '-t', String(seconds)];
+  const srtp = ['-srtp_out_suite', suite, '-srtp_out_params', key];
+  const url = `srtp://127.0.0.1:${relay.address().port}?rtcpport=9&pkt_size=176`;
+  await run('ffmpeg', ['-v', 'error', '-nostdin', ...source, '-c:a', 'pcm_alaw', ...srtp, '-f', 'rtp', url], { timeout: 60_000 });
+}
+
+/** ffmpeg listens for SRTP in PCMA. */
+export async function readSrtp(t: TestContext, { suite, key }: SrtpOptions) {
+  const free = createSocket('udp4');
+  free.bind(0, '127.0.0.1');
+  await once(free, 'listening');
+  const { port } = free.address();
+  free.close();
+  const folder = await makeResources(t);
+  const sdp = ['v=0', 'o=- 0 0 IN IP4 127.0.0.1', 's=-', 'c=IN IP4 127.0.0.1', 't=0 0'];
+  const media = [`m=audio ${port} RTP/SAVP 8`, 'a=rtpmap:8 PCMA/8000', `a=crypto:1 ${suite} inline:${key}`, ''];
+  await writeFile(join(folder, 'call.sdp'), [...sdp, ...media].join('\r\n'));
+  const input = ['-protocol_whitelist', 'file,udp,rtp,srtp,crypto', '-i', join(folder, 'call.sdp')];
+  const args = ['-v', 'error', '-nostdin', ...input, '-ar', String(rawRate), '-ac', '1', '-f', 'f32le', '-flush_packets', '1', '-'];
+  const child = spawn('ffmpeg', args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const ended = once(child, 'close');
+  t.after(() => child.kill('SIGKILL'));
+  const chunks: Buffer[] = [];
+  child.stdout.on('data', (chunk: Buffer) => chunks.push(chunk));
+  return {
+    port,
+    reading: once(child.stdout, 'data'),
+    /** Ends it. @returns what it read */
+    end: async () => {
+      child.kill('SIGINT');
+      await ended;
+      const bytes = Buffer.concat(chunks);
+      return new Float32Array(new Uint8Array(bytes).buffer, 0, Math.floor(bytes.length / 4));
+    },
+  };
+}

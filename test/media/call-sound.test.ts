@@ -1,0 +1,244 @@
+// The sound of calls against telephones of plain RTP, judged by what is heard: tones, silence, digits.
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isRtcp, parseRtp, type RtpPacket, senderTimes } from '../../node/components/rtp/packets.ts';
+import { ComponentSound } from '../../node/components/sip/audio/component-sound.ts';
+import { callCodecs } from '../../node/components/sip/audio/session.ts';
+import { digitType, makeVoice, readSrtp, soundOf, speakSrtp, Telephone } from '../kit/telephone.ts';
+import { levelOf } from '../kit/tones.ts';
+
+const rate = 48_000;
+const silent = { onDigit: () => {}, onSilent: () => {} };
+
+/** The room's end of it: sends tracks, keeps the voices of calls. */
+async function openRoom(t: TestContext, options: { silence?: number } = {}) {
+  const sound = await ComponentSound.open({ ip: '127.0.0.1', ports: undefined, ...options });
+  t.after(() => sound.close());
+  const socket = createSocket({ type: 'udp4', recvBufferSize: 4 * 1024 * 1024 });
+  socket.bind(0, '127.0.0.1');
+  await once(socket, 'listening');
+  t.after(() => socket.close());
+  sound.connect({ ip: '127.0.0.1', port: socket.address().port });
+  const voices: (RtpPacket & { at: number })[] = [];
+  const reports: ReturnType<typeof senderTimes> = [];
+  socket.on('message', (packet) => {
+    const rtp = isRtcp(packet) ? undefined : parseRtp(packet);
+    if (rtp) voices.push({ ...rtp, at: performance.now() });
+    else reports.push(...senderTimes(packet));
+  });
+  const heard = (ssrc: number, since = 0) =>
+    soundOf(
+      t,
+      'opus',
+      voices.filter((packet) => packet.ssrc === ssrc && packet.at >= since).map(({ payload }) => payload),
+    );
+  return { sound, heard, voices, reports };
+}
+
+/** A browser of the room that says a tone. */
+async function addTrack(t: TestContext, sound: ComponentSound, ssrc: number, frequency: number, seconds: number) {
+  const payloads = await makeVoice(t, 'opus', frequency, seconds);
+  const sender = await Telephone.open(t, 'opus');
+  const start = () => {
+    sound.addTrack(ssrc);
+    return sender.speak(payloads, { port: sound.port }, { ssrc });
+  };
+  return { start };
+}
+
+/** Between the silence before and behind, without its ends. */
+function middle(samples: Float32Array): Float32Array {
+  const isLoud = (sample: number) => Math.abs(sample) > 0.02;
+  const [from, to] = [samples.findIndex(isLoud), samples.findLastIndex(isLoud)];
+  return samples.subarray(Math.floor(from + (to - from) * 0.2), Math.floor(from + (to - from) * 0.85));
+}
+
+for (const codec of callCodecs) {
+  test(`${codec}: a telephone hears the room and the other call, not itself; the room hears each`, async (t) => {
+    const { sound, heard, voices, reports } = await openRoom(t);
+    const [one, two] = [await Telephone.open(t, codec), await Telephone.open(t, 'PCMA')];
+    const [calls, track] = [
+      await Promise.all([sound.open('one', silent), sound.open('two', silent)]),
+      await addTrack(t, sound, 99, 2000, 3),
+    ];
+    const [first, second] = calls;
+    const voice = { one: await makeVoice(t, codec, 500, 3), two: await makeVoice(t, 'PCMA', 1100, 3) };
+    first.agree(one.agreed());
+    second.agree(two.agreed());
+    await Promise.all([one.speak(voice.one, first), two.speak(voice.two, second), track.start()]);
+    const at = (samples: Float32Array) => [500, 1100, 2000].map((frequency) => levelOf(middle(samples), frequency, rate));
+
+    const [own = 1, other = 0, room = 0] = at(await one.sound());
+    assert.ok(other > 0.15 && room > 0.15, `other ${other}, room ${room}`);
+    assert.ok(own < 0.005, `its own voice is in the mix: ${own}`);
+    const [theirs = 0, itself = 1, same = 0] = at(await two.sound());
+    assert.ok(theirs > 0.15 && same > 0.15, `theirs ${theirs}, room ${same}`);
+    assert.ok(itself < 0.005, `its own voice is in the mix: ${itself}`);
+
+    const [inRoom = 0, ...rest] = at(await heard(first.ssrc));
+    assert.ok(inRoom > 0.15 && rest.every((level) => level < 0.005), `the room hears ${inRoom}, ${rest}`);
+    const [, secondInRoom = 0] = at(await heard(second.ssrc));
+    assert.ok(secondInRoom > 0.15);
+
+    // In step with the clock, without a hole, and reported.
+    const sent = voices.filter(({ ssrc }) => ssrc === first.ssrc);
+    for (const [index, packet] of sent.entries()) {
+      const before = sent[index - 1];
+      if (!before) continue;
+      assert.equal((packet.sequence - before.sequence) & 0xffff, 1);
+      assert.equal((packet.timestamp - before.timestamp) >>> 0, 960);
+    }
+    assert.deepEqual([sent[0]?.marker, sent[1]?.marker, sent[0]?.payloadType], [true, false, 100]);
+    const report = reports.find(({ ssrc }) => ssrc === first.ssrc);
+    assert.ok(report && Math.abs(report.time - Date.now()) < 10_000);
+  });
+}
+
+test('silence is sent where nobody speaks, and a loud crowd is not cut off', async (t) => {
+  const { sound } = await openRoom(t);
+  const phone = await Telephone.open(t, 'PCMU');
+  const call = await sound.open('one', silent);
+  call.agree(phone.agreed());
+  await sleep(400);
+  const quiet = await phone.sound();
+  assert.ok(quiet.length > 12_000 && quiet.every((sample) => Math.abs(sample) < 0.001));
+  const since = performance.now();
+  const tracks = await Promise.all(
+    [700, 900, 1300, 1700, 2100, 2600].map((frequency, index) => addTrack(t, sound, 200 + index, frequency, 2)),
+  );
+  await Promise.all(tracks.map((track) => track.start()));
+  const crowd = middle(await phone.sound(since + 200));
+  assert.ok(crowd.every((sample) => Math.abs(sample) < 0.99));
+  const levels = [700, 900, 1300, 1700, 2100, 2600].map((frequency) => levelOf(crowd, frequency, rate));
+  assert.ok(Math.min(...levels) > 0.05 && Math.max(...levels) < 2 * Math.min(...levels), levels.join());
+  // Cutting off would put other tones between them.
+  for (const frequency of [400, 600, 2350]) assert.ok(levelOf(crowd, frequency, rate) < Math.min(...levels) / 20, String(frequency));
+});
+
+test('packets that are lost leave no clicks, and none is heard twice', async (t) => {
+  const { sound, heard } = await openRoom(t);
+  const phone = await Telephone.open(t, 'PCMA');
+  const call = await sound.open('one', silent);
+  call.agree(phone.agreed());
+  await phone.speak(await makeVoice(t, 'PCMA', 400, 4), call, { lose: (index) => index % 20 === 10 });
+  const voice = middle(await heard(call.ssrc));
+  assert.ok(levelOf(voice, 400, rate) > 0.18);
+  for (const frequency of [3000, 5000]) assert.ok(levelOf(voice, frequency, rate) < 0.002, `a click at ${frequency} Hz`);
+});
+
+test('digits go both ways between sound', async (t) => {
+  const digits: string[] = [];
+  const { sound } = await openRoom(t);
+  const phone = await Telephone.open(t, 'PCMA');
+  const call = await sound.open('one', {
+    onDigit: (digit, duration) => digits.push(`${digit} ${Math.round(duration)}`),
+    onSilent: () => {},
+  });
+  const other = await sound.open('two', silent);
+  call.agree(phone.agreed());
+  await call.sendDigits('19#', { duration: 100, gap: 60 });
+  await sleep(100);
+  const events = phone.heard.filter(({ payloadType }) => payloadType === digitType);
+  assert.deepEqual(
+    events.filter(({ marker }) => marker).map(({ payload }) => payload[0]),
+    [1, 9, 11],
+  );
+  assert.equal(events.filter(({ payload }) => (payload[1] ?? 0) & 0x80).length, 9);
+  assert.ok(
+    phone.heard.every((packet, index) => index === 0 || ((packet.sequence - (phone.heard[index - 1]?.sequence ?? 0)) & 0xffff) === 1),
+  );
+  // Played back to another call they are read again.
+  const mirror = await Telephone.open(t, 'PCMA');
+  other.agree(mirror.agreed());
+  const reader = await sound.open('three', {
+    onDigit: (digit, duration) => digits.push(`${digit} ${Math.round(duration)}`),
+    onSilent: () => {},
+  });
+  reader.agree({ ...phone.agreed(), remote: { ip: '127.0.0.1', port: other.port } });
+  other.agree({ ...mirror.agreed(), remote: { ip: '127.0.0.1', port: reader.port } });
+  await other.sendDigits('*0D', { duration: 120, gap: 80 });
+  await sleep(150);
+  assert.deepEqual(digits, ['* 120', '0 120', 'D 120']);
+  await assert.rejects(call.sendDigits('1a!'), RangeError);
+  call.agree(phone.agreed({ dtmfPayloadType: undefined }));
+  await assert.rejects(call.sendDigits('1'), /takes no digits/);
+  const left = other.sendDigits('1234567890');
+  await other.close();
+  await assert.rejects(left, /ended/);
+});
+
+test('hold: nothing is sent, nothing is heard; then both again', async (t) => {
+  const { sound, heard } = await openRoom(t);
+  const phone = await Telephone.open(t, 'PCMU');
+  const call = await sound.open('one', silent);
+  call.agree(phone.agreed());
+  const voice = await makeVoice(t, 'PCMU', 600, 1);
+  await phone.speak(voice, call);
+  call.agree(phone.agreed({ direction: 'inactive' }));
+  await sleep(100);
+  const held = performance.now();
+  await phone.speak(voice, call);
+  assert.equal(phone.heard.filter(({ at }) => at >= held).length, 0);
+  assert.ok(levelOf(await heard(call.ssrc, held), 600, rate) < 0.001);
+  call.agree(phone.agreed());
+  const back = performance.now();
+  await phone.speak(voice, call);
+  assert.ok(phone.heard.filter(({ at }) => at >= back).length > 40);
+  assert.equal(phone.heard.find(({ at }) => at >= back)?.marker, true);
+  assert.ok(levelOf(middle(await heard(call.ssrc, back)), 600, rate) > 0.15);
+});
+
+test('a far side that sends nothing is told once, one on hold never', async (t) => {
+  const { sound } = await openRoom(t, { silence: 300 });
+  const phone = await Telephone.open(t, 'PCMA');
+  const silences: string[] = [];
+  const gone = await sound.open('gone', { onDigit: () => {}, onSilent: () => silences.push('gone') });
+  const held = await sound.open('held', { onDigit: () => {}, onSilent: () => silences.push('held') });
+  gone.agree(phone.agreed());
+  held.agree(phone.agreed({ direction: 'sendonly' }));
+  await sleep(900);
+  assert.deepEqual(silences, ['gone']);
+});
+
+test('ports of calls come from the range, and are free again after them', async (t) => {
+  const ports = { min: 41_750, max: 41_753 };
+  const sound = await ComponentSound.open({ ip: '127.0.0.1', ports });
+  t.after(() => sound.close());
+  const calls = await Promise.all([1, 2, 3, 4].map((id) => sound.open(String(id), silent)));
+  assert.deepEqual(calls.map(({ port }) => port).sort(), [41_750, 41_751, 41_752, 41_753]);
+  await assert.rejects(sound.open('5', silent), /No RTP port/);
+  const freed = calls[2]?.port;
+  await calls[2]?.close();
+  assert.equal((await sound.open('6', silent)).port, freed);
+  await sound.close();
+  await assert.rejects(sound.open('7', silent), /ended/);
+});
+
+test('SRTP: ffmpeg ciphers what it says and reads what it hears', async (t) => {
+  const { sound, heard } = await openRoom(t);
+  const track = await addTrack(t, sound, 99, 1500, 3);
+  for (const suite of ['AES_CM_128_HMAC_SHA1_80', 'AES_CM_128_HMAC_SHA1_32'] as const) {
+    const keys = { suite, local: randomBytes(30).toString('base64'), remote: randomBytes(30).toString('base64') };
+    const phone = await Telephone.open(t, 'PCMA');
+    const call = await sound.open('one', silent);
+    call.agree(phone.agreed({ keys }));
+    const reader = await readSrtp(t, { suite, key: keys.local });
+    phone.socket.on('message', (packet) => phone.socket.send(packet, reader.port, '127.0.0.1'));
+    await reader.reading;
+    const since = performance.now();
+    await Promise.all([track.start(), speakSrtp(t, { suite, key: keys.remote, frequency: 700, seconds: 3, from: phone, to: call.port })]);
+    const [said, read] = [middle(await heard(call.ssrc, since)), middle(await reader.end())];
+    assert.ok(levelOf(said, 700, rate) > 0.15, `${suite}: the room hears ${levelOf(said, 700, rate)}`);
+    assert.ok(levelOf(read, 1500, rate) > 0.15, `${suite}: ffmpeg hears ${levelOf(read, 1500, rate)} of ${read.length}`);
+    // Nobody without the key is heard, nor does it draw the call to itself.
+    const stranger = await Telephone.open(t, 'PCMA');
+    await stranger.speak(await makeVoice(t, 'PCMA', 900, 0.5), call);
+    assert.equal(stranger.heard.length, 0);
+    await call.close();
+    sound.removeTrack(99);
+  }
+});
