@@ -16,8 +16,8 @@ import { aptPackages, ensurePackages } from './packages.mjs';
 import { childEnvironment, imageArchivesVariable, pinnedNode, root, timingsVariable } from './paths.mjs';
 import { fail, runInForeground, SetupError } from './steps.mjs';
 
-const testTimeout = 600_000;
-const fileTimeout = 1_800_000;
+const testTimeout = 300_000;
+const fileTimeout = 1_200_000;
 
 const started = performance.now();
 try {
