@@ -1,0 +1,63 @@
+// Where a call's packets are answered: by what was agreed, by what came, and not by whoever sends.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { FarAddress } from '../../../../../node/components/sip/audio/far-address.ts';
+
+const agreed = { ip: '192.0.2.1', port: 4000 };
+const otherPort = { ip: '192.0.2.1', port: 5000 };
+const stranger = { ip: '203.0.113.9', port: 4000 };
+
+/** Whether each of some packets in a row is taken. */
+function offer(far: FarAddress, from: { ip: string; port: number }, { packets = 3, ssrc = 1, now = 0, trusted = false } = {}): boolean[] {
+  return Array.from({ length: packets }, () => far.accepts(from, ssrc, trusted, now));
+}
+
+test('what was agreed counts at once', () => {
+  const far = new FarAddress(agreed);
+  assert.deepEqual(far.target, agreed);
+  assert.deepEqual(offer(far, agreed, { packets: 1 }), [true]);
+});
+
+test('another source has to send some packets in a row, of one voice', () => {
+  const far = new FarAddress(agreed);
+  assert.deepEqual(offer(far, stranger), [false, false, true]);
+  assert.deepEqual(far.target, stranger);
+  const changing = new FarAddress(agreed);
+  assert.deepEqual(
+    [1, 2, 3, 4].map((ssrc) => changing.accepts(stranger, ssrc, false, 0)),
+    [false, false, false, false],
+  );
+  assert.deepEqual(changing.target, agreed);
+});
+
+test('nobody takes the place of the far side, but the far side that of a stranger', () => {
+  const far = new FarAddress(agreed);
+  offer(far, stranger);
+  assert.deepEqual(offer(far, { ip: '203.0.113.10', port: 9 }, { packets: 10, now: 60_000 }), new Array(10).fill(false));
+  assert.deepEqual(offer(far, otherPort), [false, false, true]);
+  assert.deepEqual(offer(far, stranger, { packets: 5, now: 60_000 }), new Array(5).fill(false));
+  assert.deepEqual(offer(far, agreed, { packets: 1 }), [true]);
+  assert.deepEqual(far.target, agreed);
+});
+
+test('a far side goes on from another port of its host once its own is silent', () => {
+  const far = new FarAddress(agreed);
+  offer(far, agreed, { packets: 1, now: 1000 });
+  assert.deepEqual(offer(far, otherPort, { packets: 5, now: 2000 }), new Array(5).fill(false));
+  assert.deepEqual(offer(far, otherPort, { now: 3500 }), [false, false, true]);
+  assert.deepEqual(far.target, otherPort);
+});
+
+test('packets that show by themselves who sent them are followed', () => {
+  const far = new FarAddress(agreed);
+  offer(far, agreed, { packets: 1 });
+  assert.deepEqual(offer(far, stranger, { packets: 1, trusted: true }), [true]);
+  assert.deepEqual(far.target, stranger);
+});
+
+test('nothing is sent to nobody, to many, or to a name', () => {
+  for (const ip of ['0.0.0.0', '::', '239.1.1.1', '255.255.255.255', 'ff02::1', 'host.example'])
+    assert.equal(new FarAddress({ ip, port: 4000 }).target, undefined, ip);
+  assert.equal(new FarAddress({ ip: '192.0.2.1', port: 0 }).target, undefined);
+  assert.deepEqual(new FarAddress({ ip: '2001:db8::1', port: 9 }).target, { ip: '2001:db8::1', port: 9 });
+});
