@@ -1,0 +1,97 @@
+// The transport of a user agent: the next address where one cannot be reached, keep-alives, and a connection that is lost and made again.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { NodeTransport } from '../../../../node/components/sip/wire/node-transport.ts';
+import type { SipTarget } from '../../../../node/components/sip/wire/targets.ts';
+import { freePorts } from '../../../kit/kube/ports.ts';
+
+type Server = { target: SipTarget; next: () => Promise<Socket> };
+
+async function serve(t: TestContext): Promise<Server> {
+  const server = createServer();
+  const sockets: Socket[] = [];
+  server.on('connection', (socket) => sockets.push(socket));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  const target: SipTarget = { transport: 'TCP', ip: '127.0.0.1', port: (server.address() as AddressInfo).port };
+  let taken = 0;
+  const next = async () => {
+    while (sockets.length <= taken) await once(server, 'connection');
+    taken += 1;
+    return sockets[taken - 1] as Socket;
+  };
+  return { target, next };
+}
+
+function transportTo(t: TestContext, targets: () => SipTarget[]): NodeTransport {
+  const transport = new NodeTransport(undefined, {
+    ...{ registrar: { host: 'sip.example' }, announcedIp: '192.0.2.1', firstPort: 20_000, ca: undefined },
+    onFault: (error) => assert.fail(String(error)),
+    find: async () => targets(),
+  });
+  t.after(() => transport.dispose());
+  return transport;
+}
+
+const bye =
+  'BYE sip:a@b SIP/2.0\r\nVia: SIP/2.0/TCP 192.0.2.1;branch=z9hG4bK1;rport\r\nFrom: <sip:a@b>;tag=1\r\nTo: <sip:c@d>\r\nCall-ID: 1\r\nCSeq: 1 BYE\r\nContent-Length: 0\r\n\r\n';
+
+test('an address that cannot be reached, and one that does not answer, are followed by the next; the first comes again after the last', async (t) => {
+  const [dead = 0] = await freePorts(1);
+  const [one, two] = [await serve(t), await serve(t)];
+  const transport = transportTo(t, () => [{ ...one.target, port: dead }, one.target, two.target]);
+  await transport.connect();
+  assert.deepEqual(transport.target, one.target);
+  transport.failOver();
+  await transport.connect();
+  assert.deepEqual(transport.target, two.target);
+  transport.failOver();
+  await transport.connect();
+  assert.deepEqual(transport.target, one.target);
+});
+
+test('where none can be reached connecting fails with what the last one said', async (t) => {
+  const [dead = 0] = await freePorts(1);
+  const transport = transportTo(t, () => [{ transport: 'TCP', ip: '127.0.0.1', port: dead }]);
+  await assert.rejects(transport.connect(), /ECONNREFUSED/);
+  assert.equal(transport.isConnected(), false);
+  await assert.rejects(transport.send(bye), /not connected/);
+});
+
+test('requests carry the own address and port, pings are answered, and a lost connection is told', async (t) => {
+  const server = await serve(t);
+  const transport = transportTo(t, () => [server.target]);
+  const lost = Promise.withResolvers<Error | undefined>();
+  transport.onDisconnect = (error) => lost.resolve(error);
+  await transport.connect();
+  const socket = await server.next();
+  await transport.send(bye);
+  const [request] = (await once(socket, 'data')) as [Buffer];
+  assert.match(request.toString(), new RegExp(`^Via: SIP/2\\.0/TCP 192\\.0\\.2\\.1:${transport.localPort};branch=z9hG4bK1;rport\r$`, 'm'));
+  const heard: string[] = [];
+  const answered = Promise.withResolvers<void>();
+  transport.onMessage = (message) => {
+    heard.push(message);
+    answered.resolve();
+  };
+  const lines = request.toString().split('\r\n').slice(1);
+  // The answer to somebody else comes first.
+  socket.write(`SIP/2.0 200 OK\r\n${lines.join('\r\n').replace('192.0.2.1', '192.0.2.9')}SIP/2.0 200 OK\r\n${lines.join('\r\n')}`);
+  await answered.promise;
+  assert.equal(heard.length, 1);
+  assert.match(heard[0] ?? '', /^Via: SIP\/2\.0\/TCP 192\.0\.2\.1;branch=z9hG4bK1\r$/m);
+  socket.write('\r\n\r\n');
+  const [pong] = (await once(socket, 'data')) as [Buffer];
+  assert.equal(pong.toString(), '\r\n');
+  socket.write('this is no SIP\r\n\r\n');
+  assert.match((await lost.promise)?.message ?? '', /does not say how long it is/);
+  assert.equal(transport.isConnected(), false);
+  await transport.connect();
+  await server.next();
+});
