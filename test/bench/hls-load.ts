@@ -9,9 +9,8 @@ export type ViewersOptions = {
   folder: string;
   /** Query parameters of a viewer, its token. */
   query: (viewer: number) => string;
-  partsPerSegment: number;
-  /** Milliseconds since 1970 at which the part could be loaded, asked when the first viewer knows of it; else a header says it. */
-  availableAt?: (segment: number, part: number) => number;
+  /** Milliseconds since 1970 at which the newest part of a segment could be loaded; where it is left out, a header says it. */
+  availableAt?: (segment: number) => number;
 };
 
 export type ViewersResult = {
@@ -22,24 +21,31 @@ export type ViewersResult = {
   /** Bytes of bodies, on average. */
   playlistBytes: number;
   partBytes: number;
-  /** Parts that came together with others, since their viewer was late. */
-  late: number;
+  /** Parts that viewers left out, since they were too late. */
+  missed: number;
 };
 
 type Position = { segment: number; part: number };
-type Counts = Omit<ViewersResult, 'requestsPerSecond' | 'bytesPerSecond'> & { playlists: number; parts: number; bytes: number };
+type Counts = { delays: number[]; playlists: number; playlistBytes: number; parts: number; partBytes: number; missed: number };
 
-/** What is read is looked at and forgotten at once: all connections share it. */
-const readBuffer = Buffer.alloc(256 * 1024);
-const blank = (): Counts => ({ delays: [], playlistBytes: 0, partBytes: 0, late: 0, playlists: 0, parts: 0, bytes: 0 });
+/** Parts that a viewer may be late before it goes on with the newest. */
+const patience = 12;
+const blank = (): Counts => ({ delays: [], playlists: 0, playlistBytes: 0, parts: 0, partBytes: 0, missed: 0 });
+const wallClock = () => performance.timeOrigin + performance.now();
 
+/** One more client reads the playlists, so that viewers need not: what is in them is known to all. */
 export class Viewers {
   readonly options: ViewersOptions;
-  readonly #viewers: Viewer[] = [];
+  readonly #connections: Connection[] = [];
   readonly #available = new Map<number, number>();
-  latest: Position = { segment: 0, part: 0 };
+  /** Those who have a playlist that the reader does not have yet. */
+  #ahead: (() => void)[] = [];
+  /** Parts in order, as they came. */
+  readonly parts: Position[] = [];
+  /** What comes next. */
+  next: Position = { segment: 0, part: 0 };
   counts = blank();
-  failure: Error | undefined;
+  #failure: Error | undefined;
 
   constructor(options: ViewersOptions) {
     this.options = options;
@@ -47,8 +53,11 @@ export class Viewers {
 
   /** All are watching when it resolves. */
   async start(): Promise<void> {
-    await this.#add(true);
-    for (let index = 1; index < this.options.count; index += 1) await this.#add(false);
+    await this.#read();
+    for (let number = 0; number < this.options.count; number += 1) {
+      const viewer = new Viewer(this, await this.open(), this.options.query(number));
+      viewer.begin();
+    }
   }
 
   /** Milliseconds. @throws Error where a viewer got something else than what it asked for */
@@ -56,102 +65,184 @@ export class Viewers {
     this.counts = blank();
     const start = performance.now();
     await sleep(time);
-    if (this.failure) throw this.failure;
+    if (this.#failure) throw this.#failure;
     const elapsed = (performance.now() - start) / 1000;
-    const { playlists, parts, bytes, ...counts } = this.counts;
+    const { delays, missed, playlists, playlistBytes, parts, partBytes } = this.counts;
     return {
-      ...counts,
+      delays,
+      missed,
       requestsPerSecond: (playlists + parts) / elapsed,
-      bytesPerSecond: bytes / elapsed,
-      playlistBytes: Math.round(counts.playlistBytes / playlists),
-      partBytes: Math.round(counts.partBytes / parts),
+      bytesPerSecond: (playlistBytes + partBytes) / elapsed,
+      playlistBytes: Math.round(playlistBytes / playlists),
+      partBytes: Math.round(partBytes / parts),
     };
   }
 
   stop(): void {
-    for (const viewer of this.#viewers) viewer.stop();
+    for (const connection of this.#connections) connection.end();
   }
 
-  indexOf({ segment, part }: Position): number {
-    return segment * this.options.partsPerSegment + part;
+  async open(): Promise<Connection> {
+    const connection = new Connection(this.options, (error) => {
+      this.#failure ??= error;
+      this.stop();
+    });
+    this.#connections.push(connection);
+    await connection.opened;
+    return connection;
   }
 
-  at(index: number): Position {
-    const { partsPerSegment } = this.options;
-    return { segment: Math.floor(index / partsPerSegment), part: index % partsPerSegment };
+  playlist(query: string, { segment, part }: Position): string {
+    return `${this.options.folder}/stream.m3u8?_HLS_msn=${segment}&_HLS_part=${part}&${query}`;
   }
 
-  /** When the part could be loaded; `said` by the server. */
-  availableAt(position: Position, said: number | undefined): number {
-    const index = this.indexOf(position);
-    const known = this.#available.get(index) ?? said ?? this.options.availableAt?.(position.segment, position.part) ?? Number.NaN;
+  /** Calls when the part of this number is known. */
+  whenKnown(index: number, call: () => void): void {
+    if (index < this.parts.length) call();
+    else this.#ahead.push(call);
+  }
+
+  /** When the part of this number could be loaded; `said` by the server. */
+  availableAt(index: number, said: number | undefined): number {
+    const segment = this.parts[index]?.segment ?? 0;
+    const known = this.#available.get(index) ?? said ?? this.options.availableAt?.(segment) ?? Number.NaN;
     this.#available.set(index, known);
     return known;
   }
 
-  async #add(leads: boolean): Promise<void> {
-    const viewer = new Viewer(this, this.#viewers.length, leads);
-    this.#viewers.push(viewer);
-    await viewer.begin();
+  async #read(): Promise<void> {
+    const connection = await this.open();
+    const query = this.options.query(0);
+    const first = Promise.withResolvers<void>();
+    const take = (text: string) => {
+      this.#learn(text);
+      first.resolve();
+      connection.get(this.playlist(query, this.next), { encoding: 'identity', done: ({ text: next }) => take(next) });
+    };
+    const path = `${this.options.folder}/stream.m3u8?${query}`;
+    connection.get(path, { encoding: 'identity', done: ({ text }) => take(text) });
+    await first.promise;
+  }
+
+  #learn(text: string): void {
+    const last = this.parts.at(-1) ?? { segment: -1, part: -1 };
+    for (const [, whole, segment, part] of text.matchAll(/^(?:#EXTINF:.*\n.*segment-(\d+)|#EXT-X-PART:.*URI="part-(\d+)\.(\d+))\.m4s/gm)) {
+      if (whole !== undefined) this.next = { segment: Number(whole) + 1, part: 0 };
+      else {
+        const position = { segment: Number(segment), part: Number(part) };
+        this.next = { segment: position.segment, part: position.part + 1 };
+        const isNew = position.segment > last.segment || (position.segment === last.segment && position.part > last.part);
+        if (isNew) this.parts.push(position);
+      }
+    }
+    const ahead = this.#ahead;
+    this.#ahead = [];
+    for (const call of ahead) call();
   }
 }
 
-/** The first one, which leads, reads the playlists, so that the others need not: they are told what is in them. */
 class Viewer {
   readonly #viewers: Viewers;
+  readonly #connection: Connection;
   readonly #query: string;
-  readonly #leads: boolean;
-  readonly #begun = Promise.withResolvers<void>();
-  #socket: Socket | undefined;
-  /** What waits for its answer: a playlist, or a part. */
-  #asked: { position: Position; playlist: boolean; waits: boolean } = { position: { segment: 0, part: 0 }, playlist: true, waits: false };
-  #next = 0;
-  #until = 0;
+  /** Number of the part that it waits for or loads. */
+  #index = 0;
+
+  constructor(viewers: Viewers, connection: Connection, query: string) {
+    this.#viewers = viewers;
+    this.#connection = connection;
+    this.#query = query;
+  }
+
+  begin(): void {
+    this.#index = this.#viewers.parts.length;
+    this.#wait();
+  }
+
+  #wait(): void {
+    const { parts, next } = this.#viewers;
+    const path = this.#viewers.playlist(`_HLS_skip=YES&${this.#query}`, parts[this.#index] ?? next);
+    this.#connection.get(path, {
+      encoding: 'gzip, deflate, br',
+      done: ({ length, said }) => {
+        const { counts } = this.#viewers;
+        counts.playlists += 1;
+        counts.playlistBytes += length;
+        const now = wallClock();
+        this.#viewers.whenKnown(this.#index, () => {
+          counts.delays.push(now - this.#viewers.availableAt(this.#index, said));
+          const late = this.#viewers.parts.length - 1 - this.#index;
+          if (late > patience) {
+            counts.missed += late;
+            this.#index += late;
+          }
+          this.#load();
+        });
+      },
+    });
+  }
+
+  #load(): void {
+    const position = this.#viewers.parts[this.#index];
+    if (!position) {
+      this.#wait();
+      return;
+    }
+    const path = `${this.#viewers.options.folder}/part-${position.segment}.${position.part}.m4s?${this.#query}`;
+    this.#connection.get(path, {
+      encoding: 'identity',
+      done: ({ length }) => {
+        this.#viewers.counts.parts += 1;
+        this.#viewers.counts.partBytes += length;
+        this.#index += 1;
+        this.#load();
+      },
+    });
+  }
+}
+
+/** `text` where it was asked for as it is and is text; `said`: the header x-available-at. */
+type Received = { length: number; text: string; said: number | undefined };
+type Asked = { encoding: string; done: (received: Received) => void };
+
+/** What is read is looked at and forgotten at once: all connections share it. */
+const readBuffer = Buffer.alloc(256 * 1024);
+
+/** Node's own client would take several times as much as what is measured. */
+class Connection {
+  readonly opened: Promise<void>;
+  readonly #socket: Socket;
+  readonly #fail: (error: Error) => void;
+  #path = '';
+  #asked: Asked | undefined;
   #head = '';
-  #text = '';
+  #received: Received = { length: 0, text: '', said: undefined };
+  #isText = false;
   /** Bytes of the body that are still to come; negative while its head is read. */
   #left = -1;
-  #length = 0;
-  #said: number | undefined;
 
-  constructor(viewers: Viewers, number: number, leads: boolean) {
-    this.#viewers = viewers;
-    this.#query = viewers.options.query(number);
-    this.#leads = leads;
-  }
-
-  async begin(): Promise<void> {
-    const { hostname: host, port } = new URL(this.#viewers.options.url);
+  constructor({ url }: Pick<ViewersOptions, 'url'>, fail: (error: Error) => void) {
+    const { hostname: host, port } = new URL(url);
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    this.opened = promise;
+    this.#fail = (error) => {
+      reject(error);
+      fail(error);
+    };
     const onread = { buffer: readBuffer, callback: (size: number) => this.#take(size) };
-    this.#socket = connect({ host, port: Number(port), noDelay: true, onread });
-    this.#socket.once('error', (error) => this.#fail(error));
-    this.#socket.once('connect', () => {
-      if (this.#leads) this.#get('stream.m3u8', { position: { segment: 0, part: 0 }, playlist: true, waits: false });
-      else this.#wait(this.#viewers.indexOf(this.#viewers.latest) + 1);
-      if (!this.#leads) this.#begun.resolve();
-    });
-    await this.#begun.promise;
+    this.#socket = connect({ host, port: Number(port), noDelay: true, onread }, resolve);
+    this.#socket.once('error', this.#fail);
   }
 
-  stop(): void {
-    this.#socket?.destroy();
-  }
-
-  #wait(index: number): void {
-    this.#next = index;
-    const position = this.#viewers.at(index);
-    const query = `_HLS_msn=${position.segment}&_HLS_part=${position.part}${this.#leads ? '' : '&_HLS_skip=YES'}`;
-    this.#get('stream.m3u8', { position, playlist: true, waits: true }, query);
-  }
-
-  #get(file: string, asked: { position: Position; playlist: boolean; waits: boolean }, query = ''): void {
+  get(path: string, asked: Asked): void {
+    this.#path = path;
     this.#asked = asked;
-    const { folder } = this.#viewers.options;
-    const path = `${folder}/${file}?${query}${query && this.#query ? '&' : ''}${this.#query}`;
-    const encoding = this.#leads ? 'identity' : 'gzip, deflate, br';
-    this.#socket?.write(
-      `GET ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\naccept: */*\r\naccept-encoding: ${encoding}\r\nuser-agent: bench\r\nconnection: keep-alive\r\n\r\n`,
-    );
+    const head = ['host: 127.0.0.1', 'accept: */*', `accept-encoding: ${asked.encoding}`, 'user-agent: bench', 'connection: keep-alive'];
+    this.#socket.write(`GET ${path} HTTP/1.1\r\n${head.join('\r\n')}\r\n\r\n`);
+  }
+
+  end(): void {
+    this.#socket.destroy();
   }
 
   #take(size: number): boolean {
@@ -164,67 +255,21 @@ class Viewer {
       this.#readHead(this.#head.slice(0, end + 2));
       this.#head = '';
     }
-    if (this.#leads && this.#asked.playlist) this.#text += readBuffer.toString('latin1', from, size);
+    if (this.#isText) this.#received.text += readBuffer.toString('latin1', from, size);
     this.#left -= size - from;
     if (this.#left === 0) {
       this.#left = -1;
-      this.#answered();
+      this.#asked?.done(this.#received);
     }
     return true;
   }
 
   #readHead(head: string): void {
     const length = /\r\ncontent-length: (\d+)\r\n/i.exec(head)?.[1];
-    if (!head.startsWith('HTTP/1.1 200 ') || length === undefined) this.#fail(new Error(`a viewer got ${head}`));
-    this.#length = Number(length);
-    this.#left = this.#length;
-    const said = this.#asked.playlist ? /\r\nx-available-at: (\d+)\r\n/i.exec(head)?.[1] : undefined;
-    this.#said = said === undefined ? undefined : Number(said);
-  }
-
-  #answered(): void {
-    const { counts } = this.#viewers;
-    const { position, playlist, waits } = this.#asked;
-    counts.bytes += this.#length;
-    if (!playlist) {
-      counts.parts += 1;
-      counts.partBytes += this.#length;
-      if (this.#next <= this.#until) this.#load();
-      else this.#wait(this.#next);
-      return;
-    }
-    counts.playlists += 1;
-    counts.playlistBytes += this.#length;
-    if (this.#leads) this.#lead();
-    const { latest } = this.#viewers;
-    if (!waits) {
-      this.#begun.resolve();
-      this.#wait(this.#viewers.indexOf(latest) + 1);
-      return;
-    }
-    const now = performance.timeOrigin + performance.now();
-    counts.delays.push(now - this.#viewers.availableAt(position, this.#said));
-    this.#until = Math.max(this.#next, this.#viewers.indexOf(latest));
-    counts.late += this.#until - this.#next;
-    this.#load();
-  }
-
-  #load(): void {
-    const position = this.#viewers.at(this.#next);
-    this.#next += 1;
-    this.#get(`part-${position.segment}.${position.part}.m4s`, { position, playlist: false, waits: false });
-  }
-
-  #lead(): void {
-    const [, segment, part] = [...this.#text.matchAll(/^#EXT-X-PART:.*URI="[^"]*part-(\d+)\.(\d+)\.m4s/gm)].at(-1) ?? [];
-    this.#text = '';
-    if (Number(part) >= this.#viewers.options.partsPerSegment) this.#fail(new Error(`part ${part} is not expected`));
-    if (segment !== undefined && part !== undefined) this.#viewers.latest = { segment: Number(segment), part: Number(part) };
-  }
-
-  #fail(error: Error): void {
-    this.#viewers.failure ??= error;
-    this.#begun.reject(error);
-    this.stop();
+    if (!head.startsWith('HTTP/1.1 200 ') || length === undefined) this.#fail(new Error(`for ${this.#path} came ${head}`));
+    const said = /\r\nx-available-at: (\d+)\r\n/i.exec(head)?.[1];
+    this.#left = Number(length);
+    this.#isText = this.#path.includes('.m3u8') && this.#asked?.encoding === 'identity';
+    this.#received = { length: this.#left, text: '', said: said === undefined ? undefined : Number(said) };
   }
 }

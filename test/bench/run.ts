@@ -9,6 +9,7 @@ import { benchMemory } from './memory.bench.ts';
 import { benchOperator } from './operator.bench.ts';
 import { benchRecording } from './recording.bench.ts';
 import { benchRest } from './rest.bench.ts';
+import { benchSipAudio } from './sip-audio.bench.ts';
 
 const benches: Record<string, () => Promise<void>> = {
   rest: benchRest,
@@ -21,6 +22,7 @@ const benches: Record<string, () => Promise<void>> = {
   'hls-viewers': benchHlsViewers,
   recording: benchRecording,
   operator: benchOperator,
+  'sip-audio': benchSipAudio,
 };
 
 const names = process.argv.slice(2);
