@@ -17,6 +17,9 @@ export type Traced = Response<unknown, { trace: Trace }>;
 
 export type PipelineOptions = { log: Log; services: Services; authenticator: Authenticator; tokenLimit: RateLimit };
 
+/** Made once: without a reason, an error with a stack is made at the end of each request. */
+const clientGone = new DOMException('The client is gone', 'AbortError');
+
 /** The express handler of one route. It never rejects. */
 export function runRoute(
   route: Route,
@@ -102,7 +105,7 @@ function acceptsGzip(header: string | string[] | undefined): boolean {
 
 function transferOf(request: Request, response: Traced): ReturnType<RouteRequest['transfer']> {
   const gone = new AbortController();
-  response.once('close', () => gone.abort());
+  response.once('close', () => gone.abort(clientGone));
   const { range, 'if-range': ifRange } = request.headers;
   const { forwarded } = response.locals.trace;
   return {
