@@ -14,8 +14,7 @@ import { issueSentence } from './sentences.ts';
 import { reportName } from './storage/report-file.ts';
 
 const usage = `Usage: npm run render -- <folder or id of a recording> [--output <file>.mp4] [--width 1280] [--height 720]
-         [--framerate 24] [--layout ${layouts.join('|')}] [--resources <path>]
-`;
+         [--framerate 24] [--layout ${layouts.join('|')}] [--resources <path>]`;
 const options = {
   output: { type: 'string' },
   width: { type: 'string' },
@@ -83,6 +82,26 @@ function seconds(milliseconds: number): string {
   return `${(milliseconds / 1000).toFixed(1)} s`;
 }
 
+/** Milliseconds between two lines of progress where they are kept. */
+const lineInterval = 10_000;
+/** Begins a line anew (ECMA-48, EL). */
+const anew = process.stderr.isTTY ? '\r\u001b[K' : '';
+let told = Number.NEGATIVE_INFINITY;
+
+function say(line: string): void {
+  process.stderr.write(`${anew}${line}\n`);
+}
+
+/** One line that changes on a terminal, else some lines. */
+function sayProgress(time: number, length: number | null): void {
+  const text = `${seconds(time)}${length === null ? '' : ` of ${seconds(length)}`}`;
+  if (anew) process.stderr.write(`${anew}${text}`);
+  else if (performance.now() - told >= lineInterval) {
+    told = performance.now();
+    say(text);
+  }
+}
+
 async function run(): Promise<number> {
   const ending = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => ending.abort());
@@ -93,22 +112,22 @@ async function run(): Promise<number> {
       ...wanted,
       log: createLog({ level: 'warning', structured: false }),
       signal: ending.signal,
-      onProblem: (sentence) => process.stderr.write(`${sentence}\n`),
-      onProgress: (time, length) => process.stderr.write(`${seconds(time)}${length === null ? '' : ` of ${seconds(length)}`}\n`),
+      onProblem: say,
+      onProgress: sayProgress,
     });
-    process.stderr.write(`${seconds(duration)} were rendered in ${seconds(performance.now() - began)}\n`);
+    say(`${seconds(duration)} were rendered in ${seconds(performance.now() - began)}`);
     process.stdout.write(`${wanted.output}\n`);
     return 0;
   } catch (error) {
     if (ending.signal.aborted) {
-      process.stderr.write('Rendering was interrupted; nothing of it is left\n');
+      say('Rendering was interrupted; nothing of it is left');
       return 130;
     }
     if (error instanceof UsageError) {
-      process.stderr.write(`${error.message}\n${usage}`);
+      say(`${error.message}\n${usage}`);
       return 2;
     }
-    process.stderr.write(`${error instanceof ServiceError ? error.message : String(error)}\n`);
+    say(error instanceof ServiceError ? error.message : String(error));
     return 1;
   }
 }

@@ -1,0 +1,113 @@
+// What tests of rendering share: recordings that nobody made, the command, and what is in the file.
+import assert from 'node:assert/strict';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { TestContext } from 'node:test';
+import { promisify } from 'node:util';
+import type { Report, ReportTrack } from '../../node/components/recording/report.ts';
+import { render } from '../../node/components/render/render.ts';
+import { silentLog } from '../../node/log.ts';
+import { looks, packetTimes, probeStreams, samples } from '../kit/composed.ts';
+import { assertNear } from '../kit/recorded.ts';
+import { makeResources } from '../kit/resources-folder.ts';
+
+const run = promisify(execFile);
+export const root = join(import.meta.dirname, '../..');
+export const colours = { red: [200, 30, 30], green: [30, 180, 30], blue: [30, 30, 200], black: [0, 0, 0] } as const;
+export type Colour = keyof typeof colours;
+export const hex = (name: Colour) => `0x${colours[name].map((value) => value.toString(16).padStart(2, '0')).join('')}`;
+
+/** A small picture. @returns the file, how long it is said to be, and the sentences about what is not in it */
+export async function rendered(t: TestContext, folder: string, layout: 'grid' | 'speaker' | 'single' = 'grid') {
+  const output = join(await makeResources(t), 'rendered.mp4');
+  const problems: string[] = [];
+  const duration = await render({
+    folder,
+    output,
+    layout,
+    width: 640,
+    height: 360,
+    framerate: 24,
+    log: silentLog(),
+    signal: t.signal,
+    onProgress: () => {},
+    onProblem: (sentence) => problems.push(sentence),
+  });
+  return { path: output, duration, problems };
+}
+
+/** Pictures by their time, and the sound, of a file whose tracks are whole and without a gap. */
+export async function watch(path: string, duration: number) {
+  const [video, audio] = await probeStreams(path);
+  assert.deepEqual([video?.codec_name, audio?.codec_name, audio?.sample_rate, audio?.channels], ['h264', 'aac', '48000', 2]);
+  const bytes = await readFile(path);
+  assert.ok(bytes.indexOf('moov') < bytes.indexOf('mdat'), 'players find in front what they need');
+  const [pictures, times, sound] = await Promise.all([looks(path), packetTimes(path, 'v'), samples(path)]);
+  assert.equal(pictures.length, times.length);
+  for (const [index, { time }] of times.entries()) assertNear(time, (index * 1000) / 24, 0.1, `picture ${index}`);
+  const blocks = await packetTimes(path, 'a');
+  const [first] = blocks;
+  for (const [index, { time }] of blocks.entries()) assertNear(time, (first?.time ?? 0) + index * (1024 / 48), 0.1, `sound ${index}`);
+  assertNear((times.length * 1000) / 24, duration, 1, 'the pictures');
+  assertNear(sound.length / 48, duration, 50, 'the sound');
+  const at = (time: number) => pictures[Math.floor((time * 24) / 1000)];
+  return { at, times, pictures, heard: (from: number, to: number) => sound.subarray(from * 48, to * 48) };
+}
+
+/** The command. @returns what it wrote and how it ended */
+export async function command(args: readonly string[], more: { cwd?: string; before?: readonly string[]; script?: string } = {}) {
+  const { cwd = root, before = [], script = join(root, 'node/render.ts') } = more;
+  const child = spawn(process.execPath, [...before, script, ...args], { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
+  const lines: string[] = [];
+  createInterface({ input: child.stderr }).on('line', (line) => lines.push(line));
+  const output: string[] = [];
+  createInterface({ input: child.stdout }).on('line', (line) => output.push(line));
+  const [code] = await once(child, 'close');
+  return { code, lines, output };
+}
+
+/** A recording that nobody made: files by their names, and what the report says of them. */
+export async function makeRecording(
+  t: TestContext,
+  tracks: readonly Partial<ReportTrack>[],
+  change: Partial<Record<keyof Report, unknown>> = {},
+) {
+  const resources = await makeResources(t);
+  const folder = join(resources, 'recordings', 'x-20260101T000000000Z');
+  await mkdir(folder, { recursive: true });
+  const report = {
+    id: 'x-20260101T000000000Z',
+    roomId: 'x',
+    node: 'n',
+    state: 'finished',
+    startTime: '2026-01-01T00:00:00.000Z',
+    endTime: null,
+    tracks: tracks.map((track, index) => ({
+      trackId: `t${index}`,
+      type: 'video',
+      encoding: 'vp8',
+      origin: { peerId: `p${index}` },
+      metadata: null,
+      offset: 0,
+      ...track,
+    })),
+    ...change,
+  };
+  await writeFile(join(folder, 'report.json'), JSON.stringify(report));
+  return { resources, folder };
+}
+
+const encoders = {
+  vp8: ['-c:v', 'libvpx', '-deadline', 'realtime', '-cpu-used', '8', '-g', '15'],
+  h264: ['-c:v', 'libx264', '-profile:v', 'baseline', '-preset', 'ultrafast', '-pix_fmt', 'yuv420p'],
+  opus: ['-c:a', 'libopus'],
+} as const;
+
+export async function encode(path: string, codec: keyof typeof encoders, source: string, more: readonly string[] = []): Promise<void> {
+  await run('ffmpeg', ['-v', 'error', '-nostdin', '-y', '-f', 'lavfi', '-i', source, ...encoders[codec], ...more, path]);
+}
+
+export const picture = (colour: Colour, size: string, seconds: number) => `color=c=${hex(colour)}:s=${size}:r=30:d=${seconds}`;
