@@ -131,9 +131,21 @@ export const coldVariables = {
     meaning:
       'Host of TURN over TLS, as the certificate has it; a leading `*` stands for the announced address, `203-0-113-7` for 203.0.113.7.',
   }),
-  SIP_IP: cold(value.ipAddress, { form: text, derived: 'the announced address', meaning: 'Address in SIP and its SDP.' }),
-  SIP_PORT: cold(value.port, { form: number, derived: 'the first free port from 5060', meaning: 'Port of SIP.' }),
-  SIP_RTP_PORTS: cold(value.portRange, { form: text, default: '10000-10019', meaning: 'Ports of RTP of SIP calls.' }),
+  SIP_IP: cold(value.ipAddress, {
+    form: text,
+    derived: 'the announced address',
+    meaning: 'Address in Via, Contact and SDP of `sip` components.',
+  }),
+  SIP_PORT: cold(value.port, {
+    form: number,
+    derived: '5060',
+    meaning: 'UDP port of SIP: each `sip` component takes the first free one from here. Over TCP and TLS it only calls out.',
+  }),
+  SIP_RTP_PORTS: cold(value.portRange, {
+    form: text,
+    default: '10000-10019',
+    meaning: 'UDP ports of phone calls, one for each call of all `sip` components of the node.',
+  }),
   DIST_ENABLED: cold(value.flag, { form: 'flag', default: 'false', meaning: 'Join other nodes into a cluster.' }),
   DIST_MODE: cold(value.oneOf(['sname', 'name']), {
     form: text,
