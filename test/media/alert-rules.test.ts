@@ -40,6 +40,10 @@ const calm: Series = {
   'svc_webhook_pending{}': '10x60',
   'svc_webhook_delivered_total{}': '0+100x60',
   'svc_webhook_spool_errors_total{}': '0x60',
+  'svc_uploads_pending{}': '2x60',
+  'svc_uploads_given_up_total{}': '1x60',
+  'svc_upload_failures_total{}': '0+1x60',
+  'svc_upload_bytes_total{}': '0+1000x60',
 };
 
 const cases: Record<string, Case> = {
@@ -71,11 +75,21 @@ const cases: Record<string, Case> = {
   'webhooks are given up': { series: { 'svc_webhook_dead_letters_total{}': '5x55 6x5' }, fires: ['MediaroomsWebhooksLost'] },
   'webhooks are not taken': { series: { 'svc_webhook_delivered_total{}': '100x60' }, fires: ['MediaroomsWebhooksLate'] },
   'the disk under the spool is full': { series: { 'svc_webhook_spool_errors_total{}': '0x57 1+1x3' }, fires: ['MediaroomsSpoolFails'] },
+  'uploads are given up': { series: { 'svc_uploads_given_up_total{}': '1x55 2x5' }, fires: ['MediaroomsUploadsGivenUp'] },
+  'S3 takes nothing': { series: { 'svc_upload_bytes_total{}': '1000x60' }, fires: ['MediaroomsUploadsFail'] },
+  'players of streams wait for what comes next': {
+    series: {
+      'svc_http_request_duration_seconds_bucket{le="1",status="200",route="/hls/{roomId}/{file}"}': '0+500x60',
+      'svc_http_request_duration_seconds_bucket{le="5",status="200",route="/hls/{roomId}/{file}"}': '0+5000x60',
+      'svc_http_request_duration_seconds_bucket{le="+Inf",status="200",route="/hls/{roomId}/{file}"}': '0+5000x60',
+    },
+    fires: [],
+  },
 };
 
 /** Labels that Prometheus adds to whatever it scrapes. */
 function scraped(series: string): string {
-  const [name, labels = ''] = series.replace('}', '').split('{');
+  const [, name = '', labels = ''] = /^([^{]+)\{(.*)\}$/.exec(series) ?? [];
   const added = ['job="mediarooms"', ...(labels.includes('instance=') ? [] : ['instance="node"'])];
   return `${name}{${[labels, ...added].filter((label) => label !== '').join(',')}}`;
 }
