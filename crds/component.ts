@@ -21,10 +21,21 @@ const filePath = staysBelow(
   "must stay below file_component_sources: no '..' in it",
 );
 
+/** Sides of pictures: in H.264 as it is made here, colours are halved. */
+const evenInteger = (minimum: number, maximum: number) =>
+  withRules(
+    integer(minimum, maximum).refine((value) => value % 2 === 0, 'must be even'),
+    { rule: 'self % 2 == 0', message: 'must be even' },
+  );
+/** Frames per second of a composed stream; a file may have more. */
+const maxComposedRate = 60;
+
 const options = z
   .object({
     filePath: filePath.optional().meta({ description: 'file: path below `file_component_sources`; .ogg (Opus) or .h264.' }),
-    framerate: integer(1, 120).optional().meta({ description: 'file (.h264), hls: frames per second.' }),
+    framerate: integer(1, 120)
+      .optional()
+      .meta({ description: `file (.h264), hls: frames per second; at most ${maxComposedRate} of hls.` }),
     lowLatency: z.boolean().optional().meta({ description: 'hls: low-latency HLS (parts, blocking reload).' }),
     persistent: z.boolean().optional().meta({ description: 'hls: the stream stays as video on demand after it ends.' }),
     targetWindowDuration: integer(1, 86_400)
@@ -32,10 +43,11 @@ const options = z
       .meta({ description: 'hls: seconds of stream kept for viewers; all where left out.' }),
     subscribeMode: z.enum(['auto', 'manual']).optional().meta({ description: 'hls, recording: which tracks it takes.' }),
     layout: z.enum(['grid', 'speaker', 'single']).optional().meta({ description: 'hls: how the picture is composed.' }),
-    width: integer(16, 3840).optional().meta({ description: 'hls: width of the picture in pixels.' }),
-    height: integer(16, 2160).optional().meta({ description: 'hls: height of the picture in pixels.' }),
+    names: z.boolean().optional().meta({ description: 'hls: the names that peers have in their metadata (`name`) are in the picture.' }),
+    width: evenInteger(16, 3840).optional().meta({ description: 'hls: width of the picture in pixels.' }),
+    height: evenInteger(16, 2160).optional().meta({ description: 'hls: height of the picture in pixels.' }),
     segmentDuration: integer(1, 30).optional().meta({ description: 'hls: seconds of a segment.' }),
-    pathPrefix: objectPrefix.optional().meta({ description: 'recording: put before the names of its files.' }),
+    pathPrefix: objectPrefix.optional().meta({ description: 'recording: put before the keys of its objects; with s3 only.' }),
     s3: s3.optional(),
     registrarAddress: text(512, /^(sips?:)?[^\s/?#@]+$/, 'must be the address of a registrar: [sip:]host[:port]')
       .optional()
@@ -51,8 +63,8 @@ const options = z
 export const optionsOfKinds = {
   file: ['filePath', 'framerate'],
   hls: [
-    ...['lowLatency', 'persistent', 'targetWindowDuration', 'subscribeMode', 'layout', 'width', 'height', 'framerate', 'segmentDuration'],
-    's3',
+    ...['lowLatency', 'persistent', 'targetWindowDuration', 'subscribeMode', 'layout', 'names', 'width', 'height', 'framerate'],
+    ...['segmentDuration', 's3'],
   ],
   recording: ['subscribeMode', 'pathPrefix', 's3'],
   sip: ['registrarAddress', 'username', 'passwordSecretRef'],
@@ -87,6 +99,18 @@ export const componentSchema = withRules(
   {
     rule: "self.type != 'file' || !has(self.options) || !has(self.options.framerate) || !has(self.options.filePath) || self.options.filePath.endsWith('.h264')",
     message: 'options.framerate of a component of type file is for .h264 files only: audio has none',
+  },
+  {
+    rule: `self.type != 'hls' || !has(self.options) || !has(self.options.framerate) || self.options.framerate <= ${maxComposedRate}`,
+    message: `options.framerate of a component of type hls is at most ${maxComposedRate}`,
+  },
+  {
+    rule: "self.type != 'hls' || !has(self.options) || !has(self.options.s3) || (has(self.options.persistent) && self.options.persistent)",
+    message: 'options.s3 of a component of type hls needs options.persistent: other streams are not kept',
+  },
+  {
+    rule: "self.type != 'recording' || !has(self.options) || !has(self.options.pathPrefix) || has(self.options.s3)",
+    message: 'options.pathPrefix of a component of type recording needs options.s3',
   },
   ...optionRules,
 ).meta({ description: 'A component of the room.' });

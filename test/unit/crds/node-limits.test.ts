@@ -4,12 +4,13 @@ import { describe, it } from 'node:test';
 import { z } from 'zod';
 import { clusterConfigSchema } from '../../../crds/cluster-config.ts';
 import { freeVariables } from '../../../crds/cluster-pods.ts';
-import { componentTypes } from '../../../crds/component.ts';
+import { componentTypes, optionsOfKinds } from '../../../crds/component.ts';
 import { partsOf } from '../../../crds/definitions.ts';
 import { rowsOf } from '../../../crds/reference.ts';
 import { maxSeconds } from '../../../crds/schema.ts';
 import { type Json, structural } from '../../../crds/structural.ts';
 import { mediaClusterSchema, roomSchema } from '../../../crds/types.ts';
+import { readOptions } from '../../../node/components/hls/options.ts';
 import { fileSchema } from '../../../node/config/settings.ts';
 import { coldVariables, hotRows } from '../../../node/config/variables.ts';
 import { maxTimeout, peerOptionsSchema, roomOptionsSchema, roomPatchSchema } from '../../../node/rooms/room-config.ts';
@@ -176,6 +177,41 @@ describe('A Room and the REST API of a node', () => {
     assert.deepEqual(
       own.map(({ path }) => path.split('.').at(-1)),
       Object.keys(permissions),
+    );
+  });
+});
+
+describe('an hls component of a Room and of the REST API', () => {
+  const room = (options: object) => roomSchema.shape.spec.safeParse({ components: [{ name: 'c', type: 'hls', options }] }).success;
+  const node = (options: object) => {
+    try {
+      return readOptions(options, false) !== undefined;
+    } catch {
+      return false;
+    }
+  };
+
+  it('have the same options', () => {
+    assert.deepEqual([...optionsOfKinds.hls].sort(), Object.keys(readOptions({}, false)).sort());
+  });
+
+  it('take the same values', () => {
+    const edges = {
+      targetWindowDuration: [1, 86_400],
+      width: [16, 3840],
+      height: [16, 2160],
+      segmentDuration: [1, 30],
+      framerate: [1, 60],
+    };
+    const values: object[] = [{ names: true }, { names: 'yes' }, { layout: 'single' }, { layout: 'row' }, { width: 641 }, { height: 361 }];
+    for (const [name, [least = 0, most = 0]] of Object.entries(edges)) {
+      // What is too much of hls and not of a file is refused by a rule in CEL: see test/kubernetes.
+      const outside = name === 'framerate' ? [least - 1] : [least - 1, most + 2];
+      for (const value of [least, most, ...outside]) values.push({ [name]: value });
+    }
+    assert.deepEqual(
+      values.map((value) => [value, room(value)]),
+      values.map((value) => [value, node(value)]),
     );
   });
 });

@@ -50,7 +50,17 @@ describe('Wishes for components', () => {
     const s3 = { bucket: 'bkt', secretRef: { name: 's' } };
     const keys = secret('s', { accessKeyId: 'id', secretAccessKey: 'key' });
     const place = { bucket: 'bkt', accessKeyId: 'id', secretAccessKey: 'key' };
-    assert.deepEqual((await revisionOf({ s3 }, keys, 'hls')).request.options, { s3: place });
+    const plain = {
+      lowLatency: false,
+      persistent: true,
+      layout: 'speaker',
+      names: true,
+      width: 640,
+      height: 360,
+      framerate: 30,
+      segmentDuration: 4,
+    };
+    assert.deepEqual((await revisionOf({ ...plain, s3 }, keys, 'hls')).request.options, { ...plain, s3: place });
     assert.deepEqual((await revisionOf({ s3 }, keys, 'recording')).request.options, { credentials: place });
   });
 
