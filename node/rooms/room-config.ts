@@ -83,7 +83,7 @@ export const componentOptionsSchema = z
     type: componentTypeSchema,
     options: z.record(z.string().max(128), z.json()).optional().meta({
       description:
-        'Options of the kind, by name. For `file`: `filePath` below `file_component_sources`, and `framerate` of video. For `recording`: `subscribeMode`.',
+        'Options of the kind, by name. For `file`: `filePath` below `file_component_sources`, and `framerate` of video. For `recording`: `subscribeMode`. For `sip`: `registrarCredentials` (`address`, `username`, `password`), `answerIncoming`, `ringTimeout` in seconds, `caCertificate` (PEM).',
     }),
     externalId: externalIdSchema.optional(),
   })

@@ -31,7 +31,6 @@ const module = join(import.meta.dirname, `sip-child${extname(import.meta.filenam
 const startDeadline = 10_000;
 /** Of what is asked: less than nodes wait for each other. */
 const answerDeadline = 4000;
-const digitsDeadline = 60_000;
 /** For goodbyes, and for the end of the process after them. */
 const closeDeadline = 6000;
 const endDeadline = 1000;
@@ -98,8 +97,7 @@ export class SipProcess {
     const number = this.#requests;
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     this.#waiting.set(number, { done: resolve, failed: reject });
-    const deadline = request.type === 'digits' ? digitsDeadline : answerDeadline;
-    const timer = new Timer(deadline, () => reject(new ServiceError('unavailable', 'The telephone does not answer')));
+    const timer = new Timer(answerDeadline, () => reject(new ServiceError('unavailable', 'The telephone does not answer')));
     try {
       this.#process.send({ ...request, request: number });
       await promise;

@@ -31,6 +31,8 @@ export class AgentRefusal extends Error {
 }
 
 const maxCalls = 200;
+/** Milliseconds in which digits are refused, if at all. */
+const refusalTime = 300;
 /** Milliseconds for far sides to say that they know of the end. */
 const goodbyeDeadline = 3000;
 
@@ -124,9 +126,15 @@ export class SipAgent {
   async sendDigits(callId: string, digits: string): Promise<void> {
     const call = this.#require(callId);
     if (!call.active) throw new AgentRefusal('conflict', `Call ${callId} was not answered yet`);
-    await call.sendDigits(digits).catch((error: unknown) => {
+    const sent = call.sendDigits(digits).catch((error: unknown) => {
       throw new AgentRefusal(error instanceof RangeError ? 'bad_request' : 'conflict', `The far side of call ${callId} takes no digits`);
     });
+    // Many take longer than whoever asked waits: what was not refused at once is on its way.
+    const onTheirWay = Promise.withResolvers<void>();
+    const timer = new Timer(refusalTime, () => onTheirWay.resolve());
+    sent.catch(() => {});
+    await Promise.race([sent, onTheirWay.promise]);
+    timer.stop();
   }
 
   /** Hangs up, takes the registration back and closes its socket. Idempotent; never fails. */
@@ -153,8 +161,14 @@ export class SipAgent {
       return;
     }
     const call = await this.#open(randomUUID(), callerOf(invitation));
-    if (call) await call.accept(invitation);
-    else await invitation.reject({ statusCode: 486 });
+    if (!call) {
+      await invitation.reject({ statusCode: 486 });
+      return;
+    }
+    await call.accept(invitation).catch((error: unknown) => {
+      call.end({ reason: 'failed' });
+      throw error;
+    });
   }
 
   /** @returns undefined where no more calls can be */
