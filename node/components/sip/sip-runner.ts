@@ -15,6 +15,9 @@ export type SipRunnerOptions = {
   settings: () => Omit<AgentSettings, 'leftovers' | 'instanceId' | 'roomPort'>;
 };
 
+/** Calls that are hung up after a crash at most. */
+const maxLeftovers = 200;
+
 type Call = { view: CallView; dialog?: Dialog | undefined /** Its voice in the room. */; trackId?: string };
 
 export class SipRunner implements ComponentRunner {
@@ -26,6 +29,8 @@ export class SipRunner implements ComponentRunner {
   readonly #options: SipRunnerOptions;
   readonly #restarts = new RestartBudget();
   readonly #calls = new Map<string, Call>();
+  /** Of calls that a crash left, until a process is registered that hangs them up. */
+  #leftovers: Dialog[] = [];
   #process: SipProcess | undefined;
   #tracks: readonly ReceivableTrack[] = [];
   /** The room takes sound from one port alone: each process has the same. */
@@ -39,7 +44,7 @@ export class SipRunner implements ComponentRunner {
   }
 
   start(): Promise<void> {
-    this.#starting ??= this.#launch([]);
+    this.#starting ??= this.#launch();
     return this.#starting;
   }
 
@@ -58,7 +63,7 @@ export class SipRunner implements ComponentRunner {
     return this.#closed;
   }
 
-  async #launch(leftovers: readonly Dialog[]): Promise<void> {
+  async #launch(): Promise<void> {
     if (this.#closing) throw new ServiceError('component_not_found', 'The component was removed');
     const { host, settings } = this.#options;
     let started = false;
@@ -67,7 +72,7 @@ export class SipRunner implements ComponentRunner {
       settings: {
         ...settings(),
         instanceId: host.componentId,
-        leftovers: [...leftovers],
+        leftovers: this.#leftovers.slice(0, maxLeftovers),
         ...(this.#room && { roomPort: this.#room.port }),
       },
       roomAddress: (port) => this.#connectRoom(port),
@@ -78,7 +83,13 @@ export class SipRunner implements ComponentRunner {
       },
     });
     this.#process = telephone;
-    await telephone.start();
+    try {
+      await telephone.start();
+    } catch (error) {
+      // It may still be there, and have the port that the next one needs.
+      await telephone.close();
+      throw error;
+    }
     started = true;
     host.log.info({ pid: telephone.pid }, 'telephone started');
     telephone.receive(this.#tracks);
@@ -93,7 +104,7 @@ export class SipRunner implements ComponentRunner {
   #crashed(reason: string): void {
     const { log } = this.#options.host;
     this.#process = undefined;
-    const leftovers = [...this.#calls.values()].flatMap(({ dialog }) => dialog ?? []);
+    this.#leftovers.push(...[...this.#calls.values()].flatMap(({ dialog }) => dialog ?? []));
     for (const callId of [...this.#calls.keys()]) this.#callEnded(callId, { reason: 'crashed' });
     if (this.#closing) return;
     this.#show({ registered: false, registrationError: 'The telephone crashed' });
@@ -102,9 +113,9 @@ export class SipRunner implements ComponentRunner {
       this.#options.host.crashed(`The telephone crashed too often: ${reason}`);
       return;
     }
-    log.warn({ reason, calls: leftovers.length }, 'the telephone crashed: started again');
-    this.#starting = this.#launch(leftovers).catch((error: unknown) => {
-      if (!this.#closing) this.#options.host.crashed(error instanceof ServiceError ? error.message : 'The telephone could not be started');
+    log.warn({ reason, calls: this.#leftovers.length }, 'the telephone crashed: started again');
+    this.#starting = this.#launch().catch((error: unknown) => {
+      if (!this.#closing) this.#crashed(error instanceof ServiceError ? error.message : 'It could not be started');
     });
   }
 
@@ -112,6 +123,7 @@ export class SipRunner implements ComponentRunner {
     const { log } = this.#options.host;
     if (news.type === 'registered') {
       log.info('registered');
+      this.#leftovers = [];
       this.#show({ registered: true, registrationError: null });
     } else if (news.type === 'unregistered') {
       log.warn({ problem: news.problem }, 'not registered');

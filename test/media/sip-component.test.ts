@@ -1,0 +1,233 @@
+// Telephones of a real node, asked for at another one: calls over REST with their events and tracks, refusals, the end of a room and of a process.
+import assert from 'node:assert/strict';
+import { readdir, readFile } from 'node:fs/promises';
+import { type TestContext, test } from 'node:test';
+import type { RoomEvent } from '../../node/rooms/events.ts';
+import { account, Kamailio } from '../kit/kamailio.ts';
+import { freePorts } from '../kit/kube/ports.ts';
+import { type NodePair, startNodePair } from '../kit/node-pair.ts';
+import { PeerSocket } from '../kit/peer-socket.ts';
+import * as far from '../kit/sipp.ts';
+
+type Stage = NodePair & {
+  kamailio: Kamailio;
+  farEndPort: number;
+  /** Adds a telephone and waits until it is registered. */
+  telephone: (options?: Record<string, unknown>) => Promise<string>;
+  /** The next event of this kind that nobody has waited for yet. */
+  told: (type: RoomEvent['type']) => Promise<RoomEvent>;
+};
+
+const number = '+49123456';
+const patience = 15_000;
+
+async function stage(t: TestContext): Promise<Stage> {
+  const [farEndPort = 0, firstPort = 0] = await freePorts(2);
+  const kamailio = await Kamailio.start(t, { farEndPort });
+  const pair = await startNodePair(t, { both: { SVC_COMPONENTS_USED: 'sip file', SVC_SIP_PORT: String(firstPort) } });
+  const socket = await PeerSocket.enter(pair.wrong.serverSocketUrl, pair.wrong.token);
+  t.after(() => socket.cut());
+  await socket.request('subscribe', { events: 'all' });
+  await pair.owner.node.parts.rooms.createRoom({ roomId: 'r' });
+  const registrarCredentials = { address: `127.0.0.1:${kamailio.port};transport=tcp`, ...account };
+  const telephone = async (options: Record<string, unknown> = {}): Promise<string> => {
+    const { status, body } = await pair.api.post('/room/r/component', { type: 'sip', options: { registrarCredentials, ...options } });
+    assert.equal(status, 201, JSON.stringify(body));
+    assert.equal(JSON.stringify(body).includes(account.password), false);
+    await until(async () => (await pair.api.get(`/room/r/component/${String(body.data.id)}`)).body.data.properties.registered === true);
+    return body.data.id;
+  };
+  const seen = new Set<string>();
+  const told = async (type: RoomEvent['type']) => {
+    const event = (await socket
+      .waitFor('roomEvent', (each) => each.type === type && !seen.has(String(each.id)))
+      .catch(() => {
+        const came = socket.frames.flatMap((frame) =>
+          'event' in frame && frame.event === 'roomEvent' ? JSON.stringify(frame.data).slice(0, 400) : [],
+        );
+        assert.fail(`no ${type} came: ${came.slice(-6).join('\n')}`);
+      })) as RoomEvent;
+    seen.add(event.id);
+    return event;
+  };
+  return { ...pair, kamailio, farEndPort, telephone, told };
+}
+
+async function until(true_: () => Promise<boolean>): Promise<void> {
+  for (const end = Date.now() + patience; !(await true_()); ) {
+    assert.ok(Date.now() < end, 'it did not come to be');
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+/** The youngest of this test's own children that is one: older ones may be saying goodbye. */
+async function telephoneProcess(): Promise<number> {
+  let youngest = 0;
+  for (const entry of await readdir('/proc')) {
+    if (!/^\d+$/.test(entry)) continue;
+    const [command, status] = await Promise.all(
+      ['cmdline', 'status'].map((name) => readFile(`/proc/${entry}/${name}`, 'utf8').catch(() => '')),
+    );
+    if (command?.includes('sip-child.ts') && status?.includes(`\nPPid:\t${process.pid}\n`)) youngest = Math.max(youngest, Number(entry));
+  }
+  if (youngest === 0) throw new Error('no telephone runs');
+  return youngest;
+}
+
+test('a call out is made, heard, told and hung up at the wrong node; a call in comes with its number', async (t) => {
+  const { api, farEndPort, kamailio, telephone, told } = await stage(t);
+  const id = await telephone({ answerIncoming: true });
+  const path = `/sip/r/${id}/call`;
+  const { properties } = (await api.get(`/room/r/component/${id}`)).body.data;
+  assert.deepEqual(properties, {
+    registrarCredentials: { address: `127.0.0.1:${kamailio.port};transport=tcp`, username: account.username },
+    answerIncoming: true,
+    ringTimeout: 60,
+    registered: true,
+    registrationError: null,
+    calls: [],
+  });
+
+  const callee = await far.Sipp.run(
+    t,
+    [far.takeInvite, far.answer('180 Ringing'), far.pause(200), far.answer('200 OK', { sdp: true }), far.takeAck, far.takeBye].join('\n'),
+    { port: farEndPort },
+  );
+  await callee.listening();
+  const { status, body } = await api.post(path, { phoneNumber: number });
+  assert.equal(status, 201);
+  const call = { id: body.data.id, phoneNumber: number, direction: 'outgoing' };
+  assert.deepEqual(body.data, { ...call, state: 'calling' });
+  assert.deepEqual((await told('SipCallRinging')).call, call);
+  assert.deepEqual((await told('SipCallStarted')).call, call);
+  const { track, componentId } = await told('TrackAdded');
+  assert.equal(componentId, id);
+  assert.deepEqual(track?.metadata, { source: 'sip', callId: call.id, phoneNumber: number, direction: 'outgoing' });
+  assert.deepEqual((await api.get(`/room/r/component/${id}`)).body.data.properties.calls, [{ ...call, state: 'active' }]);
+  assert.equal((await api.post(`${path}/${call.id}/dtmf`, { digits: '1' })).status, 204);
+  assert.equal((await api.delete(`${path}/${call.id}`)).status, 204);
+  const ended = await told('SipCallEnded');
+  assert.deepEqual([ended.call, ended.reason], [call, 'hung_up']);
+  await callee.done();
+  assert.equal((await told('TrackRemoved')).track?.id, track?.id);
+  assert.equal((await api.delete(`${path}/${call.id}`)).body.code, 'call_not_found');
+
+  const caller = await far.Sipp.run(
+    t,
+    [far.invite('room'), far.maybe(100), far.takeOk, far.further('ACK', 1), far.pause(200), far.further('BYE', 2), far.take(200)].join(
+      '\n',
+    ),
+    { port: farEndPort, target: `127.0.0.1:${kamailio.port}` },
+  );
+  const started = await told('SipCallStarted');
+  assert.deepEqual([started.call?.phoneNumber, started.call?.direction], ['+491234', 'incoming']);
+  assert.equal((await told('SipCallEnded')).reason, 'far_side_hung_up');
+  await caller.done();
+});
+
+test('what cannot be called is refused in words', async (t) => {
+  const { api, telephone, kamailio } = await stage(t);
+  const id = await telephone();
+  const refusals = [
+    [`/sip/r/${id}/call`, { phoneNumber: 'a b' }, 400, 'invalid_field'],
+    [`/sip/r/${id}/call`, {}, 400, 'invalid_field'],
+    ['/sip/r/none/call', { phoneNumber: number }, 404, 'component_not_found'],
+    ['/sip/none/none/call', { phoneNumber: number }, 404, 'room_not_found'],
+    [`/sip/r/${id}/call/none/dtmf`, { digits: '1' }, 404, 'call_not_found'],
+    [`/sip/r/${id}/call/none/dtmf`, { digits: 'x' }, 400, 'invalid_field'],
+  ] as const;
+  for (const [path, asked, status, code] of refusals) {
+    const answer = await api.post(path, asked);
+    assert.deepEqual([answer.status, answer.body.code], [status, code], `${path} ${JSON.stringify(asked)}: ${JSON.stringify(answer.body)}`);
+  }
+  assert.equal((await api.delete(`/sip/r/${id}/call`)).status, 204, 'no calls are hung up too');
+  await kamailio.stop();
+  await until(async () => (await api.get(`/room/r/component/${id}`)).body.data.properties.registered === false);
+  const { properties } = (await api.get(`/room/r/component/${id}`)).body.data;
+  assert.match(properties.registrationError, /registrar/);
+  const answer = await api.post(`/sip/r/${id}/call`, { phoneNumber: number });
+  assert.deepEqual([answer.status, answer.body.code], [503, 'unavailable']);
+
+  for (const [options, sentence] of [
+    [{}, 'Required field registrarCredentials is missing'],
+    [
+      { registrarCredentials: { address: 'a b', username: 'u', password: 'p' } },
+      /^Expected registrarCredentials.address to be the address of a registrar/,
+    ],
+    [
+      { registrarCredentials: { address: 'a', username: 'u"', password: 'hidden word' } },
+      /^Expected registrarCredentials.username to be the name/,
+    ],
+  ] as const) {
+    const { status, body } = await api.post('/room/r/component', { type: 'sip', options });
+    assert.equal(status, 400);
+    if (typeof sentence === 'string') assert.equal(body.errors, sentence);
+    else assert.match(body.errors, sentence);
+    assert.doesNotMatch(body.errors, /hidden word/);
+  }
+});
+
+test('a call that rings ends with its room: the far side is told, and so are the events, in order', async (t) => {
+  const { api, farEndPort, telephone, told } = await stage(t);
+  const id = await telephone();
+  const callee = await far.Sipp.run(t, [far.takeInviteToCancel, far.answer('180 Ringing'), far.takeCancel, far.takeAck].join('\n'), {
+    port: farEndPort,
+  });
+  await callee.listening();
+  await api.post(`/sip/r/${id}/call`, { phoneNumber: number });
+  await told('SipCallRinging');
+  assert.equal((await api.delete('/room/r')).status, 204);
+  const ends = [await told('SipCallEnded'), await told('ComponentRemoved'), await told('RoomDeleted')];
+  assert.deepEqual(
+    ends.map(({ reason }) => reason),
+    ['hung_up', 'room_deleted', 'deleted'],
+  );
+  assert.deepEqual(
+    [...ends].sort((a, b) => (a.seq ?? 0) - (b.seq ?? 0)),
+    ends,
+  );
+  await callee.done();
+});
+
+test('a telephone that is killed in a call is started again: the call is told to be over and hung up, and the next one goes through', async (t) => {
+  const { api, farEndPort, telephone, told } = await stage(t);
+  const id = await telephone();
+  const steps = [far.takeInvite, far.answer('200 OK', { sdp: true }), far.takeAck, far.takeBye].join('\n');
+  const callee = await far.Sipp.run(t, steps, { port: farEndPort, calls: 2 });
+  await callee.listening();
+  await api.post(`/sip/r/${id}/call`, { phoneNumber: number });
+  const { track } = await (async () => {
+    await told('SipCallStarted');
+    return told('TrackAdded');
+  })();
+  process.kill(await telephoneProcess(), 'SIGKILL');
+  assert.equal((await told('SipCallEnded')).reason, 'crashed');
+  assert.equal((await told('TrackRemoved')).track?.id, track?.id);
+  await until(async () => (await api.get(`/room/r/component/${id}`)).body.data.properties.registered === true);
+  assert.deepEqual((await api.get(`/room/r/component/${id}`)).body.data.properties.calls, []);
+  assert.equal((await api.post(`/sip/r/${id}/call`, { phoneNumber: number })).status, 201);
+  await told('SipCallStarted');
+  await told('TrackAdded');
+  assert.equal((await api.delete(`/sip/r/${id}/call`)).status, 204);
+  // Both got their BYE: that of the first came from the second process.
+  await callee.done();
+});
+
+test('a telephone that is killed again and again is given up, in words', async (t) => {
+  const { api, telephone, told } = await stage(t);
+  const id = await telephone();
+  const killed = new Set<number>();
+  for (let kills = 0; kills < 4; kills += 1) {
+    let pid = 0;
+    await until(async () => {
+      pid = await telephoneProcess().catch(() => 0);
+      return pid !== 0 && !killed.has(pid);
+    });
+    killed.add(pid);
+    process.kill(pid, 'SIGKILL');
+  }
+  const { componentId, reason } = await told('ComponentCrashed');
+  assert.equal(componentId, id);
+  assert.match(reason ?? '', /^The telephone crashed too often: /);
+  assert.equal((await api.get(`/room/r/component/${id}`)).body.code, 'component_not_found');
+});
