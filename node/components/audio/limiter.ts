@@ -8,6 +8,8 @@ const window = 240;
 export const limiterDelay = window - 1;
 /** Part of the way back to full loudness that is gone per sample: about 400 ms at 48 kHz. */
 const recovery = 1 / 19_200;
+/** Of full loudness. */
+const inaudible = 1e-4;
 
 export class Limiter {
   /** What waits for what comes behind it. */
@@ -25,6 +27,10 @@ export class Limiter {
 
   /** Changes the samples in place; they come out `limiterDelay` samples late. One channel is `left` alone. */
   run(left: Float32Array, right: Float32Array = left): void {
+    if (this.#isAtRest() && isQuiet(left) && (right === left || isQuiet(right))) {
+      this.#delay(left, right);
+      return;
+    }
     for (let index = 0; index < left.length; index += 1) {
       const [newLeft, newRight] = [left[index] ?? 0, right[index] ?? 0];
       const at = this.#at;
@@ -35,6 +41,27 @@ export class Limiter {
       this.#at = (at + 1) % window;
       left[index] = (this.#left[this.#at] ?? 0) * gain;
       right[index] = (this.#right[this.#at] ?? 0) * gain;
+    }
+  }
+
+  /** Whether all is at full loudness; what is missing to it by less than anybody hears is given. */
+  #isAtRest(): boolean {
+    if (this.#least < 1 || 1 - this.#gain > inaudible || window - this.#slowSum > inaudible) return false;
+    if (this.#gain === 1 && this.#slowSum === window) return true;
+    this.#needed.fill(1);
+    this.#slow.fill(1);
+    this.#slowSum = window;
+    this.#gain = 1;
+    return true;
+  }
+
+  #delay(left: Float32Array, right: Float32Array): void {
+    for (let index = 0; index < left.length; index += 1) {
+      this.#left[this.#at] = left[index] ?? 0;
+      this.#right[this.#at] = right[index] ?? 0;
+      this.#at = (this.#at + 1) % window;
+      left[index] = this.#left[this.#at] ?? 0;
+      right[index] = this.#right[this.#at] ?? 0;
     }
   }
 
@@ -66,4 +93,9 @@ export class Limiter {
       }
     }
   }
+}
+
+function isQuiet(samples: Float32Array): boolean {
+  for (let index = 0; index < samples.length; index += 1) if (Math.abs(samples[index] as number) > ceiling) return false;
+  return true;
 }

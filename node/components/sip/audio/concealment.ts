@@ -17,6 +17,8 @@ export class Concealment {
   readonly #past = new Float32Array(history);
   #period: Float32Array | undefined;
   #filled = 0;
+  /** Samples of what came that went over already. */
+  #blended = 0;
   #silent = true;
 
   /** Nothing is heard where there is nothing. */
@@ -26,10 +28,8 @@ export class Concealment {
 
   /** Makes up the samples. */
   fill(samples: Float32Array): void {
-    this.#period ??= this.#silent ? new Float32Array(1) : lastPeriod(this.#past);
-    const period = this.#period;
-    for (let index = 0; index < samples.length; index += 1, this.#filled += 1)
-      samples[index] = (period[this.#filled % period.length] ?? 0) * Math.max(0, 1 - this.#filled / audible);
+    this.#blended = 0;
+    this.#makeUp(samples);
     if (this.#filled >= audible) this.#silent = true;
     this.#remember(samples);
   }
@@ -37,17 +37,27 @@ export class Concealment {
   /** Takes note of what came, and smooths where it begins behind a hole. In place. */
   pass(samples: Float32Array): void {
     if (this.#period) {
-      const madeUp = new Float32Array(Math.min(overlap, samples.length));
-      this.fill(madeUp);
-      for (let index = 0; index < madeUp.length; index += 1) {
-        const weight = index / overlap;
+      const madeUp = new Float32Array(Math.min(overlap - this.#blended, samples.length));
+      this.#makeUp(madeUp);
+      for (let index = 0; index < madeUp.length; index += 1, this.#blended += 1) {
+        const weight = this.#blended / overlap;
         samples[index] = (samples[index] ?? 0) * weight + (madeUp[index] ?? 0) * (1 - weight);
       }
-      this.#period = undefined;
     }
-    this.#filled = 0;
+    if (this.#blended >= overlap) {
+      this.#period = undefined;
+      this.#blended = 0;
+      this.#filled = 0;
+    }
     this.#silent = false;
     this.#remember(samples);
+  }
+
+  #makeUp(samples: Float32Array): void {
+    this.#period ??= this.#silent ? new Float32Array(1) : lastPeriod(this.#past);
+    const period = this.#period;
+    for (let index = 0; index < samples.length; index += 1, this.#filled += 1)
+      samples[index] = (period[this.#filled % period.length] ?? 0) * Math.max(0, 1 - this.#filled / audible);
   }
 
   #remember(samples: Float32Array): void {

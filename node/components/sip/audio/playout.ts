@@ -5,7 +5,7 @@ import { blockSamples, sampleRate, samplesPerMillisecond } from './sound.ts';
 /** Samples from a packet's arrival to its sound: a block that is read at once, and what the network jitters. */
 const firstDelay = 50 * samplesPerMillisecond;
 /** Beyond this all packets came too early for a while: the delay is brought back to the first one. */
-const longDelay = 70 * samplesPerMillisecond;
+const longDelay = 60 * samplesPerMillisecond;
 /** For what was late: from then on so much more than it was late by. */
 const spare = 10 * samplesPerMillisecond;
 /** One step later at most, and the latest of all. */
