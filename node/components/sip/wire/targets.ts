@@ -13,6 +13,9 @@ export type Names = {
 
 /** Milliseconds for all of it. */
 const resolveDeadline = 5000;
+/** Of one question, which leaves time for addresses: names of a hosts file are found where no DNS server is. */
+const srvTimeout = 1000;
+const srvTries = 2;
 /** More are not tried. */
 const maxTargets = 16;
 /** Tried in this order where the transport is not given: TLS only where it was asked for. */
@@ -23,7 +26,7 @@ const unnamed = [
 const services = { UDP: '_sip._udp.', TCP: '_sip._tcp.', TLS: '_sips._tcp.' } as const;
 
 export function systemNames(): Names {
-  const resolver = new Resolver({ timeout: 1500, tries: 2 });
+  const resolver = new Resolver({ timeout: srvTimeout, tries: srvTries });
   return {
     srv: (name) => resolver.resolveSrv(name),
     // As all programs of the machine see names: its hosts file and search domains count.
@@ -48,8 +51,9 @@ async function resolve(registrar: Registrar, names: Names, random: () => number)
   // A port that is given means that host itself (section 4.2).
   if (port === undefined) {
     const asked = registrar.transport ? [[registrar.transport, services[registrar.transport]] as const] : unnamed;
-    for (const [each, service] of asked) {
-      const records = await names.srv(`${service}${host}`).catch(() => []);
+    const answers = await Promise.all(asked.map(async ([, service]) => names.srv(`${service}${host}`).catch(() => [])));
+    for (const [index, [each]] of asked.entries()) {
+      const records = answers[index] ?? [];
       const targets = await Promise.all(
         inOrder(records, random)
           .slice(0, maxTargets)
