@@ -10,10 +10,16 @@ import type { ComponentOptions } from '../../node/rooms/room-config.ts';
 import { FakeKinds, hostFacts } from '../kit/fake-components.ts';
 import { FakeMedia } from '../kit/fake-media.ts';
 import { makeKinds } from '../kit/kinds.ts';
+import { childrenOf } from '../kit/node-process.ts';
 import { oggFile, opusPacket } from '../kit/ogg-file.ts';
 import { makeResources } from '../kit/resources-folder.ts';
 
-type Subject = { kinds: ComponentKinds; options: ComponentOptions /** What a start asks of its host. */; calls: readonly string[] };
+type Subject = {
+  kinds: ComponentKinds;
+  options: ComponentOptions;
+  /** What a start asks of its host. */
+  calls: readonly string[];
+};
 
 const subjects: readonly (readonly [name: string, open: (t: TestContext) => Promise<Subject>])[] = [
   ['FakeKinds', async () => ({ kinds: new FakeKinds(), ...file })],
@@ -35,9 +41,20 @@ const subjects: readonly (readonly [name: string, open: (t: TestContext) => Prom
       calls: ['connect'],
     }),
   ],
+  [
+    'Kinds with a stream',
+    async (t) => ({
+      kinds: makeKinds(await makeResources(t), ['hls']),
+      options: { type: 'hls', options: { width: 320, height: 180 } },
+      calls: ['connect'],
+    }),
+  ],
 ];
 
 const file = { options: { type: 'file', options: { filePath: 'tone.ogg' } }, calls: ['connect', 'publish audio'] } as const;
+
+/** Those that work in a process of their own. */
+const forking = ['Kinds with a recording', 'Kinds with a stream'];
 
 type Stage = { runner: ComponentRunner; calls: string[]; called: Promise<void>; expected: readonly string[] };
 
@@ -112,11 +129,29 @@ for (const [name, open] of subjects) {
       );
     });
 
+    const dies = 'a process that dies while the room connects it is a start that fails';
+    if (forking.includes(name))
+      test(dies, async (t) => {
+        const { promise: gate, resolve: goOn } = Promise.withResolvers<void>();
+        const before = await childrenOf(process.pid);
+        const { runner, calls, called } = await stage(t, await open(t), () => gate);
+        const started = assert.rejects(runner.start(), { code: 'unavailable', message: /could not be started$/ });
+        await called;
+        const [pid] = (await childrenOf(process.pid)).filter((each) => !before.includes(each));
+        assert.ok(pid !== undefined);
+        process.kill(pid, 'SIGKILL');
+        for (const end = Date.now() + 5000; (await childrenOf(process.pid)).includes(pid); ) assert.ok(Date.now() < end);
+        goOn();
+        await started;
+        await runner.close();
+        assert.deepEqual(calls, ['connect']);
+      });
+
     test('other kinds are refused with a sentence', async (t) => {
       const { kinds } = await open(t);
-      await assert.rejects(kinds.prepare({ type: 'hls' }, { roomId: 'r', videoCodec: null }), {
+      await assert.rejects(kinds.prepare({ type: 'sip' }, { roomId: 'r', videoCodec: null }), {
         code: 'bad_request',
-        message: 'Components of type hls are disabled on this node',
+        message: 'Components of type sip are disabled on this node',
       });
     });
   });

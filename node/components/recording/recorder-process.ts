@@ -61,6 +61,7 @@ export class RecorderProcess {
     try {
       const port = await this.#listening.promise;
       const { ip, port: feedback } = await this.#output.connect({ ip: '127.0.0.1', port });
+      if (this.#over) throw notStarted();
       this.#process.send({ type: 'connect', ip, port: feedback });
     } finally {
       timer.stop();
@@ -147,7 +148,7 @@ export class RecorderProcess {
   #gone(reason: string): void {
     this.#over = true;
     this.#finished.resolve();
-    this.#listening.reject(new ServiceError('unavailable', 'The recorder could not be started'));
+    this.#listening.reject(notStarted());
     if (this.#closed) return;
     this.#output.close();
     this.#closed = this.#recoverFiles();
@@ -158,4 +159,8 @@ export class RecorderProcess {
     for (const entry of this.#unfinished) await this.#options.recording.recover(entry);
     this.#unfinished.clear();
   }
+}
+
+function notStarted(): ServiceError {
+  return new ServiceError('unavailable', 'The recorder could not be started');
 }
