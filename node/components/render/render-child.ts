@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { issueSentence } from '../../sentences.ts';
 import { reportName } from '../../storage/report-file.ts';
 import { diskReason } from '../av/disk-reason.ts';
-import { AvError } from '../av/native/ffmpeg.ts';
 import { linkToParent } from '../av/parent-link.ts';
 import { type Report, reportSchema } from '../recording/report.ts';
 import { planOf } from './plan.ts';
@@ -36,12 +35,8 @@ async function render(command: RenderCommand): Promise<void> {
     };
     send({ type: 'done', duration: await Rendering.run({ ...command, plan, onProgress, onProblem: tell }) });
   } catch (error) {
-    send({ type: 'failed', sentence: sentenceOf(error) });
+    send({ type: 'failed', sentence: diskReason(error) });
   }
-}
-
-function sentenceOf(error: unknown): string {
-  return error instanceof AvError ? error.message.slice(0, 1000) : diskReason(error);
 }
 
 function tell(sentence: string): void {
