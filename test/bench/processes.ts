@@ -51,9 +51,9 @@ export async function startPinned(args: readonly string[], urlPattern: RegExp, e
   return { pid: child.pid ?? 0, url, stop: () => end(child) };
 }
 
-/** This process leaves core 0 to what is measured. */
-export function moveToOtherCore(): void {
-  execFileSync('taskset', ['-a', '-cp', '1', String(process.pid)], { stdio: 'ignore' });
+/** This process, or another, leaves core 0 to what is measured. */
+export function moveToOtherCore(pid = process.pid): void {
+  execFileSync('taskset', ['-a', '-cp', '1', String(pid)], { stdio: 'ignore' });
 }
 
 /** Resident memory of a process and its children, in bytes. */
