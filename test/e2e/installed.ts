@@ -43,9 +43,8 @@ export class Installed {
    * failed it prints what there is to see.
    */
   static async prepare(scope: Scope, options: ClusterOptions = {}): Promise<Installed> {
-    const archives = await imageArchives();
-    const cluster = await timing('cluster up', () => startCluster(scope, options));
-    await timing('images loaded on each host', () => cluster.importImages(archives));
+    const images = await imageArchives();
+    const cluster = await timing('cluster up', () => startCluster(scope, { ...options, images }));
     const namespace = 'media';
     const certificates = await makeCertificates(cluster.server.dir, [host, pageHost]);
     const { certificate, key } = certificates;

@@ -3,11 +3,11 @@ import { mkdir, mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
-import type { TestContext } from 'node:test';
 import type { S3Place } from '../../node/storage/upload.ts';
 import { kubernetesPrograms } from './kube/binaries.ts';
 import { Child } from './kube/child.ts';
 import { freePorts } from './kube/ports.ts';
+import type { Scope } from './kube/scope.ts';
 
 export type S3Server = {
   port: number;
@@ -28,7 +28,13 @@ export type S3Server = {
 const bucket = 'kept';
 const startDeadline = 15_000;
 
-export async function startS3Server(t: TestContext): Promise<S3Server> {
+/** Where it runs, if not on loopback: an address, and what a command begins with to run there. */
+export type S3ServerPlace = { address: string; wrap: readonly string[] };
+
+export async function startS3Server(
+  scope: Scope,
+  { address, wrap }: S3ServerPlace = { address: '127.0.0.1', wrap: [] },
+): Promise<S3Server> {
   const { versitygw } = kubernetesPrograms(['versitygw']);
   const folder = await mkdtemp(join(tmpdir(), 'mediarooms-s3-'));
   const data = join(folder, 'data');
@@ -37,12 +43,12 @@ export async function startS3Server(t: TestContext): Promise<S3Server> {
   await mkdir(metadata);
   const [port = 0] = await freePorts(1);
   const keys = { accessKeyId: `key-id-${port}`, secretAccessKey: `s3-secret-key-${folder.slice(-6)}-${port}` };
-  const endpoint = `http://127.0.0.1:${port}`;
+  const endpoint = `http://${address}:${port}`;
   let child: Child | undefined;
   const start = async () => {
-    const own = ['--access', keys.accessKeyId, '--secret', keys.secretAccessKey, '--port', `127.0.0.1:${port}`, '--keep-alive', '--quiet'];
-    child = new Child([versitygw, ...own, 'posix', '--sidecar', metadata, data], { log: join(folder, 'log'), env: {} });
-    for (const end = Date.now() + startDeadline; !(await answers(port)); await new Promise((resolve) => setTimeout(resolve, 20))) {
+    const own = ['--access', keys.accessKeyId, '--secret', keys.secretAccessKey, '--port', `${address}:${port}`, '--keep-alive', '--quiet'];
+    child = new Child([versitygw, ...own, 'posix', '--sidecar', metadata, data], { log: join(folder, 'log'), env: {}, wrap });
+    for (const end = Date.now() + startDeadline; !(await answers(address, port)); await new Promise((resolve) => setTimeout(resolve, 20))) {
       if (child.end || Date.now() > end) throw new Error(`the S3 server did not start:\n${child.tail()}`);
     }
   };
@@ -50,7 +56,7 @@ export async function startS3Server(t: TestContext): Promise<S3Server> {
     await child?.stop();
     child = undefined;
   };
-  t.after(async () => {
+  scope.after(async () => {
     await stop();
     await rm(folder, { recursive: true, force: true });
   });
@@ -83,9 +89,9 @@ async function filesBelow(folder: string): Promise<string[]> {
   return found.flat();
 }
 
-function answers(port: number): Promise<boolean> {
+function answers(address: string, port: number): Promise<boolean> {
   return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1');
+    const socket = connect(port, address);
     socket.on('connect', () => socket.destroy());
     socket.on('error', () => resolve(false));
     socket.on('close', (failed) => resolve(!failed));

@@ -6,6 +6,7 @@ import { kubernetesPrograms } from '../binaries.ts';
 import { Child } from '../child.ts';
 import { cgroupName, makeCgroup, podUsage, removeCgroup, type Usage } from './cgroups.ts';
 import { runCommand } from './command.ts';
+import { placeImages } from './host-images.ts';
 import { Machine } from './machine.ts';
 import { containerdConfig, kubeletConfig, type NodePlace, podNetwork, podNetworkConfig, proxyFlags } from './node-files.ts';
 
@@ -22,10 +23,11 @@ export type ClusterNodeOptions = {
   /** Paths of kubeconfigs. */
   kubeconfigs: { kubelet: string; proxy: string };
   leaseMs: number;
+  /** As `hostImages` gives them. */
+  images: string;
 };
 
 const startDeadline = 30_000;
-const importDeadline = 180_000;
 
 export class ClusterNode {
   readonly name: string;
@@ -48,6 +50,7 @@ export class ClusterNode {
     const node = new ClusterNode(options);
     node.#writeFiles();
     try {
+      await placeImages(options.images, join(options.dir, 'containerd'));
       await node.boot();
     } catch (error) {
       await node.losePower();
@@ -110,14 +113,9 @@ export class ClusterNode {
     await this.#options.hub.ip(`link set ${this.#cable} ${up ? 'up' : 'down'}`);
   }
 
-  /** Puts an image on it. @param archive path of an OCI archive */
-  async importImage(archive: string): Promise<void> {
-    await this.ctr(['images', 'import', archive]);
-  }
-
   /** `ctr` in the namespace of Kubernetes. */
   async ctr(args: readonly string[]): Promise<string> {
-    return (await this.machine.run(['ctr', '-n', 'k8s.io', ...args], { timeoutMs: importDeadline })).stdout;
+    return (await this.machine.run(['ctr', '-n', 'k8s.io', ...args])).stdout;
   }
 
   /** Of a pod on it. */

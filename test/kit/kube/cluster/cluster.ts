@@ -12,6 +12,7 @@ import { addons, coreDnsImage, traefikImage } from './addons.ts';
 import { removeLeftCgroups } from './cgroups.ts';
 import { ClusterNode } from './cluster-node.ts';
 import { type CommandOptions, type CommandResult, runCommand } from './command.ts';
+import { hostImages } from './host-images.ts';
 import { Machine } from './machine.ts';
 import { pauseImage } from './node-files.ts';
 import { pauseProgram, programImage } from './program-image.ts';
@@ -23,6 +24,8 @@ export type ClusterOptions = {
   nodeGraceMs?: number;
   /** Whether it has the Gateway API, with Traefik behind the GatewayClass of that name. */
   gateway?: boolean;
+  /** What all hosts have from the start: paths of OCI archives. */
+  images?: readonly string[];
 };
 
 const readyDeadline = 120_000;
@@ -44,9 +47,13 @@ export class Cluster {
   }
 
   /** All hosts are Ready, and so are names and Ingress, when it returns. Ends with the scope. */
-  static async start(scope: Scope, { nodes: wanted = 2, nodeGraceMs = 16_000, gateway = false }: ClusterOptions = {}): Promise<Cluster> {
+  static async start(
+    scope: Scope,
+    { nodes: wanted = 2, nodeGraceMs = 16_000, gateway = false, images = [] }: ClusterOptions = {},
+  ): Promise<Cluster> {
     await removeLeftCgroups();
     await removeLeftCables();
+    const unpacked = await hostImages([...(await ownImages()), ...images]);
     const network = freeNetwork();
     const hub = await Machine.start({ name: 'hub' });
     count += 1;
@@ -71,7 +78,8 @@ export class Cluster {
         const dir = join(server.dir, name);
         mkdirSync(dir);
         const kubeconfigs = { kubelet: server.kubeconfigFor({ user: `system:node:${name}` }), proxy: server.kubeconfig };
-        return ClusterNode.start({ index: at + 1, count: wanted, network, dir, hub, kubeconfigs, leaseMs: Math.min(nodeGraceMs, 40_000) });
+        const leaseMs = Math.min(nodeGraceMs, 40_000);
+        return ClusterNode.start({ index: at + 1, count: wanted, network, dir, hub, kubeconfigs, leaseMs, images: unpacked });
       }),
     );
     const nodes = started.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
@@ -122,15 +130,6 @@ export class Cluster {
     return runCommand(command, options);
   }
 
-  /** Puts images on all hosts. @param archives paths of OCI archives */
-  async importImages(archives: readonly string[]): Promise<void> {
-    await Promise.all(
-      this.nodes.map(async (node) => {
-        for (const archive of archives) await node.importImage(archive);
-      }),
-    );
-  }
-
   /** For `wrap` of a browser: it is a client from outside then. */
   browserWrap = (program: string): Promise<string> => this.hub.writeWrapper(join(this.server.dir, 'browser'), program);
 
@@ -164,16 +163,7 @@ export class Cluster {
   }
 
   async #complete(gateway: boolean): Promise<void> {
-    const { coredns, traefik } = kubernetesPrograms(['coredns', 'traefik']);
-    const pause = await pauseProgram();
-    const archives = await Promise.all([
-      programImage(pauseImage, pause),
-      programImage(coreDnsImage, coredns),
-      programImage(traefikImage, traefik),
-    ]);
-    const [first = '', ...rest] = archives;
-    await this.importImages([first]);
-    await Promise.all([this.nodesReady(), ...rest.map((archive) => this.node('node1').importImage(archive))]);
+    await this.nodesReady();
     if (gateway) {
       await this.server.apply(readFileSync(gatewayDefinitions(), 'utf8'));
       await this.kubectl('wait', '--for=condition=Established', 'crd', '--all', '--timeout=30s');
@@ -181,6 +171,17 @@ export class Cluster {
     await this.server.apply(addons({ host: 'node1', gateway }));
     await this.kubectl('-n', 'kube-system', 'rollout', 'status', 'deployment/coredns', 'deployment/traefik', '--timeout=120s');
   }
+}
+
+/** What a cluster runs besides what it is for. @returns paths of archives */
+async function ownImages(): Promise<string[]> {
+  const { coredns, traefik } = kubernetesPrograms(['coredns', 'traefik']);
+  const programs = [
+    [pauseImage, await pauseProgram()],
+    [coreDnsImage, coredns],
+    [traefikImage, traefik],
+  ] as const;
+  return Promise.all(programs.map(([name, program]) => programImage(name, program)));
 }
 
 /** Needs root, the programs of `clusterPrograms` and Debian's packages of `npm run e2e`. */

@@ -1,0 +1,29 @@
+// A door of this machine to Ingress, for instruments that know neither the test's names nor its authority.
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { request as ask } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { host, type Installed } from './installed.ts';
+
+/** What asks it plainly asks Ingress over TLS, by its name. Ends with the scope. @returns its URL */
+export async function openDoor(scope: { after: (end: () => void) => void }, stage: Installed): Promise<string> {
+  const tls = { host: stage.cluster.ingressAddress, port: 443, servername: host, ca: readFileSync(stage.certificates.authority) };
+  const server = createServer((request, response) => {
+    const { method, url: path, headers } = request;
+    const forwarded = ask({ ...tls, method, path, headers: { ...headers, host } }, (answer) => {
+      response.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(response);
+    });
+    forwarded.on('error', () => response.destroy());
+    response.on('close', () => forwarded.destroy());
+    request.pipe(forwarded);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  scope.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}

@@ -1,0 +1,132 @@
+// What comes out of a room on a cluster: low-latency HLS through Ingress, recordings and kept streams in an S3 storage outside, pods that go meanwhile.
+import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { blue, red } from '../browser/client-kit.ts';
+import { download, follow } from '../kit/hls-viewer.ts';
+import { colours } from '../kit/recorded.ts';
+import { makeResources } from '../kit/resources-folder.ts';
+import { startS3Server } from '../kit/s3-server.ts';
+import { Conversation, people } from './conversation.ts';
+import { openDoor } from './ingress-door.ts';
+import { type Anything, Installed } from './installed.ts';
+import { tell } from './timings.ts';
+
+const stage = await Installed.prepare({ after });
+const release = 'rooms';
+const spec = {
+  drain: { timeoutSeconds: 1 },
+  // What counts here is that it arrives, also on a machine with a core or two.
+  config: { componentsUsed: ['hls', 'recording'], avMaxCpu: 8 },
+};
+const { hub, server } = stage.cluster;
+/** A machine of its own in the internet, as it were. */
+const s3 = await startS3Server({ after }, { address: new URL(server.url).hostname, wrap: hub.wrap });
+const { bucket, endpoint = '', accessKeyId, secretAccessKey } = s3.place;
+const door = await openDoor({ after }, stage);
+await stage.settle(async () => {
+  await stage.apply({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 's3' }, stringData: { accessKeyId, secretAccessKey } });
+  await stage.install(release, [...stage.values, '--set-json', `mediaCluster.spec.drain=${JSON.stringify(spec.drain)}`]);
+  await change(spec);
+  await stage.available(release);
+  await settled();
+});
+
+/** Changes what the MediaCluster is to be. */
+async function change(more: object): Promise<void> {
+  await stage.kubectl('patch', 'mediacluster', release, '--type=merge', '-p', JSON.stringify({ spec: more }));
+}
+
+async function settled(): Promise<void> {
+  const { metadata } = await stage.get('mediacluster', release);
+  const conditions = ['Available=True', 'Progressing=False', 'ConfigSynced=True'].map((condition) => `condition=${condition}`);
+  for (const wanted of [`jsonpath={.status.observedGeneration}=${metadata.generation}`, ...conditions])
+    await stage.kubectl('wait', `--for=${wanted}`, `mediacluster/${release}`, '--timeout=120s');
+}
+
+async function degraded(): Promise<Anything> {
+  const { status } = await stage.get('mediacluster', release);
+  return status.conditions.find(({ type }: Anything) => type === 'Degraded');
+}
+
+/** A picture of one of the two people. */
+function isOfPeople(colour: readonly number[] | undefined): boolean {
+  return [red, blue].some((wanted) => wanted.every((value, channel) => Math.abs(value - (colour?.[channel] ?? -1000)) < 40));
+}
+
+test('recordings that would go with their pod are told of; a Room with the keys of a Secret has its own in S3, already while it lives', async (t) => {
+  assert.deepEqual([(await degraded()).status, (await degraded()).reason], ['True', 'RecordingsNotKept']);
+  const place = { bucket, endpoint, region: 'us-east-1', pathPrefix: 'own', secretRef: { name: 's3' } };
+  const wanted = { ...people, components: [{ name: 'all', type: 'recording', options: { s3: place } }] };
+  const conversation = await Conversation.start(t, stage, 'recorded', {}, wanted);
+  assert.doesNotMatch(JSON.stringify(await stage.get('room', 'recorded')), new RegExp(secretAccessKey));
+  await stage.until('pieces of it are in S3', async () => (await s3.names()).some((name) => name.startsWith('own/recorded-')));
+  await conversation.assertUndisturbed();
+  await stage.kubectl('delete', 'room', 'recorded', '--timeout=60s');
+  const report = await stage.until('all of it is in S3', async () => {
+    const name = (await s3.names()).find((each) => each.endsWith('/report.json'));
+    const read: Anything = JSON.parse(String(name && (await s3.read(name))));
+    return read.upload?.state === 'done' ? { name, ...read } : undefined;
+  });
+  const folder = await makeResources(t);
+  const names = (await s3.names()).filter((name) => /\.(webm|mkv)$/.test(name));
+  assert.equal(names.length, 4, names.join());
+  assert.ok(names.every((name) => name.startsWith(report.name.replace('report.json', ''))));
+  const found = await Promise.all(
+    names.map(async (name) => {
+      const path = join(folder, name.replaceAll('/', '_'));
+      await writeFile(path, (await s3.read(name)) ?? '');
+      return colours(path).catch(() => []);
+    }),
+  );
+  const pictures = found.filter((each) => each.length > 0);
+  assert.equal(pictures.length, 2);
+  for (const each of pictures) assert.ok(isOfPeople(each.at(-1)), String(each.at(-1)));
+});
+
+test('a stream is followed part by part through Ingress at any pod; its pod is removed while it uploads, and all of it is played from another one', async (t) => {
+  await change({ config: { ...spec.config, s3: { bucket, endpoint, region: 'us-east-1' } }, secrets: { s3: { name: 's3' } } });
+  await settled();
+  assert.equal((await degraded()).status, 'False');
+  const options = { persistent: true, width: 320, height: 180, segmentDuration: 1, layout: 'single' };
+  const wanted = { ...people, components: [{ name: 'stream', type: 'hls', options }] };
+  const conversation = await Conversation.start(t, stage, 'shown', {}, wanted);
+  const { token } = (await stage.rest(release, 'POST', '/hls/shown/token', {})).body.data;
+  const { status } = await stage.get('room', 'shown');
+  const paths = (await stage.get('pods', '-l', `mediarooms.dev/cluster=${release}`)).items.map(
+    ({ metadata }: Anything) => `/n/${metadata.labels['mediarooms.dev/index']}`,
+  );
+  assert.equal(paths.length, 2);
+  const followed = await Promise.all(
+    paths.map((path: string) => {
+      let first: number | undefined;
+      return follow(`${door}${path}/hls/shown/stream.m3u8?token=${token}`, ({ segments }) => {
+        const last = segments.at(-1)?.number ?? 0;
+        first ??= last;
+        return last >= first + 6;
+      });
+    }),
+  );
+  for (const { playlists, longestWait } of followed) {
+    tell('longest pause between two playlists of a stream through Ingress', longestWait);
+    // Part by part: four in a segment of a second.
+    assert.ok(playlists.length >= 12, `${playlists.length} playlists`);
+  }
+  await conversation.flows();
+
+  await stage.kubectl('delete', 'pod', status.node, '--timeout=120s');
+  const id = await stage.until('it is listed', async () => {
+    const { body } = await stage.rest(release, 'GET', '/recording');
+    return (body.data as string[]).find((each) => each.startsWith('shown-'));
+  });
+  const path = await download(t, `${door}/recording/${id}/index.m3u8?token=${token}`);
+  const pictures = await colours(path);
+  tell('seconds of a kept stream whose pod was removed', (pictures.length / 24) * 1_000);
+  assert.ok(pictures.length >= 6 * 24, `${pictures.length} pictures`);
+  assert.ok(isOfPeople(pictures.at(-24)), String(pictures.at(-24)));
+  await stage.until('the Room is Ready elsewhere', async () => {
+    const { status: now } = await stage.object(stage.roomPath('shown'));
+    return now.phase === 'Ready' && now.incarnation !== status.incarnation;
+  });
+});
