@@ -35,6 +35,8 @@ export async function benchSipAudio(): Promise<void> {
       baseline: { what: 'the same packets for 10 calls echoed', value: bare.cpu },
     });
     rows.push({ what: `${what}, memory`, value: memory, unit: 'MB' });
+    // Where a beep begins is seen in the bytes of PCMA alone. What a packet lasts (20 ms) is not in it.
+    if (codec !== 'PCMA') continue;
     rows.push({ what: `${what}, room to telephone, median`, value: quantile(delays, 0.5), unit: 'ms', goal: '60 ms' });
     rows.push({ what: `${what}, room to telephone, p99`, value: quantile(delays, 0.99), unit: 'ms' });
   }
@@ -87,7 +89,7 @@ function sendVoices({ load, phones, room, calls, delays }: Sending): () => void 
   const [first] = phones;
   first?.on('message', (packet) => {
     const rtp = isRtcp(packet) ? undefined : parseRtp(packet);
-    if (!rtp || beeped === 0 || !isLoud(rtp.payload, load.codec)) return;
+    if (!rtp || beeped === 0 || load.codec !== 'PCMA' || !isLoud(rtp.payload)) return;
     delays.push(performance.now() - beeped);
     beeped = 0;
   });
@@ -129,11 +131,8 @@ function sendVoices({ load, phones, room, calls, delays }: Sending): () => void 
   };
 }
 
-/** Of Opus and G.722 by how it differs from their silence. */
-function isLoud(payload: Buffer, codec: CallCodec): boolean {
-  if (codec === 'PCMA') return decodeG711('PCMA', payload).some((sample) => Math.abs(sample) > 0.2);
-  if (codec === 'opus') return payload.length > 55;
-  return new Set(payload).size > 60;
+function isLoud(payload: Buffer): boolean {
+  return decodeG711('PCMA', payload).some((sample) => Math.abs(sample) > 0.2);
 }
 
 async function runChild(load: Load): Promise<void> {
