@@ -1,5 +1,7 @@
-// Streams of real rooms over REST: by the rules of HLS while a composer is killed, kept and played, for those who may, and finished after a node was killed.
+// Streams of real rooms over REST: by the rules of HLS while a composer is killed, kept and played, for those who may, finished after a node was killed, and on a full disk.
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { rmSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -7,9 +9,12 @@ import { type ApiClient, apiClient } from '../kit/api-client.ts';
 import { download, follow, streamsOf } from '../kit/hls-viewer.ts';
 import { makeTone, makeVideo } from '../kit/media-files.ts';
 import { startNodeProcess } from '../kit/node-process.ts';
+import { PeerSocket } from '../kit/peer-socket.ts';
 import { assertColour, assertNear, colours, sound } from '../kit/recorded.ts';
+import { recordedLog } from '../kit/recorded-log.ts';
 import { makeResources } from '../kit/resources-folder.ts';
-import { apiToken } from '../kit/start-node.ts';
+import { smallDisk } from '../kit/small-disk.ts';
+import { apiToken, startNode } from '../kit/start-node.ts';
 import { isAlive } from './kit.ts';
 
 const green = [30, 200, 30];
@@ -18,9 +23,13 @@ const sleep = (time: number) => new Promise((resolve) => setTimeout(resolve, tim
 
 async function withSources(t: TestContext, seconds: number): Promise<string> {
   const resources = await makeResources(t);
+  await addSources(resources, seconds);
+  return resources;
+}
+
+async function addSources(resources: string, seconds: number): Promise<void> {
   const sources = join(resources, 'file_component_sources');
   await Promise.all([makeVideo(join(sources, 'green.h264'), '0x1EC81E', seconds), makeTone(join(sources, 'tone.ogg'), 660, seconds)]);
-  return resources;
 }
 
 async function add(api: ApiClient, type: string, options: object = {}): Promise<string> {
@@ -108,4 +117,40 @@ test('a node that is killed leaves a stream that the next one keeps, and no comp
   assert.equal((await nextApi.get(`/recording/${recording}`)).body.state, 'recovered');
   const path = await download(t, `${next.url}/recording/${recording}/index.m3u8`, { authorization: `Bearer ${apiToken}` });
   assert.ok((await colours(path)).length >= 4 * 24);
+});
+
+test('a full disk is an event and a line in the log; the room lives, and what is to be kept waits on the disk', async (t) => {
+  const resources = smallDisk(t, '4m');
+  if (resources === undefined) return;
+  await addSources(resources, 30);
+  const { log, of } = recordedLog();
+  const node = await startNode(t, { SVC_COMPONENTS_USED: 'file hls', SVC_RESOURCES_BASE_PATH: resources, SVC_AV_MAX_CPU: '2' }, log);
+  const api = apiClient(node.url, node.token);
+  const socket = await PeerSocket.enter(node.serverSocketUrl, node.token);
+  t.after(() => socket.cut());
+  await socket.request('subscribe', { events: 'all' });
+  await api.post('/room', { roomId: 'r' });
+  const file = await add(api, 'file', { filePath: 'green.h264' });
+  const hls = await add(api, 'hls', { ...small, persistent: true });
+  const media = async () => `${node.url}/hls/r/stream.m3u8?token=${await tokenOf(api)}`;
+  await follow(await media(), ({ segments }) => segments.length >= 3);
+  execFileSync('sh', ['-c', `dd if=/dev/zero of=${join(resources, 'filler')} bs=1k 2>/dev/null || true`]);
+  const crashed = await socket.waitFor('roomEvent', ({ type }) => type === 'ComponentCrashed');
+  assert.deepEqual([crashed.componentId, crashed.reason], [hls, 'The stream cannot be made: The disk is full']);
+  assert.ok(of('error').some(({ msg, reason }) => msg === 'a stream cannot be made' && reason === 'The disk is full'));
+  // Those who watch get what there is of it.
+  assert.ok((await follow(await media(), ({ ended }) => ended)).playlists.at(-1)?.ended);
+  const { components } = (await api.get('/room/r')).body.data;
+  assert.deepEqual(
+    components.map(({ id }: { id: string }) => id),
+    [file],
+  );
+  const again = await api.post('/room/r/component', { type: 'hls', options: small });
+  assert.deepEqual([again.status, again.body.errors], [503, 'The stream cannot be written to the disk']);
+  const left = await readdir(join(resources, 'hls'));
+  assert.equal(left.length, 1);
+  assert.ok((await readdir(join(resources, 'hls', left[0] ?? ''))).includes('stream.m3u8'));
+  rmSync(join(resources, 'filler'));
+  await add(api, 'hls', small);
+  await follow(await media(), ({ segments }) => segments.length >= 2);
 });

@@ -1,5 +1,5 @@
 // The streams of a node: made here, shown to viewers a while after their end, kept or removed, and finished where a crash left them.
-import { mkdir, rename } from 'node:fs/promises';
+import { mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ServiceError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
@@ -88,12 +88,10 @@ export class Streams implements LiveStreams {
     this.assertCapacity(options);
     const { roomId } = host.room;
     const begun = this.#now();
-    const { id, folder, startTime } = await this.#makeFolder(roomId, begun).catch((error: unknown) => {
+    const { id, folder, mark } = await this.#makeFolder(host, begun).catch((error: unknown) => {
       host.log.error({ err: error }, 'a stream cannot be begun');
       throw new ServiceError('unavailable', 'The stream cannot be written to the disk', { cause: error });
     });
-    const report: Report = { id, type: 'hls', roomId, node: this.#options.node(), state: 'running', startTime, endTime: null, tracks: [] };
-    const mark = await StreamReport.create(folder, report, host.log);
     const upload = options.persistent
       ? await this.#options.uploads.begin({ id, kind: 'hls', room: host.room, componentId: host.componentId, place: options.s3 }, folder)
       : undefined;
@@ -145,7 +143,9 @@ export class Streams implements LiveStreams {
     await Promise.all([...this.#shown].map(([roomId, entry]) => this.#forget(entry, roomId)));
   }
 
-  async #makeFolder(roomId: string, begun: number): Promise<{ id: string; folder: string; startTime: string }> {
+  /** With its report. @throws Error where the disk refuses */
+  async #makeFolder({ room, log }: StreamSetup['host'], begun: number): Promise<{ id: string; folder: string; mark: StreamReport }> {
+    const { roomId } = room;
     await mkdir(streamsFolder(this.#options.resources), { recursive: true, mode: 0o750 });
     for (let start = begun; ; start += 1) {
       const startTime = new Date(start).toISOString();
@@ -153,9 +153,25 @@ export class Streams implements LiveStreams {
       const folder = join(streamsFolder(this.#options.resources), id);
       try {
         await mkdir(folder, { mode: 0o750 });
-        return { id, folder, startTime };
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+        continue;
+      }
+      const report: Report = {
+        id,
+        type: 'hls',
+        roomId,
+        node: this.#options.node(),
+        state: 'running',
+        startTime,
+        endTime: null,
+        tracks: [],
+      };
+      try {
+        return { id, folder, mark: await StreamReport.create(folder, report, log) };
+      } catch (error) {
+        await rm(folder, { recursive: true, force: true });
+        throw error;
       }
     }
   }
