@@ -46,6 +46,8 @@ export class SipAgent {
   readonly #transport: NodeTransport;
   readonly #registration: Registration;
   readonly #calls = new Map<string, Call>();
+  /** Over for us, while the far side does not know yet. */
+  readonly #leaving = new Set<Promise<void>>();
   readonly #leftovers: Dialog[];
   readonly #descriptions = new WeakMap<Session, CallDescription>();
   #closed: Promise<void> | undefined;
@@ -144,11 +146,10 @@ export class SipAgent {
   }
 
   async #close(): Promise<void> {
-    const calls = [...this.#calls.values()];
     const deadline = Promise.withResolvers<void>();
     const timer = new Timer(goodbyeDeadline, () => deadline.resolve());
-    for (const call of calls) call.end({ reason: 'hung_up' });
-    await Promise.race([Promise.all([...calls.map(({ gone }) => gone), this.#registration.stop()]), deadline.promise]);
+    for (const call of [...this.#calls.values()]) call.end({ reason: 'hung_up' });
+    await Promise.race([Promise.all([...this.#leaving, this.#registration.stop()]), deadline.promise]);
     timer.stop();
     await this.#transport.dispose();
     this.#agent.userAgentCore.dispose();
@@ -177,9 +178,10 @@ export class SipAgent {
     if (this.#calls.size >= maxCalls || this.#calls.has(callId)) return undefined;
     const opened: { call?: Call } = {};
     const onDigit = (digit: string, duration: number) => report({ type: 'digit', callId, digit, duration });
-    const sound = await audio
-      .open(callId, { onDigit, onSilent: () => opened.call?.end({ reason: 'silent' }) })
-      .catch((error: unknown) => this.#options.onFault?.(error));
+    const sound = await audio.open(callId, { onDigit, onSilent: () => opened.call?.end({ reason: 'silent' }) }).catch((error: unknown) => {
+      this.#options.onFault?.(error);
+      return undefined;
+    });
     if (!sound) return undefined;
     if (this.#closed) {
       await sound.close();
@@ -200,6 +202,8 @@ export class SipAgent {
         },
         onEnded: (end: CallEnd) => {
           this.#calls.delete(callId);
+          const leaving = call.gone.finally(() => this.#leaving.delete(leaving));
+          this.#leaving.add(leaving);
           if (told) report({ type: 'ended', callId, end });
         },
         onDigit,

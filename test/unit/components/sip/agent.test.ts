@@ -1,0 +1,85 @@
+// A user agent against a scripted registrar: what is lost is sent again, what is asked for otherwise is asked for so.
+import assert from 'node:assert/strict';
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { freePorts } from '../../../kit/kube/ports.ts';
+import { TestAgent } from '../../../kit/sip-agent.ts';
+
+/** What a request is answered with: a status line and headers; undefined: it was lost. */
+type Script = (method: string, text: string) => string | undefined;
+
+async function stage(t: TestContext, script: Script): Promise<{ agent: TestAgent; requests: string[] }> {
+  const registrar = createSocket('udp4');
+  registrar.bind(0, '127.0.0.1');
+  await once(registrar, 'listening');
+  const requests: string[] = [];
+  registrar.on('message', (bytes, { port }) => {
+    const text = bytes.toString();
+    const [, method] = /^([A-Z]+) /.exec(text) ?? [];
+    if (method === undefined) return;
+    requests.push(text);
+    const answer = script(method, text);
+    if (answer === undefined) return;
+    const lines = text.split('\r\n').filter((line) => /^(Via|From|To|Call-ID|CSeq|Contact):/.test(line));
+    const tagged = lines.map((line) => (line.startsWith('To:') && !line.includes('tag=') ? `${line};tag=far` : line));
+    registrar.send(`${[answer, ...tagged, 'Content-Length: 0'].join('\r\n')}\r\n\r\n`, port, '127.0.0.1');
+  });
+  const [firstPort = 0] = await freePorts(1);
+  const agent = new TestAgent(t, { registrar: { host: '127.0.0.1', port: registrar.address().port, transport: 'UDP' }, firstPort }).start();
+  t.after(() => registrar.close());
+  return { agent, requests };
+}
+
+const count = (requests: readonly string[], method: string) => requests.filter((text) => text.startsWith(`${method} `)).length;
+
+test('requests that are lost are sent again, the same ones', async (t) => {
+  const { agent, requests } = await stage(t, () => (requests.length < 3 ? undefined : 'SIP/2.0 200 OK'));
+  await agent.report('registered');
+  assert.equal(requests.length, 3);
+  assert.equal(new Set(requests).size, 1);
+});
+
+test('a registrar that wants longer registrations, and a far side that wants longer sessions, get them', async (t) => {
+  const { agent, requests } = await stage(t, (method, text) => {
+    if (method === 'REGISTER')
+      return /^Expires: 120\r$/m.test(text) ? 'SIP/2.0 423 Interval Too Brief\r\nMin-Expires: 600' : 'SIP/2.0 200 OK';
+    if (method !== 'INVITE') return 'SIP/2.0 200 OK';
+    return /^Session-Expires: 1800\r$/m.test(text) ? 'SIP/2.0 422 Session Interval Too Small\r\nMin-SE: 3600' : 'SIP/2.0 486 Busy Here';
+  });
+  await agent.report('registered');
+  assert.match(requests[1] ?? '', /^Expires: 600\r$/m);
+  await agent.agent.call('c', '1*2#');
+  assert.deepEqual((await agent.report('ended')).end, { reason: 'busy', status: 486, phrase: 'Busy Here' });
+  const [, second = ''] = requests.filter((text) => text.startsWith('INVITE '));
+  assert.match(second, /^INVITE sip:1\*2%23@127\.0\.0\.1:\d+ SIP\/2\.0\r\n/);
+  assert.match(second, /^Session-Expires: 3600\r\nMin-SE: 3600\r$/m);
+  assert.ok(agent.audio.last.closed);
+  while (count(requests, 'ACK') < 2) await sleep(10);
+});
+
+test('who hangs up before anybody rings cancels as soon as that can be; at the end the registration is taken back', async (t) => {
+  const gate = Promise.withResolvers<void>();
+  const { agent, requests } = await stage(t, (method) => {
+    if (method === 'INVITE') gate.resolve();
+    return method === 'INVITE' ? 'SIP/2.0 100 Trying' : 'SIP/2.0 200 OK';
+  });
+  await agent.report('registered');
+  await agent.agent.call('c', '1');
+  await gate.promise;
+  agent.agent.hangUp('c');
+  assert.deepEqual((await agent.report('ended')).end, { reason: 'hung_up' });
+  await agent.agent.close();
+  assert.equal(count(requests, 'CANCEL'), 1);
+  assert.match(requests.filter((text) => text.startsWith('REGISTER ')).at(-1) ?? '', /^Expires: 0\r$/m);
+});
+
+test('where all ports of calls are taken a call is refused, and what is no call cannot be hung up or given keys', async (t) => {
+  const { agent } = await stage(t, () => 'SIP/2.0 200 OK');
+  await agent.report('registered');
+  agent.audio.full = true;
+  await assert.rejects(agent.agent.call('c', '1'), { code: 'unavailable', message: 'All ports for calls are taken' });
+  assert.throws(() => agent.agent.hangUp('c'), { code: 'not_found' });
+  await assert.rejects(agent.agent.sendDigits('c', '1'), { code: 'not_found' });
+});
