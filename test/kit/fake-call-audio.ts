@@ -31,6 +31,7 @@ export class FakeCallSession implements CallSession {
   readonly listener: SessionListener;
   readonly agreed: Agreed[] = [];
   readonly digits: string[] = [];
+  readonly ssrc = 1;
   packets = 0;
   closed = false;
   readonly #socket: Socket;
