@@ -12,7 +12,7 @@ import { SegmentFiles } from './segment-files.ts';
 import { SoundMix } from './sound-mix.ts';
 import { SpeakerChoice } from './speaker.ts';
 import { type Cell, Stage } from './stage.ts';
-import { pictureToMake, type Rhythm, rhythmOf } from './ticks.ts';
+import { isKey, pictureToMake, type Rhythm, rhythmOf } from './ticks.ts';
 import { VideoTrack } from './video-track.ts';
 
 export type ComposerOptions = {
@@ -33,7 +33,7 @@ type Encoders = { video: VideoEncoder; audio: AudioEncoder; muxer: FragmentMuxer
 const samplesPerMillisecond = 48;
 /** Milliseconds between two reports of pictures that were left out. */
 const overloadInterval = 1000;
-/** Key pictures only come at the beginning of segments; this is the most that x264 takes. */
+/** Key pictures only come where they are asked for; this is the most that x264 takes. */
 const keyInterval = 100_000;
 
 /** Milliseconds since 1970, by a clock that does not go back. */
@@ -171,7 +171,7 @@ export class Composer {
         () => this.#schedulePicture(),
         (error: unknown) => this.#options.onFailed(error),
       );
-    }, due - clock());
+    }, delayUntil(due));
   }
 
   #scheduleSound(): void {
@@ -184,7 +184,7 @@ export class Composer {
       } catch (error) {
         this.#options.onFailed(error);
       }
-    }, due - clock());
+    }, delayUntil(due));
   }
 
   /** `until`: milliseconds from the beginning. */
@@ -201,7 +201,7 @@ export class Composer {
 
   async #makePicture(): Promise<void> {
     this.#freeRetired();
-    const { interval, perPart, perSegment } = this.#rhythm;
+    const { interval, perPart } = this.#rhythm;
     const due = Math.floor((clock() - this.#began) / interval);
     if (this.#nextPicture > due) return;
     const number = pictureToMake(this.#nextPicture, due, perPart);
@@ -211,7 +211,7 @@ export class Composer {
     this.#arrange();
     const changed = await this.#decode(this.#began + number * interval);
     await this.#stage.update((key) => changed.has(key));
-    const encoded = await this.#encoders.video.encode(this.#stage.canvas, { timestamp: number, key: number % perSegment === 0 });
+    const encoded = await this.#encoders.video.encode(this.#stage.canvas, { timestamp: number, key: isKey(number, this.#rhythm) });
     for (const picture of encoded) await this.#parts.addPicture(picture);
   }
 
@@ -271,4 +271,9 @@ export class Composer {
   #freeRetired(): void {
     for (const track of this.#retired.splice(0)) track.close();
   }
+}
+
+/** Milliseconds; 0 for what is late. */
+function delayUntil(time: number): number {
+  return Math.max(0, time - clock());
 }

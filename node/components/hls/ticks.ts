@@ -6,16 +6,32 @@ export type Rhythm = {
   /** Pictures of a part; segments are whole parts. */
   perPart: number;
   perSegment: number;
+  /** Pictures between two key pictures of a segment, at most. */
+  perKey: number;
 };
 
 /** Pictures that it may be late before some are left out. */
 const patience = 2;
 
+/**
+ * Milliseconds between two key pictures. Players begin at the last one before their place, part by part: what that takes they are late for
+ * good, where they do not catch up (hls.js by default).
+ */
+const keyInterval = 1000;
+
 /** Durations are milliseconds. Parts are no longer than asked for, segments as near to it as whole parts allow. */
 export function rhythmOf(framerate: number, partDuration: number, segmentDuration: number): Rhythm {
   const interval = 1000 / framerate;
   const perPart = Math.max(1, Math.floor((partDuration + 0.001) / interval));
-  return { interval, perPart, perSegment: Math.max(1, Math.round(segmentDuration / interval / perPart)) * perPart };
+  const wholeParts = (duration: number) => Math.max(1, Math.round(duration / interval / perPart)) * perPart;
+  return { interval, perPart, perSegment: wholeParts(segmentDuration), perKey: wholeParts(keyInterval) };
+}
+
+/** Whether this picture begins anew: parts that begin with it can be decoded without those before. */
+export function isKey(number: number, { perSegment, perKey }: Rhythm): boolean {
+  const at = number % perSegment;
+  // Right before the next segment one would only cost bits.
+  return at === 0 || (at % perKey === 0 && perSegment - at >= perKey / 2);
 }
 
 /**

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { PlayoutDelay, playoutDelay, TrackTiming } from '../../../../node/components/hls/playout.ts';
-import { pictureToMake, rhythmOf } from '../../../../node/components/hls/ticks.ts';
+import { isKey, pictureToMake, rhythmOf } from '../../../../node/components/hls/ticks.ts';
 
 test('a source that is late is played later, once for what was late together, and earlier again when it is early for long', () => {
   const delay = new PlayoutDelay();
@@ -30,7 +30,7 @@ test('a timestamp is due a fixed while after its capture, also when its source b
 });
 
 test('parts are whole pictures and no longer than asked for; segments are whole parts', () => {
-  assert.deepEqual(rhythmOf(25, 400, 2000), { interval: 40, perPart: 10, perSegment: 50 });
+  assert.deepEqual(rhythmOf(25, 400, 2000), { interval: 40, perPart: 10, perSegment: 50, perKey: 30 });
   const at24 = rhythmOf(24, 333, 4000);
   assert.deepEqual([at24.perPart, at24.perSegment], [7, 98]);
   assert.deepEqual([rhythmOf(24, 500, 2000).perPart, rhythmOf(24, 500, 2000).perSegment], [12, 48]);
@@ -46,6 +46,21 @@ test('parts are whole pictures and no longer than asked for; segments are whole 
       assert.ok(perPart === 1 || perPart * interval <= part + 0.001);
     }
   }
+});
+
+test('each segment begins with a key picture, and has one about each second, at the beginning of a part', () => {
+  const keysOf = (framerate: number, part: number, segment: number) => {
+    const rhythm = rhythmOf(framerate, part, segment);
+    const numbers = Array.from({ length: rhythm.perSegment * 2 }, (_, number) => number).filter((number) => isKey(number, rhythm));
+    assert.ok(numbers.includes(rhythm.perSegment));
+    assert.ok(numbers.every((number) => number % rhythm.perPart === 0));
+    return numbers;
+  };
+  assert.deepEqual(keysOf(24, 250, 2000), [0, 24, 48, 72]);
+  assert.deepEqual(keysOf(24, 250, 1000), [0, 24]);
+  assert.deepEqual(keysOf(30, 267, 2000), [0, 32, 56, 88]);
+  assert.deepEqual(keysOf(25, 240, 3000), [0, 24, 48, 78, 102, 126]);
+  assert.deepEqual(keysOf(1, 1000, 2000), [0, 1, 2, 3]);
 });
 
 test('where time is short pictures are left out, but every part has one at its beginning', () => {
