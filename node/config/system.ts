@@ -4,6 +4,7 @@ import { createSocket } from 'node:dgram';
 import { lookup } from 'node:dns/promises';
 import { access, constants, mkdir, readFile } from 'node:fs/promises';
 import { availableParallelism, hostname, networkInterfaces } from 'node:os';
+import { join } from 'node:path';
 
 export type ConfigSystem = {
   hostname: () => string;
@@ -53,20 +54,19 @@ function routeAddress(type: 'udp4' | 'udp6', target: string): Promise<string | u
 }
 
 async function cores(): Promise<number> {
-  const available = availableParallelism();
-  const limits = await Promise.all(['/sys/fs/cgroup/cpu.max', '/sys/fs/cgroup/cpu/cpu.cfs_quota_us'].map(readQuota));
-  return Math.min(available, ...limits.filter((limit) => limit !== undefined));
+  return Math.min(availableParallelism(), (await cgroupCores()) ?? Number.POSITIVE_INFINITY);
 }
 
-/** Cores of a cgroup: version 2 has `<quota> <period>` in one file, version 1 two files of microseconds. */
-async function readQuota(path: string): Promise<number | undefined> {
-  try {
-    const [quota, period = await readFile(path.replace('quota', 'period'), 'utf8')] = (await readFile(path, 'utf8')).trim().split(' ');
-    const limit = Number(quota) / Number(period);
-    return limit > 0 && Number.isFinite(limit) ? limit : undefined;
-  } catch {
-    return undefined;
-  }
+/** Cores that a cgroup allows, as containers see their own: `availableParallelism()` knows nothing of it. Undefined where it says nothing. */
+export async function cgroupCores(root = '/sys/fs/cgroup'): Promise<number | undefined> {
+  const read = (name: string) => readFile(join(root, name), 'utf8').catch(() => '');
+  // Version 2 has `<quota> <period>` in one file, version 1 two files of microseconds.
+  const [quota, period] = (await read('cpu.max')).trim().split(' ');
+  const limits = [
+    Number(quota) / Number(period),
+    Number(await read('cpu/cpu.cfs_quota_us')) / Number(await read('cpu/cpu.cfs_period_us')),
+  ].filter((limit) => limit > 0 && Number.isFinite(limit));
+  return limits.length > 0 ? Math.min(...limits) : undefined;
 }
 
 async function resolve(name: string, deadline: number): Promise<string[]> {
