@@ -13,6 +13,7 @@ import { beeps } from '../kit/recorded.ts';
 import { blue, css, enter, type PagePeer, setStage } from './client-kit.ts';
 
 const run = promisify(execFile);
+/** Small: publishers, composer, player and its instruments share the two cores of a machine that tests. */
 const size = { width: 640, height: 360 };
 const green: Colour = [30, 160, 30];
 /** Milliseconds. */
