@@ -121,7 +121,7 @@ test('what must not be is refused over REST in the stated order, each with its s
     ['none', { type: 'file', options: null }, 400, 'Expected options to be an object, got: null'],
     ['none', file('a.ogg'), 404, 'Room none does not exist'],
     ['r', { type: 'recording' }, 400, 'Components of type recording are disabled on this node'],
-    ['r', { type: 'hls' }, 400, 'This version has no components of type hls yet'],
+    ['r', { type: 'hls', options: { width: 641 } }, 400, 'Expected width to be even, got: 641'],
     ['r', { type: 'file' }, 400, 'Required field filePath is missing'],
     ['r', file('notes.txt'), 400, 'Unsupported file type: only .ogg and .h264, got: "notes.txt"'],
     ['r', file('none.ogg'), 404, 'File not found'],
