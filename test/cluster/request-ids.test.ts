@@ -22,8 +22,8 @@ test('the owner’s lines say the id that the other node was asked with, its roo
   assert.deepEqual([lineOf(there.lines, 'room created')?.requestId, lineOf(there.lines, 'room created')?.room], ['made-it', 'r']);
   assert.equal(lineOf(here.lines, 'room placed')?.requestId, 'made-it');
 
-  await addFiles(resources, { 'hls/r/index.m3u8': '#EXTM3U\n' });
-  assert.equal((await ask('GET', '/hls/r/index.m3u8', 'watched')).status, 200);
+  await addFiles(resources, { 'recordings/r-1/a.webm': 'x' });
+  assert.equal((await ask('GET', '/recording/r-1/a.webm', 'watched')).status, 200);
   const ofWatching = ({ requestId, msg }: { requestId?: unknown; msg: string }) => requestId === 'watched' && msg === 'request answered';
   await until('both access logs', () => here.lines.some(ofWatching) && there.lines.some(ofWatching));
 

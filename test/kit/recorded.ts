@@ -54,7 +54,8 @@ export async function beeps(path: string): Promise<number[]> {
   for (let at = 0; at + window <= samples.length; at += window) {
     const peak = samples.subarray(at, at + window).reduce((most, value) => Math.max(most, Math.abs(value)), 0);
     if (peak > 0.2 && !loud) found.push((at * 1000) / 48_000);
-    loud = peak > 0.05;
+    // A beep may begin softly: it is loud from 0.2 on, until it is below 0.05.
+    loud = peak > (loud ? 0.05 : 0.2);
   }
   return found;
 }

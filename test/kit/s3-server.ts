@@ -1,5 +1,5 @@
 // A real S3 server (versitygw) over a folder, with one bucket; ended with the test.
-import { mkdir, mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
@@ -77,16 +77,20 @@ export async function startS3Server(
   };
 }
 
-/** Without what the server keeps of uploads in parts. */
+/** Without what the server keeps of uploads in parts, and without what goes just now. */
 async function filesBelow(folder: string): Promise<string[]> {
-  const names = (await readdir(folder)).filter((name) => name !== '.sgwtmp');
+  const entries = await readdir(folder, { withFileTypes: true }).catch(ignoreMissing);
   const found = await Promise.all(
-    names.map(async (name) => {
-      const path = join(folder, name);
-      return (await stat(path)).isDirectory() ? filesBelow(path) : [path];
-    }),
+    entries
+      .filter(({ name }) => name !== '.sgwtmp')
+      .map((entry) => (entry.isDirectory() ? filesBelow(join(folder, entry.name)) : [join(folder, entry.name)])),
   );
   return found.flat();
+}
+
+function ignoreMissing(error: NodeJS.ErrnoException): [] {
+  if (error.code === 'ENOENT') return [];
+  throw error;
 }
 
 function answers(address: string, port: number): Promise<boolean> {

@@ -1,0 +1,77 @@
+// A stream that is kept in a real S3 server: up while its room lives, told once all of it is, played from there when its node has it no more.
+import assert from 'node:assert/strict';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { apiClient } from '../kit/api-client.ts';
+import { makeVideo } from '../kit/media-files.ts';
+import { PeerSocket } from '../kit/peer-socket.ts';
+import { assertColour, colours } from '../kit/recorded.ts';
+import { makeResources } from '../kit/resources-folder.ts';
+import { startS3Server } from '../kit/s3-server.ts';
+import { startNode } from '../kit/start-node.ts';
+import { startReceiver } from '../kit/webhook-receiver.ts';
+
+const small = { width: 320, height: 180, framerate: 24, segmentDuration: 1 };
+
+test('a persistent stream is playable, goes up while it is made, is told of after its room, and is played from S3 alone', async (t) => {
+  const s3 = await startS3Server(t);
+  const resources = await makeResources(t);
+  await makeVideo(join(resources, 'file_component_sources', 'green.h264'), '0x1EC81E', 20);
+  const receiver = await startReceiver(t);
+  const node = await startNode(t, { SVC_COMPONENTS_USED: 'file hls', SVC_RESOURCES_BASE_PATH: resources, ...s3.env });
+  const api = apiClient(node.url, node.token);
+  const socket = await PeerSocket.enter(node.serverSocketUrl, node.token);
+  t.after(() => socket.cut());
+  await socket.request('subscribe', { events: 'all' });
+  await api.post('/room', { roomId: 'r', webhookUrl: receiver.url });
+  for (const [options, sentence] of [
+    [{ s3: s3.place }, 'Option s3 is for persistent streams only: the others are not kept'],
+    [
+      { s3: s3.place, persistent: true },
+      'Conflicting S3 credentials supplied via environment variables and the REST API. Overrides on existing values are disallowed',
+    ],
+  ] as const) {
+    const { status, body } = await api.post('/room/r/component', { type: 'hls', options });
+    assert.deepEqual([status, body.errors], [400, sentence]);
+  }
+  await api.post('/room/r/component', { type: 'file', options: { filePath: 'green.h264' } });
+  const { body: made } = await api.post('/room/r/component', { type: 'hls', options: { ...small, persistent: true } });
+  const playable = await socket.waitFor('roomEvent', ({ type }) => type === 'HlsPlayable');
+  assert.equal(playable.componentId, made.data.id);
+  const segmentsUp = async () => (await s3.names()).filter((name) => /\/segment-\d+\.m4s$/.test(name));
+  for (const end = Date.now() + 30_000; (await segmentsUp()).length < 3; ) {
+    assert.ok(Date.now() < end, 'no segments went up while the room lives');
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  assert.equal((await api.delete('/room/r')).status, 204);
+  await receiver.untilTrue((received) => received.some(({ event }) => event.type === 'HlsUploaded'));
+  const types = receiver.received.map(({ event }) => event.type);
+  assert.deepEqual(
+    [types.filter((type) => type === 'HlsPlayable').length, types.slice(types.indexOf('RoomDeleted'))],
+    [1, ['RoomDeleted', 'HlsUploaded']],
+  );
+  const id = receiver.received.at(-1)?.event.recordingId ?? '';
+
+  // What its node had is gone: disks are lost.
+  await rm(join(resources, 'recordings', id), { recursive: true });
+  const { token } = (await api.post('/hls/r/token', {})).body.data;
+  const folder = join(resources, 'fetched');
+  await mkdir(folder);
+  const get = async (file: string) => {
+    const response = await fetch(`${node.url}/recording/${id}/${file}?token=${token}`);
+    assert.equal(response.status, 200, file);
+    return Buffer.from(await response.arrayBuffer());
+  };
+  const names = (await s3.names()).map((name) => name.split('/').at(-1) ?? '');
+  const playlist = String(await get('stream.m3u8'));
+  assert.match(playlist, /#EXT-X-PLAYLIST-TYPE:VOD\n[\s\S]*#EXT-X-ENDLIST\n$/);
+  const [init = ''] = names.filter((name) => name.startsWith('init-'));
+  const listed = [...playlist.matchAll(/^(segment-\d+\.m4s)\?token=/gm)].map(([, name = '']) => name);
+  assert.deepEqual([...listed, init, 'index.m3u8', 'report.json', 'stream.m3u8'].sort(), names.sort());
+  const film = join(folder, 'film.mp4');
+  await writeFile(film, Buffer.concat([await get(init), ...(await Promise.all(listed.map(get)))]));
+  const pictures = await colours(film);
+  assert.ok(pictures.length >= 3 * 24, `${pictures.length} pictures`);
+  assertColour(pictures.at(-2), [30, 200, 30]);
+});
