@@ -49,13 +49,22 @@ const options = z
     segmentDuration: integer(1, 30).optional().meta({ description: 'hls: seconds of a segment.' }),
     pathPrefix: objectPrefix.optional().meta({ description: 'recording: put before the keys of its objects; with s3 only.' }),
     s3: s3.optional(),
-    registrarAddress: text(512, /^(sips?:)?[^\s/?#@]+$/, 'must be the address of a registrar: [sip:]host[:port]')
+    registrarAddress: text(
+      512,
+      /^([sS][iI][pP][sS]?:)?(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?(;transport=([uU][dD][pP]|[tT][cC][pP]|[tT][lL][sS]))?$/,
+      'must be the address of a registrar: [sip:|sips:]host[:port][;transport=udp|tcp|tls]',
+    )
       .optional()
-      .meta({ description: 'sip: address of the registrar, `[sip:]host[:port]`.' }),
-    username: text(256, /^[^\s@:]+$/, 'must be the name of a user: not empty, without spaces, @ and :')
+      .meta({ description: 'sip: address of the registrar, `[sip:|sips:]host[:port][;transport=udp|tcp|tls]`.' }),
+    username: text(128, /^[A-Za-z0-9\-_.!~*\x27()&=+$,%]+$/, "must be the name of a user: letters, digits and -_.!~*'()&=+$,%")
       .optional()
       .meta({ description: 'sip: user at the registrar.' }),
     passwordSecretRef: secretKeyRef.optional().meta({ description: 'sip: where the password is kept.' }),
+    answerIncoming: z.boolean().optional().meta({ description: 'sip: takes calls in; else they are refused.' }),
+    ringTimeout: integer(5, 300).optional().meta({ description: 'sip: seconds that a call rings; 60 where left out.' }),
+    caCertificate: text(32_768, /^-----BEGIN CERTIFICATE-----/, 'must be a certificate in PEM')
+      .optional()
+      .meta({ description: 'sip: certificate of the authority that the registrar is certified by, in PEM.' }),
   })
   .meta({ description: 'Options of the kind, by name. Passwords and keys come from Secrets only.' });
 
@@ -67,7 +76,7 @@ export const optionsOfKinds = {
     ...['segmentDuration', 's3'],
   ],
   recording: ['subscribeMode', 'pathPrefix', 's3'],
-  sip: ['registrarAddress', 'username', 'passwordSecretRef'],
+  sip: ['registrarAddress', 'username', 'passwordSecretRef', 'answerIncoming', 'ringTimeout', 'caCertificate'],
 } as const;
 
 const optionRules = Object.keys(options.shape).map((option) => {

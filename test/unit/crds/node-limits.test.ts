@@ -11,6 +11,7 @@ import { maxSeconds } from '../../../crds/schema.ts';
 import { type Json, structural } from '../../../crds/structural.ts';
 import { mediaClusterSchema, roomSchema } from '../../../crds/types.ts';
 import { readOptions } from '../../../node/components/hls/options.ts';
+import { prepareSip } from '../../../node/components/sip/prepare.ts';
 import { fileSchema } from '../../../node/config/settings.ts';
 import { coldVariables, hotRows } from '../../../node/config/variables.ts';
 import { maxTimeout, peerOptionsSchema, roomOptionsSchema, roomPatchSchema } from '../../../node/rooms/room-config.ts';
@@ -209,6 +210,50 @@ describe('an hls component of a Room and of the REST API', () => {
       const outside = name === 'framerate' ? [least - 1] : [least - 1, most + 2];
       for (const value of [least, most, ...outside]) values.push({ [name]: value });
     }
+    assert.deepEqual(
+      values.map((value) => [value, room(value)]),
+      values.map((value) => [value, node(value)]),
+    );
+  });
+});
+
+describe('a sip component of a Room and of the REST API', () => {
+  const room = ({ registrarAddress, username, ...more }: Sip) => {
+    const options = { registrarAddress, username, passwordSecretRef: { name: 's', key: 'k' }, ...more };
+    return roomSchema.shape.spec.safeParse({ components: [{ name: 'c', type: 'sip', options }] }).success;
+  };
+  const place = { announcedIp: '192.0.2.1', firstPort: 5060, rtpPorts: { min: 1, max: 2 }, userAgent: 'test' };
+  const node = ({ registrarAddress: address, username, ...more }: Sip) => {
+    try {
+      return prepareSip({ registrarCredentials: { address, username, password: 'p' }, ...more }, () => place) !== undefined;
+    } catch {
+      return false;
+    }
+  };
+  type Sip = { registrarAddress: string; username: string } & Record<string, unknown>;
+  const sip = { registrarAddress: 'sip.example', username: 'u' };
+
+  it('take the same values', () => {
+    const addresses = [
+      'sip:a',
+      'SIPS:a.b:5061',
+      '192.0.2.1:5060',
+      '[2001:db8::1]:5060',
+      'a;transport=TLS',
+      'a;transport=ws',
+      'a b',
+      'a/b',
+      'u@a',
+      '',
+    ];
+    const names = ['u', "a-_.!~*'()&=+$,%9", 'a b', 'a@b', 'a:b', '', 'a'.repeat(128), 'a'.repeat(129)];
+    const values: Sip[] = [
+      ...addresses.map((registrarAddress) => ({ ...sip, registrarAddress })),
+      ...names.map((username) => ({ ...sip, username })),
+      ...[4, 5, 300, 301, 5.5].map((ringTimeout) => ({ ...sip, ringTimeout })),
+      ...[true, false, 'yes'].map((answerIncoming) => ({ ...sip, answerIncoming })),
+      { ...sip, caCertificate: 'x' },
+    ];
     assert.deepEqual(
       values.map((value) => [value, room(value)]),
       values.map((value) => [value, node(value)]),
