@@ -1,8 +1,9 @@
 // One process that composes a room, with the way for tracks to it: given up as a whole when it ends.
 import { ServiceError } from '../../errors.ts';
-import type { ComponentHost, ReceivableTrack, RoomOutput } from '../../rooms/ports.ts';
+import type { ComponentHost, OutgoingRtp, ReceivableTrack } from '../../rooms/ports.ts';
 import { Timer } from '../../timer.ts';
 import { AvProcess } from '../av/av-process.ts';
+import { RoomTracks } from '../av/room-tracks.ts';
 import {
   type ComposedEncoding,
   type ComposerCommand,
@@ -27,6 +28,8 @@ export type ComposerProcessOptions = {
   onFailed: (reason: string) => void;
 };
 
+type ComposedTrack = ReceivableTrack & { encoding: ComposedEncoding };
+
 /** Milliseconds for it to begin, to end its last segment, and to end. */
 const startDeadline = 15_000;
 const finishDeadline = 8000;
@@ -39,12 +42,10 @@ const tellInterval = 10_000;
 export class ComposerProcess {
   readonly #options: ComposerProcessOptions;
   readonly #process: AvProcess<ComposerCommand, ComposerReport>;
-  readonly #output: RoomOutput;
+  readonly #tracks: RoomTracks<ComposedTrack>;
   readonly #listening = Promise.withResolvers<number>();
   readonly #ready = Promise.withResolvers<void>();
   readonly #finished = Promise.withResolvers<void>();
-  /** By track: the number that it is told apart by; undefined while it is being subscribed. */
-  readonly #tracks = new Map<string, number | undefined>();
   #entries = 0;
   #skipped = 0;
   #telling: Timer | undefined;
@@ -53,7 +54,12 @@ export class ComposerProcess {
 
   constructor(options: ComposerProcessOptions) {
     this.#options = options;
-    this.#output = options.host.openOutput();
+    this.#tracks = new RoomTracks({
+      host: options.host,
+      takes: (track): track is ComposedTrack => this.#takes(track),
+      add: (track, rtp) => this.#add(track, rtp),
+      remove: (entry) => this.#process.send({ type: 'remove', entry }),
+    });
     this.#listening.promise.catch(() => {});
     this.#ready.promise.catch(() => {});
     this.#process = new AvProcess({
@@ -79,7 +85,7 @@ export class ComposerProcess {
     });
     try {
       const [port] = await Promise.all([this.#listening.promise, this.#ready.promise]);
-      const { ip, port: feedback } = await this.#output.connect({ ip: '127.0.0.1', port });
+      const { ip, port: feedback } = await this.#tracks.connect(port);
       if (this.#over) throw notStarted();
       this.#process.send({ type: 'connect', ip, port: feedback });
     } finally {
@@ -89,10 +95,7 @@ export class ComposerProcess {
 
   /** Composes these tracks and no others from here. */
   receive(tracks: readonly ReceivableTrack[]): void {
-    if (this.#over || this.#closed) return;
-    const wanted = new Set(tracks.map(({ id }) => id));
-    for (const trackId of [...this.#tracks.keys()]) if (!wanted.has(trackId)) this.#remove(trackId);
-    for (const track of tracks) if (!this.#tracks.has(track.id)) void this.#add(track);
+    this.#tracks.receive(tracks);
   }
 
   /** Ends it with its last segment written. Idempotent; never fails. */
@@ -102,51 +105,35 @@ export class ComposerProcess {
   }
 
   async #close(): Promise<void> {
+    this.#tracks.stop();
     const timer = new Timer(finishDeadline, () => this.#finished.resolve());
     this.#process.send({ type: 'close' });
     await this.#finished.promise;
     timer.stop();
     await this.#process.end(endDeadline);
     this.#telling?.stop();
-    this.#output.close();
+    this.#tracks.close();
   }
 
-  async #add(track: ReceivableTrack): Promise<void> {
-    const { log } = this.#options.host;
-    const { id: trackId, encoding } = track;
-    this.#tracks.set(trackId, undefined);
-    if (!isComposed(encoding)) {
-      log.warn({ track: trackId, encoding }, 'a track cannot be composed');
-      return;
-    }
-    try {
-      const { ssrc, clockRate, channels } = await this.#output.subscribe(trackId);
-      if (!this.#tracks.has(trackId) || this.#over || this.#closed) {
-        this.#output.unsubscribe(trackId);
-        return;
-      }
-      this.#entries += 1;
-      const entry = this.#entries;
-      this.#tracks.set(trackId, entry);
-      const source = 'peerId' in track.origin ? track.origin.peerId : track.origin.componentId;
-      this.#process.send({ type: 'add', entry, ssrc, encoding, clockRate, channels, source, name: this.#nameOf(track) });
-    } catch (error) {
-      // It ended meanwhile, or the media of the room did.
-      this.#tracks.delete(trackId);
-      log.debug({ err: error, track: trackId }, 'a track could not be composed');
-    }
+  #takes({ id: trackId, encoding }: ReceivableTrack): boolean {
+    if (isComposed(encoding)) return true;
+    this.#options.host.log.warn({ track: trackId, encoding }, 'a track cannot be composed');
+    return false;
+  }
+
+  /** @returns the number that it is told apart by */
+  #add(track: ComposedTrack, { ssrc, clockRate, channels }: OutgoingRtp): number {
+    const { encoding, origin } = track;
+    this.#entries += 1;
+    const entry = this.#entries;
+    const source = 'peerId' in origin ? origin.peerId : origin.componentId;
+    this.#process.send({ type: 'add', entry, ssrc, encoding, clockRate, channels, source, name: this.#nameOf(track) });
+    return entry;
   }
 
   #nameOf({ origin }: ReceivableTrack): string | null {
     const name = 'peerId' in origin ? this.#options.host.nameOf(origin.peerId) : null;
     return name === null ? null : name.slice(0, longestName);
-  }
-
-  #remove(trackId: string): void {
-    const entry = this.#tracks.get(trackId);
-    this.#tracks.delete(trackId);
-    this.#output.unsubscribe(trackId);
-    if (entry !== undefined) this.#process.send({ type: 'remove', entry });
   }
 
   #hear(report: ComposerReport): void {
@@ -159,7 +146,7 @@ export class ComposerProcess {
     } else if (report.type === 'closed') this.#finished.resolve();
     else if (report.type === 'failed') this.#fail(report.reason, onFailed);
     else if (report.type === 'overloaded') this.#tellSkipped(report.skipped);
-    else this.#resume(report.entry);
+    else this.#tracks.added(report.entry);
   }
 
   #fail(reason: string, onFailed: (reason: string) => void): void {
@@ -167,14 +154,6 @@ export class ComposerProcess {
     this.#listening.reject(error);
     this.#ready.reject(error);
     onFailed(reason);
-  }
-
-  #resume(entry: number): void {
-    const [trackId] = [...this.#tracks].find(([, each]) => each === entry) ?? [];
-    if (trackId === undefined) return;
-    this.#output.resume(trackId).catch((error: unknown) => {
-      this.#options.host.log.debug({ err: error, track: trackId }, 'a track ended before it flowed');
-    });
   }
 
   #tellSkipped(skipped: number): void {
@@ -193,7 +172,7 @@ export class ComposerProcess {
     this.#ready.reject(notStarted());
     if (this.#closed) return;
     this.#telling?.stop();
-    this.#output.close();
+    this.#tracks.close();
     this.#closed = Promise.resolve();
     this.#options.onCrashed(reason);
   }

@@ -1,10 +1,11 @@
 // One process that records, with the way for tracks to it: given up as a whole when it ends.
 import { extname, join } from 'node:path';
 import { ServiceError } from '../../errors.ts';
-import type { ComponentHost, ReceivableTrack, RoomOutput } from '../../rooms/ports.ts';
+import type { ComponentHost, OutgoingRtp, ReceivableTrack } from '../../rooms/ports.ts';
 import { Timer } from '../../timer.ts';
 import { AvProcess } from '../av/av-process.ts';
-import { extensionOf, isRecorded } from './codecs.ts';
+import { RoomTracks } from '../av/room-tracks.ts';
+import { extensionOf, isRecorded, type RecordedEncoding } from './codecs.ts';
 import { type RecorderCommand, type RecorderReport, recorderReportSchema } from './recorder-messages.ts';
 import type { Recording } from './recording.ts';
 
@@ -17,6 +18,8 @@ export type RecorderProcessOptions = {
   onFailed: (reason: string) => void;
 };
 
+type RecordedTrack = ReceivableTrack & { encoding: RecordedEncoding };
+
 /** Compiled or not, as this file is. */
 const module = join(import.meta.dirname, `recorder-child${extname(import.meta.filename)}`);
 /** Milliseconds for it to listen, to finish its files, and to end. */
@@ -27,18 +30,21 @@ const endDeadline = 2000;
 export class RecorderProcess {
   readonly #options: RecorderProcessOptions;
   readonly #process: AvProcess<RecorderCommand, RecorderReport>;
-  readonly #output: RoomOutput;
+  readonly #tracks: RoomTracks<RecordedTrack>;
   readonly #listening = Promise.withResolvers<number>();
   readonly #finished = Promise.withResolvers<void>();
-  /** By track: the number of its file; undefined while it is being subscribed. */
-  readonly #tracks = new Map<string, number | undefined>();
   readonly #unfinished = new Set<number>();
   #over = false;
   #closed: Promise<void> | undefined;
 
   constructor(options: RecorderProcessOptions) {
     this.#options = options;
-    this.#output = options.host.openOutput();
+    this.#tracks = new RoomTracks({
+      host: options.host,
+      takes: (track): track is RecordedTrack => this.#takes(track),
+      add: (track, rtp) => this.#add(track, rtp),
+      remove: (entry) => this.#process.send({ type: 'remove', entry }),
+    });
     this.#listening.promise.catch(() => {});
     this.#process = new AvProcess({
       log: options.host.log,
@@ -60,7 +66,7 @@ export class RecorderProcess {
     );
     try {
       const port = await this.#listening.promise;
-      const { ip, port: feedback } = await this.#output.connect({ ip: '127.0.0.1', port });
+      const { ip, port: feedback } = await this.#tracks.connect(port);
       if (this.#over) throw notStarted();
       this.#process.send({ type: 'connect', ip, port: feedback });
     } finally {
@@ -70,10 +76,7 @@ export class RecorderProcess {
 
   /** Records these tracks and no others from here. */
   receive(tracks: readonly ReceivableTrack[]): void {
-    if (this.#over || this.#closed) return;
-    const wanted = new Set(tracks.map(({ id }) => id));
-    for (const trackId of [...this.#tracks.keys()]) if (!wanted.has(trackId)) this.#remove(trackId);
-    for (const track of tracks) if (!this.#tracks.has(track.id)) void this.#add(track);
+    this.#tracks.receive(tracks);
   }
 
   /** Ends it with its files finished. Idempotent; never fails. */
@@ -83,62 +86,42 @@ export class RecorderProcess {
   }
 
   async #close(): Promise<void> {
+    this.#tracks.stop();
     const timer = new Timer(finishDeadline, () => this.#finished.resolve());
     this.#process.send({ type: 'close' });
     await this.#finished.promise;
     timer.stop();
     await this.#process.end(endDeadline);
-    this.#output.close();
+    this.#tracks.close();
     await this.#recoverFiles();
   }
 
-  async #add(track: ReceivableTrack): Promise<void> {
-    const { host, recording } = this.#options;
+  #takes(track: ReceivableTrack): boolean {
     const { id: trackId, kind: type, encoding, origin, metadata } = track;
-    this.#tracks.set(trackId, undefined);
-    if (!isRecorded(encoding)) {
-      const problem = `Tracks of the codec ${encoding} cannot be recorded`;
-      host.log.warn({ track: trackId, encoding }, 'a track cannot be recorded');
-      recording.addProblem({ trackId, type, encoding, origin, metadata, problem });
-      return;
-    }
-    try {
-      const { ssrc, clockRate, channels } = await this.#output.subscribe(trackId);
-      if (!this.#tracks.has(trackId) || this.#over || this.#closed) {
-        this.#output.unsubscribe(trackId);
-        return;
-      }
-      const facts = { trackId, type, encoding, clockRate, ...(type === 'audio' && { channels }), origin, metadata };
-      const { entry, path } = recording.add(facts, extensionOf(encoding));
-      this.#tracks.set(trackId, entry);
-      this.#unfinished.add(entry);
-      this.#process.send({ type: 'add', entry, ssrc, encoding, clockRate, channels, path });
-    } catch (error) {
-      // It ended meanwhile, or the media of the room did.
-      this.#tracks.delete(trackId);
-      host.log.debug({ err: error, track: trackId }, 'a track could not be recorded');
-    }
+    if (isRecorded(encoding)) return true;
+    const { host, recording } = this.#options;
+    host.log.warn({ track: trackId, encoding }, 'a track cannot be recorded');
+    const problem = `Tracks of the codec ${encoding} cannot be recorded`;
+    recording.addProblem({ trackId, type, encoding, origin, metadata, problem });
+    return false;
   }
 
-  #remove(trackId: string): void {
-    const entry = this.#tracks.get(trackId);
-    this.#tracks.delete(trackId);
-    this.#output.unsubscribe(trackId);
-    if (entry !== undefined) this.#process.send({ type: 'remove', entry });
+  /** @returns the number of its file */
+  #add({ id: trackId, kind: type, encoding, origin, metadata }: RecordedTrack, { ssrc, clockRate, channels }: OutgoingRtp): number {
+    const facts = { trackId, type, encoding, clockRate, ...(type === 'audio' && { channels }), origin, metadata };
+    const { entry, path } = this.#options.recording.add(facts, extensionOf(encoding));
+    this.#unfinished.add(entry);
+    this.#process.send({ type: 'add', entry, ssrc, encoding, clockRate, channels, path });
+    return entry;
   }
 
   #hear(report: RecorderReport): void {
-    const { recording, host, onFailed } = this.#options;
+    const { recording, onFailed } = this.#options;
     if (report.type === 'listening') this.#listening.resolve(report.port);
     else if (report.type === 'closed') this.#finished.resolve();
     else if (report.type === 'failed') onFailed(report.reason);
-    else if (report.type === 'added') {
-      const [trackId] = [...this.#tracks].find(([, entry]) => entry === report.entry) ?? [];
-      if (trackId === undefined) return;
-      this.#output
-        .resume(trackId)
-        .catch((error: unknown) => host.log.debug({ err: error, track: trackId }, 'a track ended before it flowed'));
-    } else {
+    else if (report.type === 'added') this.#tracks.added(report.entry);
+    else {
       const { type, entry, ...facts } = report;
       recording.update(entry, facts);
       if (type === 'ended') this.#unfinished.delete(entry);
@@ -150,7 +133,7 @@ export class RecorderProcess {
     this.#finished.resolve();
     this.#listening.reject(notStarted());
     if (this.#closed) return;
-    this.#output.close();
+    this.#tracks.close();
     this.#closed = this.#recoverFiles();
     this.#options.onCrashed(reason);
   }

@@ -4,7 +4,7 @@ import { ServiceError } from '../../errors.ts';
 import type { ComponentHost, ReceivableTrack, RtpAddress } from '../../rooms/ports.ts';
 import { Timer } from '../../timer.ts';
 import { AvProcess } from '../av/av-process.ts';
-import { RoomTracks } from './room-tracks.ts';
+import { RoomTracks } from '../av/room-tracks.ts';
 import { type AgentSettings, type SipCommand, type SipReport, sipReportSchema } from './sip-messages.ts';
 
 /** What is told by itself. */
@@ -41,7 +41,7 @@ const codes = { bad_request: 'bad_request', not_found: 'call_not_found', conflic
 export class SipProcess {
   readonly #options: SipProcessOptions;
   readonly #process: AvProcess<SipCommand, SipReport>;
-  readonly #tracks: RoomTracks;
+  readonly #tracks: RoomTracks<ReceivableTrack>;
   readonly #ready = Promise.withResolvers<void>();
   readonly #listening = Promise.withResolvers<number>();
   readonly #finished = Promise.withResolvers<void>();
@@ -54,7 +54,11 @@ export class SipProcess {
     for (const { promise } of [this.#ready, this.#listening]) promise.catch(() => {});
     this.#tracks = new RoomTracks({
       host: options.host,
-      add: (ssrc) => this.#process.send({ type: 'addTrack', ssrc }),
+      takes: (track): track is ReceivableTrack => track.kind === 'audio' && track.encoding === 'opus',
+      add: (_, { ssrc }) => {
+        this.#process.send({ type: 'addTrack', ssrc });
+        return ssrc;
+      },
       remove: (ssrc) => this.#process.send({ type: 'removeTrack', ssrc }),
     });
     this.#process = new AvProcess({

@@ -1,0 +1,84 @@
+// The tracks of a room on their way to one process: each is subscribed, told to the process, and flows once that is ready for it.
+import type { ComponentHost, OutgoingRtp, ReceivableTrack, RoomOutput, RtpAddress } from '../../rooms/ports.ts';
+
+export type RoomTracksOptions<Taken extends ReceivableTrack> = {
+  host: Pick<ComponentHost, 'log' | 'openOutput'>;
+  /** Whether the process can make something of it; asked once for each that comes. */
+  takes: (track: ReceivableTrack) => track is Taken;
+  /** The process makes itself ready for RTP of this track. @returns the number that it is told apart by: the process says added() with it */
+  add: (track: Taken, rtp: OutgoingRtp) => number;
+  remove: (number: number) => void;
+};
+
+const loopback = '127.0.0.1';
+
+export class RoomTracks<Taken extends ReceivableTrack> {
+  readonly #options: RoomTracksOptions<Taken>;
+  readonly #output: RoomOutput;
+  /** By track: its number; undefined while it is being subscribed, and where it is not taken. */
+  readonly #tracks = new Map<string, number | undefined>();
+  #stopped = false;
+
+  constructor(options: RoomTracksOptions<Taken>) {
+    this.#options = options;
+    this.#output = options.host.openOutput();
+  }
+
+  /** To be called once, before receive(): RTP goes to this port of loopback. @returns where feedback about it goes. @throws ServiceError */
+  connect(port: number): Promise<RtpAddress> {
+    return this.#output.connect({ ip: loopback, port });
+  }
+
+  /** These tracks and no others from here. */
+  receive(tracks: readonly ReceivableTrack[]): void {
+    if (this.#stopped) return;
+    const wanted = new Set(tracks.map(({ id }) => id));
+    for (const trackId of [...this.#tracks.keys()]) if (!wanted.has(trackId)) this.#drop(trackId);
+    for (const track of tracks) if (!this.#tracks.has(track.id)) void this.#add(track);
+  }
+
+  /** The process takes RTP of the track with this number from here. */
+  added(number: number): void {
+    const [trackId] = [...this.#tracks].find(([, each]) => each === number) ?? [];
+    if (trackId === undefined) return;
+    this.#output
+      .resume(trackId)
+      .catch((error: unknown) => this.#options.host.log.debug({ err: error, track: trackId }, 'a track ended before it flowed'));
+  }
+
+  /** Nothing comes or goes from here; what flows goes on. Idempotent. */
+  stop(): void {
+    this.#stopped = true;
+  }
+
+  /** Idempotent. */
+  close(): void {
+    this.stop();
+    this.#output.close();
+  }
+
+  async #add(track: ReceivableTrack): Promise<void> {
+    const { host, takes, add } = this.#options;
+    this.#tracks.set(track.id, undefined);
+    if (!takes(track)) return;
+    try {
+      const rtp = await this.#output.subscribe(track.id);
+      if (!this.#tracks.has(track.id) || this.#stopped) {
+        this.#output.unsubscribe(track.id);
+        return;
+      }
+      this.#tracks.set(track.id, add(track, rtp));
+    } catch (error) {
+      // It ended meanwhile, or the media of the room did.
+      this.#tracks.delete(track.id);
+      host.log.debug({ err: error, track: track.id }, 'a track could not be received');
+    }
+  }
+
+  #drop(trackId: string): void {
+    const number = this.#tracks.get(trackId);
+    this.#tracks.delete(trackId);
+    this.#output.unsubscribe(trackId);
+    if (number !== undefined) this.#options.remove(number);
+  }
+}
