@@ -6,7 +6,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { promisify } from 'node:util';
-import { VoiceDecoder } from '../../node/components/av/native/voice-decoder.ts';
+import { AudioDecoder } from '../../node/components/av/native/audio-decoder.ts';
 import { rtpPacket } from '../../node/components/rtp/outgoing.ts';
 import { parseRtp, type RtpPacket } from '../../node/components/rtp/packets.ts';
 import type { Agreed, CallCodec } from '../../node/components/sip/audio/session.ts';
@@ -140,7 +140,7 @@ export class Telephone {
 
 export async function soundOf(t: TestContext, codec: CallCodec, payloads: readonly Buffer[]): Promise<Float32Array> {
   if (codec === 'opus') {
-    const decoder = new VoiceDecoder('opus');
+    const decoder = new AudioDecoder({ codec: 'opus', channels: 1 });
     const sound = concat(payloads.map((payload) => decoder.decode(payload)));
     decoder.close();
     return sound;

@@ -23,7 +23,7 @@ export class AudioTrack {
   readonly #options: AudioTrackOptions;
   readonly #buffer: JitterBuffer;
   readonly #timing: TrackTiming;
-  readonly #decoder = new AudioDecoder();
+  readonly #decoder = new AudioDecoder({ codec: 'opus', channels: 2 });
   readonly #line: SoundLine;
   #now = 0;
 

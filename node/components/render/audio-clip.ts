@@ -14,7 +14,7 @@ export class AudioClip {
   readonly kind = 'audio';
   readonly clip: Clip;
   readonly #packets: ClipPackets;
-  readonly #decoder = new AudioDecoder();
+  readonly #decoder = new AudioDecoder({ codec: 'opus', channels: 2 });
   readonly #line: SoundLine;
   /** Behind its last sample. */
   #end = 0;

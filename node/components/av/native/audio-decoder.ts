@@ -1,41 +1,50 @@
-// Decodes Opus to stereo at 48 kHz.
+// Decodes sound: Opus or G.722, to one channel or two.
 import { Codec, CodecContext, Frame, Packet, Rational } from 'node-av';
 import type { FFDecoderCodec } from 'node-av/constants';
 import { came, check } from './ffmpeg.ts';
-import { stereo } from './sound.ts';
+import { mono, stereo } from './sound.ts';
+
+/** libopus, not FFmpeg's own decoder: it makes any Opus as many channels as are asked for. Rates in samples per second. */
+const codecs = { opus: { name: 'libopus', rate: 48_000 }, g722: { name: 'g722', rate: 16_000 } } as const;
+
+export type AudioDecoderOptions = { codec: keyof typeof codecs; channels: 1 | 2 };
 
 export class AudioDecoder {
+  readonly #options: AudioDecoderOptions;
   readonly #context = new CodecContext();
   readonly #packet = new Packet();
   readonly #frame = new Frame();
   #closed = false;
 
   /** @throws AvError where this FFmpeg cannot decode it */
-  constructor() {
-    const codec = Codec.findDecoderByName('libopus' as FFDecoderCodec);
+  constructor(options: AudioDecoderOptions) {
+    this.#options = options;
+    const { name, rate } = codecs[options.codec];
+    const codec = Codec.findDecoderByName(name as FFDecoderCodec);
     this.#context.allocContext3(codec);
     this.#packet.alloc();
     this.#frame.alloc();
-    this.#context.sampleRate = 48_000;
-    this.#context.channelLayout = stereo;
-    this.#context.pktTimebase = new Rational(1, 48_000);
+    this.#context.sampleRate = rate;
+    this.#context.channelLayout = options.channels === 1 ? mono : stereo;
+    this.#context.pktTimebase = new Rational(1, rate);
     try {
-      check(this.#context.open2Sync(codec), 'Opus cannot be decoded');
+      // Without a dictionary: node-av frees that of open2Sync twice.
+      check(this.#context.open2Sync(codec), `${options.codec} cannot be decoded`);
     } catch (error) {
       this.close();
       throw error;
     }
   }
 
-  /** @returns samples from -1 to 1, left and right in turn. @throws AvError for what is no Opus */
+  /** @returns samples from -1 to 1, left and right in turn where there are two channels. @throws AvError for what cannot be decoded */
   decode(data: Buffer): Float32Array {
     this.#packet.unref();
     this.#packet.data = data;
     const sent = this.#context.sendPacketSync(this.#packet);
-    const blocks: Float32Array[] = [];
-    while (came(this.#context.receiveFrameSync(this.#frame), 'Sound cannot be decoded')) blocks.push(samplesOf(this.#frame));
+    let samples = new Float32Array();
+    while (came(this.#context.receiveFrameSync(this.#frame), 'Sound cannot be decoded')) samples = this.#joined(samples);
     check(sent, 'Sound cannot be decoded');
-    return blocks.length === 1 && blocks[0] ? blocks[0] : Float32Array.from(blocks.flatMap((block) => [...block]));
+    return samples;
   }
 
   /** Idempotent. */
@@ -46,12 +55,14 @@ export class AudioDecoder {
     this.#packet.free();
     this.#frame.free();
   }
-}
 
-/** 16-bit samples, left and right in turn, are what libopus gives. */
-function samplesOf(frame: Frame): Float32Array {
-  const bytes = frame.data?.[0];
-  const samples = new Float32Array(bytes ? frame.nbSamples * 2 : 0);
-  for (let index = 0; bytes && index < samples.length; index += 1) samples[index] = bytes.readInt16LE(index * 2) / 32_768;
-  return samples;
+  /** Both decoders give 16 bits. */
+  #joined(before: Float32Array): Float32Array<ArrayBuffer> {
+    const bytes = this.#frame.data?.[0];
+    const count = bytes ? this.#frame.nbSamples * this.#options.channels : 0;
+    const samples = new Float32Array(before.length + count);
+    samples.set(before);
+    for (let index = 0; bytes && index < count; index += 1) samples[before.length + index] = bytes.readInt16LE(index * 2) / 32_768;
+    return samples;
+  }
 }

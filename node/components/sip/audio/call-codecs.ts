@@ -1,6 +1,7 @@
 // The codecs of calls, each from and to blocks of sound at 48 kHz.
+
+import { AudioDecoder } from '../../av/native/audio-decoder.ts';
 import { Resampler } from '../../av/native/resampler.ts';
-import { VoiceDecoder } from '../../av/native/voice-decoder.ts';
 import { VoiceEncoder } from '../../av/native/voice-encoder.ts';
 import { decodeG711, encodeG711 } from './g711.ts';
 import type { CallCodec } from './session.ts';
@@ -16,12 +17,13 @@ export const callCodecFacts = {
 
 export class CallDecoder {
   readonly #decode: (payload: Buffer) => Float32Array;
-  readonly #native: VoiceDecoder | undefined;
+  readonly #native: AudioDecoder | undefined;
   readonly #resampler: Resampler | undefined;
 
   /** @throws AvError where this FFmpeg has no such codec */
   constructor(codec: CallCodec) {
-    const native = codec === 'opus' || codec === 'G722' ? new VoiceDecoder(codec === 'opus' ? 'opus' : 'g722') : undefined;
+    const native =
+      codec === 'opus' || codec === 'G722' ? new AudioDecoder({ codec: codec === 'opus' ? 'opus' : 'g722', channels: 1 }) : undefined;
     this.#native = native;
     this.#decode = native ? (payload) => native.decode(payload) : (payload) => decodeG711(codec === 'PCMA' ? 'PCMA' : 'PCMU', payload);
     const from = callCodecFacts[codec].sampleRate;

@@ -1,9 +1,9 @@
 // Voices as telephones have them: what the resampler lets through, and what comes out of Opus and G.722 behind their encoders.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { AudioDecoder } from '../../../../node/components/av/native/audio-decoder.ts';
 import { AvError } from '../../../../node/components/av/native/ffmpeg.ts';
 import { Resampler } from '../../../../node/components/av/native/resampler.ts';
-import { VoiceDecoder } from '../../../../node/components/av/native/voice-decoder.ts';
 import { VoiceEncoder } from '../../../../node/components/av/native/voice-encoder.ts';
 import { concat, decibels, levelOf, tone } from '../../../kit/tones.ts';
 
@@ -56,7 +56,7 @@ for (const { encoding, codec, rate } of [
   { encoding: 'g722', codec: 'g722', rate: 16_000 },
 ] as const) {
   test(`${encoding}: 20 ms in, 20 ms out, the same tone`, () => {
-    const [encoder, decoder] = [new VoiceEncoder({ encoding }), new VoiceDecoder(codec)];
+    const [encoder, decoder] = [new VoiceEncoder({ encoding }), new AudioDecoder({ codec, channels: 1 })];
     const blocks = Array.from({ length: 100 }, (_, index) => {
       const packet = encoder.encode(tone(1000, rate, rate / 50, { from: (index * rate) / 50 }));
       assert.ok(packet.length > 10 && packet.length < 400);
@@ -72,7 +72,10 @@ for (const { encoding, codec, rate } of [
 }
 
 test('what is no Opus is refused, and what comes behind it is heard', () => {
-  const [encoder, decoder] = [new VoiceEncoder({ encoding: 'opus-near', bandwidth: 4000 }), new VoiceDecoder('opus')];
+  const [encoder, decoder] = [
+    new VoiceEncoder({ encoding: 'opus-near', bandwidth: 4000 }),
+    new AudioDecoder({ codec: 'opus', channels: 1 }),
+  ];
   for (const bytes of [Buffer.alloc(0), Buffer.of(255, 255, 255), Buffer.alloc(1400, 0x55)])
     assert.throws(() => decoder.decode(bytes), AvError);
   const blocks = Array.from({ length: 50 }, (_, index) => decoder.decode(encoder.encode(tone(700, high, 960, { from: index * 960 }))));
