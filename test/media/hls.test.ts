@@ -4,39 +4,20 @@ import { execFileSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { type ApiClient, apiClient } from '../kit/api-client.ts';
 import { download, follow, streamsOf } from '../kit/hls-viewer.ts';
-import { makeTone, makeVideo } from '../kit/media-files.ts';
 import { startNodeProcess } from '../kit/node-process.ts';
 import { PeerSocket } from '../kit/peer-socket.ts';
 import { assertColour, assertNear, colours, sound } from '../kit/recorded.ts';
 import { recordedLog } from '../kit/recorded-log.ts';
-import { makeResources } from '../kit/resources-folder.ts';
 import { smallDisk } from '../kit/small-disk.ts';
+import { addComponent, addSources, green, withSources } from '../kit/sources.ts';
 import { apiToken, startNode } from '../kit/start-node.ts';
 import { isAlive } from './kit.ts';
 
-const green = [30, 200, 30];
 const small = { width: 320, height: 180, segmentDuration: 1 };
 const sleep = (time: number) => new Promise((resolve) => setTimeout(resolve, time));
-
-async function withSources(t: TestContext, seconds: number): Promise<string> {
-  const resources = await makeResources(t);
-  await addSources(resources, seconds);
-  return resources;
-}
-
-async function addSources(resources: string, seconds: number): Promise<void> {
-  const sources = join(resources, 'file_component_sources');
-  await Promise.all([makeVideo(join(sources, 'green.h264'), '0x1EC81E', seconds), makeTone(join(sources, 'tone.ogg'), 660, seconds)]);
-}
-
-async function add(api: ApiClient, type: string, options: object = {}): Promise<string> {
-  const { status, body } = await api.post('/room/r/component', { type, options });
-  assert.equal(status, 201, JSON.stringify(body));
-  return body.data.id;
-}
 
 async function tokenOf(api: ApiClient, options: object = {}): Promise<string> {
   const { status, body } = await api.post('/hls/r/token', options);
@@ -52,9 +33,9 @@ test('a stream keeps the rules while its composer is killed, can be played by wh
   const node = await startNodeProcess(t, { SVC_COMPONENTS_USED: 'file hls', SVC_RESOURCES_BASE_PATH: resources });
   const api = apiClient(node.url, apiToken);
   await api.post('/room', { roomId: 'r' });
-  await add(api, 'file', { filePath: 'green.h264' });
-  await add(api, 'file', { filePath: 'tone.ogg' });
-  const id = await add(api, 'hls', { ...small, persistent: true });
+  await addComponent(api, 'file', { filePath: 'green.h264' });
+  await addComponent(api, 'file', { filePath: 'tone.ogg' });
+  const id = await addComponent(api, 'hls', { ...small, persistent: true });
   const token = await tokenOf(api);
   const index = await fetch(`${node.url}/hls/r/index.m3u8?token=${token}`);
   assert.match(await index.text(), /CODECS="avc1\.[0-9a-f]{6},mp4a\.40\.2",RESOLUTION=320x180,FRAME-RATE=24\.000\nstream\.m3u8\?token=/);
@@ -100,8 +81,8 @@ test('a node that is killed leaves a stream that the next one keeps, and no comp
   const first = await startNodeProcess(t, env);
   const api = apiClient(first.url, apiToken);
   await api.post('/room', { roomId: 'r' });
-  await add(api, 'hls', { ...small, persistent: true });
-  await add(api, 'file', { filePath: 'green.h264' });
+  await addComponent(api, 'hls', { ...small, persistent: true });
+  await addComponent(api, 'file', { filePath: 'green.h264' });
   await follow(`${first.url}/hls/r/stream.m3u8?token=${await tokenOf(api)}`, ({ segments }) => segments.length >= 5);
   const [composer = 0] = composers(first.output());
   assert.ok(isAlive(composer));
@@ -130,8 +111,8 @@ test('a full disk is an event and a line in the log; the room lives, and what is
   t.after(() => socket.cut());
   await socket.request('subscribe', { events: 'all' });
   await api.post('/room', { roomId: 'r' });
-  const file = await add(api, 'file', { filePath: 'green.h264' });
-  const hls = await add(api, 'hls', { ...small, persistent: true });
+  const file = await addComponent(api, 'file', { filePath: 'green.h264' });
+  const hls = await addComponent(api, 'hls', { ...small, persistent: true });
   const media = async () => `${node.url}/hls/r/stream.m3u8?token=${await tokenOf(api)}`;
   await follow(await media(), ({ segments }) => segments.length >= 3);
   execFileSync('sh', ['-c', `dd if=/dev/zero of=${join(resources, 'filler')} bs=1k 2>/dev/null || true`]);
@@ -151,6 +132,6 @@ test('a full disk is an event and a line in the log; the room lives, and what is
   assert.equal(left.length, 1);
   assert.ok((await readdir(join(resources, 'hls', left[0] ?? ''))).includes('stream.m3u8'));
   rmSync(join(resources, 'filler'));
-  await add(api, 'hls', small);
+  await addComponent(api, 'hls', small);
   await follow(await media(), ({ segments }) => segments.length >= 2);
 });

@@ -4,10 +4,9 @@ import { execFileSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { reportSchema } from '../../node/components/recording/report.ts';
 import { type ApiClient, apiClient } from '../kit/api-client.ts';
-import { makeTone, makeVideo } from '../kit/media-files.ts';
 import { startNodePair } from '../kit/node-pair.ts';
 import { startNodeProcess } from '../kit/node-process.ts';
 import { PeerSocket } from '../kit/peer-socket.ts';
@@ -15,28 +14,11 @@ import { assertColour, assertNear, colours, probe, sound } from '../kit/recorded
 import { recordedLog } from '../kit/recorded-log.ts';
 import { makeResources } from '../kit/resources-folder.ts';
 import { smallDisk } from '../kit/small-disk.ts';
+import { addComponent, addSources, green, withSources } from '../kit/sources.ts';
 import { apiToken, startNode } from '../kit/start-node.ts';
 import { isAlive } from './kit.ts';
 
-const green = [30, 200, 30];
 const sleep = (time: number) => new Promise((resolve) => setTimeout(resolve, time));
-
-async function withSources(t: TestContext, seconds: number): Promise<string> {
-  const resources = await makeResources(t);
-  await addSources(resources, seconds);
-  return resources;
-}
-
-async function addSources(resources: string, seconds: number): Promise<void> {
-  const sources = join(resources, 'file_component_sources');
-  await Promise.all([makeVideo(join(sources, 'green.h264'), '0x1EC81E', seconds), makeTone(join(sources, 'tone.ogg'), 660, seconds)]);
-}
-
-async function add(api: ApiClient, type: string, options: object = {}): Promise<string> {
-  const { status, body } = await api.post('/room/r/component', { type, options });
-  assert.equal(status, 201, JSON.stringify(body));
-  return body.data.id;
-}
 
 const report = async (api: ApiClient, id: string) => reportSchema.parse((await api.get(`/recording/${id}`)).body);
 
@@ -47,12 +29,12 @@ test('a recording is made, listed, shown, read in parts and deleted at any node;
     owner: { SVC_RESOURCES_BASE_PATH: resources },
   });
   await owner.node.parts.rooms.createRoom({ roomId: 'r' });
-  const recorder = await add(api, 'recording', { subscribeMode: 'manual' });
+  const recorder = await addComponent(api, 'recording', { subscribeMode: 'manual' });
   assert.deepEqual((await api.get(`/room/r/component/${recorder}`)).body.data.properties, { subscribeMode: 'manual' });
   const second = await api.post('/room/r/component', { type: 'recording' });
   assert.deepEqual([second.status, second.body.errors], [400, 'Room r has a component of type recording already']);
-  const video = await add(api, 'file', { filePath: 'green.h264' });
-  await add(api, 'file', { filePath: 'tone.ogg' });
+  const video = await addComponent(api, 'file', { filePath: 'green.h264' });
+  await addComponent(api, 'file', { filePath: 'tone.ogg' });
   assert.equal((await api.post(`/room/r/component/${recorder}/subscribe`, { origins: [video] })).status, 201);
   for (const [path, body, status] of [
     [`${recorder}/subscribe`, {}, 400],
@@ -100,9 +82,9 @@ test('a node that is killed in the middle leaves all but the last second, which 
   const first = await startNodeProcess(t, env);
   const api = apiClient(first.url, apiToken);
   await api.post('/room', { roomId: 'r' });
-  await add(api, 'recording');
-  await add(api, 'file', { filePath: 'green.h264' });
-  await add(api, 'file', { filePath: 'tone.ogg' });
+  await addComponent(api, 'recording');
+  await addComponent(api, 'file', { filePath: 'green.h264' });
+  await addComponent(api, 'file', { filePath: 'tone.ogg' });
   await sleep(4000);
   const recorder = Number(/"pid":(\d+),[^\n]*"msg":"recorder started"/.exec(first.output())?.[1]);
   assert.ok(isAlive(recorder));
@@ -137,8 +119,8 @@ test('a node that ends finishes what it records, and what is too old goes', asyn
   const node = await startNode(t, env);
   const api = apiClient(node.url, node.token);
   await api.post('/room', { roomId: 'r' });
-  await add(api, 'recording');
-  await add(api, 'file', { filePath: 'tone.ogg' });
+  await addComponent(api, 'recording');
+  await addComponent(api, 'file', { filePath: 'tone.ogg' });
   await sleep(1500);
   await node.close();
   const next = await startNode(t, { ...env, SVC_RAW_RECORDING_TTL: '3' });
@@ -161,8 +143,8 @@ test('a full disk is an event and a line in the log; the room lives, and what wa
   t.after(() => socket.cut());
   await socket.request('subscribe', { events: 'all' });
   await api.post('/room', { roomId: 'r' });
-  const recorder = await add(api, 'recording');
-  const file = await add(api, 'file', { filePath: 'tone.ogg' });
+  const recorder = await addComponent(api, 'recording');
+  const file = await addComponent(api, 'file', { filePath: 'tone.ogg' });
   await sleep(1500);
   execFileSync('sh', ['-c', `dd if=/dev/zero of=${join(resources, 'filler')} bs=1k 2>/dev/null || true`]);
   const crashed = await socket.waitFor('roomEvent', ({ type }) => type === 'ComponentCrashed');
@@ -176,5 +158,5 @@ test('a full disk is an event and a line in the log; the room lives, and what wa
   const again = await api.post('/room/r/component', { type: 'recording' });
   assert.equal(again.status, 503);
   rmSync(join(resources, 'filler'));
-  await add(api, 'recording');
+  await addComponent(api, 'recording');
 });

@@ -3,33 +3,19 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { reportSchema } from '../../node/components/recording/report.ts';
 import { type ApiClient, apiClient } from '../kit/api-client.ts';
-import { makeTone, makeVideo } from '../kit/media-files.ts';
 import { startNodeProcess } from '../kit/node-process.ts';
 import { PeerSocket } from '../kit/peer-socket.ts';
 import { assertColour, colours, probe } from '../kit/recorded.ts';
 import { makeResources } from '../kit/resources-folder.ts';
 import { startS3Server } from '../kit/s3-server.ts';
+import { addComponent, green, withSources } from '../kit/sources.ts';
 import { startNode } from '../kit/start-node.ts';
 import { startReceiver } from '../kit/webhook-receiver.ts';
 
-const green = [30, 200, 30];
 const sleep = (time: number) => new Promise((resolve) => setTimeout(resolve, time));
-
-async function withSources(t: TestContext, seconds: number): Promise<string> {
-  const resources = await makeResources(t);
-  const sources = join(resources, 'file_component_sources');
-  await Promise.all([makeVideo(join(sources, 'green.h264'), '0x1EC81E', seconds), makeTone(join(sources, 'tone.ogg'), 660, seconds)]);
-  return resources;
-}
-
-async function add(api: ApiClient, type: string, options: object = {}): Promise<string> {
-  const { status, body } = await api.post('/room/r/component', { type, options });
-  assert.equal(status, 201, JSON.stringify(body));
-  return body.data.id;
-}
 
 /** Asks again until it holds. */
 async function eventually(what: string, holds: () => Promise<boolean>, time = 30_000): Promise<void> {
@@ -62,9 +48,9 @@ test('a recording with keys of its own is up after its room: its webhook and soc
     const { status, body } = await api.post('/room/r/component', { type: 'recording', options });
     assert.deepEqual([status, body.errors], [400, sentence]);
   }
-  const recorder = await add(api, 'recording', { credentials: s3.place, pathPrefix: 'tenant//a' });
+  const recorder = await addComponent(api, 'recording', { credentials: s3.place, pathPrefix: 'tenant//a' });
   assert.deepEqual((await api.get(`/room/r/component/${recorder}`)).body.data.properties, { subscribeMode: 'auto' });
-  await add(api, 'file', { filePath: 'green.h264' });
+  await addComponent(api, 'file', { filePath: 'green.h264' });
   await sleep(1500);
   const [id = ''] = (await api.get('/recording')).body.data as string[];
   assert.deepEqual((await report(api, id)).upload, { state: 'pending' });
@@ -108,8 +94,8 @@ test('a node that has a storage takes no other; what it no longer has itself it 
     const sentence = `Conflicting S3 ${what} supplied via environment variables and the REST API. Overrides on existing values are disallowed`;
     assert.deepEqual([status, body.errors], [400, sentence]);
   }
-  const recorder = await add(api, 'recording');
-  await add(api, 'file', { filePath: 'tone.ogg' });
+  const recorder = await addComponent(api, 'recording');
+  await addComponent(api, 'file', { filePath: 'tone.ogg' });
   await sleep(1500);
   await api.delete(`/room/r/component/${recorder}`);
   const [id = ''] = (await api.get('/recording')).body.data as string[];
@@ -165,8 +151,8 @@ test('a node that is killed in the middle loses seconds: another serves what wen
   const together = async () => (await api.get('/health')).body.data.distribution.nodesInCluster === 2;
   await eventually('the cluster', together);
   assert.equal((await api.post('/room', { roomId: 'r', webhookUrl: receiver.url })).status, 201);
-  await add(api, 'recording');
-  await add(api, 'file', { filePath: 'green.h264' });
+  await addComponent(api, 'recording');
+  await addComponent(api, 'file', { filePath: 'green.h264' });
   await eventually('a piece in S3', async () => (await s3.names()).some((name) => name.includes('/.chunks/')), 20_000);
   await sleep(500);
   owner.kill('SIGKILL');

@@ -1,0 +1,30 @@
+// What file components play in tests of what comes out of rooms: a green picture and a tone; and how components are added to the room `r`.
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import type { ApiClient } from './api-client.ts';
+import { makeTone, makeVideo } from './media-files.ts';
+import { makeResources } from './resources-folder.ts';
+
+/** The colour of `green.h264`. */
+export const green = [30, 200, 30];
+
+/** A resources directory with the sources in it. */
+export async function withSources(t: TestContext, seconds: number): Promise<string> {
+  const resources = await makeResources(t);
+  await addSources(resources, seconds);
+  return resources;
+}
+
+/** `green.h264`, and `tone.ogg` of 660 Hz. */
+export async function addSources(resources: string, seconds: number): Promise<void> {
+  const sources = join(resources, 'file_component_sources');
+  await Promise.all([makeVideo(join(sources, 'green.h264'), '0x1EC81E', seconds), makeTone(join(sources, 'tone.ogg'), 660, seconds)]);
+}
+
+/** @returns id of the component */
+export async function addComponent(api: ApiClient, type: string, options: object = {}): Promise<string> {
+  const { status, body } = await api.post('/room/r/component', { type, options });
+  assert.equal(status, 201, JSON.stringify(body));
+  return body.data.id;
+}
