@@ -1,8 +1,7 @@
 // Streams a room: keeps a process at work on it, goes on with another where that crashes, and gives up where it crashes again and again.
 import { extname, join } from 'node:path';
-import { ServiceError } from '../../errors.ts';
 import type { ComponentHost, ComponentRunner, ReceivableTrack } from '../../rooms/ports.ts';
-import { RestartBudget } from '../av/restarts.ts';
+import { KeptProcess, type ProcessCallbacks } from '../av/kept-process.ts';
 import { ComposerProcess } from './composer-process.ts';
 import { bitratesOf, type HlsOptions, timesOf } from './options.ts';
 import type { RunningStream, Streams } from './streams.ts';
@@ -20,49 +19,42 @@ const ownModule = join(import.meta.dirname, `composer-child${extname(import.meta
 
 export class HlsRunner implements ComponentRunner {
   readonly #options: HlsRunnerOptions;
-  readonly #restarts = new RestartBudget();
-  #running: RunningStream | undefined;
-  #process: ComposerProcess | undefined;
-  #tracks: readonly ReceivableTrack[] = [];
-  #starting: Promise<void> | undefined;
-  #closing = false;
+  readonly #kept: KeptProcess<ComposerProcess, RunningStream>;
   #closed: Promise<void> | undefined;
 
   constructor(options: HlsRunnerOptions) {
     this.#options = options;
+    const { host, streams } = options;
+    this.#kept = new KeptProcess({
+      host,
+      name: 'composer',
+      facts: ({ id: recording }) => ({ recording }),
+      begin: () => streams.begin({ host, options: options.options }),
+      make: (running, callbacks) => this.#make(running, callbacks),
+      onCrashed: ({ stream }) => stream.interrupted(),
+    });
   }
 
   start(): Promise<void> {
-    this.#starting ??= this.#start();
-    return this.#starting;
+    return this.#kept.start();
   }
 
   receive(tracks: readonly ReceivableTrack[]): void {
-    this.#tracks = tracks;
-    this.#process?.receive(tracks);
+    this.#kept.receive(tracks);
   }
 
   close(): Promise<void> {
-    this.#closing = true;
     this.#closed ??= this.#close();
     return this.#closed;
   }
 
-  async #start(): Promise<void> {
-    const { streams, host, options } = this.#options;
-    this.#running = await streams.begin({ host, options });
-    await this.#launch(this.#running);
-  }
-
-  async #launch({ id, stream }: RunningStream): Promise<void> {
-    if (this.#closing) throw new ServiceError('component_not_found', 'The component was removed');
+  #make({ id, stream }: RunningStream, { onCrashed, onFailed }: ProcessCallbacks): ComposerProcess {
     const { host, options, module = ownModule } = this.#options;
     const { width, height, framerate, layout, names } = options;
     const { video: videoBitrate, audio } = bitratesOf(options);
     const { times, partDuration } = timesOf(options);
     const { init, firstSegment } = stream.next();
-    let started = false;
-    const composer: ComposerProcess = new ComposerProcess({
+    return new ComposerProcess({
       host,
       module,
       start: {
@@ -75,50 +67,16 @@ export class HlsRunner implements ComponentRunner {
       },
       onReady: (codecs) => stream.begin(init, codecs),
       onPart: (part) => stream.add(part),
-      onCrashed: (reason) => {
-        // Before it has started, start() says so.
-        if (started) void this.#crashed(reason);
-      },
+      onCrashed,
       onFailed: (reason) => {
         host.log.error({ recording: id, reason }, 'a stream cannot be made');
-        if (started) this.#giveUp(`The stream cannot be made: ${reason}`);
+        onFailed(`The stream cannot be made: ${reason}`);
       },
     });
-    this.#process = composer;
-    await composer.start();
-    started = true;
-    host.log.info({ recording: id, pid: composer.pid }, 'composer started');
-    composer.receive(this.#tracks);
-  }
-
-  async #crashed(reason: string): Promise<void> {
-    const { log } = this.#options.host;
-    this.#process = undefined;
-    const running = this.#running;
-    if (!running) return;
-    const closing = running.stream.interrupted();
-    if (this.#closing) return;
-    if (!this.#restarts.take(performance.now())) {
-      log.error({ recording: running.id, reason }, 'the composer crashed again');
-      this.#giveUp(`The composer crashed too often: ${reason}`);
-      return;
-    }
-    log.warn({ recording: running.id, reason }, 'the composer crashed: started again');
-    this.#starting = closing
-      .then(() => this.#launch(running))
-      .catch((error: unknown) => {
-        if (!this.#closing) this.#giveUp(error instanceof ServiceError ? error.message : 'The composer could not be started');
-      });
-    await this.#starting;
-  }
-
-  #giveUp(reason: string): void {
-    if (!this.#closing) this.#options.host.crashed(reason);
   }
 
   async #close(): Promise<void> {
-    await this.#starting?.catch(() => {});
-    await this.#process?.close();
-    await this.#running?.finish();
+    await this.#kept.close();
+    await this.#kept.work?.finish();
   }
 }

@@ -1,7 +1,7 @@
-// Records a room: keeps a process at work on it, and gives up where that crashes again and again or the disk refuses.
+// Records a room: a process is kept at work on its recording, until that crashes again and again or the disk refuses.
 import { ServiceError } from '../../errors.ts';
 import type { ComponentHost, ComponentRunner, ReceivableTrack } from '../../rooms/ports.ts';
-import { RestartBudget } from '../av/restarts.ts';
+import { KeptProcess } from '../av/kept-process.ts';
 import { RecorderProcess } from './recorder-process.ts';
 import type { Recording } from './recording.ts';
 
@@ -12,94 +12,59 @@ export type RecordingRunnerOptions = {
 };
 
 export class RecordingRunner implements ComponentRunner {
-  readonly #options: RecordingRunnerOptions;
-  readonly #restarts = new RestartBudget();
-  #recording: Recording | undefined;
-  #process: RecorderProcess | undefined;
+  readonly #kept: KeptProcess<RecorderProcess, Recording>;
   /** Crashed ones whose files are being finished. */
   readonly #former = new Set<Promise<void>>();
-  #tracks: readonly ReceivableTrack[] = [];
-  #starting: Promise<void> | undefined;
-  #closing = false;
   #closed: Promise<void> | undefined;
 
-  constructor(options: RecordingRunnerOptions) {
-    this.#options = options;
+  constructor({ host, begin }: RecordingRunnerOptions) {
+    this.#kept = new KeptProcess({
+      host,
+      name: 'recorder',
+      facts: ({ id: recording }) => ({ recording }),
+      begin: () =>
+        begin().catch((error: unknown) => {
+          host.log.error({ err: error }, 'a recording cannot be begun');
+          throw new ServiceError('unavailable', 'The recording cannot be written to the disk', { cause: error });
+        }),
+      make: (recording, { onCrashed, onFailed }) =>
+        new RecorderProcess({
+          host,
+          recording,
+          onCrashed,
+          onFailed: (reason) => {
+            host.log.error({ recording: recording.id, reason }, 'a recording cannot be written');
+            onFailed(`The recording cannot be written: ${reason}`);
+          },
+        }),
+      onCrashed: () => this.#lost(),
+    });
   }
 
   start(): Promise<void> {
-    this.#starting ??= this.#start();
-    return this.#starting;
+    return this.#kept.start();
   }
 
   receive(tracks: readonly ReceivableTrack[]): void {
-    this.#tracks = tracks;
-    this.#process?.receive(tracks);
+    this.#kept.receive(tracks);
   }
 
   close(): Promise<void> {
-    this.#closing = true;
     this.#closed ??= this.#close();
     return this.#closed;
   }
 
-  async #start(): Promise<void> {
-    const { begin, host } = this.#options;
-    this.#recording = await begin().catch((error: unknown) => {
-      host.log.error({ err: error }, 'a recording cannot be begun');
-      throw new ServiceError('unavailable', 'The recording cannot be written to the disk', { cause: error });
-    });
-    await this.#launch(this.#recording);
-  }
-
-  async #launch(recording: Recording): Promise<void> {
-    if (this.#closing) throw new ServiceError('component_not_found', 'The component was removed');
-    const { host } = this.#options;
-    let started = false;
-    const recorder: RecorderProcess = new RecorderProcess({
-      host,
-      recording,
-      onCrashed: (reason) => {
-        // Before it has started, start() says so.
-        if (started) this.#crashed(recorder, recording, reason);
-      },
-      onFailed: (reason) => {
-        host.log.error({ recording: recording.id, reason }, 'a recording cannot be written');
-        this.#giveUp(`The recording cannot be written: ${reason}`);
-      },
-    });
-    this.#process = recorder;
-    await recorder.start();
-    started = true;
-    host.log.info({ recording: recording.id, pid: recorder.pid }, 'recorder started');
-    recorder.receive(this.#tracks);
-  }
-
-  #crashed(recorder: RecorderProcess, recording: Recording, reason: string): void {
-    const { log } = this.#options.host;
+  /** The next one does not wait for the files of this one. */
+  #lost(): undefined {
+    const recorder = this.#kept.current;
+    if (!recorder) return;
     const files: Promise<void> = recorder.close().finally(() => this.#former.delete(files));
     this.#former.add(files);
-    this.#process = undefined;
-    if (this.#closing) return;
-    if (!this.#restarts.take(performance.now())) {
-      log.error({ recording: recording.id, reason }, 'the recorder crashed again');
-      this.#giveUp(`The recorder crashed too often: ${reason}`);
-      return;
-    }
-    log.warn({ recording: recording.id, reason }, 'the recorder crashed: started again');
-    this.#starting = this.#launch(recording).catch((error: unknown) => {
-      if (!this.#closing) this.#giveUp(error instanceof ServiceError ? error.message : 'The recorder could not be started');
-    });
-  }
-
-  #giveUp(reason: string): void {
-    if (!this.#closing) this.#options.host.crashed(reason);
   }
 
   async #close(): Promise<void> {
-    await this.#starting?.catch(() => {});
-    await this.#process?.close();
+    await this.#kept.close();
     await Promise.all(this.#former);
-    await this.#recording?.finish();
+    await this.#kept.work?.finish();
   }
 }

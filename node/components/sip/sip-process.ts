@@ -84,6 +84,10 @@ export class SipProcess {
       const { ip, port: roomPort } = await this.#options.roomAddress(port);
       this.#process.send({ type: 'connect', ip, port: roomPort });
       await this.#tracks.connect(port);
+    } catch (error) {
+      // It may still be there, and have the port that the next one needs.
+      await this.close();
+      throw error;
     } finally {
       timer.stop();
     }

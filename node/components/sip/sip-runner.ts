@@ -1,9 +1,9 @@
-// A telephone in a room: keeps a process at work on it, and tells of its registration and its calls.
+// A telephone in a room: a process is kept at work on it; its registration and its calls are told.
 import { ServiceError } from '../../errors.ts';
 import type { CallRunner, CallView } from '../../rooms/calls.ts';
 import { newId } from '../../rooms/ids.ts';
 import type { ComponentHost, ComponentRunner, ReceivableTrack, RtpAddress } from '../../rooms/ports.ts';
-import { RestartBudget } from '../av/restarts.ts';
+import { KeptProcess, type ProcessCallbacks } from '../av/kept-process.ts';
 import type { Dialog } from './agent/dialogs.ts';
 import { roomVoice } from './room-voice.ts';
 import type { AgentSettings, CallEnd } from './sip-messages.ts';
@@ -27,47 +27,47 @@ export class SipRunner implements ComponentRunner {
     sendDigits: (callId, digits) => this.#sendDigits(callId, digits),
   };
   readonly #options: SipRunnerOptions;
-  readonly #restarts = new RestartBudget();
+  readonly #kept: KeptProcess<SipProcess, undefined>;
   readonly #calls = new Map<string, Call>();
   /** Of calls that a crash left, until a process is registered that hangs them up. */
   #leftovers: Dialog[] = [];
-  #process: SipProcess | undefined;
-  #tracks: readonly ReceivableTrack[] = [];
   /** The room takes sound from one port alone: each process has the same. */
   #room: { port: number; address: RtpAddress } | undefined;
-  #starting: Promise<void> | undefined;
-  #closing = false;
   #closed: Promise<void> | undefined;
 
   constructor(options: SipRunnerOptions) {
     this.#options = options;
+    this.#kept = new KeptProcess({
+      host: options.host,
+      name: 'telephone',
+      facts: () => ({ leftCalls: this.#leftovers.length }),
+      begin: () => Promise.resolve(undefined),
+      make: (_, callbacks) => this.#make(callbacks),
+      onCrashed: () => this.#lost(),
+      persistent: true,
+    });
   }
 
   start(): Promise<void> {
-    this.#starting ??= this.#launch();
-    return this.#starting;
+    return this.#kept.start();
   }
 
   receive(tracks: readonly ReceivableTrack[]): void {
-    this.#tracks = tracks;
-    this.#process?.receive(tracks);
+    this.#kept.receive(tracks);
   }
 
   close(): Promise<void> {
     if (!this.#closed) {
-      this.#closing = true;
+      this.#closed = this.#kept.close();
       // Told before the component's own end.
       for (const callId of [...this.#calls.keys()]) this.#callEnded(callId, { reason: 'hung_up' });
-      this.#closed = this.#close();
     }
     return this.#closed;
   }
 
-  async #launch(): Promise<void> {
-    if (this.#closing) throw new ServiceError('component_not_found', 'The component was removed');
+  #make({ onCrashed }: ProcessCallbacks): SipProcess {
     const { host, settings } = this.#options;
-    let started = false;
-    const telephone: SipProcess = new SipProcess({
+    return new SipProcess({
       host,
       settings: {
         ...settings(),
@@ -77,22 +77,8 @@ export class SipRunner implements ComponentRunner {
       },
       roomAddress: (port) => this.#connectRoom(port),
       onNews: (news) => this.#hear(news),
-      onCrashed: (reason) => {
-        // Before it has started, start() says so.
-        if (started) this.#crashed(reason);
-      },
+      onCrashed,
     });
-    this.#process = telephone;
-    try {
-      await telephone.start();
-    } catch (error) {
-      // It may still be there, and have the port that the next one needs.
-      await telephone.close();
-      throw error;
-    }
-    started = true;
-    host.log.info({ pid: telephone.pid }, 'telephone started');
-    telephone.receive(this.#tracks);
   }
 
   async #connectRoom(port: number): Promise<RtpAddress> {
@@ -101,22 +87,11 @@ export class SipRunner implements ComponentRunner {
     return this.#room.address;
   }
 
-  #crashed(reason: string): void {
-    const { log } = this.#options.host;
-    this.#process = undefined;
+  /** The process is gone, and its calls with it. */
+  #lost(): undefined {
     this.#leftovers.push(...[...this.#calls.values()].flatMap(({ dialog }) => dialog ?? []));
     for (const callId of [...this.#calls.keys()]) this.#callEnded(callId, { reason: 'crashed' });
-    if (this.#closing) return;
-    this.#show({ registered: false, registrationError: 'The telephone crashed' });
-    if (!this.#restarts.take(performance.now())) {
-      log.error({ reason }, 'the telephone crashed again');
-      this.#options.host.crashed(`The telephone crashed too often: ${reason}`);
-      return;
-    }
-    log.warn({ reason, calls: this.#leftovers.length }, 'the telephone crashed: started again');
-    this.#starting = this.#launch().catch((error: unknown) => {
-      if (!this.#closing) this.#crashed(error instanceof ServiceError ? error.message : 'It could not be started');
-    });
+    if (!this.#kept.closing) this.#show({ registered: false, registrationError: 'The telephone crashed' });
   }
 
   #hear(news: SipNews): void {
@@ -217,8 +192,9 @@ export class SipRunner implements ComponentRunner {
   }
 
   #require(): SipProcess {
-    if (!this.#process || this.#closing) throw new ServiceError('unavailable', 'The telephone is being started again', { retryAfter: 1 });
-    return this.#process;
+    const { current, closing } = this.#kept;
+    if (!current || closing) throw new ServiceError('unavailable', 'The telephone is being started again', { retryAfter: 1 });
+    return current;
   }
 
   #requireCall(callId: string): void {
@@ -231,11 +207,6 @@ export class SipRunner implements ComponentRunner {
 
   #show(change: Parameters<ComponentHost['showProperties']>[0]): void {
     this.#options.host.showProperties(change);
-  }
-
-  async #close(): Promise<void> {
-    await this.#starting?.catch(() => {});
-    await this.#process?.close();
   }
 }
 
