@@ -1,5 +1,6 @@
 // Calls to the API server when it does not do as it should: repeated, bounded, told in one sentence.
 import assert from 'node:assert/strict';
+import { EventEmitter, once } from 'node:events';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { describe, it } from 'node:test';
@@ -200,8 +201,12 @@ describe('the client of the API server', () => {
   it('shares lasting connections among all calls, and makes only so many calls at a time', async (t) => {
     let atOnce = 0;
     let most = 0;
+    // The first are answered once there are as many as may be: on a slow machine they would be done before the last of them had connected.
+    const full = new EventEmitter();
     const api = await startFakeApi(t, async (_request, response) => {
       most = Math.max(most, ++atOnce);
+      if (api.asked.length === 32) full.emit('full');
+      if (api.asked.length < 32) await once(full, 'full');
       await sleep(5);
       atOnce -= 1;
       json(response, room('a', '1'));
