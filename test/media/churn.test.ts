@@ -60,7 +60,11 @@ test(`${minutes} minutes in which a track comes or goes every second in two room
     assert.equal((await api.post('/room', { roomId })).status, 201);
     const options = { width: 320, height: 180, framerate: 12, persistent: true };
     // A machine that has other work just now refuses the second stream: whoever wants it asks again.
-    await until('the stream is taken', async () => (await api.post(`/room/${roomId}/component`, { type: 'hls', options })).status === 201, 40_000);
+    await until(
+      'the stream is taken',
+      async () => (await api.post(`/room/${roomId}/component`, { type: 'hls', options })).status === 201,
+      40_000,
+    );
     begun.set(roomId, performance.now());
     assert.equal((await api.post(`/room/${roomId}/component`, { type: 'recording' })).status, 201);
   }
