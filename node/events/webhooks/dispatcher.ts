@@ -9,6 +9,9 @@ import { retryDelay } from './retry-delay.ts';
 const perReceiver = 8;
 const overall = 128;
 
+/** Characters that are kept of why a try failed. */
+const maxProblem = 500;
+
 /** `dead`: given up, and why. */
 export type Outcome = { taken: true } | { taken: false; dead: string };
 
@@ -30,6 +33,8 @@ type Queue = {
   entries: Map<number, Delivery>;
   busy: boolean;
   timer: Timer | undefined;
+  /** Why the last try of what is the first to go failed. */
+  problem: string | undefined;
   gone: Set<string>;
 };
 type Receiver = {
@@ -41,6 +46,9 @@ type Receiver = {
   failing: boolean;
   pausedUntil: number;
 };
+
+/** A receiver as an operator wants to see it. `problem`: why the last try of something that waits failed. */
+export type ReceiverState = { url: string; pending: number; rooms: number; failing: boolean; problem?: string };
 
 export class Dispatcher {
   readonly #options: DispatcherOptions;
@@ -91,12 +99,15 @@ export class Dispatcher {
     }
   }
 
-  /** Receivers as an operator wants to see them. */
-  receivers(): { url: string; pending: number; rooms: number; failing: boolean }[] {
+  receivers(): ReceiverState[] {
     return [...this.#receivers.values()].map(({ url, queues, failing }) => {
       let pending = 0;
-      for (const { entries } of queues.values()) pending += entries.size;
-      return { url, pending, rooms: queues.size, failing };
+      let problem: string | undefined;
+      for (const queue of queues.values()) {
+        pending += queue.entries.size;
+        problem ??= queue.problem;
+      }
+      return { url, pending, rooms: queues.size, failing, ...(problem !== undefined && { problem }) };
     });
   }
 
@@ -131,7 +142,15 @@ export class Dispatcher {
       pausedUntil: 0,
     };
     this.#receivers.set(url, receiver);
-    const queue = receiver.queues.get(roomId) ?? { receiver, roomId, entries: new Map(), busy: false, timer: undefined, gone: new Set() };
+    const queue = receiver.queues.get(roomId) ?? {
+      receiver,
+      roomId,
+      entries: new Map(),
+      busy: false,
+      timer: undefined,
+      problem: undefined,
+      gone: new Set(),
+    };
     receiver.queues.set(roomId, queue);
     return queue;
   }
@@ -206,6 +225,7 @@ export class Dispatcher {
     if (answer?.retryAfter !== undefined) receiver.pausedUntil = this.#now() + answer.retryAfter;
     // The last try comes when the age is reached, however long the back-off is by then.
     const delay = Math.min(Math.max(this.#delay(delivery.attempts), answer?.retryAfter ?? 0), left);
+    queue.problem = why.slice(0, maxProblem);
     this.#options.failed(delivery, why, delay);
     this.#sleep(queue, delay);
   }
@@ -237,6 +257,7 @@ export class Dispatcher {
 
   #next(queue: Queue): void {
     queue.busy = false;
+    queue.problem = undefined;
     if (queue.entries.size > 0) this.#makeReady(queue);
     else this.#forgetIfDone(queue);
   }

@@ -5,7 +5,7 @@ import type { Log } from '../../log.ts';
 import type { RoomEvent } from '../../rooms/events.ts';
 import type { DeadLetter, DeadLetterFilter } from './dead-letters.ts';
 import { bytesOf, type Delivery, type NewDelivery } from './delivery.ts';
-import { Dispatcher, type DispatcherOptions, type Outcome } from './dispatcher.ts';
+import { Dispatcher, type DispatcherOptions, type Outcome, type ReceiverState } from './dispatcher.ts';
 import { batchesOf, readBatch } from './handover.ts';
 import type { LeftDeliveries } from './left-spools.ts';
 import { type PostAnswer, Poster, type PosterOptions } from './poster.ts';
@@ -154,9 +154,11 @@ export class Webhooks {
     return this.#options.store?.dead.replay(filter, send) ?? 0;
   }
 
-  /** Receivers for whom something waits on this node. */
-  receivers(): ReturnType<Dispatcher['receivers']> {
-    return this.#dispatcher.receivers();
+  /** Receivers for whom something waits on this node, then those of the whole cluster for whom nothing does. */
+  receivers(): ReceiverState[] {
+    const waiting = this.#dispatcher.receivers();
+    const idle = this.#options.settings().urls.filter((url) => !waiting.some((receiver) => receiver.url === url));
+    return [...waiting, ...idle.map((url) => ({ url, pending: 0, rooms: 0, failing: false }))];
   }
 
   async #handOver(handOver: (batch: unknown) => Promise<void>): Promise<void> {

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startReceiver } from '../../../kit/webhook-receiver.ts';
+import { refuse, startReceiver, take } from '../../../kit/webhook-receiver.ts';
 import { roomEvent, startWebhooks, testSettings } from '../../../kit/webhooks.ts';
 
 /** A port that nobody listens on. */
@@ -89,5 +89,32 @@ describe('a receiver', () => {
     );
     while (webhooks.counters().pending > 0) await new Promise((resolve) => setImmediate(resolve));
     assert.equal(webhooks.counters().retries, 2);
+  });
+
+  it('is told with what waits for it and why the last try failed, and where it is one of the cluster also when nothing waits', async (t) => {
+    const cluster = await startReceiver(t);
+    const refusing = await startReceiver(t, refuse(500));
+    const silent = `http://127.0.0.1:${await freePort()}/hook?key=secret`;
+    const { webhooks } = startWebhooks(t, testSettings({ urls: [cluster.url] }));
+    const told = (url: string) => webhooks.receivers().find((receiver) => receiver.url === url);
+    const idle = { url: cluster.url, pending: 0, rooms: 0, failing: false };
+    assert.deepEqual(webhooks.receivers(), [idle]);
+    webhooks.publish(roomEvent('one', 1), refusing.url);
+    webhooks.publish(roomEvent('two', 1), silent);
+    for (const url of [refusing.url, silent])
+      while (told(url)?.problem === undefined) await new Promise((resolve) => setImmediate(resolve));
+    assert.deepEqual(told(refusing.url), {
+      url: refusing.url,
+      pending: 1,
+      rooms: 1,
+      failing: false,
+      problem: 'the receiver answered 500',
+    });
+    assert.match(told(silent)?.problem ?? '', /ECONNREFUSED/);
+    assert.equal(told(silent)?.failing, true);
+    refusing.answer(take);
+    while (webhooks.counters().pending > 1) await new Promise((resolve) => setImmediate(resolve));
+    assert.equal(told(refusing.url), undefined);
+    assert.deepEqual(told(cluster.url), idle);
   });
 });
