@@ -9,6 +9,7 @@ export const errorCatalogue = {
   missing_token: { status: 401, retryable: false },
   invalid_token: { status: 401, retryable: false },
   forbidden: { status: 403, retryable: false },
+  read_only: { status: 403, retryable: false },
   not_found: { status: 404, retryable: false },
   room_not_found: { status: 404, retryable: false },
   room_ended: { status: 404, retryable: false },

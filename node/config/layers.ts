@@ -68,6 +68,12 @@ export function settle(layers: readonly FileSettings[]): { settings: HotSettings
       'Expected SVC_SERVER_API_TOKEN (or apiTokens in a file of SVC_CONFIG_FILES) to be set where SVC_IP is not loopback, got: nothing';
     mistakes.push({ path: 'apiTokens', sentence });
   }
+  const { apiTokens = [], apiReadTokens = [] } = merged;
+  if (apiReadTokens.some(({ token }) => apiTokens.some((other) => other.token === token && other.scope === 'admin'))) {
+    const sentence =
+      'Expected SVC_SERVER_API_READ_TOKEN (apiReadTokens in files) to have no token that may do everything, got: one of SVC_SERVER_API_TOKEN (apiTokens)';
+    mistakes.push({ path: 'apiReadTokens', sentence });
+  }
   const { bucket, accessKeyId, secretAccessKey } = s3;
   const given = Object.entries({ bucket, accessKeyId, secretAccessKey }).flatMap(([name, value]) =>
     value === undefined ? [] : [`s3.${name}`],
@@ -79,7 +85,7 @@ export function settle(layers: readonly FileSettings[]): { settings: HotSettings
   if (mistakes.length > 0) return { mistakes };
   return {
     settings: deepFreeze({
-      apiTokens: merged.apiTokens ?? [],
+      apiTokens: [...apiTokens, ...apiReadTokens],
       secretKeys: merged.secretKeys ?? [],
       componentsUsed: [...new Set(merged.componentsUsed ?? [])],
       logLevel: need(merged.logLevel),
@@ -145,9 +151,15 @@ export function refusedWhole(mistakes: readonly string[]): Layer {
 
 function envValue(row: HotRow, text: string): unknown {
   const value = parseText(row.form, text);
-  if (row.path !== 'apiTokens' || !Array.isArray(value)) return value;
+  const isReading = row.path === 'apiReadTokens';
+  if (!(isReading || row.path === 'apiTokens') || !Array.isArray(value)) return value;
   const tokens = [...new Set(value)];
-  return tokens.map((token, index) => ({ name: tokens.length === 1 ? 'environment' : `environment ${index + 1}`, token, scope: 'admin' }));
+  const name = isReading ? 'environment read' : 'environment';
+  return tokens.map((token, index) => ({
+    name: tokens.length === 1 ? name : `${name} ${index + 1}`,
+    token,
+    ...(!isReading && { scope: 'admin' }),
+  }));
 }
 
 /** The parser's own messages quote the text, which may be a secret: only the place and its code are told. */

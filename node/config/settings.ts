@@ -85,9 +85,12 @@ const objectKey = value.textWhere(
   (text) => /^[^/\p{Cc}]\P{Cc}{0,511}$/u.test(text) && !text.split('/').includes('..'),
 );
 
+const readToken = apiToken.omit({ scope: true }).transform((token) => ({ ...token, scope: 'read' as const }));
+
 /** A configuration file. Every name may be left out; unknown names are refused. Times are seconds. */
 export const fileSchema = z.strictObject({
   apiTokens: value.listOf(apiToken, 100, 'to be a list of tokens').min(1, { error: 'to have at least one token' }).optional(),
+  apiReadTokens: value.listOf(readToken, 100, 'to be a list of tokens').optional(),
   secretKeys: value.listOf(value.secretText, 16, 'to be a list of keys').min(1, { error: 'to have at least one key' }).optional(),
   componentsUsed: value.listOf(value.oneOf(['hls', 'recording', 'sip', 'file']), 4, 'to be a list of hls, recording, sip, file').optional(),
   logLevel: value.oneOf(['error', 'warning', 'info', 'debug']).optional(),

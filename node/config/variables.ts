@@ -232,6 +232,13 @@ export const hotVariables = {
     secret: true,
     meaning: 'Bearer tokens, separated by spaces: all are good (rotation). In a file: a list of `{name, token, scope: admin or read}`.',
   },
+  SERVER_API_READ_TOKEN: {
+    path: 'apiReadTokens',
+    form: 'words',
+    secret: true,
+    meaning:
+      'Bearer tokens that may only read, separated by spaces: every GET, events and content; all else is 403. In a file: a list of `{name, token}`.',
+  },
   SECRET_KEY_BASE: {
     path: 'secretKeys',
     form: 'words',

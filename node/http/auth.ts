@@ -14,14 +14,14 @@ export class Authenticator {
   /**
    * Who sent this `authorization` header.
    * @param client address of the client
-   * @throws ServiceError `missing_token`, `invalid_token`, `too_many_requests` after too many wrong ones, and `forbidden` where `scope` is
+   * @throws ServiceError `missing_token`, `invalid_token`, `too_many_requests` after too many wrong ones, and `read_only` where `scope` is
    * more than the token's.
    */
   authenticate(header: string | undefined, scope: ApiToken['scope'], client: string): Caller {
     const given = header === undefined ? undefined : /^bearer +(\S+) *$/i.exec(header)?.[1];
     if (given === undefined) throw new ServiceError('missing_token', 'Missing token');
     const token = this.#tokens.authenticate(given, client);
-    if (scope === 'admin' && token.scope !== 'admin') throw new ServiceError('forbidden', 'This token may only read');
+    if (scope === 'admin' && token.scope !== 'admin') throw new ServiceError('read_only', 'This token may only read');
     return { name: token.name, scope: token.scope };
   }
 }

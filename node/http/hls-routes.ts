@@ -52,6 +52,8 @@ export const hlsRoutes: readonly Route[] = [
     operationId: 'createViewerToken',
     tag: 'content',
     summary: 'Make a token for viewers of a room, for players that cannot send headers.',
+    description:
+      'Whoever has a token that may only read cannot make one, and needs none: the stream takes it in the header `authorization` (of hls.js: `xhrSetup`).',
     auth: 'token',
     body: { schema: viewerSchema, required: false },
     answers: { 201: { description: 'The token.', schema: dataSchema(viewerTokenSchema) } },

@@ -9,7 +9,24 @@ const probeSchema = dataSchema(z.object({ status: z.literal('UP') })).meta({ id:
 const json = 'application/json';
 const up: Answer = { status: 200, json: { data: { status: 'UP' } } };
 
+const accessSchema = z
+  .object({
+    scope: z.enum(['full', 'read']).meta({ description: 'read: every GET, events and content; all else answers 403 `read_only`.' }),
+  })
+  .meta({ id: 'Access' });
+
 export const nodeRoutes: readonly Route[] = [
+  route({
+    method: 'GET',
+    path: '/access',
+    operationId: 'getAccess',
+    tag: 'node',
+    summary: 'Tell what the token of the request may do.',
+    auth: 'token',
+    answers: { 200: { description: 'What it may do.', schema: dataSchema(accessSchema) } },
+    errors: [],
+    handle: ({ scope }) => ({ status: 200, json: { data: { scope: scope === 'admin' ? 'full' : 'read' } } }),
+  }),
   route({
     method: 'GET',
     path: '/health',

@@ -46,7 +46,12 @@ export function openApiDocument(routes: readonly Route[], info: { version: strin
     components: {
       schemas: schemas.components(),
       securitySchemes: {
-        apiToken: { type: 'http', scheme: 'bearer', description: 'A token of SVC_SERVER_API_TOKEN or of the configuration files.' },
+        apiToken: {
+          type: 'http',
+          scheme: 'bearer',
+          description:
+            'A token of SVC_SERVER_API_TOKEN or of the configuration files. One that may only read (SVC_SERVER_API_READ_TOKEN, or scope `read` in a file) is good for every GET, for the socket of events and, in this header, for content; all else answers 403 `read_only`.',
+        },
       },
     },
   };
@@ -58,10 +63,14 @@ function operation(route: Route, schemas: JsonSchemas, error: JsonSchema): OpenA
     operationId: route.operationId,
     tags: [route.tag],
     summary: route.summary,
+    ...(route.description !== undefined && { description: route.description }),
     security: route.auth === 'none' ? [] : [{ apiToken: [] }],
     ...(parameters.length > 0 && { parameters }),
     ...(route.body && {
-      requestBody: { required: route.body.required, content: { 'application/json': { schema: schemas.input(route.body.schema) } } },
+      requestBody: {
+        required: route.body.required,
+        content: { 'application/json': { schema: schemas.input(route.body.documented ?? route.body.schema) } },
+      },
     }),
     responses: { ...successes(route, schemas), ...failures(errorsOf(route), error) },
   };
@@ -111,7 +120,7 @@ function failures(codes: readonly ErrorCode[], error: JsonSchema): OpenApiOperat
 export function errorsOf(route: Route): ErrorCode[] {
   const codes = new Set<ErrorCode>(['bad_request', 'too_large', 'too_many_requests', 'internal', ...route.errors]);
   if (route.auth === 'token') codes.add('missing_token').add('invalid_token');
-  if (route.auth === 'token' && needsAdmin(route.method)) codes.add('forbidden');
+  if (route.auth === 'token' && needsAdmin(route.method)) codes.add('read_only');
   if (route.body) codes.add('malformed_json').add('invalid_field').add('unsupported_media_type');
   if (route.query || parameterNames(route.path).length > 0) codes.add('invalid_field');
   return [...codes];

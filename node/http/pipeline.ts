@@ -54,6 +54,7 @@ export function runRoute(
             query,
             body,
             viewer,
+            scope: trace.caller?.scope ?? 'read',
             forwarded: forwarded !== undefined,
             acceptsGzip: acceptsGzip(request.headers['accept-encoding']),
             fetchSite: typeof fetchSite === 'string' ? fetchSite : undefined,

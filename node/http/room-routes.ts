@@ -2,9 +2,9 @@
 import { z } from 'zod';
 import { roomDataSchema, roomOptionsSchema, roomPatchSchema } from '../rooms/room-config.ts';
 import type { RoomService } from '../rooms/room-service.ts';
-import { roomViewSchema } from '../rooms/views.ts';
+import { type RoomView, roomViewSchema } from '../rooms/views.ts';
 import { formatValue } from '../sentences.ts';
-import { type Answer, dataSchema, type Route, route } from './route.ts';
+import { type Answer, dataSchema, type Route, type RouteRequest, route } from './route.ts';
 
 /** Errors of every call that concerns one room. */
 export const roomErrors = ['room_not_found', 'room_ended', 'node_unreachable'] as const;
@@ -66,7 +66,7 @@ export const roomRoutes: readonly Route[] = [
     query: pageSchema,
     answers: { 200: { description: 'Rooms, page by page.', schema: roomPageSchema } },
     errors: ['bad_request'],
-    handle: ({ query }, { rooms }) => listRooms(rooms, query),
+    handle: ({ query, scope }, { rooms }) => listRooms(rooms, query, scope),
   }),
   route({
     method: 'GET',
@@ -77,7 +77,7 @@ export const roomRoutes: readonly Route[] = [
     auth: 'token',
     answers: { 200: { description: 'The room.', schema: dataSchema(roomViewSchema) } },
     errors: roomErrors,
-    handle: async ({ params }, { rooms }) => ({ status: 200, json: { data: await rooms.getRoom(params.roomId) } }),
+    handle: async ({ params, scope }, { rooms }) => ({ status: 200, json: { data: shownTo(scope, await rooms.getRoom(params.roomId)) } }),
   }),
   route({
     method: 'PATCH',
@@ -122,12 +122,23 @@ export const roomRoutes: readonly Route[] = [
   }),
 ];
 
-async function listRooms(rooms: RoomService, query: z.output<typeof pageSchema>): Promise<Answer> {
+async function listRooms(rooms: RoomService, query: z.output<typeof pageSchema>, scope: RouteRequest['scope']): Promise<Answer> {
   const page = await rooms.listRooms(query);
   return {
     status: 200,
-    json: { data: page.rooms, incomplete: page.incomplete, ...(page.cursor !== undefined && { cursor: page.cursor }) },
+    json: {
+      data: page.rooms.map((room) => shownTo(scope, room)),
+      incomplete: page.incomplete,
+      ...(page.cursor !== undefined && { cursor: page.cursor }),
+    },
   };
+}
+
+/** What follows the address of a receiver of webhooks may hold a key: who may only read does not see it. */
+function shownTo(scope: RouteRequest['scope'], room: RoomView): RoomView {
+  const { webhookUrl } = room.config;
+  if (scope === 'admin' || webhookUrl === null) return room;
+  return { ...room, config: { ...room.config, webhookUrl: URL.parse(webhookUrl)?.origin ?? null } };
 }
 
 /** The sentence that servers of this line have always given for a room id that cannot be. */

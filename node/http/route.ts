@@ -9,6 +9,7 @@ import type { RoomService } from '../rooms/room-service.ts';
 import type { ViewerTokens } from '../rooms/viewer-tokens.ts';
 import { idSchema } from '../rooms/views.ts';
 import type { WebhookControl } from '../rooms/webhook-control.ts';
+import type { Caller } from './auth.ts';
 import type { ConsoleSession } from './console-session.ts';
 import type { HealthView } from './health-view.ts';
 
@@ -72,6 +73,8 @@ export type RouteRequest<Names extends string = string, Body = unknown, Query = 
   fetchSite: string | undefined;
   /** Who asks with a viewer's token: it, and when it expires (milliseconds since 1970). */
   viewer: { token: string; expiresAt: number } | undefined;
+  /** What who asks may do. */
+  scope: Caller['scope'];
   /** Whether another node asks. */
   forwarded: boolean;
   acceptsGzip: boolean;
@@ -88,6 +91,8 @@ type Definition<Path extends string, Body extends z.ZodType, Query extends z.Zod
   operationId: string;
   tag: string;
   summary: string;
+  /** What a sentence is too short for. */
+  description?: string;
   /** `token`: any API token for GET, one of scope `admin` for everything else. */
   auth: 'none' | 'token';
   /** The room whose viewers may ask too, with a token in the query. */
@@ -95,7 +100,13 @@ type Definition<Path extends string, Body extends z.ZodType, Query extends z.Zod
   /** Other nodes may ask without an API token: they have looked at that of their client. */
   forNodes?: boolean;
   query?: Query;
-  body?: { schema: Body; required: boolean; refuse?: (body: unknown, field: string | undefined) => string | undefined };
+  /** `documented`: what the document says of it, where others look more closely than the route does. */
+  body?: {
+    schema: Body;
+    documented?: z.ZodType;
+    required: boolean;
+    refuse?: (body: unknown, field: string | undefined) => string | undefined;
+  };
   answers: Record<number, RouteAnswer>;
   /** Beyond those that follow from authentication, parameters and body. */
   errors: readonly ErrorCode[];

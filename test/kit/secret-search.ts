@@ -7,6 +7,7 @@ import { type Secret, SecretSearch, secretsVariable } from '../../node/setup/sec
 
 const kinds: Record<string, string> = {
   SVC_SERVER_API_TOKEN: 'an API token',
+  SVC_SERVER_API_READ_TOKEN: 'an API token that may read',
   SVC_SECRET_KEY_BASE: 'a secret key',
   SVC_DIST_COOKIE: 'the cookie',
   SVC_S3_ACCESS_KEY_ID: 'the id of an S3 key',

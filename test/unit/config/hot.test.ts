@@ -84,6 +84,7 @@ describe('files', () => {
         'all.yaml',
         `
 apiTokens: [{name: a, token: t1, scope: admin}, {name: b, token: t2, scope: read}]
+apiReadTokens: [{name: c, token: t3}]
 secretKeys: [k1, k2]
 componentsUsed: [hls, sip, hls]
 logLevel: debug
@@ -103,6 +104,7 @@ avMaxCpu: 0.25
       apiTokens: [
         { name: 'a', token: 't1', scope: 'admin' },
         { name: 'b', token: 't2', scope: 'read' },
+        { name: 'c', token: 't3', scope: 'read' },
       ],
       secretKeys: ['k1', 'k2'],
       componentsUsed: ['hls', 'sip'],
@@ -164,6 +166,32 @@ avMaxCpu: 0.25
     );
     assert.deepEqual(hot.shadowed, ['apiTokens', 'limits.maxRooms']);
     assert.ok(warnings.includes('The environment wins over these names in files: apiTokens, limits.maxRooms'));
+  });
+
+  it('add tokens that may only read to those of the environment', async () => {
+    const path = await file('f.yaml', 'apiReadTokens: [{name: wall, token: seen}]\n');
+    const scopes = ({ current }: HotConfig) => current.apiTokens.map(({ name, token, scope }) => [name, token, scope]);
+    const hot = await load([path], { SVC_SERVER_API_TOKEN: 'all' });
+    assert.deepEqual(scopes(hot), [
+      ['environment', 'all', 'admin'],
+      ['wall', 'seen', 'read'],
+    ]);
+    const changed = nextChange(hot);
+    await writeFile(path, 'apiReadTokens: []\n');
+    await hot.reload();
+    assert.equal((await changed).apiTokens.length, 1);
+    await writeFile(path, 'apiReadTokens: [{name: wall, token: all}]\n');
+    await hot.reload();
+    assert.match(hot.error ?? '', /^Expected SVC_SERVER_API_READ_TOKEN .* to have no token that may do everything/);
+    assert.equal(hot.current.apiTokens.length, 1);
+    const shadowing = await load([await file('g.yaml', 'apiReadTokens: [{name: wall, token: seen}]\n')], {
+      SVC_SERVER_API_READ_TOKEN: 'r1 r2',
+    });
+    assert.deepEqual(scopes(shadowing).slice(1), [
+      ['environment read 1', 'r1', 'read'],
+      ['environment read 2', 'r2', 'read'],
+    ]);
+    assert.deepEqual(shadowing.shadowed, ['apiReadTokens']);
   });
 });
 

@@ -51,6 +51,14 @@ const single: [Environment, string][] = [
     { SVC_SERVER_API_TOKEN: 'tökén' },
     `Expected SVC_SERVER_API_TOKEN to be visible ASCII characters without spaces, at most 1024, got: ${hidden}`,
   ],
+  [
+    { SVC_SERVER_API_READ_TOKEN: 'tökén' },
+    `Expected SVC_SERVER_API_READ_TOKEN to be visible ASCII characters without spaces, at most 1024, got: ${hidden}`,
+  ],
+  [
+    { SVC_SERVER_API_TOKEN: 'same other', SVC_SERVER_API_READ_TOKEN: 'same' },
+    'Expected SVC_SERVER_API_READ_TOKEN (apiReadTokens in files) to have no token that may do everything, got: one of SVC_SERVER_API_TOKEN (apiTokens)',
+  ],
   [{ SVC_COMPONENTS_USED: 'hls rtsp' }, 'Expected SVC_COMPONENTS_USED to be one of hls, recording, sip, file, got: hls rtsp'],
   [{ SVC_LOG_LEVEL: 'warn' }, 'Expected SVC_LOG_LEVEL to be one of error, warning, info, debug, got: warn'],
   [{ SVC_STRUCTURED_LOGGING: '1' }, 'Expected SVC_STRUCTURED_LOGGING to be true or false, got: 1'],

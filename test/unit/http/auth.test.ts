@@ -54,12 +54,30 @@ test('a token that may only read sees everything and changes nothing', async (co
   const { url, api, rooms } = await startServer(context);
   await api.post('/room', { roomId: 'x' });
   const reader = apiClient(url, readToken);
+  const before = JSON.stringify((await api.get('/room/x')).body);
   for (const { method, path } of routes.filter(({ auth }) => auth === 'token')) {
     const { status, body } = await reader.request(method, pathOf(path));
     if (method === 'GET') assert.notEqual(status, 403, path);
-    else assert.deepEqual([status, body.code], [403, 'forbidden'], `${method} ${path}`);
+    else assert.deepEqual([status, body.code], [403, 'read_only'], `${method} ${path}`);
   }
   assert.equal(rooms.size, 1);
+  assert.equal(JSON.stringify((await api.get('/room/x')).body), before);
+});
+
+test('everybody is told what their token may do', async (context) => {
+  const { url, api } = await startServer(context);
+  assert.deepEqual((await api.get('/access')).body, { data: { scope: 'full' } });
+  assert.deepEqual((await apiClient(url, readToken).get('/access')).body, { data: { scope: 'read' } });
+});
+
+test('of the receiver of webhooks of a room a token that may only read sees no more than the address', async (context) => {
+  const { url, api } = await startServer(context);
+  const webhookUrl = 'https://user:word@hooks.example:8443/key-in-path?key=secret';
+  await api.post('/room', { roomId: 'x', webhookUrl });
+  const reader = apiClient(url, readToken);
+  const seen = [(await reader.get('/room/x')).body.data, (await reader.get('/room')).body.data[0]];
+  for (const { config } of seen) assert.equal(config.webhookUrl, 'https://hooks.example:8443');
+  assert.equal((await api.get('/room/x')).body.data.config.webhookUrl, webhookUrl);
 });
 
 test('several tokens are good at once, and a rotation holds from the next request on', async (context) => {
