@@ -1,5 +1,5 @@
 // Routes of components.
-
+import { documentedComponentOptions } from '../rooms/component-options.ts';
 import { componentOptionsSchema, componentSubscriptionSchema } from '../rooms/room-config.ts';
 import { componentTypeSchema, componentViewSchema } from '../rooms/views.ts';
 import { formatValue } from '../sentences.ts';
@@ -16,7 +16,7 @@ export const componentRoutes: readonly Route[] = [
     tag: 'component',
     summary: 'Add a component to a room.',
     auth: 'token',
-    body: { schema: componentOptionsSchema, required: true, refuse: refuseType },
+    body: { schema: componentOptionsSchema, documented: documentedComponentOptions, required: true, refuse: refuseType },
     answers: {
       201: { description: 'The new component; `properties` are the options it was created with.', schema: dataSchema(componentViewSchema) },
       200: { description: 'The component that an earlier request with this externalId made.', schema: dataSchema(componentViewSchema) },

@@ -78,16 +78,12 @@ export const peerPatchSchema = z
   .meta({ id: 'PeerPatch', description: 'New permissions of a peer, in force at once; a permission that is left out stays as it is.' });
 export type PeerPatch = z.infer<typeof peerPatchSchema>;
 
-export const componentOptionsSchema = z
-  .strictObject({
-    type: componentTypeSchema,
-    options: z.record(z.string().max(128), z.json()).optional().meta({
-      description:
-        'Options of the kind, by name. For `file`: `filePath` below `file_component_sources`, and `framerate` of video. For `recording`: `subscribeMode`. For `sip`: `registrarCredentials` (`address`, `username`, `password`), `answerIncoming`, `ringTimeout` in seconds, `caCertificate` (PEM).',
-    }),
-    externalId: externalIdSchema.optional(),
-  })
-  .meta({ id: 'ComponentOptions', description: 'Options of a new component.' });
+export const componentOptionsSchema = z.strictObject({
+  type: componentTypeSchema,
+  /** Read by the kind itself: component-options.ts. */
+  options: z.record(z.string().max(128), z.json()).optional(),
+  externalId: externalIdSchema.optional(),
+});
 export type ComponentOptions = z.infer<typeof componentOptionsSchema>;
 
 export const componentSubscriptionSchema = z

@@ -1,6 +1,7 @@
 // Recordings in the node's own S3 storage, read where no node has them: files, and what is there of files that never became whole.
 import { Readable } from 'node:stream';
 import { ServiceError } from '../errors.ts';
+import type { S3Place } from '../rooms/component-options.ts';
 import { type ContentAnswer, type ContentRequest, fileNameSchema, recordingIdSchema } from '../rooms/content.ts';
 import { type ArchivedContent, newestIds, type RecordingSummary, recordingSummarySchema } from '../rooms/recordings.ts';
 import { planAnswer } from './file-answer.ts';
@@ -9,7 +10,6 @@ import { reportName } from './report-file.ts';
 import { StorageError } from './s3/s3-errors.ts';
 import type { S3Store } from './s3/s3-store.ts';
 import { StoreOfNode } from './s3/store-of-node.ts';
-import type { S3Place } from './upload.ts';
 import { chunksBelow, joinedChunks, parseChunk } from './uploads/chunks.ts';
 
 /** Milliseconds for S3 to answer, to remove what a recording has, and for a body to rest, e.g. because its reader does. */

@@ -1,23 +1,6 @@
 // What goes to S3: the place, and one folder on its way there while it is still being written.
-import { z } from 'zod';
+import type { S3Place } from '../rooms/component-options.ts';
 import type { RoomIdentity } from '../rooms/ports.ts';
-
-const text = z.string().min(1).max(1024);
-/** An S3 storage with its keys: a secret as a whole. `pathPrefix` is put before every key as it is given, with a slash between. */
-export const s3PlaceSchema = z.strictObject({
-  bucket: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{1,254}$/, 'to be the name of a bucket'),
-  region: z.string().max(128).optional(),
-  /** URL, where it is not Amazon's. */
-  endpoint: z
-    .url({ protocol: /^https?$/, error: 'to be an http or https URL' })
-    .max(2048)
-    .refine((url) => URL.parse(url)?.username === '', 'to be a URL without a user')
-    .optional(),
-  accessKeyId: text,
-  secretAccessKey: text,
-  pathPrefix: z.string().max(512).optional(),
-});
-export type S3Place = z.infer<typeof s3PlaceSchema>;
 
 /** What a component is told that brings a storage, or a prefix, to a node that has a storage. */
 export const conflictSentences = {

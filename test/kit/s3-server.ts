@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
-import type { S3Place } from '../../node/storage/upload.ts';
+import type { S3Place } from '../../node/rooms/component-options.ts';
 import { kubernetesPrograms } from './kube/binaries.ts';
 import { Child } from './kube/child.ts';
 import { freePorts } from './kube/ports.ts';

@@ -2,8 +2,8 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { extname, join } from 'node:path';
-import { z } from 'zod';
 import { ServiceError } from '../../errors.ts';
+import { fileDefaults, fileOptionsSchema } from '../../rooms/component-options.ts';
 import type { PreparedComponent } from '../../rooms/ports.ts';
 import type { VideoCodec } from '../../rooms/views.ts';
 import { formatValue, issueSentence } from '../../sentences.ts';
@@ -13,15 +13,8 @@ import { FileRunner, type MediaFile } from './file-runner.ts';
 import { AnnexBSplitter, isConstrainedBaseline, profileLevelId } from './h264.ts';
 import { OggOpusReader } from './ogg.ts';
 
-const defaultFramerate = 30;
 /** Bytes at the beginning of a file in which its format has to show. */
 const probeSize = 1024 * 1024;
-
-const rule = 'to be an integer from 1 to 120';
-const optionsSchema = z.strictObject({
-  filePath: z.string().max(1024),
-  framerate: z.int({ error: rule }).min(1, rule).max(120, rule).nullable().optional(),
-});
 
 export type FileSurroundings = {
   /** Absolute path of the resources directory. */
@@ -32,7 +25,7 @@ export type FileSurroundings = {
 
 /** @throws ServiceError with what is wrong with the options or the file */
 export async function prepareFile(options: unknown, { resources, roomId, videoCodec }: FileSurroundings): Promise<PreparedComponent> {
-  const parsed = optionsSchema.safeParse(options);
+  const parsed = fileOptionsSchema.safeParse(options);
   if (!parsed.success) throw new ServiceError('invalid_field', issueSentence(parsed.error, options, 'options'));
   const { filePath } = parsed.data;
   const extension = extname(filePath);
@@ -53,7 +46,7 @@ export async function prepareFile(options: unknown, { resources, roomId, videoCo
   } finally {
     await file.close();
   }
-  const framerate = isVideo ? (parsed.data.framerate ?? defaultFramerate) : null;
+  const framerate = isVideo ? (parsed.data.framerate ?? fileDefaults.framerate) : null;
   const media: MediaFile = { open: () => openFile(path), framerate };
   return { type: 'file', properties: { filePath, framerate }, open: (host) => new FileRunner(media, host) };
 }

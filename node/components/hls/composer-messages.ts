@@ -1,12 +1,11 @@
 // What a node and the process that composes a room to one stream say to each other. Media goes into files of the stream's folder.
 import { z } from 'zod';
+import { layouts } from '../../rooms/component-options.ts';
 
 const port = z.int().min(1).max(65_535);
 const entry = z.int().min(0);
 const segment = z.int().min(0);
 
-export const layouts = ['grid', 'speaker', 'single'] as const;
-export type Layout = (typeof layouts)[number];
 /** Codecs that are decoded, as tracks name them. */
 export const composedEncodings = ['opus', 'vp8', 'vp9', 'h264', 'av1'] as const;
 export type ComposedEncoding = (typeof composedEncodings)[number];

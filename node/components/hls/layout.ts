@@ -1,6 +1,7 @@
 // Where the participants are in the picture.
+
+import type { Layout } from '../../rooms/component-options.ts';
 import type { Rectangle } from '../av/native/picture.ts';
-import type { Layout } from './composer-messages.ts';
 
 export type Size = { width: number; height: number };
 

@@ -1,24 +1,19 @@
 // Whether a recording component can be: its options.
-import { z } from 'zod';
+import type { z } from 'zod';
 import { ServiceError } from '../../errors.ts';
+import { recordingDefaults, recordingOptionsSchema, type S3Place } from '../../rooms/component-options.ts';
 import type { PreparedComponent } from '../../rooms/ports.ts';
 import { issueSentence } from '../../sentences.ts';
-import { conflictSentences, type S3Place, s3PlaceSchema, type Uploads } from '../../storage/upload.ts';
+import { conflictSentences, type Uploads } from '../../storage/upload.ts';
 import { RecordingRunner } from './recording-runner.ts';
 import type { Recordings } from './recordings.ts';
 
-const optionsSchema = z.strictObject({
-  credentials: s3PlaceSchema.nullable().optional(),
-  pathPrefix: s3PlaceSchema.shape.pathPrefix.nullable(),
-  subscribeMode: z.enum(['auto', 'manual'], { error: 'to be auto or manual' }).nullable().optional(),
-});
-
 /** @throws ServiceError with what is wrong with the options */
 export function prepareRecording(options: unknown, recordings: Recordings, uploads: Pick<Uploads, 'hasPlace'>): PreparedComponent {
-  const parsed = optionsSchema.safeParse(options);
+  const parsed = recordingOptionsSchema.safeParse(options);
   if (!parsed.success) throw new ServiceError('invalid_field', issueSentence(parsed.error, options, 'options'));
   const place = placeOf(parsed.data, uploads.hasPlace());
-  const subscribeMode = parsed.data.subscribeMode ?? 'auto';
+  const subscribeMode = parsed.data.subscribeMode ?? recordingDefaults.subscribeMode;
   return {
     type: 'recording',
     properties: { subscribeMode },
@@ -32,7 +27,7 @@ export function prepareRecording(options: unknown, recordings: Recordings, uploa
 }
 
 /** The storage that was asked for: never beside that of the node. */
-function placeOf({ credentials, pathPrefix }: z.infer<typeof optionsSchema>, nodeHasOne: boolean): S3Place | undefined {
+function placeOf({ credentials, pathPrefix }: z.infer<typeof recordingOptionsSchema>, nodeHasOne: boolean): S3Place | undefined {
   if (credentials && nodeHasOne) throw new ServiceError('bad_request', conflictSentences.credentials);
   if (!pathPrefix) return credentials ?? undefined;
   if (nodeHasOne) throw new ServiceError('bad_request', conflictSentences.pathPrefix);

@@ -2,10 +2,11 @@
 import { mkdir, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Log } from '../../log.ts';
+import type { S3Place } from '../../rooms/component-options.ts';
 import { recordingIdOf, recordingIdSchema } from '../../rooms/content.ts';
 import type { RoomIdentity } from '../../rooms/ports.ts';
 import { reportName, writeReportFile } from '../../storage/report-file.ts';
-import type { S3Place, Uploads } from '../../storage/upload.ts';
+import type { Uploads } from '../../storage/upload.ts';
 import { Timer } from '../../timer.ts';
 import { abandonedAfter, Recording, recoverFile } from './recording.ts';
 import { type Report, reportSchema } from './report.ts';

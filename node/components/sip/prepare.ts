@@ -1,7 +1,7 @@
 // Whether a sip component can be: its options.
 import { X509Certificate } from 'node:crypto';
-import { z } from 'zod';
 import { ServiceError } from '../../errors.ts';
+import { sipDefaults, sipOptionsSchema } from '../../rooms/component-options.ts';
 import type { PreparedComponent } from '../../rooms/ports.ts';
 import { issueSentence } from '../../sentences.ts';
 import type { AgentSettings } from './sip-messages.ts';
@@ -14,22 +14,16 @@ export type SipPlace = Pick<AgentSettings, 'firstPort' | 'rtpPorts' | 'userAgent
   announcedIp: string | undefined;
 };
 
-/** Seconds that a call rings. */
-const defaultRingTimeout = 60;
-const ringTime = 'to be a whole number of seconds from 5 to 300';
-
-const optionsSchema = z.strictObject({
-  registrarCredentials: z.strictObject({
-    address: z
-      .string()
-      .max(512)
-      .refine((text) => parseRegistrar(text) !== undefined, 'to be the address of a registrar: [sip:]host[:port][;transport=udp|tcp|tls]'),
-    username: z.string().regex(/^[A-Za-z0-9\-_.!~*'()&=+$,%]{1,128}$/, 'to be the name of a user: letters, digits and -_.!~*()&=+$,%'),
-    password: z.string().min(1).max(1024),
+const { registrarCredentials, caCertificate } = sipOptionsSchema.shape;
+/** With what only a telephone can tell. */
+const optionsSchema = sipOptionsSchema.extend({
+  registrarCredentials: registrarCredentials.extend({
+    address: registrarCredentials.shape.address.refine(
+      (text) => parseRegistrar(text) !== undefined,
+      'to be the address of a registrar: [sip:]host[:port][;transport=udp|tcp|tls]',
+    ),
   }),
-  answerIncoming: z.boolean({ error: 'to be true or false' }).nullable().optional(),
-  ringTimeout: z.int({ error: ringTime }).min(5, { error: ringTime }).max(300, { error: ringTime }).nullable().optional(),
-  caCertificate: z.string().max(32_768).refine(isCertificate, 'to be a certificate in PEM').nullable().optional(),
+  caCertificate: caCertificate.refine((text) => !text || isCertificate(text), 'to be a certificate in PEM'),
 });
 
 /** @throws ServiceError with what is wrong with the options */
@@ -40,8 +34,8 @@ export function prepareSip(options: unknown, place: () => SipPlace): PreparedCom
   const { address, username, password } = registrarCredentials;
   const registrar = parseRegistrar(address);
   if (!registrar) throw new ServiceError('invalid_field', 'Expected options.registrarCredentials.address to be the address of a registrar');
-  const answerIncoming = parsed.data.answerIncoming ?? false;
-  const ringTimeout = parsed.data.ringTimeout ?? defaultRingTimeout;
+  const answerIncoming = parsed.data.answerIncoming ?? sipDefaults.answerIncoming;
+  const ringTimeout = parsed.data.ringTimeout ?? sipDefaults.ringTimeout;
   const settings = () => {
     const { announcedIp, ...rest } = place();
     if (announcedIp === undefined) throw new ServiceError('unavailable', 'The address of this node is not known yet', { retryAfter: 1 });

@@ -1,7 +1,7 @@
 // The calls to one S3 storage: with its keys, each with a deadline, its errors as sentences.
 import { S3Client } from '@aws-sdk/client-s3';
+import type { S3Place } from '../../rooms/component-options.ts';
 import { Timer } from '../../timer.ts';
-import type { S3Place } from '../upload.ts';
 import { storageError } from './s3-errors.ts';
 
 /** Milliseconds to connect, and without a byte either way. */

@@ -1,5 +1,5 @@
 // The node's own S3 storage as its configuration says it, as a place to upload to.
-import type { S3Place } from '../upload.ts';
+import type { S3Place } from '../../rooms/component-options.ts';
 
 type Configured = { [Name in keyof S3Place]-?: undefined extends S3Place[Name] ? string | null : string };
 

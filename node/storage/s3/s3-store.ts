@@ -9,8 +9,8 @@ import {
   ListObjectsV2Command,
   PutObjectCommand,
 } from '@aws-sdk/client-s3';
+import type { S3Place } from '../../rooms/component-options.ts';
 import { contentTypeOf } from '../content-types.ts';
-import type { S3Place } from '../upload.ts';
 import { readBytes } from './file-bytes.ts';
 import { abortUploads, partSizeOf, putInParts } from './multipart.ts';
 import { type ConnectionOptions, S3Connection } from './s3-connection.ts';

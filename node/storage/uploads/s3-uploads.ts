@@ -1,12 +1,13 @@
 // The uploads of a node: those of its components, those that an earlier process left, and who hears of their end.
 import { join, relative, sep } from 'node:path';
 import type { Log } from '../../log.ts';
+import type { S3Place } from '../../rooms/component-options.ts';
 import type { RoomEvent } from '../../rooms/events.ts';
 import { Timer } from '../../timer.ts';
 import { StorageError } from '../s3/s3-errors.ts';
 import { S3Store } from '../s3/s3-store.ts';
 import { StoreOfNode } from '../s3/store-of-node.ts';
-import type { S3Place, Upload, UploadPlan, Uploads } from '../upload.ts';
+import type { Upload, UploadPlan, Uploads } from '../upload.ts';
 import { FolderUpload, type Outcome } from './folder-upload.ts';
 import { type Job, JobFiles } from './job-file.ts';
 import { type UploadSettings, uploadSettings } from './settings.ts';
