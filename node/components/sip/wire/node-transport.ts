@@ -2,11 +2,12 @@
 import { isIP } from 'node:net';
 import { EmitterImpl, type Transport, TransportState } from 'sip.js';
 import { RateLimit } from '../../../rate-limit.ts';
+import { Challenged } from './challenged.ts';
 import { chooseChallenge } from './challenges.ts';
 import { type Link, type Place, StreamLink, UdpLink } from './links.ts';
 import { headerOf, readMessage, type SipMessage, writeMessage } from './message.ts';
 import { hostInUri, type Registrar } from './registrar.ts';
-import { endedBy, Retransmissions, repeatedAs } from './retransmissions.ts';
+import { endedBy, type Kind, Retransmissions, repeatedAs } from './retransmissions.ts';
 import { findTargets, type SipTarget } from './targets.ts';
 import { answerTo, markSource, parseVia, withPort } from './via.ts';
 
@@ -39,6 +40,7 @@ export class NodeTransport implements Transport {
   state = TransportState.Disconnected;
   readonly #options: NodeTransportOptions;
   readonly #retransmissions = new Retransmissions();
+  readonly #challenged = new Challenged();
   readonly #requests: RateLimit;
   #targets: SipTarget[] = [];
   #foundAt = Number.NEGATIVE_INFINITY;
@@ -110,7 +112,9 @@ export class NodeTransport implements Transport {
     const whole = writeMessage(message);
     this.#sendTo(whole, to);
     if (this.#target.transport !== 'UDP') return;
-    const repeated = repeatedAs(kindOf(message, via.value));
+    const kind = kindOf(message, via.value);
+    if (!response) this.#challenged.onRequest(kind, () => this.#sendTo(whole, to));
+    const repeated = repeatedAs(kind);
     if (repeated) this.#retransmissions.start(repeated.key, () => this.#sendTo(whole, to), repeated.capped);
   }
 
@@ -190,8 +194,10 @@ export class NodeTransport implements Transport {
       if (marked === undefined) return;
       via.value = marked;
     } else if (!this.#isOurs(via)) return;
-    const ended = endedBy(kindOf(message, via.value));
+    const kind = kindOf(message, via.value);
+    const ended = endedBy(kind);
     if (ended) this.#retransmissions.stop(ended);
+    if (this.#challenged.isRepeated(kind)) return;
     if (message.status === 401 || message.status === 407) message.headers = chooseChallenge(message.headers);
     try {
       this.onMessage?.(writeMessage(message));
@@ -223,7 +229,7 @@ export class NodeTransport implements Transport {
   }
 }
 
-function kindOf(message: SipMessage, via: string): { method: string; status: number | undefined; branch: string } {
+function kindOf(message: SipMessage, via: string): Kind {
   const method = message.method ?? headerOf(message, 'cseq')?.split(/[ \t]+/)[1] ?? '';
   return { method, status: message.status, branch: parseVia(via)?.params.get('branch') ?? '' };
 }

@@ -7,24 +7,26 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { freePorts } from '../../../kit/kube/ports.ts';
 import { TestAgent } from '../../../kit/sip-agent.ts';
 
-/** What a request is answered with: a status line and headers; undefined: it was lost. */
-type Script = (method: string, text: string) => string | undefined;
+/** What a request is answered with: a status line and headers; undefined: it was lost. `repeat` sends the last answer again. */
+type Script = (method: string, text: string, repeat: () => void) => string | undefined;
 
 async function stage(t: TestContext, script: Script): Promise<{ agent: TestAgent; requests: string[] }> {
   const registrar = createSocket('udp4');
   registrar.bind(0, '127.0.0.1');
   await once(registrar, 'listening');
   const requests: string[] = [];
+  let last = '';
   registrar.on('message', (bytes, { port }) => {
     const text = bytes.toString();
     const [, method] = /^([A-Z]+) /.exec(text) ?? [];
     if (method === undefined) return;
     requests.push(text);
-    const answer = script(method, text);
+    const answer = script(method, text, () => registrar.send(last, port, '127.0.0.1'));
     if (answer === undefined) return;
     const lines = text.split('\r\n').filter((line) => /^(Via|From|To|Call-ID|CSeq|Contact):/.test(line));
     const tagged = lines.map((line) => (line.startsWith('To:') && !line.includes('tag=') ? `${line};tag=far` : line));
-    registrar.send(`${[answer, ...tagged, 'Content-Length: 0'].join('\r\n')}\r\n\r\n`, port, '127.0.0.1');
+    last = `${[answer, ...tagged, 'Content-Length: 0'].join('\r\n')}\r\n\r\n`;
+    registrar.send(last, port, '127.0.0.1');
   });
   const [firstPort = 0] = await freePorts(1);
   const agent = new TestAgent(t, { registrar: { host: '127.0.0.1', port: registrar.address().port, transport: 'UDP' }, firstPort }).start();
@@ -39,6 +41,26 @@ test('requests that are lost are sent again, the same ones', async (t) => {
   await agent.report('registered');
   assert.equal(requests.length, 3);
   assert.equal(new Set(requests).size, 1);
+});
+
+test('a challenge that comes again, since the request was repeated, is no answer to the credentials', async (t) => {
+  const challenge = 'Digest realm="far", nonce="n", qop="auth"';
+  const { agent, requests } = await stage(t, (method, text, repeat) => {
+    if (method === 'ACK') return undefined;
+    if (!/^(Proxy-)?Authorization: /m.test(text)) {
+      return method === 'REGISTER'
+        ? `SIP/2.0 401 Unauthorized\r\nWWW-Authenticate: ${challenge}`
+        : `SIP/2.0 407 Proxy Authentication Required\r\nProxy-Authenticate: ${challenge}`;
+    }
+    repeat();
+    return method === 'REGISTER' ? 'SIP/2.0 200 OK' : 'SIP/2.0 486 Busy Here';
+  });
+  await agent.report('registered');
+  await agent.agent.call('c', '12');
+  assert.deepEqual((await agent.report('ended')).end, { reason: 'busy', status: 486, phrase: 'Busy Here' });
+  // The challenge twice, the answer once.
+  while (count(requests, 'ACK') < 3) await sleep(10);
+  assert.deepEqual([count(requests, 'REGISTER'), count(requests, 'INVITE')], [2, 2]);
 });
 
 test('a registrar that wants longer registrations, and a far side that wants longer sessions, get them', async (t) => {
