@@ -3,6 +3,7 @@ import { ServiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { Timer } from '../timer.ts';
 import type { RoomEventDetail } from './events.ts';
+import type { PeerFigures } from './figures.ts';
 import type { PeerEvent, RemotePeer } from './peer-events.ts';
 import {
   type CloseReason,
@@ -155,6 +156,12 @@ export class Peer {
     this.#room.presenceChanged();
   }
 
+  /** Media of its own to try the network with, which nobody in the room is told of. Whoever asked closes it. */
+  openCheck(): PeerMedia {
+    if (this.#gone) throw new ServiceError('peer_not_found', `Peer ${this.id} does not exist`);
+    return this.#room.media.openPeer(this.id, { layersChanged: () => {} });
+  }
+
   /** The connection is gone for good: tracks go, the peer stays. Idempotent. */
   disconnect(): void {
     if (!this.#endSession()) return;
@@ -277,6 +284,17 @@ export class Peer {
 
   async stats(): Promise<Awaited<ReturnType<PeerMedia['stats']>>> {
     return this.#live().media.stats();
+  }
+
+  /** What is measured of its media; undefined while it is not connected. `most`: of the tracks that it receives. */
+  async figures(most: number): Promise<PeerFigures | undefined> {
+    const media = this.#session?.media;
+    try {
+      return await media?.figures(most);
+    } catch (error) {
+      if (media !== this.#session?.media) return undefined;
+      throw error;
+    }
   }
 
   /** Tells the peer something; without a connection it is lost, as the next welcome says what holds then. */

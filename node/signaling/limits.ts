@@ -5,6 +5,8 @@ export const defaultLimits = {
   authenticationTimeout: 10_000,
   /** Sockets that have not authenticated yet, per kind of socket. */
   unauthenticatedSockets: 1_000,
+  /** How long trying the network may take. */
+  checkDeadline: 30_000,
   firstMessageBytes: 8 * 1024,
   messageBytes: 256 * 1024,
   /** What ws itself takes before it closes with 1009; above messageBytes, so that our code is what clients see. */

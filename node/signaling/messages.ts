@@ -24,6 +24,10 @@ export const requestSchemas = {
         'With a session that was lost: the room that it was in. Where that very room is gone, but not ended, the refusal is `unavailable` or `room_not_found`: it may be made again.',
     }),
   }),
+  checkConnection: z.strictObject({ token: z.string().max(4096) }).meta({
+    description:
+      'In place of authenticate as the first request: nobody enters, nobody is told. The answer is what a transport needs to try ICE (RFC 8445) with; the socket is then only there to be closed, and so it is after half a minute.',
+  }),
   join: z.strictObject({ rtpCapabilities: wireObjectSchema, metadata: metadataSchema.nullable().optional() }),
   createTransport: z.strictObject({ direction, sctp: z.boolean().default(true) }),
   connectTransport: z.strictObject({ transportId, dtlsParameters: wireObjectSchema }),
@@ -83,6 +87,11 @@ export const answerSchemas = {
     components: z.array(componentViewSchema),
     svcAddress: z.string().meta({ description: 'Address of the node that owns the room: host[:port][/path].' }),
     resumeWindow: z.int().meta({ description: 'Seconds that a lost socket may be resumed in.' }),
+  }),
+  checkConnection: z.object({
+    roomId: z.string(),
+    iceServers: z.array(wireObjectSchema),
+    transport: wireObjectSchema.meta({ description: "mediasoup-client's TransportOptions; DTLS is never connected." }),
   }),
   join: empty,
   createTransport: wireObjectSchema.meta({ description: "mediasoup-client's TransportOptions." }),

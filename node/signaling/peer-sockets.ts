@@ -7,6 +7,7 @@ import type { ForwardSocket } from '../rooms/forwarded-socket.ts';
 import type { Peer } from '../rooms/peer.ts';
 import type { PeerEvent } from '../rooms/peer-events.ts';
 import { type PeerClaims, roomOfUnverified } from '../rooms/tokens.ts';
+import { ConnectionChecks } from './connection-checks.ts';
 import { type Caller, Door } from './door.ts';
 import { forwardedSocket } from './forwarding.ts';
 import { readData, readRequest, refusal } from './frames.ts';
@@ -48,12 +49,14 @@ export class PeerSockets {
   readonly #options: PeerSocketsOptions;
   readonly #limits: Limits;
   readonly #door: Door;
+  readonly #checks: ConnectionChecks;
   readonly #entries = new Map<Peer, Entry>();
   #deadline: Date | null = null;
 
   constructor(options: PeerSocketsOptions) {
     this.#options = options;
     this.#limits = { ...defaultLimits, ...options.limits };
+    this.#checks = new ConnectionChecks({ iceServers: options.iceServers, deadline: this.#limits.checkDeadline });
     this.#door = new Door({
       limits: this.#limits,
       checkOrigin: options.checkOrigin,
@@ -66,6 +69,11 @@ export class PeerSockets {
   /** Sessions, those with a lost socket included. */
   get sessions(): number {
     return this.#entries.size;
+  }
+
+  /** Peers that try their network now. */
+  get checks(): number {
+    return this.#checks.size;
   }
 
   /** Open sockets, those that have not authenticated included. */
@@ -106,10 +114,11 @@ export class PeerSockets {
       socket.close('malformed');
       return undefined;
     }
-    const { id } = frame.request;
+    const { id, method } = frame.request;
     try {
-      if (frame.request.method !== 'authenticate') throw new ServiceError('missing_token', 'Expected the first request to be authenticate');
-      const data = readData(requestSchemas.authenticate, frame.request.data);
+      if (method !== 'authenticate' && method !== 'checkConnection')
+        throw new ServiceError('missing_token', 'Expected the first request to be authenticate');
+      const data: RequestData<'authenticate'> = readData(requestSchemas[method], frame.request.data);
       const claims = await this.#options.verifyToken(data.token);
       if (!socket.open) return undefined;
       if (!claims) {
@@ -124,6 +133,7 @@ export class PeerSockets {
         if (forwarded || !socket.open) return forwarded;
         throw this.#options.whyMissing(claims.roomId, claims.peerId, data.incarnation);
       }
+      if (method === 'checkConnection') return await this.#checks.start(socket, id, peer);
       return await this.#enter(socket, id, peer, claims, data, caller);
     } catch (error) {
       const answer = toServiceError(error);

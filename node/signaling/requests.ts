@@ -5,7 +5,7 @@ import { type Request, readData } from './frames.ts';
 import { type AnswerData, type Method, type RequestData, requestSchemas } from './messages.ts';
 
 /** Handled by the session itself. */
-type SessionMethod = 'authenticate' | 'ping' | 'leave';
+type SessionMethod = 'authenticate' | 'checkConnection' | 'ping' | 'leave';
 export type PeerMethod = Exclude<Method, SessionMethod>;
 type Handlers = { [M in PeerMethod]: (peer: Peer, data: RequestData<M>) => AnswerData<M> | Promise<AnswerData<M>> };
 

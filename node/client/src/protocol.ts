@@ -32,6 +32,7 @@ export type ComponentView = {
 /** Data of each request, and of its answer. */
 export type Requests = {
   authenticate: { token: string; resume?: string; received?: number; takeover?: boolean; incarnation?: string };
+  checkConnection: { token: string };
   join: { rtpCapabilities: WireObject; metadata?: Json };
   createTransport: { direction: 'send' | 'recv'; sctp?: boolean };
   connectTransport: { transportId: string; dtlsParameters: WireObject };
@@ -84,6 +85,7 @@ export type ServerStats = {
 
 type OwnAnswers = {
   authenticate: Welcome;
+  checkConnection: { roomId: string; iceServers: WireObject[]; transport: WireObject };
   createTransport: WireObject;
   restartIce: { iceParameters: WireObject };
   publish: { trackId: string };

@@ -1,0 +1,43 @@
+// Trying the network before entering: a transport of the room's media that nobody else gets to know of, for as long as its socket is open.
+import type { Peer } from '../rooms/peer.ts';
+import { Timer } from '../timer.ts';
+import type { AnswerData } from './messages.ts';
+import type { TextSocket, TextSocketListener } from './text-socket.ts';
+
+export type ConnectionChecksOptions = {
+  iceServers: (peerId: string) => Record<string, unknown>[];
+  /** Milliseconds after which the socket is closed. */
+  deadline: number;
+};
+
+/** One at a time per peer: a newer one ends the older. */
+export class ConnectionChecks {
+  readonly #options: ConnectionChecksOptions;
+  readonly #running = new Map<Peer, TextSocket>();
+
+  constructor(options: ConnectionChecksOptions) {
+    this.#options = options;
+  }
+
+  /** Checks under way. */
+  get size(): number {
+    return this.#running.size;
+  }
+
+  /** Answers with what to try; from then on the socket is only there to be closed. @throws ServiceError where there is no media */
+  async start(socket: TextSocket, id: number, peer: Peer): Promise<TextSocketListener> {
+    this.#running.get(peer)?.close('takenOver');
+    this.#running.set(peer, socket);
+    const media = peer.openCheck();
+    const deadline = new Timer(this.#options.deadline, () => socket.close('authenticationTimeout'));
+    void socket.gone.then(() => {
+      deadline.stop();
+      media.close();
+      if (this.#running.get(peer) === socket) this.#running.delete(peer);
+    });
+    const transport = await media.createTransport('recv', { sctp: false });
+    const data: AnswerData<'checkConnection'> = { roomId: peer.roomId, iceServers: this.#options.iceServers(peer.id), transport };
+    socket.send(JSON.stringify({ id, ok: true, data }));
+    return { message: () => socket.refuse('malformed'), lost: () => {} };
+  }
+}
