@@ -1,7 +1,7 @@
 // The layers of tests: what each needs and how it is run. Pure but for looking for test files.
 
 import { existsSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 
 import { controlPlanePrograms } from './kubernetes.mjs';
 import { aptPackages } from './packages.mjs';
@@ -14,6 +14,7 @@ import { aptPackages } from './packages.mjs';
  * @property {readonly string[]} packages of the distribution
  * @property {readonly import('./kubernetes-versions.mjs').KubernetesProgram[]} [programs] of Kubernetes, and an S3 server
  * @property {number} concurrency test files at once
+ * @property {readonly string[]} [alone] files that run one by one after the others: they measure, or take ports that others could take
  * @property {number} testTimeout of one test, in milliseconds
  * @property {number} fileTimeout of one file, in milliseconds
  */
@@ -29,7 +30,9 @@ export const layers = [
     builds: false,
     packages: [...aptPackages.metrics, ...aptPackages.media, ...aptPackages.sip],
     programs: ['versitygw'],
-    concurrency: 1,
+    // Media is made in real time: each waits most of the time.
+    concurrency: 2,
+    alone: ['engine', 'hls', 'leaks', 'room-leaks'],
     testTimeout: 90_000,
     fileTimeout: 600_000,
   },
@@ -58,7 +61,8 @@ export const layers = [
     worker: true,
     builds: true,
     packages: aptPackages.browser,
-    concurrency: 1,
+    concurrency: 2,
+    alone: ['client', 'client-reconnect', 'hls', 'network-cuts', 'node-loss', 'traffic', 'turn', 'worker-death', 'wrong-node'],
     testTimeout: 120_000,
     fileTimeout: 900_000,
   },
@@ -89,6 +93,19 @@ export function testFiles(folder, filters) {
     return counts ? [path] : [];
   });
   return files.sort();
+}
+
+/**
+ * @param {Pick<Layer, 'concurrency' | 'alone'>} layer
+ * @param {readonly string[]} files
+ * @returns {{ concurrency: number, files: string[] }[]} what runs together, one after the other; none is empty
+ */
+export function batches({ concurrency, alone = [] }, files) {
+  const isAlone = (/** @type {string} */ file) => alone.includes(basename(file, '.test.ts'));
+  return [
+    { concurrency, files: files.filter((file) => !isAlone(file)) },
+    { concurrency: 1, files: files.filter(isAlone) },
+  ].filter((batch) => batch.files.length > 0);
 }
 
 /**

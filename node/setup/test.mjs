@@ -10,7 +10,7 @@ import { checkNames, runCheck } from './check.mjs';
 import { ensureDependencies } from './dependencies.mjs';
 import { deadlineVariable } from './file-deadline.mjs';
 import { ensureKubernetes } from './kubernetes.mjs';
-import { chooseLayers, sum, summary, testFiles } from './layers.mjs';
+import { batches, chooseLayers, sum, summary, testFiles } from './layers.mjs';
 import { ensurePackages } from './packages.mjs';
 import { childEnvironment, pinnedNode, root } from './paths.mjs';
 import { secretsVariable } from './secret-search.mjs';
@@ -70,11 +70,22 @@ async function runChecks() {
  * @returns {Promise<Row>}
  */
 async function runLayer(layer, files) {
-  const { name, concurrency, testTimeout, fileTimeout } = layer;
+  const { name } = layer;
   if (files.length === 0) return { name, passed: 0, failed: 0, skipped: 0, milliseconds: 0, note: 'no tests here yet' };
   console.log(`\n== ${name} ==`);
-  const folder = mkdtempSync(join(tmpdir(), 'mediarooms-test-'));
   const started = performance.now();
+  const outcomes = [];
+  for (const batch of batches(layer, files)) outcomes.push(await runBatch(layer, batch));
+  const note = outcomes.map((outcome) => outcome.note ?? '').join(' ');
+  return { name, ...sum(outcomes), milliseconds: performance.now() - started, note };
+}
+
+/**
+ * @param {Layer} layer
+ * @param {{ concurrency: number, files: string[] }} batch
+ */
+async function runBatch({ testTimeout, fileTimeout }, { concurrency, files }) {
+  const folder = mkdtempSync(join(tmpdir(), 'mediarooms-test-'));
   try {
     const [outcome, secrets] = [join(folder, 'outcome.json'), join(folder, 'secrets')];
     const args = ['--import', ours('file-deadline.mjs'), '--test', `--test-concurrency=${concurrency}`, `--test-timeout=${testTimeout}`];
@@ -86,7 +97,7 @@ async function runLayer(layer, files) {
     const env = { ...childEnvironment(findWorker()), [deadlineVariable]: String(fileTimeout), [secretsVariable]: secrets };
     const { code, signalled } = await runInForeground(pinnedNode, [...args, ...reporters, ...names], env, root);
     if (signalled) throw new SetupError('The tests were interrupted.');
-    return { name, ...readOutcome(outcome, code), milliseconds: performance.now() - started };
+    return readOutcome(outcome, code);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -103,7 +114,8 @@ function ours(file) {
 /**
  * A secret that was printed counts as a failed test.
  * @param {string} file
- * @param {number} code what the run of the layer exited with
+ * @param {number} code what the run exited with
+ * @returns {{ passed: number, failed: number, skipped: number, note?: string }}
  */
 function readOutcome(file, code) {
   try {

@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { test } from 'node:test';
 
-import { chooseLayers, layers, sum, summary, testFiles } from '../../../node/setup/layers.mjs';
+import { batches, chooseLayers, layers, sum, summary, testFiles } from '../../../node/setup/layers.mjs';
 
 test('without a name all layers run, house first and browser last', () => {
   const { chosen, filters } = chooseLayers([]);
@@ -28,6 +28,19 @@ test('named layers run in their own order, other words filter files', () => {
 
 test('a file outlives its tests: its deadline is the longer one in every layer', () => {
   for (const { name, testTimeout, fileTimeout } of layers) assert.ok(fileTimeout > testTimeout, name);
+});
+
+test('files of a layer run together, but for those that are to be alone', () => {
+  const layer = { concurrency: 2, alone: ['hls'] };
+  assert.deepEqual(batches(layer, ['a/hls.test.ts', 'a/hls-composer.test.ts', 'a/room.test.ts']), [
+    { concurrency: 2, files: ['a/hls-composer.test.ts', 'a/room.test.ts'] },
+    { concurrency: 1, files: ['a/hls.test.ts'] },
+  ]);
+  assert.deepEqual(batches(layer, ['a/hls.test.ts']), [{ concurrency: 1, files: ['a/hls.test.ts'] }]);
+  for (const { name, alone = [] } of layers) {
+    const files = testFiles(join(import.meta.dirname, '../..', name), []).map((file) => basename(file, '.test.ts'));
+    for (const file of alone) assert.ok(files.includes(file), `${name} has no ${file}`);
+  }
 });
 
 test('test files are found in all folders, in order, and filtered by parts of their path', () => {
