@@ -139,7 +139,7 @@ test('while the server is away the rooms page says so, and it recovers by itself
   await seeText(page, 'status', 'Connection to the server lost, trying again…');
   const again = await startNodeProcess(t, { SVC_PORT: String(first.port) });
   await seeText(page, 'no-rooms', 'No rooms yet');
-  await comesToHold(page, `document.querySelector('${byId('status')}').textContent === ''`);
+  await page.waitForSelector(`${byId('status')}[data-state="live"]`);
   await apiClient(again.url, apiToken).post('/room', { roomId: 'after' });
   await seeText(page, 'room-row', 'after');
 });

@@ -1,19 +1,25 @@
 // Which page is shown: by the address, and by who is logged in.
+import { type ComponentType, Suspense, useEffect, useMemo } from 'react';
+import { LoadProblem } from './components/load-problem.tsx';
 import { PageHeader } from './components/page-header.tsx';
+import { Shell } from './components/shell.tsx';
+import { SessionContext } from './hooks/console-context.ts';
 import { useSession } from './hooks/use-session.ts';
 import { JoinPage } from './pages/join-page.tsx';
 import { LoginPage } from './pages/login-page.tsx';
-import { RoomPage } from './pages/room-page.tsx';
-import { RoomsPage } from './pages/rooms-page.tsx';
-import { type Route, useRoute } from './router.ts';
+import { type PageEntry, pages } from './parts.tsx';
+import { type PageName, type Route, useRoute } from './router.ts';
+
+type ConsoleRoute = Exclude<Route, { page: 'join' }>;
 
 export function App() {
   const route = useRoute();
   return route.page === 'join' ? <JoinPage key={route.link?.token} link={route.link} /> : <Console route={route} />;
 }
 
-function Console({ route }: { route: Exclude<Route, { page: 'join' }> }) {
+function Console({ route }: { route: ConsoleRoute }) {
   const [session, { logIn, logOut }] = useSession(document.baseURI);
+  const known = useMemo(() => (session.phase === 'in' ? { ...session, logOut } : undefined), [session, logOut]);
   if (session.phase === 'starting') {
     return (
       <>
@@ -25,7 +31,29 @@ function Console({ route }: { route: Exclude<Route, { page: 'join' }> }) {
     );
   }
   if (session.phase === 'out') return <LoginPage message={session.message} logIn={logIn} />;
-  const { api, development } = session;
-  if (route.page === 'room') return <RoomPage key={route.roomId} roomId={route.roomId} api={api} />;
-  return <RoomsPage api={api} development={development} logOut={logOut} />;
+  return (
+    <SessionContext value={known}>
+      <Page route={route} />
+    </SessionContext>
+  );
+}
+
+/** Routes whose page is not there yet lead to the rooms. */
+function Page({ route }: { route: ConsoleRoute }) {
+  const there: ConsoleRoute = pages[route.page] ? route : { page: 'rooms' };
+  // The entry and the route are of one page by the line above, which types cannot tell.
+  const entry = pages[there.page] as unknown as PageEntry<PageName> & { page: ComponentType<{ route: ConsoleRoute }> };
+  const title = entry.title(there);
+  useEffect(() => {
+    document.title = `${title} · Mediarooms`;
+  }, [title]);
+  const key = JSON.stringify(there);
+  const content = (
+    <LoadProblem key={key}>
+      <Suspense fallback={<p className="starting" role="status" />}>
+        <entry.page route={there} />
+      </Suspense>
+    </LoadProblem>
+  );
+  return entry.frame === 'none' ? content : <Shell current={entry.under ?? there.page}>{content}</Shell>;
 }

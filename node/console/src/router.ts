@@ -2,18 +2,45 @@
 import { useEffect, useState } from 'react';
 
 export type GuestLink = { roomId: string; token: string; url: string | null };
-export type Route = { page: 'rooms' } | { page: 'room'; roomId: string } | { page: 'join'; link: GuestLink | null };
+export type Route =
+  | { page: 'rooms' }
+  | { page: 'room'; roomId: string }
+  | { page: 'watch'; roomId: string }
+  | { page: 'recordings' }
+  | { page: 'recording'; recordingId: string }
+  | { page: 'cluster' }
+  | { page: 'webhooks' }
+  | { page: 'health' }
+  | { page: 'join'; link: GuestLink | null };
+export type PageName = Route['page'];
+export type RouteOf<Name extends PageName> = Extract<Route, { page: Name }>;
+
+const id = '[A-Za-z0-9_-]{1,128}';
+const oneRoom = new RegExp(`^(room|watch)/(${id})$`);
+/** Ids of recordings are names of folders: no slash, and never `.` or `..`. */
+const oneRecording = /^recordings\/([^/?#]{1,512})$/;
+const plain = ['recordings', 'cluster', 'webhooks', 'health'] as const;
 
 export function parseRoute(hash: string): Route {
   const text = hash.replace(/^#\/?/, '');
   const [path = '', query = ''] = text.split('?', 2);
   if (path === 'join') return { page: 'join', link: readGuestLink(new URLSearchParams(query)) };
-  const room = /^room\/([A-Za-z0-9_-]{1,128})$/.exec(path);
-  return room?.[1] ? { page: 'room', roomId: room[1] } : { page: 'rooms' };
+  const page = plain.find((name) => name === path);
+  if (page) return { page };
+  const [, kind, roomId] = oneRoom.exec(path) ?? [];
+  if (roomId) return { page: kind === 'watch' ? 'watch' : 'room', roomId };
+  const recordingId = decode(oneRecording.exec(path)?.[1]);
+  return recordingId ? { page: 'recording', recordingId } : { page: 'rooms' };
 }
 
 export const roomsHash = '#/';
 export const roomHash = (roomId: string): string => `#/room/${roomId}`;
+export const watchHash = (roomId: string): string => `#/watch/${roomId}`;
+export const recordingsHash = '#/recordings';
+export const recordingHash = (recordingId: string): string => `#/recordings/${encodeURIComponent(recordingId)}`;
+export const clusterHash = '#/cluster';
+export const webhooksHash = '#/webhooks';
+export const healthHash = '#/health';
 
 /** The address that lets one guest in. */
 export function guestAddress(link: GuestLink, base: string): string {
@@ -26,6 +53,14 @@ function readGuestLink(query: URLSearchParams): GuestLink | null {
   const roomId = query.get('room');
   const token = query.get('token');
   return roomId && token ? { roomId, token, url: query.get('url') } : null;
+}
+
+function decode(text: string | undefined): string | undefined {
+  try {
+    return text && decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
 }
 
 /** The route of now; renders again when the fragment changes. */

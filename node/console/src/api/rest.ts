@@ -58,7 +58,7 @@ export class Api {
 
   /** Rejects where the token is wrong. */
   async check(): Promise<void> {
-    await this.#call('GET', 'room?limit=1');
+    await this.call('GET', 'room?limit=1');
   }
 
   async listRooms(): Promise<RoomList> {
@@ -66,7 +66,7 @@ export class Api {
     const incomplete = new Set<string>();
     let cursor = '';
     for (let page = 0; page < maxPages; page += 1) {
-      const body = await this.#call('GET', `room?limit=500${cursor && `&cursor=${encodeURIComponent(cursor)}`}`);
+      const body = await this.call('GET', `room?limit=500${cursor && `&cursor=${encodeURIComponent(cursor)}`}`);
       rooms.push(...(body.data as Room[]));
       for (const node of (body.incomplete as string[] | undefined) ?? []) incomplete.add(node);
       if (typeof body.cursor !== 'string') break;
@@ -76,56 +76,67 @@ export class Api {
   }
 
   async getRoom(roomId: string): Promise<Room> {
-    return (await this.#call('GET', `room/${encodeURIComponent(roomId)}`)).data as Room;
+    return (await this.call('GET', `room/${encodeURIComponent(roomId)}`)).data as Room;
   }
 
   async createRoom(options: RoomOptions): Promise<Room> {
-    return ((await this.#call('POST', 'room', options)).data as { room: Room }).room;
+    return ((await this.call('POST', 'room', options)).data as { room: Room }).room;
   }
 
   async deleteRoom(roomId: string): Promise<void> {
-    await this.#call('DELETE', `room/${encodeURIComponent(roomId)}`);
+    await this.call('DELETE', `room/${encodeURIComponent(roomId)}`);
   }
 
   /** Adds a peer; the same `externalId` gets the same peer again. */
   async addPeer(roomId: string, options: { metadata?: unknown; externalId?: string } = {}): Promise<PeerAccess> {
-    const { data } = await this.#call('POST', `room/${encodeURIComponent(roomId)}/peer`, { type: 'webrtc', ...options });
+    const { data } = await this.call('POST', `room/${encodeURIComponent(roomId)}/peer`, { type: 'webrtc', ...options });
     const { peer, token, peer_websocket_url: url } = data as { peer: { id: string }; token: string; peer_websocket_url: string };
     return { peerId: peer.id, token, url };
   }
 
   async deletePeer(roomId: string, peerId: string): Promise<void> {
-    await this.#call('DELETE', `room/${encodeURIComponent(roomId)}/peer/${encodeURIComponent(peerId)}`);
+    await this.call('DELETE', `room/${encodeURIComponent(roomId)}/peer/${encodeURIComponent(peerId)}`);
   }
 
   async listComponents(roomId: string): Promise<ComponentDetails[]> {
-    const { data } = await this.#call('GET', `room/${encodeURIComponent(roomId)}`);
+    const { data } = await this.call('GET', `room/${encodeURIComponent(roomId)}`);
     return (data as { components: ComponentDetails[] }).components;
   }
 
   async addComponent(roomId: string, type: ComponentType, options: Record<string, unknown>): Promise<void> {
-    await this.#call('POST', `room/${encodeURIComponent(roomId)}/component`, { type, options });
+    await this.call('POST', `room/${encodeURIComponent(roomId)}/component`, { type, options });
   }
 
   async deleteComponent(roomId: string, componentId: string): Promise<void> {
-    await this.#call('DELETE', `room/${encodeURIComponent(roomId)}/component/${encodeURIComponent(componentId)}`);
+    await this.call('DELETE', `room/${encodeURIComponent(roomId)}/component/${encodeURIComponent(componentId)}`);
   }
 
-  async #call(method: string, path: string, body?: Body): Promise<Body> {
+  /**
+   * One call; the areas beside this file (`api/cluster.ts`, …) are made of it. `path` has no slash at its begin: the console may stand under a path.
+   * @throws ApiError with the server's sentence
+   */
+  async call(method: string, path: string, body?: object, signal?: AbortSignal): Promise<Body> {
+    const response = await this.request(method, path, body, signal);
+    return response.status === 204 ? {} : readJson(response);
+  }
+
+  /** As `call`, for answers that are no JSON. */
+  async request(method: string, path: string, body?: object, signal?: AbortSignal): Promise<Response> {
     const headers: Record<string, string> = { authorization: `Bearer ${this.#token}` };
     if (body) headers['content-type'] = 'application/json';
-    const response = await ask(new URL(path, this.#base), { method, headers, body: body && JSON.stringify(body) });
-    const answer = response.status === 204 ? {} : await readJson(response);
-    if (response.ok) return answer;
+    const response = await ask(new URL(path, this.#base), { method, headers, body: body && JSON.stringify(body), signal });
+    if (response.ok) return response;
     if (response.status === 401) this.#onUnauthorized();
+    const answer = await readJson(response);
     const sentence = typeof answer.errors === 'string' ? answer.errors : `The server answered ${response.status}`;
     throw new ApiError(response.status, typeof answer.code === 'string' ? answer.code : 'unknown', sentence);
   }
 }
 
-async function ask(url: URL, init: RequestInit): Promise<Response> {
+async function ask(url: URL, { signal, ...init }: RequestInit): Promise<Response> {
+  const signals = [AbortSignal.timeout(deadline), ...(signal ? [signal] : [])];
   try {
-    return await fetch(url, { ...init, cache: 'no-store', signal: AbortSignal.timeout(deadline) });
+    return await fetch(url, { ...init, cache: 'no-store', signal: AbortSignal.any(signals) });
   } catch (cause) {
     throw new ApiError(0, 'unreachable', 'The server does not answer', { cause });
   }

@@ -18,18 +18,21 @@ export function Dialog({ title, onClose, children }: { title: string; onClose: (
   );
 }
 
+/** Asks before something is done that cannot be taken back: `children` say what will happen. Focus begins at Cancel. */
 export function ConfirmDialog(props: {
   title: string;
   children: ReactNode;
   confirm: string;
   busy: boolean;
   problem: string | undefined;
+  /** `danger` where nothing is said. */
+  tone?: 'danger' | 'primary';
   onConfirm: () => void;
   onClose: () => void;
 }) {
   return (
     <Dialog title={props.title} onClose={props.onClose}>
-      <p>{props.children}</p>
+      <div className="dialog-text">{props.children}</div>
       {props.problem && (
         <p className="problem" role="alert">
           {props.problem}
@@ -39,7 +42,13 @@ export function ConfirmDialog(props: {
         <button type="button" className="button" onClick={props.onClose}>
           Cancel
         </button>
-        <button type="button" className="button danger" data-testid="confirm" disabled={props.busy} onClick={props.onConfirm}>
+        <button
+          type="button"
+          className={`button ${props.tone ?? 'danger'}`}
+          data-testid="confirm"
+          disabled={props.busy}
+          onClick={props.onConfirm}
+        >
           {props.confirm}
         </button>
       </div>

@@ -2,7 +2,7 @@
 import type { ReactNode } from 'react';
 import logo from '../assets/logo.svg';
 
-function icon(...shapes: ReactNode[]) {
+export function icon(...shapes: ReactNode[]) {
   return () => (
     <svg className="icon" viewBox="0 0 24 24" aria-hidden="true" focusable="false">
       {shapes}

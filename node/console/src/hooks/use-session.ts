@@ -1,6 +1,8 @@
 // Who is logged in: the API token of this tab, kept in sessionStorage only, or the one that a node in development mode gives.
 import { useCallback, useEffect, useMemo, useState } from 'react';
+import { fetchScope } from '../api/access.ts';
 import { Api, ApiError, fetchSession, sentenceOf } from '../api/rest.ts';
+import type { Scope } from './console-context.ts';
 import { tabStorage } from './tab-storage.ts';
 
 const key = 'mediarooms.token';
@@ -8,14 +10,17 @@ const key = 'mediarooms.token';
 export type SessionState =
   | { phase: 'starting'; unreachable: boolean }
   | { phase: 'out'; message: string | undefined }
-  | { phase: 'in'; api: Api; development: boolean };
+  | { phase: 'in'; api: Api; scope: Scope; development: boolean };
 
 export type SessionActions = { logIn: (token: string) => Promise<string | undefined>; logOut: () => void };
 
 const retryDelay = 1_500;
 
+type Accepted = { value: string; scope: Scope };
+type Token = Accepted & { development: boolean };
+
 export function useSession(base: string): [SessionState, SessionActions] {
-  const [token, setToken] = useState<{ value: string; development: boolean } | undefined>();
+  const [token, setToken] = useState<Token>();
   const [message, setMessage] = useState<string>();
   const [starting, setStarting] = useState(true);
   const [unreachable, setUnreachable] = useState(false);
@@ -31,8 +36,8 @@ export function useSession(base: string): [SessionState, SessionActions] {
         const found = await firstAccepted(base, candidates);
         if (stopped) return;
         if (found === undefined) tabStorage.remove(key);
-        const development = session.development && found === session.token;
-        setToken((before) => (found === undefined ? undefined : before?.value === found ? before : { value: found, development }));
+        const development = session.development && found?.value === session.token;
+        setToken((before) => found && (before && isSame(before, found) ? before : { ...found, development }));
         setUnreachable(false);
         setStarting(false);
       } catch {
@@ -60,10 +65,10 @@ export function useSession(base: string): [SessionState, SessionActions] {
   const logIn = useCallback(
     async (value: string): Promise<string | undefined> => {
       try {
-        await new Api(base, value).check();
+        const scope = await accepted(base, value);
         tabStorage.set(key, value);
         setMessage(undefined);
-        setToken({ value, development: false });
+        setToken({ value, scope, development: false });
         return undefined;
       } catch (error) {
         return error instanceof ApiError && error.status === 401 ? 'This token is wrong. Check it and try again.' : sentenceOf(error);
@@ -78,16 +83,28 @@ export function useSession(base: string): [SessionState, SessionActions] {
   }, []);
 
   const actions = useMemo(() => ({ logIn, logOut }), [logIn, logOut]);
-  if (starting && !api) return [{ phase: 'starting', unreachable }, actions];
-  return [api && token ? { phase: 'in', api, development: token.development } : { phase: 'out', message }, actions];
+  const inside = useMemo(
+    () => (api && token ? { phase: 'in' as const, api, scope: token.scope, development: token.development } : undefined),
+    [api, token],
+  );
+  if (inside) return [inside, actions];
+  return [starting ? { phase: 'starting', unreachable } : { phase: 'out', message }, actions];
+}
+
+const isSame = (a: Accepted, b: Accepted): boolean => a.value === b.value && a.scope === b.scope;
+
+/** What the token allows. Rejects where it is not accepted. */
+async function accepted(base: string, token: string): Promise<Scope> {
+  const api = new Api(base, token);
+  await api.check();
+  return fetchScope(api);
 }
 
 /** The first token that the node takes. Rejects where the node does not answer. */
-async function firstAccepted(base: string, tokens: readonly string[]): Promise<string | undefined> {
-  for (const token of tokens) {
+async function firstAccepted(base: string, tokens: readonly string[]): Promise<Accepted | undefined> {
+  for (const value of tokens) {
     try {
-      await new Api(base, token).check();
-      return token;
+      return { value, scope: await accepted(base, value) };
     } catch (error) {
       if (!(error instanceof ApiError) || (error.status !== 401 && error.status !== 403)) throw error;
     }

@@ -7,13 +7,15 @@ import { ComponentIcon, LinkIcon } from '../components/icons.tsx';
 import { InviteDialog } from '../components/invite-dialog.tsx';
 import { Notice, PageHeader } from '../components/page-header.tsx';
 import { RoomStage } from '../components/room-stage.tsx';
+import { useConsole } from '../hooks/console-context.ts';
 import { tabId } from '../hooks/tab-storage.ts';
-import { roomsHash } from '../router.ts';
+import { type RouteOf, roomsHash } from '../router.ts';
 
 type Known = 'asking' | 'there' | 'ended' | 'unreachable';
 const retryDelay = 1_500;
 
-export function RoomPage({ roomId, api }: { roomId: string; api: Api }) {
+export function RoomPage({ route: { roomId } }: { route: RouteOf<'room'> }) {
+  const { api } = useConsole();
   const [open, setOpen] = useState<'invite' | 'components'>();
   const peer = useRef<string | undefined>(undefined);
   const [entry, askAgain] = useRoomThere(api, roomId);

@@ -6,15 +6,18 @@ import { ComponentsDialog } from '../components/components-dialog.tsx';
 import { CreateRoom } from '../components/create-room.tsx';
 import { ConfirmDialog } from '../components/dialog.tsx';
 import { InviteDialog } from '../components/invite-dialog.tsx';
-import { PageHeader } from '../components/page-header.tsx';
+import { EmptyState, Note, PageHead } from '../components/page-head.tsx';
 import { RoomRow } from '../components/room-row.tsx';
+import { useConsole } from '../hooks/console-context.ts';
 import { useRooms } from '../hooks/use-rooms.ts';
+import '../styles/rooms.css';
 
 /** From this many rooms on, a field to find one. */
 const manyRooms = 8;
 const mostRows = 200;
 
-export function RoomsPage({ api, development, logOut }: { api: Api; development: boolean; logOut: () => void }) {
+export function RoomsPage() {
+  const { api } = useConsole();
   const { rooms, incomplete, connected } = useRooms(api);
   const [filter, setFilter] = useState('');
   const [inviting, setInviting] = useState<string>();
@@ -23,69 +26,37 @@ export function RoomsPage({ api, development, logOut }: { api: Api; development:
   const found = (rooms ?? []).filter((room) => room.id.toLowerCase().includes(filter.trim().toLowerCase()));
   return (
     <>
-      <PageHeader home>
-        {development && (
-          <span className="tag">
-            Development<span className="wide-only"> mode</span>
-          </span>
-        )}
-        <a className="button quiet" href="docs" target="_blank" rel="noreferrer">
-          API
-        </a>
-        {!development && (
-          <button type="button" className="button quiet" onClick={logOut}>
-            Log out
-          </button>
-        )}
-      </PageHeader>
-      <div role="status" aria-live="polite" data-testid="status" className="banner-slot">
-        {!connected && <p className="banner warning">Connection to the server lost, trying again…</p>}
-        {incomplete.length > 0 && <p className="banner">Some nodes did not answer, their rooms are missing: {incomplete.join(', ')}</p>}
-      </div>
-      <main className="rooms">
-        <CreateRoom api={api} />
-        <section aria-labelledby="rooms-title">
-          <div className="section-head">
-            <h1 id="rooms-title">Rooms</h1>
-            {rooms && rooms.length > 0 && <span className="count">{rooms.length}</span>}
-            {rooms && rooms.length >= manyRooms && (
-              <input
-                className="filter"
-                type="search"
-                placeholder="Find a room"
-                aria-label="Find a room"
-                value={filter}
-                onChange={(event) => setFilter(event.target.value)}
-              />
-            )}
-          </div>
-          {!rooms && <p className="empty">Loading rooms…</p>}
-          {rooms?.length === 0 && (
-            <div className="empty" data-testid="no-rooms">
-              <p className="empty-title">No rooms yet</p>
-              <p>
-                Create one above, join it, and invite others with a link. Rooms that your application makes with the API appear here as
-                well.
-              </p>
-            </div>
-          )}
-          {rooms && rooms.length > 0 && found.length === 0 && (
-            <p className="empty">No room has &ldquo;{filter.trim()}&rdquo; in its name.</p>
-          )}
-          <ul className="room-list">
-            {found.slice(0, mostRows).map((room) => (
-              <RoomRow
-                key={room.incarnation}
-                room={room}
-                onInvite={() => setInviting(room.id)}
-                onRemove={() => setRemoving(room)}
-                onComponents={() => setShowing(room.id)}
-              />
-            ))}
-          </ul>
-          {found.length > mostRows && <p className="hint">The first {mostRows} are shown. Type part of a name to find others.</p>}
-        </section>
-      </main>
+      <PageHead title="Rooms" freshness={!connected ? 'lost' : rooms ? 'live' : 'loading'} facts={rooms && `${rooms.length} rooms`} />
+      {incomplete.length > 0 && <Note tone="warning">Some nodes did not answer, their rooms are missing: {incomplete.join(', ')}</Note>}
+      <CreateRoom api={api} />
+      {rooms && rooms.length >= manyRooms && (
+        <input
+          className="filter"
+          type="search"
+          placeholder="Find a room"
+          aria-label="Find a room"
+          value={filter}
+          onChange={(event) => setFilter(event.target.value)}
+        />
+      )}
+      {rooms?.length === 0 && (
+        <EmptyState title="No rooms yet" testId="no-rooms">
+          Create one above, join it, and invite others with a link. Rooms that your application makes with the API appear here as well.
+        </EmptyState>
+      )}
+      {rooms && rooms.length > 0 && found.length === 0 && <p className="empty">No room has &ldquo;{filter.trim()}&rdquo; in its name.</p>}
+      <ul className="room-list">
+        {found.slice(0, mostRows).map((room) => (
+          <RoomRow
+            key={room.incarnation}
+            room={room}
+            onInvite={() => setInviting(room.id)}
+            onRemove={() => setRemoving(room)}
+            onComponents={() => setShowing(room.id)}
+          />
+        ))}
+      </ul>
+      {found.length > mostRows && <p className="hint">The first {mostRows} are shown. Type part of a name to find others.</p>}
       {inviting !== undefined && <InviteDialog api={api} roomId={inviting} onClose={() => setInviting(undefined)} />}
       {showing !== undefined && <ComponentsDialog api={api} roomId={showing} onClose={() => setShowing(undefined)} />}
       {removing && <RemoveRoom api={api} room={removing} onClose={() => setRemoving(undefined)} />}

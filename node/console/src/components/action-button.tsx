@@ -1,0 +1,25 @@
+// A button that changes something on the server: with a token that may only read it can be reached and says why it does nothing.
+import { type ButtonHTMLAttributes, useId } from 'react';
+import { useRefusal } from '../hooks/console-context.ts';
+
+type ActionButtonProps = Omit<ButtonHTMLAttributes<HTMLButtonElement>, 'type'> & { type?: 'button' | 'submit'; 'data-testid'?: string };
+
+export function ActionButton({ type = 'button', onClick, className = 'button', children, ...rest }: ActionButtonProps) {
+  const refusal = useRefusal();
+  const reasonId = useId();
+  if (refusal === undefined) {
+    return (
+      <button type={type} className={className} onClick={onClick} {...rest}>
+        {children}
+      </button>
+    );
+  }
+  return (
+    <button {...rest} type="button" className={className} aria-disabled="true" aria-describedby={reasonId} title={refusal}>
+      {children}
+      <span className="visually-hidden" id={reasonId}>
+        {refusal}
+      </span>
+    </button>
+  );
+}

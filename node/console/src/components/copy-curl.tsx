@@ -1,0 +1,58 @@
+// What a button does, as a command line to copy: with $TOKEN in place of the token.
+import { useState } from 'react';
+import { type Call, curlOf } from '../api/curl.ts';
+import { useConsole } from '../hooks/console-context.ts';
+import { useCopy } from '../hooks/use-copy.ts';
+import { Dialog } from './dialog.tsx';
+import { CopyIcon } from './part-icons.tsx';
+
+/** `what`: what the command does, for screen readers, e.g. "end room a". With `compact` there is no text beside the picture. */
+export function CopyCurl({ call, what, compact }: { call: Call; what: string; compact?: boolean }) {
+  const { api } = useConsole();
+  const [copied, copy] = useCopy();
+  const [shown, setShown] = useState(false);
+  const command = curlOf(call, api.base);
+  const label = `Copy as curl: ${what}`;
+  const click = async () => {
+    await copy(command);
+    setShown(true);
+  };
+  return (
+    <>
+      <button
+        type="button"
+        className={compact ? 'button icon-only small' : 'button quiet small'}
+        data-testid="copy-curl"
+        data-command={command}
+        aria-label={label}
+        title={label}
+        onClick={click}
+      >
+        <CopyIcon />
+        {!compact && <span>{copied === 'copied' ? 'Copied' : 'curl'}</span>}
+      </button>
+      <span className="visually-hidden" aria-live="polite">
+        {copied === 'copied' ? 'The command was copied.' : ''}
+      </span>
+      {shown && copied === 'refused' && (
+        <Dialog title="Copy as curl" onClose={() => setShown(false)}>
+          <p>The browser does not let this page copy. The command is selected: press Ctrl+C or Cmd+C.</p>
+          <textarea
+            className="command"
+            aria-label="The command"
+            readOnly
+            rows={5}
+            value={command}
+            ref={(field) => field?.select()}
+            data-testid="curl-command"
+          />
+          <div className="dialog-actions">
+            <button type="button" className="button" onClick={() => setShown(false)}>
+              Close
+            </button>
+          </div>
+        </Dialog>
+      )}
+    </>
+  );
+}

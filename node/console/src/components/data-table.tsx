@@ -1,0 +1,107 @@
+// The calm table of all parts: columns of fixed widths so that nothing jumps, rows far away cost nothing, a card per row on a phone.
+import { type CSSProperties, memo, type ReactNode } from 'react';
+
+export type Column<Row> = {
+  id: string;
+  title: string;
+  /** As in grid-template-columns, of fixed or shared widths, e.g. `minmax(0, 2fr)` or `90px`; `minmax(0, 1fr)` where left out. */
+  width?: string;
+  cell: (row: Row) => ReactNode;
+  /** Numbers stand on the right, with digits of one width. */
+  numeric?: boolean;
+  /** On a phone: `head` is the card's first line, `actions` stands at its end, `hide` is not shown; others get their title in front. */
+  narrow?: 'head' | 'actions' | 'hide';
+  /** The title is for screen readers only. */
+  quietTitle?: boolean;
+  sort?: { by: 'ascending' | 'descending' | undefined; toggle: () => void };
+};
+
+export type DataTableProps<Row> = {
+  /** What the table holds, for screen readers. */
+  label: string;
+  /** Made once, with useMemo or outside of the component: rows are drawn again only when they or the columns change. */
+  columns: readonly Column<Row>[];
+  rows: readonly Row[];
+  keyOf: (row: Row) => string;
+  testId: string;
+  /** Attributes of a row for tests and styles, e.g. `data-room`. */
+  attributes?: (row: Row) => Record<`data-${string}`, string>;
+};
+
+/** Tables that are laid out as a grid lose their roles in browsers, so they are said. */
+const roles = {
+  table: { role: 'table' },
+  rowgroup: { role: 'rowgroup' },
+  row: { role: 'row' },
+  columnheader: { role: 'columnheader' },
+  cell: { role: 'cell' },
+} as const;
+
+export function DataTable<Row>({ label, columns, rows, keyOf, testId, attributes }: DataTableProps<Row>) {
+  const style = { '--columns': columns.map(({ width = 'minmax(0, 1fr)' }) => width).join(' ') } as CSSProperties;
+  return (
+    <table className="data-table" {...roles.table} aria-label={label} aria-rowcount={rows.length + 1} style={style}>
+      <thead {...roles.rowgroup}>
+        <tr {...roles.row}>
+          {columns.map((column) => (
+            <th
+              key={column.id}
+              {...roles.columnheader}
+              scope="col"
+              className={column.numeric ? 'numeric' : undefined}
+              aria-sort={column.sort?.by}
+            >
+              <ColumnTitle column={column} />
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody {...roles.rowgroup}>
+        {rows.map((row) => (
+          <TableRow
+            key={keyOf(row)}
+            row={row}
+            columns={columns as readonly Column<unknown>[]}
+            testId={testId}
+            attributes={attributes as never}
+          />
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function ColumnTitle<Row>({ column: { title, quietTitle, sort } }: { column: Column<Row> }) {
+  if (quietTitle) return <span className="visually-hidden">{title}</span>;
+  if (!sort) return title;
+  return (
+    <button type="button" className="sort" onClick={sort.toggle}>
+      {title}
+      <span className="sort-mark" aria-hidden="true" />
+    </button>
+  );
+}
+
+type TableRowProps = {
+  row: unknown;
+  columns: readonly Column<unknown>[];
+  testId: string;
+  attributes: ((row: unknown) => Record<string, string>) | undefined;
+};
+
+const TableRow = memo(function TableRow({ row, columns, testId, attributes }: TableRowProps) {
+  return (
+    <tr {...roles.row} data-testid={testId} {...attributes?.(row)}>
+      {columns.map(({ id, title, cell, numeric, narrow, quietTitle }) => (
+        <td
+          key={id}
+          {...roles.cell}
+          className={[numeric && 'numeric', narrow && `narrow-${narrow}`].filter(Boolean).join(' ') || undefined}
+          data-title={quietTitle || narrow ? undefined : title}
+        >
+          {cell(row)}
+        </td>
+      ))}
+    </tr>
+  );
+});

@@ -1,0 +1,81 @@
+// The frame of every part: who is logged in, where one can go, and the part itself.
+import { type ReactNode, useEffect, useRef } from 'react';
+import { useConsole } from '../hooks/console-context.ts';
+import { type Part, pages } from '../parts.tsx';
+import type { PageName } from '../router.ts';
+import { Brand, LeaveIcon } from './icons.tsx';
+import { BookIcon } from './part-icons.tsx';
+import { ThemeButton } from './theme-button.tsx';
+
+const parts: [PageName, Part][] = Object.entries(pages).flatMap(([name, { part }]) => (part ? [[name as PageName, part]] : []));
+
+export function Shell({ current, children }: { current: PageName; children: ReactNode }) {
+  const main = useRef<HTMLElement>(null);
+  useFocusOnChange(current, main);
+  return (
+    <div className="shell">
+      <button type="button" className="skip" onClick={() => main.current?.focus()}>
+        Skip to the content
+      </button>
+      <header className="shell-head">
+        <a className="brand-link" href="#/" aria-label="Mediarooms: all rooms">
+          <Brand />
+        </a>
+        <Account />
+      </header>
+      <nav className="shell-nav" aria-label="Parts of the console">
+        <ul>
+          {parts.map(([name, { title, hash, icon: Icon }]) => (
+            <li key={name}>
+              <a className="nav-link" href={hash} data-testid={`nav-${name}`} aria-current={name === current ? 'page' : undefined}>
+                <Icon />
+                <span>{title}</span>
+              </a>
+            </li>
+          ))}
+        </ul>
+      </nav>
+      <main className="shell-main" ref={main} tabIndex={-1}>
+        {children}
+      </main>
+    </div>
+  );
+}
+
+function Account() {
+  const { development, scope, logOut } = useConsole();
+  return (
+    <div className="shell-tools">
+      {scope === 'read' && (
+        <span className="tag" data-testid="scope" title="Your token may only read: you see everything and change nothing.">
+          Read only
+        </span>
+      )}
+      {development && (
+        <span className="tag" data-testid="development" title="This server gives its token to whoever opens the console.">
+          Development
+        </span>
+      )}
+      <a className="button icon-only" href="docs" target="_blank" rel="noreferrer" aria-label="API reference" title="API reference">
+        <BookIcon />
+      </a>
+      <ThemeButton />
+      {!development && (
+        <button type="button" className="button icon-only" data-testid="log-out" aria-label="Log out" title="Log out" onClick={logOut}>
+          <LeaveIcon />
+        </button>
+      )}
+    </div>
+  );
+}
+
+/** Who goes to another part by keyboard goes on there, not in the navigation; the first part leaves the focus alone. */
+function useFocusOnChange(current: PageName, main: React.RefObject<HTMLElement | null>): void {
+  const before = useRef(current);
+  useEffect(() => {
+    if (before.current === current) return;
+    before.current = current;
+    window.scrollTo(0, 0);
+    main.current?.focus({ preventScroll: true });
+  }, [current, main]);
+}

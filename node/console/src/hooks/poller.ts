@@ -1,0 +1,101 @@
+// Asks again and again for one thing: never twice at once, slower while it fails, not at all while nobody looks.
+
+export type Polled<T> = {
+  /** Undefined until the first answer; kept while later ones fail. */
+  data: T | undefined;
+  /** Why the last attempt failed; undefined where it did not. */
+  error: unknown;
+};
+
+export type PollerOptions<T> = {
+  load: (signal: AbortSignal) => Promise<T>;
+  /** Time from an answer to the next question. */
+  every: number;
+  onChange: (state: Polled<T>) => void;
+  /** Whether anybody looks, and a way to hear when that changes. */
+  isHidden: () => boolean;
+  onVisibility: (listener: () => void) => () => void;
+};
+
+const maxDelay = 30_000;
+/** So that nodes that come back are not asked by all pages in one moment. */
+const spread = 0.25;
+
+export class Poller<T> {
+  readonly #options: PollerOptions<T>;
+  readonly #stopListening: () => void;
+  #state: Polled<T> = { data: undefined, error: undefined };
+  #asking: AbortController | undefined;
+  #again = false;
+  #failures = 0;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #closed = false;
+
+  constructor(options: PollerOptions<T>) {
+    this.#options = options;
+    this.#stopListening = options.onVisibility(() => {
+      if (!options.isHidden() && !this.#timer) void this.refresh();
+    });
+    void this.refresh();
+  }
+
+  /** Asks now, or once more after the question that is under way. */
+  async refresh(): Promise<void> {
+    if (this.#closed) return;
+    if (this.#asking) {
+      this.#again = true;
+      return;
+    }
+    this.#forgetTimer();
+    const asking = new AbortController();
+    this.#asking = asking;
+    try {
+      const data = await this.#options.load(asking.signal);
+      this.#failures = 0;
+      this.#tell({ data, error: undefined });
+    } catch (error) {
+      this.#failures += 1;
+      this.#tell({ data: this.#state.data, error });
+    } finally {
+      this.#asking = undefined;
+    }
+    if (this.#closed) return;
+    if (this.#again) {
+      this.#again = false;
+      return this.refresh();
+    }
+    this.#askLater();
+  }
+
+  /** No answer is told from now on. Idempotent. */
+  close(): void {
+    this.#closed = true;
+    this.#stopListening();
+    this.#forgetTimer();
+    this.#asking?.abort();
+  }
+
+  #askLater(): void {
+    const { every } = this.#options;
+    const delay = this.#failures === 0 ? every : Math.min(maxDelay, Math.max(every, 1_000) * 2 ** Math.min(this.#failures - 1, 10));
+    this.#timer = setTimeout(
+      () => {
+        this.#timer = undefined;
+        // Whoever looks again asks at once.
+        if (!this.#options.isHidden()) void this.refresh();
+      },
+      delay * (1 + spread * (Math.random() - 0.5)),
+    );
+  }
+
+  #forgetTimer(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+
+  #tell(state: Polled<T>): void {
+    if (this.#closed) return;
+    this.#state = state;
+    this.#options.onChange(state);
+  }
+}

@@ -1,0 +1,34 @@
+// The pages of the console and which of them stand in the navigation.
+//
+// To add a page that is real: one entry in `pages` (its route is in router.ts already). With `part` it stands in the navigation, in the order
+// below; without, it is reached by links. `frame: 'none'` for pages that fill the window by themselves. A page is a named export, gets its own
+// `route` as its only property, asks `useConsole()` for the rest, begins with <PageHead>, and imports its own style sheet.
+import { type ComponentType, type LazyExoticComponent, lazy } from 'react';
+import { RoomIcon } from './components/part-icons.tsx';
+import { type PageName, type RouteOf, roomsHash } from './router.ts';
+
+export type Part = { title: string; hash: string; icon: ComponentType };
+export type PageEntry<Name extends PageName> = {
+  page: LazyExoticComponent<ComponentType<{ route: RouteOf<Name> }>>;
+  /** In the title of the window, and in the navigation where `part` is there. */
+  title: (route: RouteOf<Name>) => string;
+  part?: Part;
+  /** Which part of the navigation is marked; its own where left out. */
+  under?: PageName;
+  frame?: 'none';
+};
+type ConsolePage = Exclude<PageName, 'join'>;
+
+export const pages: { [Name in ConsolePage]?: PageEntry<Name> } = {
+  rooms: {
+    page: lazy(() => import('./pages/rooms-page.tsx').then(({ RoomsPage }) => ({ default: RoomsPage }))),
+    title: () => 'Rooms',
+    part: { title: 'Rooms', hash: roomsHash, icon: RoomIcon },
+  },
+  room: {
+    page: lazy(() => import('./pages/room-page.tsx').then(({ RoomPage }) => ({ default: RoomPage }))),
+    title: ({ roomId }) => roomId,
+    under: 'rooms',
+    frame: 'none',
+  },
+};
