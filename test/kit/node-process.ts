@@ -13,7 +13,8 @@ import { assertNothingFound, startSearch } from './secret-search.ts';
 import { testEnvironment } from './start-node.ts';
 
 const main = join(import.meta.dirname, '../../node/main.ts');
-const startDeadline = 20_000;
+const startDeadline = 60_000;
+const endDeadline = 20_000;
 const startedUrl = /"url":"([^"]+)"/;
 const forTests: Environment = { ...testEnvironment, SVC_STRUCTURED_LOGGING: 'true', SVC_LOG_LEVEL: 'debug' };
 
@@ -88,7 +89,7 @@ export async function runNodeToEnd(
   let output = '';
   child.stdout?.on('data', (chunk: Buffer) => (output += chunk.toString()));
   child.stderr?.on('data', (chunk: Buffer) => (output += chunk.toString()));
-  const timer = setTimeout(() => child.kill('SIGKILL'), startDeadline);
+  const timer = setTimeout(() => child.kill('SIGKILL'), endDeadline);
   const { code } = await waitForEnd(child);
   clearTimeout(timer);
   search.look(output);
