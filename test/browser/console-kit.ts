@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
+import axe from 'axe-core';
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import { type BrowserOptions, startBrowser } from '../kit/browser.ts';
 
@@ -62,6 +63,43 @@ export async function enter(page: Page, name: string, guest = false): Promise<vo
 }
 
 export const tileOf = (name: string): string => `${byId('tile')}[data-name="${name}"][data-screen="false"]`;
+
+/**
+ * Fails where axe-core finds something serious or critical on the page as it is now. For every part of the console: call it once the part shows
+ * what it has, and once more for each dialog that is open, in light and in dark (contrasts differ), at 360 and at 1440 pixels.
+ */
+export async function assertAccessible(page: Page, where: string): Promise<void> {
+  if (!(await page.evaluate<boolean>('"axe" in window'))) await page.evaluate(axe.source);
+  // Nothing is preloaded: the policy of the page forbids it, and all styles are its own.
+  const { violations } = await page.evaluate<axe.AxeResults>("axe.run(document, { preload: false, resultTypes: ['violations'] })");
+  const findings = violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(
+      ({ id, help, nodes }) =>
+        `${id} (${help}): ${nodes.map(({ html, failureSummary }) => `${html}\n      ${failureSummary}`).join('\n    ')}`,
+    );
+  assert.deepEqual(findings, [], `axe-core on ${where}`);
+}
+
+/** The windows in which every part is walked through: a phone and a screen. */
+export const windows = [
+  { width: 360, height: 740 },
+  { width: 1440, height: 900 },
+] as const;
+
+/** Presses Tab until the element with this test id has the focus, which must be visible then. */
+export async function tabTo(page: Page, testId: string, most = 60): Promise<void> {
+  const seen: string[] = [];
+  for (let i = 0; i < most; i += 1) {
+    await page.keyboard.press('Tab');
+    seen.push(await page.evaluate<string>('document.activeElement?.dataset.testid ?? document.activeElement?.tagName ?? ""'));
+    if (seen.at(-1) === testId) {
+      assert.equal(await page.evaluate('document.activeElement.matches(":focus-visible")'), true, `${testId} does not show its focus`);
+      return;
+    }
+  }
+  assert.fail(`${testId} is not reached by Tab: ${seen.join(' ')}`);
+}
 
 /** How far the page is wider than the window, in CSS pixels. */
 export async function overflow(page: Page): Promise<number> {
