@@ -19,6 +19,9 @@ export type ConnectionOptions = {
   random?: () => number;
 };
 
+/** A connection that is lost. `keptUntil`: until then the server keeps the session, and the others see nobody go; null: it is gone. */
+export type Outage = { since: Date; attempts: number; keptUntil: Date | null };
+
 export type ConnectionListener = {
   /** A fresh session was asked for; what is requested now goes out right behind, before the welcome. */
   opening: () => void;
@@ -26,6 +29,8 @@ export type ConnectionListener = {
   welcome: (welcome: Welcome) => void;
   /** The socket is lost; requests wait. */
   lost: () => void;
+  /** Lost, and each time that another socket is tried from then on. */
+  outage: (outage: Outage) => void;
   /** The same session goes on, and nothing was missed. */
   resumed: (welcome: Welcome) => void;
   event: (event: ServerEvent) => void;
@@ -67,6 +72,7 @@ export class Connection {
   #roomLost = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #heartbeat: Heartbeat | undefined;
+  #outage: Outage | undefined;
   #closing: Closing | undefined;
 
   constructor(options: ConnectionOptions, listener: ConnectionListener) {
@@ -135,6 +141,7 @@ export class Connection {
   #open(): void {
     const url = this.#urls[this.#attempt % this.#urls.length] ?? '';
     this.#attempt += 1;
+    if (this.#outage) this.#tellOutage({ ...this.#outage, attempts: this.#outage.attempts + 1 });
     let socket: WebSocketLike;
     try {
       socket = new this.#options.webSocket(url);
@@ -199,6 +206,7 @@ export class Connection {
 
   #welcome(welcome: Welcome, url: string): void {
     clearTimeout(this.#timer);
+    this.#outage = undefined;
     this.#urls = [url, ...this.#urls.filter((each) => each !== url)];
     this.#attempt = 0;
     this.#resumeWindow = welcome.resumeWindow * 1_000;
@@ -281,6 +289,8 @@ export class Connection {
       this.#unstable = this.#startedAt < this.#stableAt ? this.#unstable + 1 : 0;
       this.#attempt = code === 4429 ? 3 : Math.max(0, this.#unstable - 1);
       this.#listener.lost();
+      const kept = this.#session === undefined ? null : new Date(Date.now() + this.#resumeWindow);
+      this.#tellOutage({ since: new Date(), attempts: 0, keptUntil: kept });
     }
     this.#retry(spent);
   }
@@ -303,6 +313,11 @@ export class Connection {
     const longest = resumable ? timing.resumePause : this.#roomLost ? timing.lostRoomPause : Number.POSITIVE_INFINITY;
     const delay = Math.max(0, retryDelay(this.#attempt, timing.retryDelays, random(), longest) - spent);
     this.#timer = setTimeout(() => (delay <= left ? this.#open() : this.close(closing('unreachable'))), Math.max(0, Math.min(delay, left)));
+  }
+
+  #tellOutage(outage: Outage): void {
+    this.#outage = outage;
+    this.#listener.outage(outage);
   }
 
   /** Lets the socket and its timers go. */

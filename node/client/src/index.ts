@@ -1,13 +1,24 @@
 // The entry of @mediarooms/client: all that an application imports.
 /// <reference lib="dom" preserve="true" />
 export type { ClosedReason, Closing } from './closing.ts';
+export type { Outage } from './connection.ts';
+// biome-ignore lint/performance/noBarrelFile: a package has one entry.
+export {
+  type ConnectionCheckOptions,
+  type ConnectionReport,
+  checkConnection,
+  type ServerResult,
+  type Way,
+  type WayResult,
+} from './connection-check.ts';
 export type { DataChannel, DataChannelMessage, DataChannelOptions, RemoteDataChannel } from './data-channel.ts';
 export type { Unsubscribe } from './emitter.ts';
-// biome-ignore lint/performance/noBarrelFile: a package has one entry.
 export { RequestError, RoomClosedError } from './errors.ts';
 export type { LocalTrack, LocalTrackEnd, PublishOptions } from './local-track.ts';
+export type { MediaPath } from './media-path.ts';
 export type { Logger, RoomClientOptions, Timing, WebSocketConstructor, WebSocketLike } from './options.ts';
 export type { Json, Kind, Layers, Permissions, ServerStats } from './protocol.ts';
+export type { ReceivedLayers } from './received-tracks.ts';
 export { RoomClient, type RoomStats } from './room-client.ts';
 export type { RoomEvents, RoomState } from './room-events.ts';
 export type { RemoteComponent, RemotePeer, RemoteTrack } from './roster.ts';

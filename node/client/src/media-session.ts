@@ -3,6 +3,7 @@ import type { types } from 'mediasoup-client';
 import type { Devices } from './device.ts';
 import { SessionLostError } from './errors.ts';
 import { IceKeeper } from './ice-keeper.ts';
+import { type MediaPath, mediaPathOf } from './media-path.ts';
 import type { Logger, RoomClientOptions, Timing } from './options.ts';
 import { deferred } from './pending.ts';
 import type { Answers, EventData, Json, Method, Requests, Welcome, WireObject } from './protocol.ts';
@@ -21,6 +22,7 @@ export type MediaSessionOptions = {
   subscribed: (origin: EventData['trackSubscribed'], consumer: types.Consumer) => void;
   unsubscribed: (trackId: string) => void;
   dataSubscribed: (origin: EventData['dataTrackSubscribed'], consumer: types.DataConsumer) => void;
+  pathChanged: () => void;
 };
 
 export type ProduceOptions = {
@@ -71,6 +73,10 @@ export class MediaSession {
 
   get closed(): boolean {
     return this.#closed;
+  }
+
+  get path(): MediaPath {
+    return mediaPathOf(this.#transports.map(({ connectionState }) => connectionState));
   }
 
   /** @returns what this environment can receive, for `join`. */
@@ -255,6 +261,7 @@ export class MediaSession {
       const data = { transportId: transport.id, dtlsParameters: dtlsParameters as unknown as WireObject };
       this.#run(request('connectTransport', data), 'connectTransport');
     });
+    transport.on('connectionstatechange', () => this.#options.pathChanged());
     const restart = async () => {
       const { iceParameters } = await request('restartIce', { transportId: transport.id });
       return iceParameters as unknown as types.IceParameters;

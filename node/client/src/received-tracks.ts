@@ -1,6 +1,7 @@
 // The tracks that arrive: attached to the elements of the application, in the layers that fit.
 import type { types } from 'mediasoup-client';
 import type { Unsubscribe } from './emitter.ts';
+import { layersOf } from './layers.ts';
 import type { Layers } from './protocol.ts';
 import { WatchedTrack } from './watched-track.ts';
 
@@ -9,11 +10,15 @@ export type ReceivedTracksOptions = {
   setPreferredLayers: (trackId: string, layers: Layers) => void;
 };
 
+/** `current`: what arrives now, 0 the smallest; null where nothing is known to. `spatial` and `temporal`: how many layers there are of each. */
+export type ReceivedLayers = { current: Layers | null; spatial: number; temporal: number };
+
 type Entry = { watched: WatchedTrack; attached: Set<HTMLMediaElement> };
 
 export class ReceivedTracks {
   readonly #options: ReceivedTracksOptions;
   readonly #entries = new Map<string, Entry>();
+  readonly #current = new Map<string, Layers | null>();
 
   constructor(options: ReceivedTracksOptions) {
     this.#options = options;
@@ -44,20 +49,34 @@ export class ReceivedTracks {
     };
   }
 
+  /** Undefined where the track is not received, or has one layer only. */
+  layers(trackId: string): ReceivedLayers | undefined {
+    const consumer = this.#options.consumer(trackId);
+    const { spatial, temporal } = layersOf(consumer && scalabilityMode(consumer));
+    return spatial === 1 && temporal === 1 ? undefined : { current: this.#current.get(trackId) ?? null, spatial, temporal };
+  }
+
   subscribed(trackId: string, consumer: types.Consumer): void {
+    this.#current.delete(trackId);
     const entry = this.#entries.get(trackId);
     if (!entry) return;
     for (const element of entry.attached) play(element, consumer.track);
     entry.watched.received(scalabilityMode(consumer));
   }
 
+  unsubscribed(trackId: string): void {
+    this.#current.delete(trackId);
+  }
+
   layersChanged(trackId: string, layers: Layers | null): void {
+    this.#current.set(trackId, layers);
     this.#entries.get(trackId)?.watched.layersChanged(layers);
   }
 
   close(): void {
     for (const { watched } of this.#entries.values()) watched.close();
     this.#entries.clear();
+    this.#current.clear();
   }
 
   #entry(trackId: string): Entry {

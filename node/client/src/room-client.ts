@@ -1,14 +1,15 @@
 // A room as an application has it: join, publish, attach what arrives; connections come and go underneath.
 import { type Closing, closing } from './closing.ts';
-import { Connection } from './connection.ts';
+import { Connection, type Outage } from './connection.ts';
 import type { DataChannel, DataChannelOptions } from './data-channel.ts';
 import { Emitter, type Unsubscribe } from './emitter.ts';
 import { RoomClosedError, SessionLostError } from './errors.ts';
 import type { LocalTrack, PublishOptions } from './local-track.ts';
+import type { MediaPath } from './media-path.ts';
 import { defaultTiming, pageAddress, type RoomClientOptions, socketUrls, type WebSocketConstructor } from './options.ts';
 import { deferred } from './pending.ts';
 import type { Json, Layers, Permissions, ServerEvent, ServerStats, Welcome } from './protocol.ts';
-import { ReceivedTracks } from './received-tracks.ts';
+import { type ReceivedLayers, ReceivedTracks } from './received-tracks.ts';
 import type { RoomEvents, RoomState } from './room-events.ts';
 import { RoomMedia } from './room-media.ts';
 import { originOf, type RemoteComponent, type RemotePeer, type RemoteTrack, Roster } from './roster.ts';
@@ -40,6 +41,7 @@ export class RoomClient extends Emitter<RoomEvents> {
   #metadata: Json | undefined;
   #mode: 'auto' | 'manual';
   #activeSpeaker: string | null = null;
+  #outage: Outage | undefined;
 
   /** @throws TypeError for a bad URL, or where there is no WebSocket. */
   constructor(options: RoomClientOptions) {
@@ -65,6 +67,10 @@ export class RoomClient extends Emitter<RoomEvents> {
         opening: () => this.#media.opening(),
         welcome: (welcome) => void this.#enter(welcome),
         lost: () => this.#setState(this.#hasJoined ? 'reconnecting' : 'connecting'),
+        outage: (outage) => {
+          this.#outage = outage;
+          this.emit('reconnecting', outage);
+        },
         resumed: (welcome) => this.#resumed(welcome),
         event: (event) => this.#take(event),
         closed: (why) => this.#closed(why),
@@ -79,7 +85,11 @@ export class RoomClient extends Emitter<RoomEvents> {
         this.#received.subscribed(event.trackId, consumer);
         this.emit('trackSubscribed', { ...originOf(event), track: consumer.track, trackId: event.trackId, kind: event.kind });
       },
-      unsubscribed: (trackId) => this.emit('trackUnsubscribed', { trackId }),
+      unsubscribed: (trackId) => {
+        this.#received.unsubscribed(trackId);
+        this.emit('trackUnsubscribed', { trackId });
+      },
+      pathChanged: (path) => this.emit('mediaPathChanged', { path }),
       dataChannel: (channel) => this.emit('dataChannel', { channel }),
       localTrackEnded: (track, reason) => this.emit('localTrackEnded', { track, reason }),
       localTrackMuted: (track, muted) => this.emit('localTrackMuted', { track, muted }),
@@ -131,6 +141,16 @@ export class RoomClient extends Emitter<RoomEvents> {
     return this.#activeSpeaker;
   }
 
+  /** Since when the connection to the server is lost; undefined while it is there. */
+  get outage(): Outage | undefined {
+    return this.#state === 'reconnecting' ? this.#outage : undefined;
+  }
+
+  /** Whether sound and pictures have a way. */
+  get mediaPath(): MediaPath {
+    return this.#media.path;
+  }
+
   /** Why the room is closed; undefined while it is not. */
   get closing(): Closing | undefined {
     return this.#closing;
@@ -143,6 +163,11 @@ export class RoomClient extends Emitter<RoomEvents> {
   /** The media of a track that is received. */
   mediaStreamTrack(trackId: string): MediaStreamTrack | undefined {
     return this.#media.consumer(trackId)?.track;
+  }
+
+  /** Which layers of a received track arrive; undefined where it has one only. `layersChanged` says when that changes. */
+  receivedLayers(trackId: string): ReceivedLayers | undefined {
+    return this.#received.layers(trackId);
   }
 
   /** Enters the room. Resolves when media can flow. @throws RoomClosedError where that does not work. */

@@ -1,7 +1,9 @@
 // What a room tells its application: the name of each event and what comes with it.
 import type { Closing } from './closing.ts';
+import type { Outage } from './connection.ts';
 import type { RemoteDataChannel } from './data-channel.ts';
 import type { LocalTrack, LocalTrackEnd } from './local-track.ts';
+import type { MediaPath } from './media-path.ts';
 import type { Json, Kind, Layers, Origin, Permissions } from './protocol.ts';
 import type { RosterEvents } from './roster.ts';
 
@@ -13,6 +15,10 @@ export type RoomState = 'new' | 'connecting' | 'joined' | 'reconnecting' | 'clos
 
 export type RoomEvents = RosterEvents & {
   stateChanged: { state: RoomState; previous: RoomState };
+  /** The connection to the server is lost, and each attempt to have it again. */
+  reconnecting: Outage;
+  /** Whether sound and pictures have a way, whatever the connection to the server does. */
+  mediaPathChanged: { path: MediaPath };
   /** Media of a track arrives: show it with attach(). `peerId` or `componentId` says whose it is. */
   trackSubscribed: Origin & { track: MediaStreamTrack; trackId: string; kind: Kind };
   trackUnsubscribed: { trackId: string };

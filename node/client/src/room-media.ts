@@ -6,6 +6,7 @@ import { Devices } from './device.ts';
 import { SessionLostError } from './errors.ts';
 import type { LocalTrack, LocalTrackEnd } from './local-track.ts';
 import { LocalTracks } from './local-tracks.ts';
+import type { MediaPath } from './media-path.ts';
 import { type EarlyTransports, MediaSession, type Request, requestTransports } from './media-session.ts';
 import type { RoomClientOptions, Timing } from './options.ts';
 import type { EventData, Json, ServerEvent, Welcome } from './protocol.ts';
@@ -17,6 +18,7 @@ export type RoomMediaOptions = {
   subscribed: (origin: EventData['trackSubscribed'], consumer: types.Consumer) => void;
   unsubscribed: (trackId: string) => void;
   dataChannel: (channel: RemoteDataChannel) => void;
+  pathChanged: (path: MediaPath) => void;
   localTrackEnded: (track: LocalTrack, reason: LocalTrackEnd) => void;
   localTrackMuted: (track: LocalTrack, muted: boolean) => void;
 };
@@ -34,6 +36,7 @@ export class RoomMedia {
   readonly supported: boolean;
   #early: EarlyTransports | undefined;
   #session: MediaSession | undefined;
+  #path: MediaPath = 'idle';
 
   constructor(options: RoomMediaOptions) {
     this.#options = options;
@@ -41,6 +44,10 @@ export class RoomMedia {
     this.#devices = new Devices(options.settings.handlerFactory);
     this.supported = this.#devices.supported;
     this.localTracks = new LocalTracks({ request: options.request, ended: options.localTrackEnded });
+  }
+
+  get path(): MediaPath {
+    return this.#path;
   }
 
   /** Does what needs no server. */
@@ -74,6 +81,7 @@ export class RoomMedia {
       logger,
       subscribed: this.#options.subscribed,
       unsubscribed: this.#options.unsubscribed,
+      pathChanged: () => this.#seePath(),
       dataSubscribed: ({ peerId }, consumer) => this.#options.dataChannel(new RemoteDataChannel(peerId, consumer)),
     });
     this.#session = session;
@@ -152,6 +160,7 @@ export class RoomMedia {
     this.localTracks.sessionLost();
     for (const channel of this.#channels) channel.unbind();
     session.close();
+    this.#seePath();
   }
 
   close(why: Error): void {
@@ -159,6 +168,13 @@ export class RoomMedia {
     for (const channel of this.#channels) channel.end(why);
     this.#channels.clear();
     this.lost();
+  }
+
+  #seePath(): void {
+    const path = this.#session?.path ?? 'idle';
+    if (path === this.#path) return;
+    this.#path = path;
+    this.#options.pathChanged(path);
   }
 
   #run(work: Promise<void> | undefined, failure: string): void {

@@ -41,6 +41,7 @@ function connectionTo(t: TestContext, urls: string[], changes: Partial<Connectio
       opening: () => tell({ name: 'opening' }),
       welcome: (welcome) => tell({ name: 'welcome', welcome }),
       lost: () => tell({ name: 'lost' }),
+      outage: () => {},
       resumed: (welcome) => tell({ name: 'resumed', welcome }),
       event: (event) => tell({ name: 'event', event }),
       closed: (closing) => tell({ name: 'closed', closing }),

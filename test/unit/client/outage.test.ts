@@ -1,0 +1,69 @@
+// What a page can say honestly of a connection that is lost: since when, how often it was tried, and how long the server waits.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { iceAnswer } from '../../../node/client/src/ice-answer.ts';
+import type { Outage } from '../../../node/client/src/index.ts';
+import { mediaPathOf } from '../../../node/client/src/media-path.ts';
+import { startFakeServer } from './fake-server.ts';
+import { roomAt } from './room-kit.ts';
+
+test('an outage says since when, how often, and until when the others see nobody go; it ends with the connection', async (t) => {
+  const server = await startFakeServer(t);
+  const { room, until } = roomAt(t, server);
+  const outages: Outage[] = [];
+  room.on('reconnecting', (outage) => outages.push(outage));
+  const joined = room.join();
+  const socket = await server.next();
+  await socket.welcome({ resumeWindow: 30 });
+  await joined;
+  assert.equal(room.outage, undefined);
+  assert.deepEqual(outages, []);
+  const before = Date.now();
+  socket.cut();
+  await until('stateChanged', ({ state }) => state === 'reconnecting');
+  (await server.next()).cut();
+  const third = await server.next();
+  const { since, attempts, keptUntil } = room.outage ?? assert.fail('no outage');
+  assert.ok(since.getTime() >= before && since.getTime() <= Date.now());
+  assert.equal(attempts, 2);
+  assert.equal(keptUntil && keptUntil.getTime() - since.getTime() >= 29_000, true);
+  assert.deepEqual(
+    outages.map((outage) => outage.attempts),
+    [0, 1, 2],
+  );
+  await third.welcome({ resumed: true });
+  await until('stateChanged', ({ state, previous }) => state === 'joined' && previous === 'reconnecting');
+  assert.equal(room.outage, undefined);
+});
+
+test('the path of media is as good as the worst transport in use', () => {
+  assert.equal(mediaPathOf([]), 'idle');
+  assert.equal(mediaPathOf(['new', 'new']), 'idle');
+  assert.equal(mediaPathOf(['new', 'connected']), 'connected');
+  assert.equal(mediaPathOf(['connecting', 'connected']), 'connecting');
+  assert.equal(mediaPathOf(['disconnected', 'connecting']), 'broken');
+  assert.equal(mediaPathOf(['connected', 'failed']), 'broken');
+});
+
+test('the answer that ICE is tried with has the candidates given, and no line that a server could add', () => {
+  const transport = {
+    iceParameters: { usernameFragment: 'frag\r\na=evil', password: 'pass' },
+    dtlsParameters: {
+      fingerprints: [
+        { algorithm: 'sha-1', value: '00:11' },
+        { algorithm: 'sha-256', value: 'AA:BB' },
+      ],
+    },
+  };
+  const candidates = [
+    { foundation: 'udpcandidate', protocol: 'udp', priority: 7, address: '192.0.2.1', port: 4000, type: 'host' },
+    { foundation: 'tcpcandidate', protocol: 'tcp', priority: 6, ip: '2001:db8::1', port: 4000, type: 'host', tcpType: 'passive' },
+  ];
+  const lines = iceAnswer('v=0\r\na=mid:data\r\n', transport, candidates).split('\r\n');
+  assert.ok(lines.includes('a=ice-ufrag:fraga=evil'));
+  assert.ok(lines.includes('a=fingerprint:sha-256 AA:BB'));
+  assert.ok(lines.includes('a=mid:data'));
+  assert.ok(lines.includes('a=candidate:udpcandidate 1 udp 7 192.0.2.1 4000 typ host'));
+  assert.ok(lines.includes('a=candidate:tcpcandidate 1 tcp 6 2001:db8::1 4000 typ host tcptype passive'));
+  assert.equal(lines.filter((line) => line.startsWith('a=evil')).length, 0);
+});
