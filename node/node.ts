@@ -23,7 +23,7 @@ import { type Log, setLogLevel } from './log.ts';
 import { type Engine, startMediaEngine } from './media/engine.ts';
 import { Metrics, type RoomCounts } from './metrics/metrics.ts';
 import { MetricsServer } from './metrics/metrics-server.ts';
-import { startTurn, withRelayed } from './relay.ts';
+import { relayAddress, startTurn, withRelayed } from './relay.ts';
 import { outsideOfRequests } from './request-id.ts';
 import { ApiTokens } from './rooms/api-tokens.ts';
 import { LocalRooms } from './rooms/local-rooms.ts';
@@ -107,6 +107,7 @@ export class MediaNode {
       basePort: config.webrtc.basePort ?? undefined,
       workers: config.webrtc.workers,
       maxIncomingBitrate: () => hot.current.webrtc.maxIncomingBitrate ?? undefined,
+      relayIp: relayAddress(config),
     });
     const uploads = new S3Uploads({
       log,

@@ -1,4 +1,5 @@
 // TURN as part of a node: what it is started with, and what it adds to the candidates of media.
+import { isLoopback } from './config/addresses.ts';
 import type { Config } from './config.ts';
 import type { Log } from './log.ts';
 import { TurnServer } from './turn/turn-server.ts';
@@ -6,6 +7,11 @@ import { TurnServer } from './turn/turn-server.ts';
 /** What TURN relays to must be among the candidates that clients try; it is announced to all, last. */
 export function withRelayed(announced: readonly string[], relayIp: string): readonly string[] {
   return announced.length === 0 || announced.includes(relayIp) ? announced : [...announced, relayIp];
+}
+
+/** Where media sees what TURN relays come from; undefined without TURN, and on loopback, where everybody comes from there. */
+export function relayAddress({ webrtc }: Config): string | undefined {
+  return webrtc.turn.enabled && !isLoopback(webrtc.turn.relayIp) ? webrtc.turn.relayIp : undefined;
 }
 
 /** The name of the certificate: its leading `*` is the announced address, as one label where more follows. */

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { CallOptions, CallView } from '../rooms/calls.ts';
+import type { RoomStats } from '../rooms/figures.ts';
 import type { ComponentOptions, PeerOptions, PeerPatch, RoomData, RoomOptions, RoomPatch } from '../rooms/room-config.ts';
 import type { CreatedComponent, CreatedPeer, CreatedRoom, FoundPeer, RoomPage, RoomService } from '../rooms/room-service.ts';
 import type { ComponentView, RoomView } from '../rooms/views.ts';
@@ -89,6 +90,10 @@ export class ClusterRooms implements RoomService {
 
   getRoom(roomId: string): Promise<RoomView> {
     return this.#route('getRoom', [roomId]);
+  }
+
+  getRoomStats(roomId: string): Promise<RoomStats> {
+    return this.#route('getRoomStats', [roomId]);
   }
 
   patchRoom(roomId: string, patch: RoomPatch): Promise<RoomView> {

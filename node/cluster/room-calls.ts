@@ -1,6 +1,7 @@
 // Calls of RoomService between nodes: what each takes and gives, checked on both sides, since other nodes are outside too.
 import { z } from 'zod';
 import { callDigitsSchema, callOptionsSchema, callViewSchema } from '../rooms/calls.ts';
+import { roomStatsSchema } from '../rooms/figures.ts';
 import {
   componentOptionsSchema,
   componentSubscriptionSchema,
@@ -29,6 +30,7 @@ export const roomCalls = {
     result: z.object({ rooms: z.array(roomViewSchema), cursor: z.string().optional(), incomplete: z.array(z.string()) }),
   },
   getRoom: { args: z.tuple([name]), result: roomViewSchema },
+  getRoomStats: { args: z.tuple([name]), result: roomStatsSchema },
   patchRoom: { args: z.tuple([name, roomPatchSchema]), result: roomViewSchema },
   deleteRoom: { args: z.tuple([name]), result: nothing },
   addPeer: { args: z.tuple([name, peerOptionsSchema]), result: foundPeer.extend({ created: z.boolean(), token: z.string() }) },

@@ -1,5 +1,6 @@
 // Routes of rooms and of data sent to their peers.
 import { z } from 'zod';
+import { roomStatsSchema } from '../rooms/figures.ts';
 import { roomDataSchema, roomOptionsSchema, roomPatchSchema } from '../rooms/room-config.ts';
 import type { RoomService } from '../rooms/room-service.ts';
 import { type RoomView, roomViewSchema } from '../rooms/views.ts';
@@ -78,6 +79,19 @@ export const roomRoutes: readonly Route[] = [
     answers: { 200: { description: 'The room.', schema: dataSchema(roomViewSchema) } },
     errors: roomErrors,
     handle: async ({ params, scope }, { rooms }) => ({ status: 200, json: { data: shownTo(scope, await rooms.getRoom(params.roomId)) } }),
+  }),
+  route({
+    method: 'GET',
+    path: '/room/{roomId}/stats',
+    operationId: 'getRoomStats',
+    tag: 'room',
+    summary: 'Show how the media of a room goes: links, tracks, loss, round trip, bitrates and layers.',
+    description:
+      'Measured when somebody asks, once a second at most, so that many who ask cost as much as one. In large rooms less often, and some received tracks are left out.',
+    auth: 'token',
+    answers: { 200: { description: 'Figures of each peer and component.', schema: dataSchema(roomStatsSchema) } },
+    errors: [...roomErrors, 'unavailable'],
+    handle: async ({ params }, { rooms }) => ({ status: 200, json: { data: await rooms.getRoomStats(params.roomId) } }),
   }),
   route({
     method: 'PATCH',

@@ -21,6 +21,8 @@ export type MediaEngineOptions = {
   workers: number;
   /** Bit/s that a peer may send at most; read for every transport. */
   maxIncomingBitrate: () => number | undefined;
+  /** Where the TURN server of this node sends from, as media sees it. Undefined: there is none, or it cannot be told from others. */
+  relayIp?: string | undefined;
   /** Path of the worker's binary; undefined: what mediasoup finds (MEDIASOUP_WORKER_BIN). */
   workerBin?: string | undefined;
 };
@@ -59,13 +61,14 @@ export class Engine implements MediaEngine {
   openRoom(options: RoomMediaOptions): RoomMedia {
     const slot = this.#closed ? undefined : leastLoaded(this.#slots.filter(({ isRunning }) => isRunning));
     if (!slot) throw new ServiceError('unavailable', 'No media worker runs at the moment', { retryAfter: 1 });
-    const { log, listenIp, announced, maxIncomingBitrate } = this.#options;
+    const { log, listenIp, announced, maxIncomingBitrate, relayIp } = this.#options;
     const room: MediaRoom = new MediaRoom({
       ...options,
       log,
       place: slot.take(() => room.crash()),
       addresses: () => clientAddresses(listenIp, announced()),
       maxIncomingBitrate,
+      relayIp,
       onClosed: () => this.#rooms.delete(room),
     });
     this.#rooms.add(room);

@@ -1,6 +1,7 @@
 // The media of one peer: what it publishes and what it receives.
 import type { Consumer, DataProducer, Producer, Router, RtpCapabilities, WebRtcTransport } from 'mediasoup/types';
 import { ServiceError } from '../errors.ts';
+import type { LinkFigures, PeerFigures, PublishedFigures, ReceivedFigures } from '../rooms/figures.ts';
 import type {
   DataSubscription,
   Direction,
@@ -13,12 +14,14 @@ import type {
   WireObject,
 } from '../rooms/ports.ts';
 import { describeTrack } from './codecs.ts';
+import { linkFigures, publishedFigures, receivedFigures } from './figures.ts';
 import { InFlight } from './in-flight.ts';
-import { closeLate, failedFor, isGone, mediaGone, noTrack, refusedBy } from './media-error.ts';
+import { closeLate, failedFor, mediaGone, noTrack, refusedBy } from './media-error.ts';
 import { checkInteger, checkRtpCapabilities, checkRtpParameters } from './parameters.ts';
 import { PeerData } from './peer-data.ts';
 import { PeerTransports } from './peer-transports.ts';
 import { plain } from './plain.ts';
+import { statisticsOf } from './statistics.ts';
 import type { WorkerProcess } from './worker-process.ts';
 
 export type MediaPeerOptions = {
@@ -30,6 +33,7 @@ export type MediaPeerOptions = {
   router: () => Promise<Router>;
   addresses: () => readonly string[];
   maxIncomingBitrate: () => number | undefined;
+  relayIp: string | undefined;
   countForwarded: (change: 1 | -1) => void;
   onAudio: (router: Router, producer: Producer) => void;
   onClosed: () => void;
@@ -179,6 +183,24 @@ export class MediaPeer implements PeerMedia {
     return { published, subscribed, transports: { send, recv } };
   }
 
+  async figures(most: number): Promise<PeerFigures> {
+    this.#assertOpen();
+    const { worker } = this.#options;
+    const made = this.#received.made();
+    const [published, received] = await Promise.all([
+      all(this.#published.made(), async ([, producer]) => {
+        const stats = await statisticsOf(worker, producer);
+        return stats && publishedFigures(producer, stats);
+      }),
+      all(made.slice(0, most), async ([, consumer]) => {
+        const stats = await statisticsOf(worker, consumer);
+        return stats && receivedFigures(consumer, stats);
+      }),
+    ]);
+    const [up, down] = await Promise.all([this.#linkFigures('send', published), this.#linkFigures('recv', received)]);
+    return { up, down, published, received, receivedOmitted: Math.max(0, made.length - most) };
+  }
+
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
@@ -255,13 +277,8 @@ export class MediaPeer implements PeerMedia {
   async #trackStats(tracks: [string, Producer | Consumer][]): Promise<Record<string, WireObject[]>> {
     const all = await Promise.all(
       tracks.map(async ([trackId, track]): Promise<[string, WireObject[]][]> => {
-        try {
-          const stats = await this.#options.worker.call('statistics', track.getStats() as Promise<object[]>);
-          return [[trackId, stats.map(plain)]];
-        } catch (error) {
-          if (isGone(error, track)) return [];
-          throw failedFor(error, mediaGone);
-        }
+        const stats: object[] | undefined = await statisticsOf<object[]>(this.#options.worker, track);
+        return stats ? [[trackId, stats.map(plain)]] : [];
       }),
     );
     return Object.fromEntries(all.flat());
@@ -269,17 +286,22 @@ export class MediaPeer implements PeerMedia {
 
   async #transportStats(direction: Direction): Promise<WireObject | null> {
     const transport = this.#transports.get(direction);
-    if (!transport) return null;
-    try {
-      const [stats] = await this.#options.worker.call('statistics', transport.getStats());
-      return stats ? plain(stats) : null;
-    } catch (error) {
-      if (isGone(error, transport)) return null;
-      throw failedFor(error, mediaGone);
-    }
+    const [stats] = (transport && (await statisticsOf(this.#options.worker, transport))) ?? [];
+    return stats ? plain(stats) : null;
+  }
+
+  async #linkFigures(direction: Direction, tracks: readonly (PublishedFigures | ReceivedFigures)[]): Promise<LinkFigures | null> {
+    const transport = this.#transports.get(direction);
+    const [stats] = (transport && (await statisticsOf(this.#options.worker, transport))) ?? [];
+    return transport && stats ? linkFigures(direction, transport, stats, tracks, this.#options.relayIp) : null;
   }
 
   #assertOpen(): void {
     if (this.#closed) throw mediaGone();
   }
+}
+
+/** What the work gives, without what gives nothing. */
+async function all<Item, Value>(items: readonly Item[], work: (item: Item) => Promise<Value | undefined>): Promise<Value[]> {
+  return (await Promise.all(items.map(work))).filter((value) => value !== undefined);
 }

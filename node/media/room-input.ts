@@ -1,11 +1,14 @@
 // Media of a component that comes into a room as plain RTP over loopback.
 import type { PlainTransport, Producer, Router } from 'mediasoup/types';
 import { ServiceError } from '../errors.ts';
+import type { PublishedFigures } from '../rooms/figures.ts';
 import type { RoomInput, RtpAddress, WireObject } from '../rooms/ports.ts';
 import { describeTrack } from './codecs.ts';
+import { publishedFigures } from './figures.ts';
 import { closeLate, failedFor, mediaGone, noTrack, refusedBy } from './media-error.ts';
 import { checkRtpParameters } from './parameters.ts';
 import { connectPlainTransport, loopback } from './plain-transport.ts';
+import { statisticsOf } from './statistics.ts';
 import type { WorkerProcess } from './worker-process.ts';
 
 export type MediaInputOptions = {
@@ -72,6 +75,15 @@ export class MediaInput implements RoomInput {
     await this.#options.worker.call(paused ? 'pause' : 'resume', call).catch((error: unknown) => {
       throw failedFor(error, () => noTrack(trackId));
     });
+  }
+
+  async figures(): Promise<PublishedFigures[]> {
+    this.#assertOpen();
+    const figures = [...this.#published.values()].map(async (producer) => {
+      const stats = await statisticsOf(this.#options.worker, producer);
+      return stats && publishedFigures(producer, stats);
+    });
+    return (await Promise.all(figures)).filter((each) => each !== undefined);
   }
 
   close(): void {

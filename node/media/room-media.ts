@@ -16,6 +16,7 @@ export type MediaRoomOptions = RoomMediaOptions & {
   /** Addresses that clients are told. @throws ServiceError where none is known yet */
   addresses: () => readonly string[];
   maxIncomingBitrate: () => number | undefined;
+  relayIp: string | undefined;
   onClosed: () => void;
 };
 
@@ -45,7 +46,7 @@ export class MediaRoom implements RoomMedia {
 
   openPeer(peerId: string, listener: PeerMediaListener): PeerMedia {
     if (this.#closed) throw mediaGone();
-    const { place, addresses, maxIncomingBitrate } = this.#options;
+    const { place, addresses, maxIncomingBitrate, relayIp } = this.#options;
     const peer: MediaPeer = new MediaPeer({
       worker: place.worker,
       listener,
@@ -54,6 +55,7 @@ export class MediaRoom implements RoomMedia {
       router: () => this.#getRouter(),
       addresses,
       maxIncomingBitrate,
+      relayIp,
       countForwarded: place.countForwarded,
       onAudio: (router, producer) => void this.#audio.add(router, producer, peerId),
       onClosed: () => this.#peers.delete(peer),

@@ -3,6 +3,7 @@ import { ServiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { CallRunner } from './calls.ts';
 import type { RoomEventDetail } from './events.ts';
+import type { PublishedFigures } from './figures.ts';
 import { newId } from './ids.ts';
 import type { PeerEvent } from './peer-events.ts';
 import type { ComponentHost, ComponentRunner, PreparedComponent, RoomIdentity, RoomInput, RoomMedia, RoomOutput } from './ports.ts';
@@ -161,6 +162,16 @@ export class Component {
     track.muted = muted;
     await this.#input.setPaused(trackId, track.silent);
     this.#room.broadcast({ event: muted ? 'trackPaused' : 'trackResumed', data: { trackId, by: 'server' } });
+  }
+
+  /** What is measured of the tracks that it publishes; none once it has ended. */
+  async figures(): Promise<PublishedFigures[]> {
+    try {
+      return await this.#input.figures();
+    } catch (error) {
+      if (this.#closed) return [];
+      throw error;
+    }
   }
 
   /** Takes the component out of its room; resolves when nothing of it is left. Idempotent. */

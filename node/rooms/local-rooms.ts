@@ -3,6 +3,7 @@ import { ServiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { CallOptions, CallView } from './calls.ts';
 import type { RoomEvent } from './events.ts';
+import type { RoomStats } from './figures.ts';
 import { newId } from './ids.ts';
 import type { Peer } from './peer.ts';
 import type { ComponentKinds, MediaEngine } from './ports.ts';
@@ -103,6 +104,10 @@ export class LocalRooms implements RoomService {
 
   async getRoom(roomId: string): Promise<RoomView> {
     return this.#room(roomId).view();
+  }
+
+  async getRoomStats(roomId: string): Promise<RoomStats> {
+    return this.#room(roomId).stats();
   }
 
   async patchRoom(roomId: string, patch: RoomPatch): Promise<RoomView> {

@@ -1,6 +1,7 @@
 // What the domain needs of others: media (node/media), kinds of components (node/components) and the connection of a peer (node/signaling).
 import type { Log } from '../log.ts';
 import type { CallEvent, CallRunner } from './calls.ts';
+import type { PeerFigures, PublishedFigures } from './figures.ts';
 import type { PeerEvent } from './peer-events.ts';
 import type { ComponentOptions } from './room-config.ts';
 import type { TrackOrigin } from './track.ts';
@@ -87,6 +88,8 @@ export interface PeerMedia {
     subscribed: Record<string, WireObject[]>;
     transports: Record<Direction, WireObject | null>;
   }>;
+  /** What is measured of it now; of received tracks no more than `most`. What ends meanwhile is left out. */
+  figures(most: number): Promise<PeerFigures>;
   /** Ends all media of the peer. Idempotent. */
   close(): void;
 }
@@ -102,6 +105,8 @@ export interface RoomInput {
   publish(options: { trackId: string; kind: Kind; rtpParameters: WireObject }): Promise<{ encoding: string; simulcast: boolean }>;
   unpublish(trackId: string): void;
   setPaused(trackId: string, paused: boolean): Promise<void>;
+  /** What is measured of its tracks now. */
+  figures(): Promise<PublishedFigures[]>;
   /** Idempotent. */
   close(): void;
 }

@@ -1,5 +1,6 @@
 // What REST asks of rooms: the same interface for one node and for a cluster. Every failure is a ServiceError.
 import type { CallOptions, CallView } from './calls.ts';
+import type { RoomStats } from './figures.ts';
 import type { ComponentOptions, PeerOptions, PeerPatch, RoomData, RoomOptions, RoomPatch } from './room-config.ts';
 import type { ComponentView, PeerView, RoomView } from './views.ts';
 
@@ -15,6 +16,8 @@ export interface RoomService {
   createRoom(options: RoomOptions): Promise<CreatedRoom>;
   listRooms(page: { limit?: number; cursor?: string }): Promise<RoomPage>;
   getRoom(roomId: string): Promise<RoomView>;
+  /** How its media goes; measured once a second at most. */
+  getRoomStats(roomId: string): Promise<RoomStats>;
   patchRoom(roomId: string, patch: RoomPatch): Promise<RoomView>;
   deleteRoom(roomId: string): Promise<void>;
   addPeer(roomId: string, options: PeerOptions): Promise<CreatedPeer>;

@@ -18,12 +18,14 @@ import type { Log } from '../log.ts';
 import { Timer } from '../timer.ts';
 import { type AddedComponent, Components } from './components.ts';
 import type { RoomEvent, RoomEventDetail, RoomEventListener } from './events.ts';
+import type { RoomStats } from './figures.ts';
 import { newId, newIncarnation } from './ids.ts';
 import { Peer, type PeerSetup } from './peer.ts';
 import type { PeerEvent } from './peer-events.ts';
 import { type ComponentKinds, closeReasons, type MediaEngine, type RoomMedia } from './ports.ts';
 import type { OfferChange } from './publications.ts';
 import type { ComponentOptions, PeerOptions, RoomData, RoomPatch } from './room-config.ts';
+import { RoomMeasure } from './room-measure.ts';
 import type { DataTrack, Track } from './track.ts';
 import { type Permissions, permissionsSchema, type RoomConfigView, type RoomView } from './views.ts';
 
@@ -58,6 +60,7 @@ export class Room {
   readonly #media: RoomMedia;
   readonly #peers = new Map<string, Peer>();
   readonly components: Components;
+  readonly #measure: RoomMeasure;
   #config: RoomConfigView;
   #seq = 0;
   #purge: Timer | undefined;
@@ -92,6 +95,12 @@ export class Room {
         nameOf: (peerId) => this.#peers.get(peerId)?.name ?? null,
       },
     });
+    this.#measure = new RoomMeasure({ roomId: this.id, peers: () => this.#peers.values(), components: () => this.components.all() });
+  }
+
+  /** How its media goes. @throws ServiceError `unavailable` */
+  stats(): Promise<RoomStats> {
+    return this.#measure.read();
   }
 
   /** Once whoever made the room has put it where it is found: from here it is known. */

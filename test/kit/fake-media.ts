@@ -128,6 +128,11 @@ export class FakeRoomInput implements RoomInput {
     producer.paused = paused;
   }
 
+  async figures() {
+    this.#alive();
+    return [...this.#published].map((trackId) => fakeFigures(this.#room, trackId));
+  }
+
   close() {
     if (this.#closed) return;
     this.#closed = true;
@@ -208,6 +213,8 @@ export class FakePeerMedia implements PeerMedia {
   readonly #published = new Set<string>();
   readonly #publishedData = new Set<string>();
   readonly #done: () => void;
+  /** How often it was measured. */
+  measured = 0;
   #count = 0;
   #closed = false;
 
@@ -306,6 +313,19 @@ export class FakePeerMedia implements PeerMedia {
     return [...this.#transports.values()].includes(direction);
   }
 
+  async figures(most: number) {
+    this.#alive();
+    this.measured += 1;
+    const received = [...this.subscribed.keys()];
+    return {
+      up: null,
+      down: null,
+      published: [...this.#published].map((trackId) => fakeFigures(this.#room, trackId)),
+      received: received.slice(0, most).map((trackId) => ({ ...fakeTrack(this.#room, trackId), layers: null })),
+      receivedOmitted: Math.max(0, received.length - most),
+    };
+  }
+
   async stats() {
     return { published: {}, subscribed: {}, transports: { send: null, recv: null } };
   }
@@ -336,4 +356,12 @@ export class FakePeerMedia implements PeerMedia {
     if (!subscription) throw new ServiceError('track_not_found', `Track ${trackId} is not subscribed`);
     return subscription;
   }
+}
+
+function fakeTrack(room: FakeRoomMedia, trackId: string) {
+  return { trackId, kind: room.producers.get(trackId)?.kind ?? 'audio', bitrate: 0, loss: null, roundTrip: null, jitter: null };
+}
+
+function fakeFigures(room: FakeRoomMedia, trackId: string) {
+  return { ...fakeTrack(room, trackId), encodings: [] };
 }

@@ -1,0 +1,78 @@
+// Measures the media of one room: once for all who ask within a second, and never so much of it that media suffers.
+import type { Component } from './component.ts';
+import { type PeerStats, qualityOf, type RoomStats } from './figures.ts';
+import type { Peer } from './peer.ts';
+
+/** Milliseconds that a measurement serves everybody; after one that took long, as many times longer as it takes to stay below a tenth. */
+const keptFor = 1_000;
+const dutyDivisor = 10;
+/** Tracks that are measured at once, of the whole room; of each peer at least some. */
+const maxTracks = 1_000;
+const fewestOfPeer = 2;
+/** Peers that are asked at the same time. */
+const atOnce = 16;
+
+type MeasuredPeer = Pick<Peer, 'id' | 'connected' | 'figures'>;
+
+export type RoomMeasureOptions = {
+  roomId: string;
+  peers: () => Iterable<MeasuredPeer>;
+  components: () => Iterable<Pick<Component, 'id' | 'type' | 'figures'>>;
+  now?: () => number;
+};
+
+export class RoomMeasure {
+  readonly #options: RoomMeasureOptions;
+  readonly #now: () => number;
+  #running: Promise<RoomStats> | undefined;
+  #last: { stats: RoomStats; until: number } | undefined;
+
+  constructor(options: RoomMeasureOptions) {
+    this.#options = options;
+    this.#now = options.now ?? (() => performance.now());
+  }
+
+  /** @throws ServiceError `unavailable` where the media worker does not answer in time */
+  read(): Promise<RoomStats> {
+    if (this.#last && this.#now() < this.#last.until) return Promise.resolve(this.#last.stats);
+    this.#running ??= this.#measure().finally(() => {
+      this.#running = undefined;
+    });
+    return this.#running;
+  }
+
+  async #measure(): Promise<RoomStats> {
+    const { roomId } = this.#options;
+    const start = this.#now();
+    const time = new Date().toISOString();
+    const peers = [...this.#options.peers()];
+    const most = Math.max(fewestOfPeer, Math.floor(maxTracks / Math.max(1, peers.filter(({ connected }) => connected).length)));
+    const measured: PeerStats[] = [];
+    for (let index = 0; index < peers.length; index += atOnce)
+      measured.push(...(await Promise.all(peers.slice(index, index + atOnce).map((peer) => ofPeer(peer, most)))));
+    const components = await Promise.all(
+      [...this.#options.components()].map(async (component) => ({
+        id: component.id,
+        type: component.type,
+        published: await component.figures(),
+      })),
+    );
+    const stats = { roomId, time, peers: measured, components };
+    const end = this.#now();
+    this.#last = { stats, until: Math.max(start + keptFor, end + (end - start) * dutyDivisor) };
+    return stats;
+  }
+}
+
+async function ofPeer(peer: MeasuredPeer, most: number): Promise<PeerStats> {
+  const figures = await peer.figures(most);
+  const { up, down, published, received, receivedOmitted } = figures ?? {
+    up: null,
+    down: null,
+    published: [],
+    received: [],
+    receivedOmitted: 0,
+  };
+  const status = peer.connected ? 'connected' : 'disconnected';
+  return { id: peer.id, status, quality: qualityOf({ up, down }), up, down, published, received, receivedOmitted };
+}
