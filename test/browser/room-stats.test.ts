@@ -1,0 +1,63 @@
+// What a node measures of a call in browsers is what the browsers measure themselves.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { RoomStats } from '../../node/rooms/figures.ts';
+import { apiClient } from '../kit/api-client.ts';
+import { until } from '../media/kit.ts';
+import { css, enter, type PagePeer, red, setStage } from './client-kit.ts';
+
+/** Bytes that a browser sent over its transports, and when. */
+function sentBy({ page }: PagePeer): Promise<{ bytes: number; at: number }> {
+  return page.evaluate(async () => {
+    const report = (await kit.rooms.main?.room.getStats())?.send;
+    const transports = [...(report?.values() ?? [])].filter(({ type }) => type === 'transport') as RTCTransportStats[];
+    return { bytes: transports.reduce((sum, { bytesSent = 0 }) => sum + bytesSent, 0), at: performance.now() };
+  });
+}
+
+test('links, bitrates, round trips and layers of a call over HTTP', async (t) => {
+  const stage = await setStage(t);
+  const api = apiClient(stage.node.url, stage.node.token);
+  const [sender, viewer] = await Promise.all([enter(stage, 'sender'), enter(stage, 'viewer')]);
+  await sender.publish({ colour: css(red), width: 640, height: 360, tone: 440 });
+  await viewer.sees(sender, red);
+  await viewer.hears(sender, 440);
+  const read = async (): Promise<RoomStats> => (await api.get(`/room/${stage.roomId}/stats`)).body.data;
+  const peerOf = (stats: RoomStats, { id }: PagePeer) => {
+    const peer = stats.peers.find((each) => each.id === id);
+    assert.ok(peer);
+    return peer;
+  };
+  let seen: RoomStats | undefined;
+  await until(
+    'everything is measured',
+    async () => {
+      seen = await read();
+      const { up } = peerOf(seen, sender);
+      const { down, received } = peerOf(seen, viewer);
+      const video = received.find(({ kind }) => kind === 'video');
+      const rates = [up?.bitrate ?? 0, down?.bitrate ?? 0].every((bitrate) => bitrate > 30_000);
+      return rates && up?.loss !== null && down?.loss !== null && (down?.roundTrip ?? 0) > 0 && video?.layers !== null;
+    },
+    30_000,
+  );
+  assert.ok(seen);
+  const { up, published, status, quality } = peerOf(seen, sender);
+  const { down, received } = peerOf(seen, viewer);
+  assert.deepEqual([status, up?.state, up?.protocol, down?.state, down?.protocol], ['connected', 'connected', 'udp', 'connected', 'udp']);
+  assert.ok(['excellent', 'good', 'poor', 'bad'].includes(quality), quality);
+  assert.deepEqual(published.map(({ kind }) => kind).sort(), ['audio', 'video']);
+  assert.deepEqual(received.map(({ trackId }) => trackId).sort(), published.map(({ trackId }) => trackId).sort());
+  assert.ok((published.find(({ kind }) => kind === 'video')?.encodings.length ?? 0) >= 1);
+  // Over some seconds, since a bitrate goes up and down.
+  const before = await sentBy(sender);
+  const bitrates: number[] = [];
+  for (const end = Date.now() + 8_000; Date.now() < end; await new Promise((resolve) => setTimeout(resolve, 1_000)))
+    bitrates.push(peerOf(await read(), sender).up?.bitrate ?? 0);
+  const after = await sentBy(sender);
+  const own = ((after.bytes - before.bytes) * 8 * 1000) / (after.at - before.at);
+  const told = bitrates.reduce((sum, bitrate) => sum + bitrate, 0) / bitrates.length;
+  assert.ok(told > own * 0.5 && told < own * 1.6, `the browser sent ${Math.round(own)} bit/s, told are ${bitrates}`);
+  await viewer.page.close();
+  await until('who left is told as such', async () => peerOf(await read(), viewer).status === 'disconnected', 60_000);
+});

@@ -1,0 +1,70 @@
+// What is measured of media that really flows: its bitrate, what was lost of it on the way, and nothing of what does not flow.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { PublishedFigures } from '../../node/rooms/figures.ts';
+import { encodeContent, startPublisher } from '../kit/rtp-publisher.ts';
+import { engineFor, openPeer, openRoom, opusParameters, until, videoParameters } from './kit.ts';
+
+/** Milliseconds over which what was sent is compared: as long as media looks back. */
+const span = 2_500;
+
+test('bitrate is near what was sent, and loss near what was dropped', async (t) => {
+  const room = openRoom(await engineFor(t));
+  const lossy = room.openInput();
+  const whole = room.openInput();
+  const file = await encodeContent(t, 'vp8', '0xc03030');
+  const sent: { at: number; bytes: number }[] = [];
+  const publish = (input: typeof lossy, trackId: string, lose: (number: number, packet: Buffer) => boolean) =>
+    startPublisher(t, { codec: 'vp8', input, trackId, content: '0xc03030', file, lose });
+  await publish(lossy, 'lossy', (number) => number % 5 === 0);
+  await publish(whole, 'whole', (_, packet) => {
+    sent.push({ at: performance.now(), bytes: packet.length });
+    return false;
+  });
+  const read = async (): Promise<{ one: PublishedFigures; other: PublishedFigures }> => {
+    const [[one], [other]] = await Promise.all([lossy.figures(), whole.figures()]);
+    assert.ok(one && other);
+    return { one, other };
+  };
+  let seen: Awaited<ReturnType<typeof read>> | undefined;
+  await until('loss is seen of what has flowed for a while', async () => {
+    seen = await read();
+    return (seen.one.loss ?? 0) > 0.1 && (sent[0]?.at ?? Number.POSITIVE_INFINITY) < performance.now() - 2 * span;
+  });
+  assert.ok(seen);
+  const { one, other } = seen;
+  assert.deepEqual([one.trackId, one.kind, one.encodings.length, other.trackId], ['lossy', 'video', 1, 'whole']);
+  assert.ok((one.loss ?? 1) < 0.3, `a fifth was dropped, told is ${one.loss}`);
+  assert.equal(other.loss, 0);
+  const since = performance.now() - span;
+  const bitsPerSecond = (sent.filter(({ at }) => at > since).reduce((sum, { bytes }) => sum + bytes, 0) * 8 * 1000) / span;
+  assert.ok(other.bitrate > bitsPerSecond * 0.6 && other.bitrate < bitsPerSecond * 1.4, `${bitsPerSecond} sent, told are ${other.bitrate}`);
+  assert.ok((other.jitter ?? -1) >= 0 && (other.jitter ?? 1_000) < 500, `jitter of ${other.jitter} ms`);
+});
+
+test('a peer without media has its ways told and its tracks without figures', async (t) => {
+  const room = openRoom(await engineFor(t));
+  const { media, send } = await openPeer(room, 'alice');
+  await media.publish({ transportId: send, trackId: 'a', kind: 'audio', rtpParameters: opusParameters('0'), paused: false });
+  const simulcast = videoParameters('1', 'VP8', true);
+  await media.publish({ transportId: send, trackId: 'v', kind: 'video', rtpParameters: simulcast, paused: false });
+  const bob = await openPeer(room, 'bob');
+  const capabilities = await room.rtpCapabilities();
+  await bob.media.subscribe('a', capabilities);
+  await bob.media.subscribe('v', capabilities);
+  const nothing = { bitrate: 0, loss: null, roundTrip: null, jitter: null };
+  const idle = { ...nothing, state: 'new', protocol: null };
+  const alice = await media.figures(10);
+  assert.deepEqual({ ...alice.up, available: null }, { ...idle, available: null });
+  assert.deepEqual(
+    alice.published.map(({ trackId, bitrate, loss }) => [trackId, bitrate, loss]),
+    [
+      ['a', 0, null],
+      ['v', 0, null],
+    ],
+  );
+  const { received, receivedOmitted } = await bob.media.figures(1);
+  assert.deepEqual([received, receivedOmitted], [[{ trackId: 'a', kind: 'audio', ...nothing, layers: null }], 1]);
+  bob.media.close();
+  await assert.rejects(bob.media.figures(1), { code: 'unavailable' });
+});
