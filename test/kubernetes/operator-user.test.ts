@@ -1,11 +1,9 @@
 // What README tells a user of Kubernetes, run as it stands there, and what kubectl shows then.
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { cp } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
 import { after, test } from 'node:test';
-import { promisify } from 'node:util';
+import { commandsOf, shell } from '../kit/docs-lines.ts';
 import { kubernetesPrograms } from '../kit/kube/binaries.ts';
 import { startControlPlane } from '../kit/kube/control-plane.ts';
 import { MediaStage } from '../kit/kube/media-stage.ts';
@@ -13,33 +11,21 @@ import { startOperator } from '../kit/kube/operator-process.ts';
 import { startPodRunner } from '../kit/kube/pod-runner.ts';
 import { makeTone } from '../kit/media-files.ts';
 
-const run = promisify(execFile);
 const root = join(import.meta.dirname, '../..');
 const server = await startControlPlane({ after });
 const runner = await startPodRunner(server);
 const stage = new MediaStage(server, runner, startOperator({ after }, server));
 await stage.operator.says(/this operator works now/);
 
-/** The lines of README's second block under "On Kubernetes". */
-function readmeLines(): string[] {
-  const section = readFileSync(join(root, 'README.md'), 'utf8').split('## On Kubernetes')[1]?.split('\n## ')[0] ?? '';
-  const [, block = ''] = [...section.matchAll(/```sh\n(.*?)```/gs)].map(([, text]) => text ?? '');
-  return block.trim().split('\n');
-}
-
-/** One line as a shell runs it, in a folder with the examples. */
-async function shell(line: string): Promise<string> {
-  const path = [dirname(kubernetesPrograms(['kube-apiserver', 'kubectl']).kubectl), process.env.PATH].join(delimiter);
-  const env = { ...process.env, PATH: path, KUBECONFIG: server.kubeconfig, KUBECACHEDIR: join(server.dir, 'cache') };
-  const { stdout } = await run('bash', ['-o', 'pipefail', '-c', line], { cwd: server.dir, env, timeout: 150_000 });
-  return stdout;
-}
+const path = [dirname(kubernetesPrograms(['kube-apiserver', 'kubectl']).kubectl), process.env.PATH].join(delimiter);
+const env = { ...process.env, PATH: path, KUBECONFIG: server.kubeconfig, KUBECACHEDIR: join(server.dir, 'cache') };
 
 test("README's lines give Rooms that are Ready on real nodes, and kubectl shows, explains and deletes them", async () => {
   await cp(join(root, 'examples'), join(server.dir, 'examples'), { recursive: true });
   await makeTone(join(server.dir, 'welcome.ogg'), 440, 60);
   const said = new Map<string, string>();
-  for (const line of readmeLines()) said.set(line.replace(/^kubectl /, '').split(/ -| --/)[0] ?? '', await shell(line));
+  const lines = commandsOf('README.md', 'On Kubernetes').filter((line) => line.startsWith('kubectl '));
+  for (const line of lines) said.set(line.replace(/^kubectl /, '').split(/ -| --/)[0] ?? '', await shell(line, { cwd: server.dir, env }));
   const table = said.get('get mroom')?.split('\n') ?? [];
   assert.match(table[0] ?? '', /^NAME +PHASE +NODE +PEERS +ADDRESS +AGE +ROOMID +COMPONENTS +REASON/);
   assert.match(table.find((row) => row.startsWith('standup')) ?? '', /Ready +media-0 +0 +127\.[\d.]+:8080 +\d+s +standup/);

@@ -1,0 +1,36 @@
+// The calls to the REST API that README and docs show, run as they stand there against a node.
+import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { commandsOf, shell } from '../kit/docs-lines.ts';
+import { makeTone } from '../kit/media-files.ts';
+import { makeResources } from '../kit/resources-folder.ts';
+import { startNode } from '../kit/start-node.ts';
+
+const docs = readdirSync(join(import.meta.dirname, '../../docs')).filter((name) => name.endsWith('.md'));
+const pages = ['README.md', ...docs.map((name) => `docs/${name}`)];
+
+/** What is shown to be refused; all else is to succeed. */
+const refused: readonly [RegExp, number][] = [
+  [/no spaces/, 400],
+  [/Bearer wrong|\/room$/, 401],
+];
+
+test('every call that README and docs show is answered as they say', async (t) => {
+  const resources = await makeResources(t);
+  await makeTone(join(resources, 'file_component_sources/welcome.ogg'), 440, 30);
+  const node = await startNode(t, { SVC_COMPONENTS_USED: 'file hls recording', SVC_RESOURCES_BASE_PATH: resources });
+  const shown = pages.flatMap((page) =>
+    commandsOf(page).filter((line) => line.startsWith('curl ') && line.includes('http://127.0.0.1:5002')),
+  );
+  assert.ok(shown.length >= 12, `${shown.length} calls`);
+  for (const line of shown) {
+    const command = line.replaceAll('http://127.0.0.1:5002', node.url).replaceAll('Bearer development', `Bearer ${node.token}`);
+    const printed = await shell(`${command.replace(/ -w '[^']*'/, '')} -w '\n%{http_code}'`);
+    const [, status] = /\n(\d{3})$/.exec(printed) ?? [];
+    const expected = refused.find(([pattern]) => pattern.test(line))?.[1];
+    if (expected === undefined) assert.match(status ?? '', /^20[0-4]$/, `${line}\n${printed}`);
+    else assert.equal(status, String(expected), `${line}\n${printed}`);
+  }
+});

@@ -1,0 +1,39 @@
+// The lines of the page for whoever operates Mediarooms on Kubernetes, run as they stand there on real nodes.
+import assert from 'node:assert/strict';
+import { delimiter, dirname, join } from 'node:path';
+import { after, test } from 'node:test';
+import { commandsOf, shell } from '../kit/docs-lines.ts';
+import { kubernetesPrograms } from '../kit/kube/binaries.ts';
+import { startControlPlane } from '../kit/kube/control-plane.ts';
+import { MediaStage } from '../kit/kube/media-stage.ts';
+import { startOperator } from '../kit/kube/operator-process.ts';
+import { startPodRunner } from '../kit/kube/pod-runner.ts';
+
+const server = await startControlPlane({ after });
+const runner = await startPodRunner(server);
+const stage = new MediaStage(server, runner, startOperator({ after }, server));
+await stage.operator.says(/this operator works now/);
+const env = {
+  ...process.env,
+  PATH: [dirname(kubernetesPrograms(['kube-apiserver', 'kubectl']).kubectl), process.env.PATH].join(delimiter),
+  KUBECONFIG: server.kubeconfig,
+  KUBECACHEDIR: join(server.dir, 'cache'),
+};
+const cwd = join(import.meta.dirname, '../..');
+
+test('docs/operations.md: what is shown is there, tokens and keys rotate, the configuration changes, nodes come and go', async () => {
+  await shell('kubectl create configmap media-files && kubectl apply -f examples/kubernetes/mediacluster.yaml', { cwd, env });
+  await shell('kubectl wait --for=condition=Available mcl/media --timeout=120s', { cwd, env });
+  const said = new Map<string, string>();
+  for (const line of commandsOf('docs/operations.md')) said.set(line, await shell(line, { cwd, env }));
+  const saidTo = (part: RegExp) => [...said].find(([line]) => part.test(line))?.[1] ?? '';
+  assert.match(saidTo(/^kubectl get mcl,mroom/), /mediacluster.mediarooms.dev\/media /);
+  assert.match(saidTo(/^kubectl get events/), /mediacluster\/media/);
+  assert.match(saidTo(/^kubectl get pods/), /^media-0 /m);
+  assert.match(saidTo(/data\.admin/), /^\S{20,}$/);
+  await stage.waitFor('mediacluster', 'media', ({ status }) => status.keyGeneration === 1, 60_000);
+  const { data } = await stage.get('secret', 'media-api-tokens');
+  assert.deepEqual(Object.keys(data).sort(), ['admin', 'dashboard.read', 'operator']);
+  await stage.waitFor('mediacluster', 'media', ({ status }) => status.replicas === 1, 60_000);
+  assert.equal((await stage.get('mediacluster', 'media')).spec.config.logLevel, 'debug');
+});
