@@ -99,7 +99,9 @@ test('TURN: browsers that may use relays only have pictures and sound through th
     const used = await chosen(conversation);
     assert.ok(used.length > 0);
     for (const { local, remote } of used) {
-      assert.deepEqual([local.type, local.url], ['relay', `turn:${status.hostIP}:${port}?transport=udp`]);
+      assert.equal(local.type, 'relay');
+      const ways = ['udp', 'tcp'].map((transport) => `turn:${status.hostIP}:${port}?transport=${transport}`);
+      assert.ok(ways.includes(String(local.url)), local.url);
       // The relay is in the pod, and sends to the media of its own node only.
       assert.equal(remote.address, status.podIP);
     }

@@ -123,7 +123,8 @@ test('a stream is followed part by part through Ingress at any pod; its pod is r
   const path = await download(t, `${door}/recording/${id}/index.m3u8?token=${token}`);
   const pictures = await colours(path);
   tell('seconds of a kept stream whose pod was removed', (pictures.length / 24) * 1_000);
-  assert.ok(pictures.length >= 6 * 24, `${pictures.length} pictures`);
+  // Twelve parts were followed, three seconds, and then its people were looked at.
+  assert.ok(pictures.length >= 4 * 24, `${pictures.length} pictures`);
   assert.ok(isOfPeople(pictures.at(-24)), String(pictures.at(-24)));
   await stage.until('the Room is Ready elsewhere', async () => {
     const { status: now } = await stage.object(stage.roomPath('shown'));
