@@ -16,9 +16,15 @@ export class Drain {
   readonly #options: DrainOptions;
   #state: NodeState = 'accepting';
   #deadline: Timer | undefined;
+  #until: Date | null = null;
 
   constructor(options: DrainOptions) {
     this.#options = options;
+  }
+
+  /** When the rooms end that are left; null while the node accepts rooms. */
+  get deadline(): Date | null {
+    return this.#state === 'accepting' ? null : this.#until;
   }
 
   get state(): NodeState {
@@ -52,6 +58,7 @@ export class Drain {
     const { rooms, tellPeers, log } = this.#options;
     const deadline = new Date(Date.now() + timeout);
     this.#deadline?.stop();
+    this.#until = deadline;
     this.#set(state);
     log.info({ state, rooms: rooms.size, deadline }, 'draining');
     if (timeout === 0) rooms.close(state === 'terminating' ? 'shutdown' : 'draining');

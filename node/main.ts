@@ -33,7 +33,7 @@ async function start(loaded: LoadedConfig, log: Log): Promise<MediaNode> {
     refused: (error) => log.error({ reason: error }, 'configuration files refused, the last good ones stay in force'),
   });
   try {
-    return await MediaNode.start({ config, hot, announced, log });
+    return await MediaNode.start({ config, hot, announced, log, warnings });
   } catch (error) {
     log.fatal({ reason: error instanceof Error ? error.message : String(error) }, 'the node could not start');
     process.exit(1);

@@ -17,12 +17,12 @@ import { EventLog } from './events/event-log.ts';
 import { webhookControl } from './events/webhooks/control.ts';
 import { WebhookStore } from './events/webhooks/store.ts';
 import { Webhooks } from './events/webhooks/webhooks.ts';
-import type { HealthView } from './http/health-view.ts';
 import { HttpServer, type UpgradeHandler } from './http/http-server.ts';
 import { type Log, setLogLevel } from './log.ts';
 import { type Engine, startMediaEngine } from './media/engine.ts';
-import { Metrics, type RoomCounts } from './metrics/metrics.ts';
+import { Metrics } from './metrics/metrics.ts';
 import { MetricsServer } from './metrics/metrics-server.ts';
+import { countRooms, drainViewOf, healthOf, loadOf, nodeConfigOf } from './node-views.ts';
 import { relayAddress, startTurn, withRelayed } from './relay.ts';
 import { outsideOfRequests } from './request-id.ts';
 import { ApiTokens } from './rooms/api-tokens.ts';
@@ -45,7 +45,8 @@ const defaultSipPort = 5060;
 
 const consoleDir = join(import.meta.dirname, 'console/dist');
 
-export type NodeOptions = { config: Config; hot: HotConfig; announced: AnnouncedAddresses; log: Log };
+/** `warnings`: of the configuration, for whoever asks later. */
+export type NodeOptions = { config: Config; hot: HotConfig; announced: AnnouncedAddresses; log: Log; warnings?: readonly string[] };
 
 /** The parts of a running node, in the order of their start. lifecycle.ts ends them. */
 export type NodeParts = {
@@ -210,6 +211,8 @@ export class MediaNode {
       describe: () => ({ address: host, internalAddress, version, tls: config.tls !== null, state: drain.state }),
       drain,
       drainTimeout: () => config.drainTimeout,
+      drainView: () => drainViewOf(drain, rooms, config),
+      config: () => nodeConfigOf(name, { config, hot, warnings: options.warnings ?? [] }, { host, internalAddress }),
       onNodes: (from, names) => distribution?.learn(from, names),
       traffic,
     });
@@ -324,46 +327,6 @@ export class MediaNode {
   get drainTimeout(): number {
     return this.#config.drainTimeout;
   }
-}
-
-function countRooms(rooms: LocalRooms): RoomCounts {
-  const tracks = { audio: 0, video: 0 };
-  const components: Record<string, number> = { hls: 0, recording: 0, sip: 0, file: 0 };
-  let peers = 0;
-  for (const room of rooms.all()) {
-    peers += room.connectedPeers;
-    for (const { type } of room.components.all()) components[type] = (components[type] ?? 0) + 1;
-    for (const track of room.tracks()) tracks[track.kind] += 1;
-  }
-  return { rooms: rooms.size, peers, tracks, components };
-}
-
-function loadOf(rooms: LocalRooms, media: { load(): { forwardedTracks: number } }): HealthView['load'] {
-  let connectedPeers = 0;
-  for (const room of rooms.all()) connectedPeers += room.connectedPeers;
-  return { rooms: rooms.size, connectedPeers, forwardedTracks: media.load().forwardedTracks };
-}
-
-type HealthFacts = {
-  config: Config;
-  hot: HotConfig;
-  startedAt: number;
-  state: HealthView['state'];
-  distribution: HealthView['distribution'] | undefined;
-  load: HealthView['load'];
-};
-
-function healthOf({ config, hot, startedAt, state, distribution, load }: HealthFacts): HealthView {
-  return {
-    status: 'UP',
-    uptime: Math.floor((Date.now() - startedAt) / 1000),
-    version,
-    gitCommit: config.gitCommit,
-    distribution: distribution ?? { enabled: config.dist.enabled, nodeStatus: 'DOWN', nodesInCluster: 0 },
-    state,
-    load,
-    config: { files: [...hot.files()], shadowed: [...hot.shadowed], error: hot.error },
-  };
 }
 
 /** The certificate that this node shows; undefined without TLS, or while the file cannot be read. */

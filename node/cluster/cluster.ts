@@ -19,6 +19,8 @@ export type ClusterOptions = {
   load: () => NodeLoad;
   describe: () => OwnDescription;
   drain: ControlOptions['drain'];
+  drainView: ControlOptions['drainView'];
+  config: ControlOptions['config'];
   /** Milliseconds that a drain takes at most where nobody says otherwise. */
   drainTimeout: () => number;
   /** Another node says whom it knows. */
@@ -70,6 +72,8 @@ export class Cluster {
       describe: options.describe,
       load: options.load,
       drain: options.drain,
+      drainView: options.drainView,
+      config: options.config,
       defaultTimeout: options.drainTimeout,
     });
     links.handle({

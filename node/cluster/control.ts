@@ -1,6 +1,17 @@
 // The nodes of the cluster as REST asks for them: their state and load, and draining wherever the node is.
+
+import type { z } from 'zod';
 import { ServiceError } from '../errors.ts';
-import { type ClusterControl, type DrainOptions, drainOptionsSchema, type NodeView } from '../rooms/cluster-control.ts';
+import {
+  type ClusterControl,
+  type DrainOptions,
+  type DrainView,
+  drainOptionsSchema,
+  drainViewSchema,
+  type NodeConfig,
+  type NodeView,
+  nodeConfigSchema,
+} from '../rooms/cluster-control.ts';
 import type { Links, NodeName } from './links.ts';
 import { loadAnswerSchema } from './load-poll.ts';
 import type { Membership, OwnDescription } from './membership.ts';
@@ -8,6 +19,7 @@ import type { NodeLoad } from './placement.ts';
 
 const loadDeadline = 1_000;
 const drainDeadline = 5_000;
+const readDeadline = 2_000;
 
 export type ControlOptions = {
   links: Links;
@@ -15,6 +27,8 @@ export type ControlOptions = {
   describe: () => OwnDescription;
   load: () => NodeLoad;
   drain: { start(timeout: number): void; cancel(): void };
+  drainView: () => DrainView;
+  config: () => NodeConfig;
   /** Milliseconds, where a request names none. */
   defaultTimeout: () => number;
 };
@@ -46,8 +60,18 @@ export class Control implements ClusterControl {
     await this.#ask(node, 'cancelDrain', null, () => this.#options.drain.cancel());
   }
 
+  async drainView(node: NodeName): Promise<DrainView> {
+    return this.#read(node, 'drainView', drainViewSchema, this.#options.drainView);
+  }
+
+  async config(node?: NodeName): Promise<NodeConfig> {
+    return this.#read(node ?? this.#options.links.self, 'config', nodeConfigSchema, this.#options.config);
+  }
+
   /** Answers another node. @returns undefined where the call is none of ours. */
   answer(method: string, data: unknown): Promise<unknown> | undefined {
+    if (method === 'drainView') return Promise.resolve(this.#options.drainView());
+    if (method === 'config') return Promise.resolve(this.#options.config());
     if (method === 'drain') return this.#answerDrain(data);
     return method === 'cancelDrain' ? this.#answerCancel() : undefined;
   }
@@ -71,6 +95,15 @@ export class Control implements ClusterControl {
     if (node === links.self) here();
     else if (membership.members.has(node)) await links.call(node, method, data, drainDeadline);
     else throw new ServiceError('not_found', `Node ${node} is not connected`);
+  }
+
+  async #read<T>(node: NodeName, method: string, schema: z.ZodType<T>, here: () => T): Promise<T> {
+    const { links, membership } = this.#options;
+    if (node === links.self) return here();
+    if (!membership.members.has(node)) throw new ServiceError('not_found', `Node ${node} is not connected`);
+    const answer = schema.safeParse(await links.call(node, method, null, readDeadline));
+    if (!answer.success) throw new ServiceError('node_unreachable', `Node ${node} answered with what this version does not understand`);
+    return answer.data;
   }
 
   async #loadOf(node: NodeName): Promise<NodeView['load']> {

@@ -1,6 +1,7 @@
 // The part of the configuration that can change while the node runs: read from files that are watched; the environment wins over them.
 import { createHash } from 'node:crypto';
 import type { EnvReader } from '../env.ts';
+import type { ConfigSource } from '../rooms/cluster-control.ts';
 import { defaultLayer, envLayer, fileLayer, type Layer, refusedWhole, sameSettings, settle, type WholeMistake } from './layers.ts';
 import { FileTooLargeError, readBounded } from './read-file.ts';
 import type { ApiToken, FileSettings, HotSettings } from './settings.ts';
@@ -46,12 +47,13 @@ export async function loadHotConfig(sources: HotSources): Promise<{ hot: HotConf
   const filesGood = files.every(({ layer }) => layer.mistakes.length === 0);
   const certain = ({ path }: WholeMistake) => filesGood && !env.refused.some((each) => each.startsWith(path));
   const mistakes = 'mistakes' in state ? [...single, ...state.mistakes.filter(certain).map(({ sentence }) => sentence)] : single;
-  return mistakes.length > 0 || 'mistakes' in state ? { mistakes } : { hot: new HotConfig(below, env, state) };
+  return mistakes.length > 0 || 'mistakes' in state ? { mistakes } : { hot: new HotConfig({ below, env, variables: sources.env }, state) };
 }
 
 export class HotConfig implements HotView {
   readonly #below: FileSettings;
   readonly #env: Layer;
+  readonly #variables: EnvReader;
   readonly #listeners = new Set<(settings: HotSettings) => void>();
   #state: State;
   #error: string | null = null;
@@ -59,9 +61,10 @@ export class HotConfig implements HotView {
   #observer: HotObserver | undefined;
 
   /** Made by loadHotConfig. */
-  constructor(below: FileSettings, env: Layer, state: State) {
+  constructor({ below, env, variables }: { below: FileSettings; env: Layer; variables: EnvReader }, state: State) {
     this.#below = below;
     this.#env = env;
+    this.#variables = variables;
     this.#state = state;
   }
 
@@ -79,6 +82,12 @@ export class HotConfig implements HotView {
 
   files(): readonly { name: string; sha256: string }[] {
     return this.#state.files.map(({ name, sha256 }) => ({ name, sha256 }));
+  }
+
+  /** Where what is in force for a variable comes from: `name` without prefix, `path` its name in files where it has one. */
+  sourceOf(name: string, path?: string): ConfigSource {
+    if (this.#variables.read(name)) return 'environment';
+    return path !== undefined && this.#state.files.some(({ layer }) => layer.paths.includes(path)) ? 'file' : 'default';
   }
 
   onChange(listener: (settings: HotSettings) => void): () => void {

@@ -1,5 +1,6 @@
 // The health of a node as GET /health shows it.
 import { z } from 'zod';
+import { configFilesSchema } from '../rooms/cluster-control.ts';
 
 export const healthViewSchema = z
   .object({
@@ -24,13 +25,7 @@ export const healthViewSchema = z
         forwardedTracks: z.number().int().nonnegative(),
       })
       .meta({ description: 'What lives on this node alone: whoever may end it wants to know.' }),
-    config: z.object({
-      files: z
-        .array(z.object({ name: z.string(), sha256: z.string() }))
-        .meta({ description: 'Configuration files with the hash of the bytes in force.' }),
-      shadowed: z.array(z.string()).meta({ description: 'Settings of the files that a variable of the environment wins over.' }),
-      error: z.string().nullable().meta({ description: 'Why the files as they are now were refused; null while they are in force.' }),
-    }),
+    config: configFilesSchema,
   })
   .meta({ id: 'Health', description: 'Health of the node that answered.' });
 export type HealthView = z.infer<typeof healthViewSchema>;

@@ -63,6 +63,8 @@ export function makeNode(network: FakeNetwork, name: NodeName, limits: Partial<L
     describe: () => ({ address, internalAddress: `${address}:8080`, version: '0.7.0', tls: false, state: 'accepting' }),
     drain: { start: () => void local.drain(), cancel: () => local.undrain() },
     drainTimeout: () => 60_000,
+    drainView: () => ({ state: 'accepting', deadline: null, defaultDeadline: 60, rooms: local.size, roomsWithPeers: 0, connectedPeers: 0 }),
+    config: () => ({ node: name, values: [], config: { files: [], shadowed: [], error: null }, warnings: [] }),
     onNodes: () => {},
     traffic: {
       nodeUp: () => {},

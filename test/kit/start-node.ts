@@ -40,12 +40,12 @@ export const testEnvironment: Environment = {
 /** Without a log of the test's own, what the node logs is searched for its secrets, and the test fails if it holds one. */
 export async function startNode(t: TestContext, env: Environment = {}, ownLog?: Log): Promise<StartedNode> {
   const whole = { ...testEnvironment, ...env };
-  const { config, hot, cleanUp } = await testConfig(whole);
+  const { config, hot, warnings, cleanUp } = await testConfig(whole);
   const announced = new AnnouncedAddresses(config.webrtc, localSystem().resolve);
   await announced.watch();
   hot.watch();
   const search = startSearch(whole);
-  const node = await MediaNode.start({ config, hot, announced, log: ownLog ?? searchedLog(search) });
+  const node = await MediaNode.start({ config, hot, announced, warnings, log: ownLog ?? searchedLog(search) });
   const shutdown = new Shutdown(node);
   const close = () => shutdown.run(0);
   t.after(async () => {

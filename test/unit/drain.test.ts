@@ -31,6 +31,7 @@ test('rooms without peers end at once, the others at the deadline, and peers are
     ['busy'],
   );
   assert.deepEqual(told, [new Date(60_000)]);
+  assert.deepEqual(drain.deadline, new Date(60_000));
   t.mock.timers.tick(60_000);
   assert.equal(rooms.size, 0);
   assert.equal(alice.connection.closed, 'Room stopped');

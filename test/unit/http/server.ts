@@ -6,6 +6,7 @@ import type { HealthView } from '../../../node/http/health-view.ts';
 import { type HttpOptions, HttpServer } from '../../../node/http/http-server.ts';
 import { silentLog } from '../../../node/log.ts';
 import { ApiTokens } from '../../../node/rooms/api-tokens.ts';
+import type { ClusterControl } from '../../../node/rooms/cluster-control.ts';
 import { ViewerTokens } from '../../../node/rooms/viewer-tokens.ts';
 import type { WebhookControl } from '../../../node/rooms/webhook-control.ts';
 import { type ApiClient, apiClient } from '../../kit/api-client.ts';
@@ -32,6 +33,14 @@ const noWebhooks: WebhookControl = {
   replay: async () => ({ replayed: 0, incomplete: [] }),
 };
 
+const noCluster: ClusterControl = {
+  nodes: async () => [],
+  drain: async () => {},
+  cancelDrain: async () => {},
+  drainView: async () => ({ state: 'accepting', deadline: null, defaultDeadline: 0, rooms: 0, roomsWithPeers: 0, connectedPeers: 0 }),
+  config: async () => ({ node: 'svc@test', values: [], config: health.config, warnings: [] }),
+};
+
 export type TestServer = TestRooms & { server: HttpServer; url: string; api: ApiClient };
 
 export async function startServer(context: TestContext, options: Partial<HttpOptions> = {}): Promise<TestServer> {
@@ -40,7 +49,7 @@ export async function startServer(context: TestContext, options: Partial<HttpOpt
     log: silentLog(),
     rooms: rooms.rooms,
     content: makeContent('/nonexistent'),
-    cluster: { nodes: async () => [], drain: async () => {}, cancelDrain: async () => {} },
+    cluster: noCluster,
     webhooks: noWebhooks,
     viewerTokens: new ViewerTokens(['the secret of the test']),
     ip: '127.0.0.1',

@@ -1,0 +1,80 @@
+// What a node tells of itself: health, load, configuration in force, and what draining it means.
+
+import type { HotConfig } from './config/hot.ts';
+import { configInForce } from './config/in-force.ts';
+import type { Config } from './config.ts';
+import type { Drain } from './drain.ts';
+import type { HealthView } from './http/health-view.ts';
+import type { RoomCounts } from './metrics/metrics.ts';
+import type { DrainView, NodeConfig } from './rooms/cluster-control.ts';
+import type { LocalRooms } from './rooms/local-rooms.ts';
+import { version } from './version.ts';
+
+export function countRooms(rooms: LocalRooms): RoomCounts {
+  const tracks = { audio: 0, video: 0 };
+  const components: Record<string, number> = { hls: 0, recording: 0, sip: 0, file: 0 };
+  let peers = 0;
+  for (const room of rooms.all()) {
+    peers += room.connectedPeers;
+    for (const { type } of room.components.all()) components[type] = (components[type] ?? 0) + 1;
+    for (const track of room.tracks()) tracks[track.kind] += 1;
+  }
+  return { rooms: rooms.size, peers, tracks, components };
+}
+
+export function loadOf(rooms: LocalRooms, media: { load(): { forwardedTracks: number } }): HealthView['load'] {
+  let connectedPeers = 0;
+  for (const room of rooms.all()) connectedPeers += room.connectedPeers;
+  return { rooms: rooms.size, connectedPeers, forwardedTracks: media.load().forwardedTracks };
+}
+
+type HealthFacts = {
+  config: Config;
+  hot: HotConfig;
+  startedAt: number;
+  state: HealthView['state'];
+  distribution: HealthView['distribution'] | undefined;
+  load: HealthView['load'];
+};
+
+export function healthOf({ config, hot, startedAt, state, distribution, load }: HealthFacts): HealthView {
+  return {
+    status: 'UP',
+    uptime: Math.floor((Date.now() - startedAt) / 1000),
+    version,
+    gitCommit: config.gitCommit,
+    distribution: distribution ?? { enabled: config.dist.enabled, nodeStatus: 'DOWN', nodesInCluster: 0 },
+    state,
+    load,
+    config: filesOf(hot),
+  };
+}
+
+export function drainViewOf({ state, deadline }: Drain, rooms: LocalRooms, { drainTimeout }: Config): DrainView {
+  let connectedPeers = 0;
+  let roomsWithPeers = 0;
+  for (const room of rooms.all()) {
+    connectedPeers += room.connectedPeers;
+    if (room.connectedPeers > 0) roomsWithPeers += 1;
+  }
+  const until = deadline?.toISOString() ?? null;
+  return { state, deadline: until, defaultDeadline: Math.floor(drainTimeout / 1000), rooms: rooms.size, roomsWithPeers, connectedPeers };
+}
+
+/** `addresses`: as they are with the ports that were bound. */
+export function nodeConfigOf(
+  node: string,
+  { config, hot, warnings }: { config: Config; hot: HotConfig; warnings: readonly string[] },
+  addresses: { host: string; internalAddress: string },
+): NodeConfig {
+  const values = configInForce(config, hot, {
+    HOST: addresses.host,
+    INTERNAL_ADDRESS: addresses.internalAddress,
+    DIST_NODE_NAME: node,
+  });
+  return { node, values, config: filesOf(hot), warnings: [...warnings] };
+}
+
+function filesOf(hot: HotConfig): HealthView['config'] {
+  return { files: [...hot.files()], shadowed: [...hot.shadowed], error: hot.error };
+}

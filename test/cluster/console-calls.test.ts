@@ -1,0 +1,90 @@
+// What the console asks, at a node that owns nothing of it: with a token that may only read, and about the other node.
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { test } from 'node:test';
+import { apiClient } from '../kit/api-client.ts';
+import { startNodePair } from '../kit/node-pair.ts';
+import { testedDocument } from '../kit/openapi.ts';
+import { PeerSocket } from '../kit/peer-socket.ts';
+import { addFiles, makeResources } from '../kit/resources-folder.ts';
+
+const readToken = `read-token-${randomBytes(16).toString('hex')}`;
+
+test('a token that may only read sees everything at any node, and changes nothing', async (t) => {
+  const resources = await makeResources(t);
+  const both = { SVC_SERVER_API_READ_TOKEN: readToken };
+  const { owner, wrong, api } = await startNodePair(t, { both, owner: { SVC_RESOURCES_BASE_PATH: resources } });
+  await owner.node.parts.rooms.createRoom({ roomId: 'r' });
+  await addFiles(resources, { 'recordings/r-1/a.webm': '0123456789', 'recordings/r-1/report.json': '{"recording_id":"r-1"}' });
+  await api.post('/room/r/peer', { type: 'webrtc', peerId: 'alice' });
+  const ownerName = owner.node.name;
+  const names = { roomId: 'r', peerId: 'alice', recordingId: 'r-1', nodeName: ownerName };
+  const before = JSON.stringify((await api.get('/room/r')).body);
+  let refused = 0;
+  for (const node of [wrong, owner]) {
+    const reader = apiClient(node.url, readToken);
+    assert.deepEqual((await reader.get('/access')).body.data, { scope: 'read' });
+    for (const [template, methods] of Object.entries(testedDocument.paths)) {
+      const path = template.replaceAll(/\{(\w+)\}/g, (_, name: string) => names[name as keyof typeof names] ?? 'x');
+      for (const method of Object.keys(methods).map((each) => each.toUpperCase())) {
+        const { status, body } = await reader.request(method, path);
+        if (method === 'GET') {
+          assert.ok(![401, 403].includes(status), `${method} ${path} answers ${status}`);
+          continue;
+        }
+        assert.deepEqual([status, body], [403, { errors: 'This token may only read', code: 'read_only' }], `${method} ${path}`);
+        refused += 1;
+      }
+    }
+    assert.equal((await reader.get('/room/r/stats')).body.data.peers[0].quality, 'unknown');
+    const range = await fetch(`${node.url}/recording/r-1/a.webm`, {
+      headers: { authorization: `Bearer ${readToken}`, range: 'bytes=2-4' },
+    });
+    assert.deepEqual([range.status, await range.text()], [206, '234']);
+  }
+  assert.ok(refused > 30, String(refused));
+  assert.equal(JSON.stringify((await api.get('/room/r')).body), before);
+  const events = await PeerSocket.enter(wrong.serverSocketUrl, readToken);
+  t.after(() => events.cut());
+  assert.equal((await events.request('subscribe', { events: 'all' })).ok, true);
+  assert.equal((await api.delete('/room/r')).status, 204);
+  await events.waitFor('roomEvent', ({ type }) => type === 'RoomDeleted');
+});
+
+test('configuration in force, what a drain means and how a room goes are told of the other node', async (t) => {
+  const { owner, wrong, api } = await startNodePair(t, { owner: { SVC_MAX_ROOMS: '7', SVC_DRAIN_TIMEOUT: '30' } });
+  const [ownerName, wrongName] = [owner.node.name, wrong.node.name];
+  const shown = ({ body }: { body: { data: { name: string; value: unknown; source: string }[] } }, name: string) => {
+    const { value, source } = body.data.find((each) => each.name === name) ?? {};
+    return [value, source];
+  };
+  const own = await api.get('/config');
+  assert.deepEqual([own.body.node, shown(own, 'SVC_MAX_ROOMS')], [wrongName, [null, 'default']]);
+  const other = await api.get(`/config?node=${encodeURIComponent(ownerName)}`);
+  assert.deepEqual([other.body.node, shown(other, 'SVC_MAX_ROOMS')], [ownerName, [7, 'environment']]);
+  assert.deepEqual(shown(other, 'SVC_SERVER_API_TOKEN'), ['***', 'environment']);
+  assert.deepEqual(shown(other, 'SVC_HOST'), [`127.0.0.1:${owner.port}`, 'default']);
+  assert.deepEqual(other.body.config, (await apiClient(owner.url, owner.token).get('/health')).body.data.config);
+  assert.deepEqual(
+    [(await api.get('/config?node=svc@nowhere')).body.code, (await api.get('/config?node=%00')).body.code],
+    ['not_found', 'invalid_field'],
+  );
+
+  const drain = `/cluster/nodes/${encodeURIComponent(ownerName)}/drain`;
+  await owner.node.parts.rooms.createRoom({ roomId: 'busy' });
+  await owner.node.parts.rooms.createRoom({ roomId: 'empty' });
+  const { token } = (await api.post('/room/busy/peer', { type: 'webrtc', peerId: 'alice' })).body.data;
+  const alice = await PeerSocket.enter(owner.peerSocketUrl, token);
+  t.after(() => alice.cut());
+  const idle = { state: 'accepting', deadline: null, defaultDeadline: 30, rooms: 2, roomsWithPeers: 1, connectedPeers: 1 };
+  assert.deepEqual((await api.get(drain)).body.data, idle);
+  assert.equal((await api.get('/room/busy/stats')).body.data.peers[0].status, 'connected');
+  const start = Date.now();
+  assert.equal((await api.post(drain, { deadline: 600 })).status, 202);
+  const { deadline, ...draining } = (await api.get(drain)).body.data;
+  assert.deepEqual(draining, { ...draining, state: 'draining', rooms: 1, roomsWithPeers: 1, connectedPeers: 1 });
+  assert.ok(Date.parse(deadline) >= start + 599_000 && Date.parse(deadline) <= Date.now() + 601_000, deadline);
+  assert.equal((await api.delete(drain)).status, 204);
+  assert.deepEqual((await api.get(drain)).body.data, { ...idle, rooms: 1 });
+  assert.equal((await api.get('/cluster/nodes/svc@nowhere/drain')).body.code, 'not_found');
+});

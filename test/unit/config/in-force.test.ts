@@ -1,0 +1,100 @@
+// The configuration in force as people may see it: every variable, its value, where it comes from, and no secret.
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { configInForce, hiddenValue } from '../../../node/config/in-force.ts';
+import { coldVariables, hotRows, knownNames } from '../../../node/config/variables.ts';
+import { loadConfig } from '../../../node/config.ts';
+import type { Environment } from '../../../node/env.ts';
+import type { ConfigValue } from '../../../node/rooms/cluster-control.ts';
+import { testSystem } from '../../kit/config.ts';
+
+async function inForce(env: Environment): Promise<{ values: ConfigValue[]; of: (name: string) => Partial<ConfigValue> }> {
+  const { config, hot } = await loadConfig(env, testSystem());
+  const values = configInForce(config, hot);
+  return {
+    values,
+    of: (name) => {
+      const { value, source } = values.find((each) => each.name === name) ?? {};
+      return { value, source } as Partial<ConfigValue>;
+    },
+  };
+}
+
+test('every variable is there once, in order, with its meaning', async () => {
+  const { values } = await inForce({});
+  assert.deepEqual(
+    values.map(({ name }) => name),
+    [...knownNames].map((name) => `SVC_${name}`).sort(),
+  );
+  for (const row of hotRows) {
+    const value = values.find(({ name }) => name === `SVC_${row.name}`);
+    assert.deepEqual([value?.meaning, value?.reloadable, value?.secret], [row.meaning, true, row.secret ?? false]);
+  }
+  assert.equal(values.find(({ name }) => name === 'SVC_PORT')?.reloadable, false);
+});
+
+test('defaults are told as they would be written', async () => {
+  const { of } = await inForce({});
+  for (const row of [...Object.entries(coldVariables).map(([name, each]) => ({ name, ...each })), ...hotRows]) {
+    if (!('default' in row) || row.default === undefined || row.name === 'RESOURCES_BASE_PATH' || row.name === 'DIST_POLLING_INTERVAL')
+      continue;
+    const { value, source } = of(`SVC_${row.name}`);
+    const written = Array.isArray(value) ? value.join(' ') : value === null ? 'none' : String(value);
+    assert.deepEqual([written, source], [row.default, 'default'], row.name);
+  }
+});
+
+test('sources are told: the environment wins over files, files over defaults', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'in-force-'));
+  t.after(() => rm(folder, { recursive: true }));
+  const file = join(folder, 'settings.yaml');
+  await writeFile(
+    file,
+    'limits: {maxRooms: 3, maxPeersPerRoom: 7}\ntimeouts: {peerResumeWindow: 20}\napiReadTokens: [{name: wall, token: seen}]\n',
+  );
+  const { of } = await inForce({
+    SVC_CONFIG_FILES: file,
+    SVC_MAX_ROOMS: '5',
+    LEGACY_PORT: '7001',
+    SVC_DRAIN_TIMEOUT: '90',
+    SVC_TRUST_PROXY: '10.0.0.0/8',
+  });
+  assert.deepEqual(of('SVC_MAX_ROOMS'), { value: 5, source: 'environment' });
+  assert.deepEqual(of('SVC_MAX_PEERS_PER_ROOM'), { value: 7, source: 'file' });
+  assert.deepEqual(of('SVC_PEER_RESUME_WINDOW'), { value: 20, source: 'file' });
+  assert.deepEqual(of('SVC_MAX_TRACKS_PER_PEER'), { value: 32, source: 'default' });
+  assert.deepEqual(of('SVC_PORT'), { value: 7001, source: 'environment' });
+  assert.deepEqual(of('SVC_DRAIN_TIMEOUT'), { value: 90, source: 'environment' });
+  assert.deepEqual(of('SVC_TRUST_PROXY'), { value: ['10.0.0.0/8'], source: 'environment' });
+  assert.deepEqual(of('SVC_SERVER_API_READ_TOKEN'), { value: hiddenValue, source: 'file' });
+  assert.deepEqual(of('SVC_WEBHOOK_SECRET'), { value: null, source: 'default' });
+});
+
+test('no secret is told, whatever its value', async () => {
+  const seed = () => randomBytes(24).toString('base64url');
+  const secrets = {
+    SVC_SERVER_API_TOKEN: `${seed()} ${seed()}`,
+    SVC_SERVER_API_READ_TOKEN: seed(),
+    SVC_SECRET_KEY_BASE: seed(),
+    SVC_DIST_COOKIE: seed(),
+    SVC_ICE_SERVERS: JSON.stringify([{ urls: `turn:${seed()}.example`, username: seed(), credential: seed() }]),
+    SVC_S3_ACCESS_KEY_ID: seed(),
+    SVC_S3_SECRET_ACCESS_KEY: seed(),
+    SVC_WEBHOOK_URLS: `https://hooks.example/${seed()}`,
+    SVC_WEBHOOK_SECRET: `whsec_${randomBytes(24).toString('base64')}`,
+  };
+  const { values, of } = await inForce({ ...secrets, SVC_S3_BUCKET: 'recordings' });
+  const text = JSON.stringify(values);
+  for (const [name, value] of Object.entries(secrets)) {
+    for (const word of value.split(/[^\w-]+/).filter((each) => each.length >= 16)) assert.ok(!text.includes(word), name);
+    assert.deepEqual(of(name), { value: hiddenValue, source: 'environment' });
+  }
+  assert.deepEqual(
+    values.filter(({ secret }) => secret).map(({ name }) => name),
+    Object.keys(secrets).sort(),
+  );
+});
