@@ -1,6 +1,7 @@
 // Events of rooms, as sockets and webhooks give them: one schema, one list of kinds.
 import { z } from 'zod';
 import { eventCallSchema } from './calls.ts';
+import type { eventFields } from './event-fields.ts';
 import { metadataSchema, trackViewSchema } from './views.ts';
 
 /** Every kind of event and when it happens. README's table has the same order and words, compared by a test. */
@@ -66,6 +67,9 @@ export const roomEventSchema = z
   .meta({ id: 'RoomEvent', description: 'Something that happened in a room.' });
 export type RoomEvent = z.infer<typeof roomEventSchema>;
 
+type EventField<Type extends EventType> = (typeof eventFields)[Type][number];
+type DetailOf<Type extends EventType> = { type: Type } & Required<Pick<RoomEvent, Exclude<EventField<Type>, 'origin'>>> &
+  ('origin' extends EventField<Type> ? { peerId: string } | { componentId: string } : unknown);
 /** What the room adds to an event itself is left to the room: id, time, seq, node, incarnation, roomId. */
-export type RoomEventDetail = Pick<RoomEvent, 'type' | 'peerId' | 'componentId' | 'track' | 'call' | 'digit' | 'metadata' | 'reason'>;
+export type RoomEventDetail = { [Type in EventType]: DetailOf<Type> }[EventType];
 export type RoomEventListener = (event: RoomEvent) => void;

@@ -30,10 +30,10 @@ const clientSources = ['node/client/src', 'node/client/package.json'];
 const builds = [
   {
     name: clientLibrary,
-    recipe: 'node/setup/build-client.mjs',
-    sources: [...clientSources, 'node/setup/build-client.mjs'],
+    recipe: 'node/setup/build-package.mjs',
+    sources: [...clientSources, 'node/setup/build-package.mjs'],
     output: 'node/client/dist',
-    command: ['node/setup/build-client.mjs'],
+    command: ['node/setup/build-package.mjs', 'node/client'],
     script: 'npm run build:client',
   },
   {

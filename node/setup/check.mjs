@@ -10,7 +10,13 @@ import { childEnvironment, nodeModules, root } from './paths.mjs';
 import { fail, runInForeground, SetupError } from './steps.mjs';
 
 /** All but the first are for the browser, too. */
-const typeProjects = ['tsconfig.json', 'node/client/tsconfig.json', 'node/console/tsconfig.json', 'test/browser/tsconfig.json'];
+const typeProjects = [
+  'tsconfig.json',
+  'node/client/tsconfig.json',
+  'node/sdk/tsconfig.json',
+  'node/console/tsconfig.json',
+  'test/browser/tsconfig.json',
+];
 
 /** @type {Record<string, () => string[][]>} name -> command lines */
 const checks = {

@@ -17,7 +17,7 @@ const deadline = 60_000;
 async function project(t: TestContext): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'mediarooms-package-'));
   t.after(() => rm(folder, { recursive: true, force: true }));
-  await run(process.execPath, [join(root, 'node/setup/build-client.mjs')], { timeout: deadline });
+  await run(process.execPath, [join(root, 'node/setup/build-package.mjs'), 'node/client'], { timeout: deadline });
   await run('npm', ['pack', '--pack-destination', folder, '--silent'], { cwd: join(root, 'node/client'), timeout: deadline });
   const archive = (await readdir(folder)).find((name) => name.endsWith('.tgz'));
   assert.ok(archive, 'npm pack made no archive');

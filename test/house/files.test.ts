@@ -8,8 +8,9 @@ import { root, sourceFiles } from './source-files.ts';
 const maxLines = 400;
 const files = sourceFiles();
 
-test(`no file has more than ${maxLines} lines`, () => {
+test(`no file that people write has more than ${maxLines} lines`, () => {
   const long = files
+    .filter((file) => !file.path.includes('/generated/'))
     .filter((file) => file.text.split('\n').length - 1 > maxLines)
     .map((file) => `${file.path}: ${file.text.split('\n').length - 1}`);
   assert.deepEqual(long, []);

@@ -17,6 +17,7 @@ const siblings = [
   'metrics',
   'turn',
   'client',
+  'sdk',
   'console',
   'setup',
 ];

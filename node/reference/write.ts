@@ -1,0 +1,31 @@
+// `npm run reference`: writes what is made from the schemas: the types of node/sdk.
+import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { openApiDocument } from '../http/openapi.ts';
+import { routes } from '../http/routes.ts';
+import { nodeModules, root } from '../setup/paths.mjs';
+import { eventsText, operationsText, schemasText } from './sdk-types.ts';
+
+const { version } = createRequire(import.meta.url)('../../package.json') as { version: string };
+
+/** Every file that is made, by its path from the root. */
+export function madeFiles(): Record<string, string> {
+  const document = openApiDocument(routes, { version, path: '' });
+  const sources = { schemas: schemasText(document), operations: operationsText(document), events: eventsText(document) };
+  return Object.fromEntries(
+    Object.entries(sources).map(([name, text]) => {
+      const path = `node/sdk/src/generated/${name}.ts`;
+      return [path, formatted(path, text)];
+    }),
+  );
+}
+
+/** As the house formats files of this name. */
+function formatted(path: string, text: string): string {
+  const biome = join(nodeModules, '.bin', 'biome');
+  return execFileSync(biome, ['format', `--stdin-file-path=${path}`], { cwd: root, input: text, encoding: 'utf8', timeout: 30_000 });
+}
+
+if (import.meta.main) for (const [path, text] of Object.entries(madeFiles())) writeFileSync(join(root, path), text);

@@ -1,0 +1,182 @@
+// Events of the notification socket as an iterator: taken up at its cursor after every loss, in a buffer with a bound.
+import { sleep } from './deadline.ts';
+import { MediaroomsError } from './errors.ts';
+import { type Ending, EventConnection, type EventCursor } from './event-connection.ts';
+import type { RoomEvent, RoomEventType } from './generated/events.ts';
+import type { WebSocketConstructor } from './options.ts';
+import { delayBefore } from './retry.ts';
+import type { Transport } from './transport.ts';
+
+const socketPath = '/socket/server/websocket';
+
+export type EventStreamOptions = {
+  /** Kinds of events; all by default. */
+  types?: readonly RoomEventType[];
+  /** Ids of rooms; all by default. */
+  rooms?: readonly string[];
+  /** Where to take up: the `cursor` of an earlier stream. Without one events come from now on. */
+  cursor?: EventCursor;
+  /** Ends the stream, as `break` does. */
+  signal?: AbortSignal;
+  /** Events that may wait to be read; beyond, the server keeps them until there is room. 1,000 by default. */
+  buffer?: number;
+  /** Events of these sources (starts of nodes) are gone for good, in part or all: look at the rooms themselves. Told in order, between events. */
+  onGap?: (sources: readonly string[]) => void;
+  /** The connection was lost, or could not be made; the next try is in so many milliseconds. */
+  onDisconnect?: (error: MediaroomsError, retryIn: number) => void;
+};
+
+type Item = { event: RoomEvent; source: string; index: number } | { cursor: EventCursor } | { gap: string[] };
+
+/** Read once, by one reader. Ends quietly with the signal or close(); @throws MediaroomsError where the server refuses for good. */
+export class EventStream implements AsyncIterable<RoomEvent> {
+  readonly #transport: Transport;
+  readonly #webSocket: WebSocketConstructor | undefined;
+  readonly #options: EventStreamOptions;
+  readonly #maxItems: number;
+  readonly #stop = new AbortController();
+  readonly #items: Item[] = [];
+  /** After the last event that was read. */
+  #cursor: EventCursor | undefined;
+  /** After the last event that came. */
+  #received: EventCursor | undefined;
+  #connection: EventConnection | undefined;
+  #failure: MediaroomsError | undefined;
+  #started = false;
+  #wake: () => void = () => {};
+  #roomAgain: () => void = () => {};
+
+  constructor(transport: Transport, webSocket: WebSocketConstructor | undefined, options: EventStreamOptions) {
+    const { buffer = 1_000 } = options;
+    if (!Number.isInteger(buffer) || buffer < 1) throw new TypeError('Expected buffer to be a positive integer');
+    this.#transport = transport;
+    this.#webSocket = webSocket;
+    this.#options = options;
+    this.#maxItems = buffer;
+    this.#cursor = options.cursor && { ...options.cursor };
+    this.#received = this.#cursor && { ...this.#cursor };
+  }
+
+  /** Where to take up after the last event that was read: keep it, and give it to the next stream. Undefined before the first connection. */
+  get cursor(): EventCursor | undefined {
+    return this.#cursor && { ...this.#cursor };
+  }
+
+  /** Idempotent. */
+  close(): void {
+    this.#stop.abort();
+    this.#connection?.close();
+    this.#wake();
+    this.#roomAgain();
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<RoomEvent, void, undefined> {
+    if (this.#started) throw new TypeError('A stream of events is read once');
+    this.#started = true;
+    const { signal, onGap } = this.#options;
+    const close = () => this.close();
+    signal?.addEventListener('abort', close, { once: true });
+    if (signal?.aborted) close();
+    void this.#keepConnected();
+    try {
+      while (!this.#stop.signal.aborted) {
+        const item = this.#items.shift();
+        if (this.#items.length <= this.#maxItems / 2) this.#roomAgain();
+        if (!item) {
+          if (this.#failure) throw this.#failure;
+          await new Promise<void>((resolve) => {
+            this.#wake = resolve;
+          });
+        } else if ('event' in item) {
+          // What another node tells of a lost room has no place of its own.
+          this.#cursor = after(this.#cursor, item);
+          yield item.event;
+        } else if ('cursor' in item) this.#cursor = item.cursor;
+        else onGap?.(item.gap);
+      }
+    } finally {
+      signal?.removeEventListener('abort', close);
+      this.close();
+    }
+  }
+
+  /** Until the stream is closed or refused for good. Never fails. */
+  async #keepConnected(): Promise<void> {
+    const { signal } = this.#stop;
+    for (let failures = 0; !signal.aborted; ) {
+      const ending = await this.#connect(failures);
+      if (signal.aborted) return;
+      if (ending.final) {
+        this.#failure = ending.error;
+        this.#wake();
+        return;
+      }
+      if (ending.full) {
+        await this.#untilRoom();
+        failures = 0;
+        continue;
+      }
+      failures = ending.subscribed ? 0 : failures + 1;
+      const delay = delayBefore(failures, ending.error.retryAfter, Math.random());
+      this.#options.onDisconnect?.(ending.error, delay);
+      await sleep(delay, signal).catch(() => {});
+    }
+  }
+
+  async #connect(attempt: number): Promise<Ending> {
+    const { types, rooms } = this.#options;
+    const { urls } = this.#transport;
+    try {
+      const token = await this.#transport.token();
+      if (this.#stop.signal.aborted) return { error: closed(), final: true, full: false, subscribed: false };
+      this.#connection = new EventConnection({
+        url: (urls[attempt % urls.length] ?? '').replace(/^http/, 'ws') + socketPath,
+        token,
+        webSocket: this.#webSocket,
+        types,
+        rooms,
+        cursor: this.#received,
+        take: (item) => this.#take(item),
+      });
+      return await this.#connection.ended;
+    } catch (error) {
+      // The caller's own function that gives the token, or no WebSocket.
+      const failure = error instanceof MediaroomsError ? error : undefined;
+      const message = 'No connection could be made for events';
+      return {
+        error: failure ?? new MediaroomsError({ code: 'connection_failed', message, cause: error }),
+        final: true,
+        full: false,
+        subscribed: false,
+      };
+    }
+  }
+
+  /** @returns whether there is room for more */
+  #take(item: Item): boolean {
+    if ('event' in item) this.#received = after(this.#received, item);
+    else if ('cursor' in item) this.#received = { ...item.cursor };
+    this.#items.push(item);
+    this.#wake();
+    return this.#items.length < this.#maxItems;
+  }
+
+  async #untilRoom(): Promise<void> {
+    if (this.#items.length <= this.#maxItems / 2) return;
+    await new Promise<void>((resolve) => {
+      this.#roomAgain = resolve;
+    });
+  }
+}
+
+function after(
+  cursor: EventCursor | undefined,
+  { event, source, index }: { event: RoomEvent; source: string; index: number },
+): EventCursor {
+  // What another node tells of a lost room has no place of its own.
+  return event.reason === 'node_lost' ? { ...cursor } : { ...cursor, [source]: index };
+}
+
+function closed(): MediaroomsError {
+  return new MediaroomsError({ code: 'aborted', message: 'The stream was closed' });
+}

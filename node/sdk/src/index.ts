@@ -1,0 +1,38 @@
+// The entry of @mediarooms/server: all that a backend imports.
+
+export type { Cluster, Webhooks } from './cluster.ts';
+export type { Calls, Components } from './components.ts';
+export type { Hls, Recordings } from './content.ts';
+// biome-ignore lint/performance/noBarrelFile: a package has one entry.
+export { type ErrorCode, MediaroomsError } from './errors.ts';
+export type { EventCursor } from './event-connection.ts';
+export type { EventStream, EventStreamOptions } from './event-stream.ts';
+export type { RoomEvent, RoomEvents, RoomEventType } from './generated/events.ts';
+export type {
+  Call,
+  Component,
+  ComponentOptions,
+  CreatedPeer,
+  CreatedRoom,
+  DeadLetter,
+  FoundPeer,
+  Health,
+  Json,
+  Node,
+  Peer,
+  PeerPatch,
+  Permissions,
+  Recordings as RecordingList,
+  Room,
+  RoomConfig,
+  RoomOptions,
+  RoomPage,
+  RoomPatch,
+  Track,
+  ViewerToken,
+  WebhookStatus,
+} from './generated/schemas.ts';
+export { Mediarooms } from './mediarooms.ts';
+export type { MediaroomsOptions, RequestOptions, WebSocketConstructor, WebSocketLike } from './options.ts';
+export type { NewPeer, Peers, Rooms, Tracks } from './rooms.ts';
+export { type Webhook, type WebhookHeaders, WebhookVerifier, type WebhookVerifierOptions } from './webhook-verifier.ts';

@@ -1,0 +1,44 @@
+// The client: one for a server, with the calls in groups and the events of all rooms.
+
+import { Cluster, Webhooks } from './cluster.ts';
+import { Calls, Components } from './components.ts';
+import { Hls, Recordings } from './content.ts';
+import { EventStream, type EventStreamOptions } from './event-stream.ts';
+import type { MediaroomsOptions } from './options.ts';
+import { Peers, Rooms, Tracks } from './rooms.ts';
+import { Transport } from './transport.ts';
+
+export class Mediarooms {
+  readonly rooms: Rooms;
+  readonly peers: Peers;
+  readonly tracks: Tracks;
+  readonly components: Components;
+  readonly calls: Calls;
+  readonly recordings: Recordings;
+  readonly hls: Hls;
+  readonly cluster: Cluster;
+  readonly webhooks: Webhooks;
+  readonly #options: MediaroomsOptions;
+  readonly #transport: Transport;
+
+  /** @throws TypeError where an address is none */
+  constructor(options: MediaroomsOptions) {
+    const transport = new Transport(options);
+    this.#options = options;
+    this.#transport = transport;
+    this.rooms = new Rooms(transport);
+    this.peers = new Peers(transport);
+    this.tracks = new Tracks(transport);
+    this.components = new Components(transport);
+    this.calls = new Calls(transport);
+    this.recordings = new Recordings(transport);
+    this.hls = new Hls(transport);
+    this.cluster = new Cluster(transport);
+    this.webhooks = new Webhooks(transport);
+  }
+
+  /** What happens in all rooms of the cluster: `for await (const event of mediarooms.events())`. Connects when it is first read. */
+  events(options: EventStreamOptions = {}): EventStream {
+    return new EventStream(this.#transport, this.#options.webSocket, options);
+  }
+}

@@ -1,0 +1,167 @@
+// Calls of the REST API: each with a deadline, repeated where that is safe and may help, failed with one kind of error.
+import { boundedText } from './bounded-body.ts';
+import { aborted, Deadline, sleep } from './deadline.ts';
+import { MediaroomsError } from './errors.ts';
+import { type OperationId, type Operations, operations } from './generated/operations.ts';
+import { baseUrls, defaults, type MediaroomsOptions, type RequestOptions } from './options.ts';
+import { delayBefore, isRepeatable, mayBeDone, mayHelp, readRetryAfter } from './retry.ts';
+
+const maxAnswerBytes = 64 * 1024 * 1024;
+const maxErrorBytes = 64 * 1024;
+
+type BodyOf<Id extends OperationId> = Operations[Id] extends { body: infer Body } ? Body : undefined;
+type QueryOf<Id extends OperationId> = Operations[Id] extends { query: infer Query extends object } ? Query : undefined;
+
+/** What an operation is given: `path` fills the names in its path. */
+export type Input<Id extends OperationId> = {
+  path?: Record<string, string>;
+  query?: QueryOf<Id>;
+  body?: BodyOf<Id>;
+  headers?: Record<string, string>;
+};
+
+export class Transport {
+  readonly urls: readonly string[];
+  readonly #options: MediaroomsOptions;
+  /** Which of the addresses is asked. */
+  #current = 0;
+
+  constructor(options: MediaroomsOptions) {
+    this.urls = baseUrls(options.url);
+    this.#options = options;
+  }
+
+  async token(): Promise<string> {
+    const { token } = this.#options;
+    return typeof token === 'string' ? token : token();
+  }
+
+  /** @returns what the answer's body holds. @throws MediaroomsError */
+  async call<Id extends OperationId>(id: Id, input: Input<Id> = {}, options: RequestOptions = {}): Promise<Operations[Id]['answer']> {
+    const read = async (response: Response) => (await readJson(response)) as Operations[Id]['answer'];
+    return (await this.request(id, input, read, options)) as Operations[Id]['answer'];
+  }
+
+  /** As call(), with a response that `read` reads within the deadline. */
+  async request<Id extends OperationId, T>(
+    id: Id,
+    input: Input<Id>,
+    read: (response: Response) => Promise<T>,
+    {
+      timeout = this.#options.timeout ?? defaults.timeout,
+      retries = this.#options.retries ?? defaults.retries,
+      signal,
+    }: RequestOptions = {},
+  ): Promise<T | undefined> {
+    const { method } = operations[id];
+    const target = pathOf(operations[id].path, input.path ?? {}) + queryOf(input.query);
+    const repeatable = isRepeatable(id, method);
+    const deadline = new Deadline(timeout, signal);
+    const until = Date.now() + timeout;
+    let uncertain = false;
+    try {
+      for (let attempt = 0; ; attempt += 1) {
+        try {
+          return await this.#try(method, target, input, read, deadline.signal);
+        } catch (error) {
+          if (deadline.signal.aborted) throw deadline.signal.reason;
+          if (!(error instanceof MediaroomsError)) throw error;
+          // Gone already: an earlier try did it, and only its answer was lost.
+          if (uncertain && method === 'DELETE' && error.status === 404) return undefined;
+          uncertain ||= mayBeDone(error);
+          const delay = delayBefore(attempt, error.retryAfter, Math.random());
+          if (attempt >= retries || !mayHelp(error, repeatable) || Date.now() + delay >= until) throw error;
+          await sleep(delay, deadline.signal);
+        }
+      }
+    } catch (error) {
+      throw deadline.signal.aborted ? deadline.signal.reason : error;
+    } finally {
+      deadline.end();
+    }
+  }
+
+  async #try<T>(
+    method: string,
+    target: string,
+    { body, headers }: { body?: unknown; headers?: Record<string, string> },
+    read: (response: Response) => Promise<T>,
+    whole: AbortSignal,
+  ): Promise<T> {
+    const token = await this.token();
+    const deadline = new Deadline(this.#options.tryTimeout ?? defaults.tryTimeout, whole);
+    const { signal } = deadline;
+    const base = this.#current;
+    try {
+      const response = await (this.#options.fetch ?? fetch)(`${this.urls[base]}${target}`, {
+        method,
+        headers: { authorization: `Bearer ${token}`, ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+        // The server sends nobody elsewhere, and the token goes nowhere else.
+        redirect: 'manual',
+        signal,
+      });
+      if (!response.ok) throw await refusal(response);
+      return await read(response);
+    } catch (error) {
+      const failure = asFailure(error, signal);
+      // The next try goes to the next address, unless another call has moved on already.
+      if (mayBeDone(failure) && base === this.#current) this.#current = (base + 1) % this.urls.length;
+      throw failure;
+    } finally {
+      deadline.end();
+    }
+  }
+}
+
+function pathOf(template: string, values: Record<string, string>): string {
+  return template.replace(/\{(\w+)\}/g, (_, name: string) => {
+    const value = values[name];
+    if (value === undefined || value === '' || value === '.' || value === '..') throw new TypeError(`Expected ${name} to be given`);
+    return encodeURIComponent(value);
+  });
+}
+
+function queryOf(query: object | undefined): string {
+  const given = Object.entries(query ?? {}).filter(([, value]) => value !== undefined);
+  return given.length === 0 ? '' : `?${new URLSearchParams(Object.fromEntries(given.map(([name, value]) => [name, String(value)])))}`;
+}
+
+async function readJson(response: Response): Promise<unknown> {
+  const text = await boundedText(response.body, maxAnswerBytes);
+  return text === '' ? undefined : JSON.parse(text);
+}
+
+async function refusal(response: Response): Promise<MediaroomsError> {
+  const { status, headers } = response;
+  const retryAfter = readRetryAfter(headers.get('retry-after'), Date.now());
+  const facts = { status, retryAfter, requestId: headers.get('x-request-id') ?? undefined };
+  const body = await readJsonQuietly(response);
+  if (typeof body !== 'object' || body === null || !('errors' in body) || !('code' in body)) {
+    return new MediaroomsError({ ...facts, code: 'http_error', message: `The answer was ${status}` });
+  }
+  return new MediaroomsError({ ...facts, code: String(body.code), message: String(body.errors) });
+}
+
+async function readJsonQuietly(response: Response): Promise<unknown> {
+  try {
+    return JSON.parse(await boundedText(response.body, maxErrorBytes));
+  } catch {
+    return undefined;
+  }
+}
+
+function asFailure(error: unknown, signal: AbortSignal): MediaroomsError {
+  if (error instanceof MediaroomsError) return error;
+  if (signal.aborted) return signal.reason instanceof MediaroomsError ? signal.reason : aborted(signal);
+  if (error instanceof SyntaxError || error instanceof RangeError) {
+    return new MediaroomsError({ code: 'invalid_answer', message: 'The answer could not be read', cause: error });
+  }
+  return new MediaroomsError({ code: 'connection_failed', message: `The server could not be reached${reasonOf(error)}`, cause: error });
+}
+
+/** The code of the system's error, e.g. ECONNREFUSED. */
+function reasonOf(error: unknown): string {
+  const { cause } = error as { cause?: { code?: unknown } };
+  return typeof cause?.code === 'string' ? ` (${cause.code})` : '';
+}

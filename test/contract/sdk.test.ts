@@ -1,0 +1,152 @@
+// The server SDK against a real node, and against one behind a proxy that fails.
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { Mediarooms, MediaroomsError, type MediaroomsOptions } from '../../node/sdk/src/index.ts';
+import { startFaultyProxy } from '../kit/faulty-proxy.ts';
+import { startNode } from '../kit/start-node.ts';
+
+const refused = (status: number, headers: Record<string, string> = {}) => ({ status, headers, body: 'not now' });
+
+async function start(t: TestContext, options: Partial<MediaroomsOptions> = {}) {
+  const node = await startNode(t);
+  const proxy = await startFaultyProxy(t, node.port);
+  const mediarooms = new Mediarooms({ url: proxy.url, token: node.token, ...options });
+  return { node, proxy, mediarooms };
+}
+
+const is = (expected: Partial<MediaroomsError>) => (error: unknown) => {
+  assert.ok(error instanceof MediaroomsError, String(error));
+  for (const [name, value] of Object.entries(expected)) assert.equal(error[name as keyof MediaroomsError], value, name);
+  return true;
+};
+
+test('rooms, peers and what belongs to them are made, shown, changed and ended', async (t) => {
+  const { mediarooms } = await start(t);
+  const { room } = await mediarooms.rooms.create({ roomId: 'standup', maxPeers: 3, externalId: 'mine' });
+  assert.deepEqual([room.id, room.externalId, room.config.maxPeers], ['standup', 'mine', 3]);
+  assert.equal((await mediarooms.rooms.update('standup', { maxPeers: 4 })).config.maxPeers, 4);
+  const { peer, token, peer_websocket_url } = await mediarooms.peers.add('standup', { peerId: 'ada', metadata: { name: 'Ada' } });
+  assert.deepEqual([peer.id, peer.status, peer.metadata], ['ada', 'disconnected', { name: 'Ada' }]);
+  assert.ok(token.length > 20 && peer_websocket_url.endsWith('/socket/peer/websocket'));
+  const { peer: changed } = await mediarooms.peers.update('standup', 'ada', { permissions: { publish: ['audio'] } });
+  assert.deepEqual(changed.permissions.publish, ['audio']);
+  assert.notEqual(await mediarooms.peers.renewToken('standup', 'ada'), '');
+  await mediarooms.rooms.sendData('standup', 'note', { text: 'hello' });
+  const viewer = await mediarooms.hls.createToken('standup', { expiresIn: 60 });
+  assert.ok(viewer.url.includes('/hls/standup/index.m3u8?token='));
+  assert.deepEqual(
+    (await mediarooms.rooms.get('standup')).peers.map(({ id }) => id),
+    ['ada'],
+  );
+  await mediarooms.peers.delete('standup', 'ada');
+  const { rooms, incomplete } = await mediarooms.rooms.all();
+  assert.deepEqual([rooms.map(({ id, peers }) => [id, peers.length]), incomplete], [[['standup', 0]], []]);
+  const [only] = await mediarooms.cluster.nodes();
+  assert.equal(only?.state, 'accepting');
+  assert.equal((await mediarooms.cluster.health()).status, 'UP');
+  assert.deepEqual(await mediarooms.recordings.list({ details: true }), { data: [], recordings: [], incomplete: [] });
+  assert.deepEqual((await mediarooms.webhooks.deadLetters({ limit: 5 })).letters, []);
+  await mediarooms.rooms.delete('standup');
+  await assert.rejects(mediarooms.rooms.get('standup'), is({ status: 404, code: 'room_ended' }));
+});
+
+test('a refusal has status, code, sentence and the id of its request', async (t) => {
+  const { mediarooms, node } = await start(t);
+  await assert.rejects(mediarooms.rooms.get('nowhere'), (error) => {
+    assert.ok(error instanceof MediaroomsError && error instanceof Error);
+    assert.deepEqual(
+      [error.name, error.status, error.code, error.message],
+      ['MediaroomsError', 404, 'room_not_found', 'Room nowhere does not exist'],
+    );
+    assert.ok((error.requestId ?? '').length > 5);
+    return true;
+  });
+  const wrong = new Mediarooms({ url: node.url, token: async () => 'wrong' });
+  await assert.rejects(wrong.rooms.list(), is({ status: 401, code: 'invalid_token' }));
+  await assert.rejects(mediarooms.rooms.create({ maxPeers: -1 }), is({ status: 400, code: 'invalid_field' }));
+  await assert.rejects(mediarooms.rooms.get('..'), TypeError);
+  assert.throws(() => new Mediarooms({ url: 'ftp://host', token: 'x' }), TypeError);
+});
+
+test('a call that a proxy refuses for now is made again, no sooner than Retry-After says', async (t) => {
+  const { mediarooms, proxy } = await start(t);
+  proxy.next(refused(503, { 'retry-after': '1' }), refused(429, { 'retry-after': '1' }), refused(502));
+  const { room } = await mediarooms.rooms.create({ roomId: 'late' });
+  assert.equal(room.id, 'late');
+  const [first, second, third] = proxy.asked.map(({ at }) => at);
+  assert.equal(proxy.asked.length, 4);
+  assert.ok((second ?? 0) - (first ?? 0) >= 990 && (third ?? 0) - (second ?? 0) >= 990);
+  assert.equal(new Set(proxy.asked.map(({ body }) => JSON.parse(body).externalId)).size, 1);
+});
+
+test('what was made though its answer was lost is made once', async (t) => {
+  const { mediarooms, proxy } = await start(t);
+  proxy.next('lose', 'half', 'lose');
+  const { room } = await mediarooms.rooms.create({ maxPeers: 2 });
+  assert.equal(proxy.asked.length, 4);
+  proxy.next('lose');
+  const { peer, token } = await mediarooms.peers.add(room.id);
+  proxy.next('lose');
+  const again = await mediarooms.peers.add(room.id, { externalId: peer.externalId ?? '' });
+  assert.equal(again.peer.id, peer.id);
+  assert.notEqual(token, '');
+  const { rooms } = await mediarooms.rooms.all();
+  assert.deepEqual(
+    rooms.map(({ id, peers }) => [id, peers.length]),
+    [[room.id, 1]],
+  );
+  proxy.next('lose', 'lose');
+  await mediarooms.rooms.delete(room.id);
+  assert.deepEqual((await mediarooms.rooms.all()).rooms, []);
+});
+
+test('what must not be done twice is not repeated, unless it was refused before anything was done', async (t) => {
+  const { mediarooms, proxy } = await start(t);
+  await mediarooms.rooms.create({ roomId: 'one' });
+  const before = proxy.asked.length;
+  proxy.next('lose');
+  await assert.rejects(mediarooms.rooms.sendData('one', 'note', 1), is({ code: 'connection_failed', status: undefined }));
+  assert.equal(proxy.asked.length, before + 1);
+  proxy.next(refused(503));
+  await assert.rejects(mediarooms.rooms.sendData('one', 'note', 1), is({ code: 'http_error', status: 503 }));
+  proxy.next(refused(429, { 'retry-after': '0' }));
+  await mediarooms.rooms.sendData('one', 'note', 1);
+  assert.equal(proxy.asked.length, before + 4);
+});
+
+test('a room that is full is told at once', async (t) => {
+  const { mediarooms, proxy } = await start(t);
+  await mediarooms.rooms.create({ roomId: 'small', maxPeers: 1 });
+  await mediarooms.peers.add('small');
+  const before = proxy.asked.length;
+  await assert.rejects(mediarooms.peers.add('small'), is({ status: 503, code: 'room_full' }));
+  assert.equal(proxy.asked.length, before + 1);
+});
+
+test('a call ends with its deadline, also where Retry-After is later, and with the signal of its caller', async (t) => {
+  const { mediarooms, proxy } = await start(t);
+  proxy.next('hang');
+  await assert.rejects(mediarooms.rooms.list({}, { timeout: 300 }), is({ code: 'timed_out', status: undefined }));
+  proxy.next(refused(503, { 'retry-after': '3600' }));
+  await assert.rejects(mediarooms.rooms.list(), is({ code: 'http_error', status: 503, retryAfter: 3_600_000 }));
+  proxy.next('hang');
+  const abort = new AbortController();
+  const asking = mediarooms.rooms.list({}, { signal: abort.signal });
+  setTimeout(() => abort.abort(), 100);
+  await assert.rejects(asking, is({ code: 'aborted', status: undefined }));
+  await assert.rejects(mediarooms.rooms.list({}, { signal: AbortSignal.abort() }), is({ code: 'aborted' }));
+});
+
+test('a try that hangs is given up for the next, and an address that is dead for the next one', async (t) => {
+  const { node, proxy } = await start(t);
+  proxy.next('hang');
+  const patient = new Mediarooms({ url: proxy.url, token: node.token, tryTimeout: 300 });
+  assert.deepEqual((await patient.rooms.list()).data, []);
+  assert.equal(proxy.asked.length, 2);
+  const dead = await startFaultyProxy(t, 1);
+  dead.next('cut', 'cut', 'cut');
+  const both = new Mediarooms({ url: [dead.url, proxy.url], token: node.token });
+  assert.deepEqual((await both.rooms.list()).data, []);
+  assert.deepEqual((await both.rooms.list()).data, []);
+  assert.equal(dead.asked.length, 1, 'the one that answers is asked from then on');
+});

@@ -1,0 +1,77 @@
+// An HTTP proxy before a real node that fails as a test says: it refuses, hangs up before the node hears, or after the node has done it.
+import { once } from 'node:events';
+import { createServer, request as forward, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { TestContext } from 'node:test';
+
+/** `lose`: the node does it, and its answer is lost. `cut`: the node does not hear of it. `hang`: nothing is answered. `half`: half of the answer's body. */
+export type Fault = 'pass' | 'lose' | 'cut' | 'hang' | 'half' | { status: number; headers?: Record<string, string>; body?: string };
+
+export type Asked = { method: string; path: string; body: string; headers: IncomingMessage['headers']; at: number };
+
+export type FaultyProxy = {
+  url: string;
+  /** Every request, in order. */
+  asked: Asked[];
+  /** The faults of the next requests; when they are used up, requests pass. */
+  next: (...faults: Fault[]) => void;
+};
+
+export async function startFaultyProxy(t: TestContext, targetPort: number): Promise<FaultyProxy> {
+  const asked: Asked[] = [];
+  const faults: Fault[] = [];
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const body = Buffer.concat(chunks);
+      const { method = '', url = '', headers } = request;
+      asked.push({ method, path: url, body: body.toString(), headers, at: Date.now() });
+      void fail(faults.shift() ?? 'pass', { request, response, body, targetPort });
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    asked,
+    next: (...more) => void faults.push(...more),
+  };
+}
+
+type Exchange = { request: IncomingMessage; response: ServerResponse; body: Buffer; targetPort: number };
+
+async function fail(fault: Fault, exchange: Exchange): Promise<void> {
+  const { request, response } = exchange;
+  if (fault === 'hang') return;
+  if (fault === 'cut') {
+    request.socket.resetAndDestroy();
+    return;
+  }
+  if (typeof fault === 'object') {
+    response.writeHead(fault.status, fault.headers).end(fault.body);
+    return;
+  }
+  const answer = await ask(exchange);
+  if (fault === 'lose') {
+    request.socket.resetAndDestroy();
+    return;
+  }
+  response.writeHead(answer.status, answer.headers);
+  if (fault === 'pass') response.end(answer.body);
+  else response.write(answer.body.subarray(0, answer.body.length / 2), () => request.socket.resetAndDestroy());
+}
+
+async function ask({ request, body, targetPort }: Exchange) {
+  const { method, url: path, headers } = request;
+  const asking = forward({ host: '127.0.0.1', port: targetPort, method, path, headers });
+  asking.end(body);
+  const [answer] = (await once(asking, 'response')) as [IncomingMessage];
+  const chunks: Buffer[] = [];
+  for await (const chunk of answer) chunks.push(chunk as Buffer);
+  return { status: answer.statusCode ?? 0, headers: answer.headers, body: Buffer.concat(chunks) };
+}
