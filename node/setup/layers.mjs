@@ -110,7 +110,7 @@ export function batches({ concurrency, alone = [] }, files) {
 
 /**
  * @typedef {{ passed: number, failed: number, skipped: number }} Counts
- * @typedef {Counts & { name: string, milliseconds: number, note?: string }} Row
+ * @typedef {Counts & { name: string, milliseconds: number, cores?: number, note?: string }} Row cores: how many were busy on average
  */
 
 /**
@@ -133,8 +133,16 @@ export function sum(rows) {
  * @returns {string}
  */
 export function summary(rows) {
-  const header = ['layer', 'passed', 'failed', 'skipped', 'seconds', ''];
-  const cells = rows.map((row) => [row.name, row.passed, row.failed, row.skipped, (row.milliseconds / 1000).toFixed(1), row.note ?? '']);
+  const header = ['layer', 'passed', 'failed', 'skipped', 'seconds', 'cores', ''];
+  const cells = rows.map((row) => [
+    row.name,
+    row.passed,
+    row.failed,
+    row.skipped,
+    (row.milliseconds / 1000).toFixed(1),
+    row.cores?.toFixed(1) ?? '',
+    row.note ?? '',
+  ]);
   const table = [header, ...cells].map(([name, ...rest]) => {
     const note = rest.pop();
     return `${String(name).padEnd(12)}${rest.map((cell) => String(cell).padStart(9)).join('')}  ${note}`.trimEnd();

@@ -1,7 +1,7 @@
 // `npm test [-- LAYER ...] [-- PART_OF_A_FILE_NAME ...]`: installs what the layers need, checks, runs them, counts.
 
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpus, tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { performance } from 'node:perf_hooks';
 
@@ -74,10 +74,17 @@ async function runLayer(layer, files) {
   if (files.length === 0) return { name, passed: 0, failed: 0, skipped: 0, milliseconds: 0, note: 'no tests here yet' };
   console.log(`\n== ${name} ==`);
   const started = performance.now();
+  const before = busyMilliseconds();
   const outcomes = [];
   for (const batch of batches(layer, files)) outcomes.push(await runBatch(layer, batch));
   const note = outcomes.map((outcome) => outcome.note ?? '').join(' ');
-  return { name, ...sum(outcomes), milliseconds: performance.now() - started, note };
+  const milliseconds = performance.now() - started;
+  return { name, ...sum(outcomes), milliseconds, cores: (busyMilliseconds() - before) / milliseconds, note };
+}
+
+/** @returns {number} how long all cores of the machine together have been at work since it started */
+function busyMilliseconds() {
+  return cpus().reduce((all, { times: { user, nice, sys, irq } }) => all + user + nice + sys + irq, 0);
 }
 
 /**

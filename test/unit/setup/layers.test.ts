@@ -58,13 +58,13 @@ test('test files are found in all folders, in order, and filtered by parts of th
 
 test('the last line of a run is plain and counts all layers', () => {
   const rows = [
-    { name: 'unit', passed: 40, failed: 1, skipped: 0, milliseconds: 1234 },
+    { name: 'unit', passed: 40, failed: 1, skipped: 0, milliseconds: 1234, cores: 1.25 },
     { name: 'media', passed: 2, failed: 0, skipped: 3, milliseconds: 60_000 },
     { name: 'kubernetes', passed: 0, failed: 0, skipped: 0, milliseconds: 0, note: 'no tests here yet' },
   ];
   assert.deepEqual(sum(rows), { passed: 42, failed: 1, skipped: 3 });
   const lines = summary(rows).split('\n');
   assert.equal(lines.at(-1), '42 passed, 1 failed, 3 skipped');
-  assert.match(lines.find((line) => line.startsWith('unit')) ?? '', /^unit +40 +1 +0 +1\.2$/);
+  assert.match(lines.find((line) => line.startsWith('unit')) ?? '', /^unit +40 +1 +0 +1\.2 +1\.3$/);
   assert.match(lines.find((line) => line.startsWith('kubernetes')) ?? '', /no tests here yet$/);
 });
