@@ -11,8 +11,6 @@ export const freeVariables = [
   'SVC_DIST_TICK',
   'SVC_DIST_POLLING_INTERVAL',
   'SVC_SIP_IP',
-  'SVC_SIP_PORT',
-  'SVC_SIP_RTP_PORTS',
 ] as const;
 
 /** A list of texts in CEL. */

@@ -144,6 +144,18 @@ const turn = withRules(
   { rule: '!has(self.tlsHost) || has(self.tlsSecretName)', message: 'tlsHost needs tlsSecretName' },
 ).meta({ description: 'TURN beside every node, which relays to the media of that node only. A change is a rollout.' });
 
+const sip = z
+  .object({
+    calls: integer(1, 500).default(20).meta({ description: 'Phone calls of a node at once; each takes one port (UDP).' }),
+    components: integer(1, 50).default(4).meta({
+      description: 'Components of type sip of a node that register over UDP; each takes one port. Over TCP and TLS they need none.',
+    }),
+  })
+  .meta({
+    description:
+      'Ports of SIP and of the sound of phone calls, behind the other ports of a pod and exposed as these are; needed for components of type sip. A change is a rollout.',
+  });
+
 const keyRotation = z
   .object({
     generation: withRules(integer(0, 1_000_000), { rule: 'self >= oldSelf', message: 'can only be raised' }).meta({
@@ -189,6 +201,7 @@ export const mediaClusterSpecSchema = withRules(
       keyRotation: keyRotation.optional(),
       storage: storage.optional(),
       turn: turn.optional(),
+      sip: sip.optional(),
       drain: z
         .object({
           timeoutSeconds: integer(0, 604_800).default(3600).meta({ description: 'Seconds that live rooms have before their node goes.' }),
@@ -213,9 +226,15 @@ export const mediaClusterSpecSchema = withRules(
     fieldPath: '.autoscaling.maxReplicas',
   },
   {
-    rule: '!has(self.media) || !has(self.media.ports) || self.media.ports.from > self.media.ports.to || self.media.ports.to - self.media.ports.from + 1 >= self.workersPerNode + (has(self.turn) && self.turn.enabled ? (has(self.turn.tlsSecretName) ? 2 : 1) : 0)',
-    message: 'must have a port for each of workersPerNode, and one for TURN and one for TURN over TLS where they are enabled',
+    rule: '!has(self.media) || !has(self.media.ports) || self.media.ports.from > self.media.ports.to || self.media.ports.to - self.media.ports.from + 1 >= self.workersPerNode + (has(self.turn) && self.turn.enabled ? (has(self.turn.tlsSecretName) ? 2 : 1) : 0) + (has(self.sip) ? self.sip.calls + self.sip.components : 0)',
+    message:
+      'must have a port for each of workersPerNode, and one for TURN and one for TURN over TLS where they are enabled, and those of sip',
     fieldPath: '.media.ports',
+  },
+  {
+    rule: "!has(self.config) || !has(self.config.componentsUsed) || !('sip' in self.config.componentsUsed) || has(self.sip)",
+    message: 'needs sip, the ports of phone calls, for components of type sip',
+    fieldPath: '.config.componentsUsed',
   },
   {
     rule: '!has(self.config) || !has(self.config.s3) || (has(self.secrets) && has(self.secrets.s3))',

@@ -32,7 +32,7 @@ export type Config = {
   /** Networks whose X-Forwarded-* is believed, as CIDR; empty: none. */
   trustProxy: readonly string[];
   webrtc: WebrtcConfig;
-  sip: { ip: string | null; port: number | null; rtpPorts: { min: number; max: number } };
+  sip: { ip: string | null; ports: { min: number; max: number }; rtpPorts: { min: number; max: number } };
   dist: DistConfig;
   drainTimeout: number;
   configFiles: readonly string[];
@@ -93,7 +93,7 @@ async function readConfig(reader: ConfigReader, system: ConfigSystem, { ip, core
     checkOrigin: reader.read('CHECK_ORIGIN'),
     trustProxy: reader.read('TRUST_PROXY'),
     webrtc,
-    sip: { ip: reader.read('SIP_IP') ?? null, port: reader.read('SIP_PORT') ?? null, rtpPorts: reader.read('SIP_RTP_PORTS') },
+    sip: { ip: reader.read('SIP_IP') ?? null, ports: reader.read('SIP_PORT'), rtpPorts: reader.read('SIP_RTP_PORTS') },
     dist,
     drainTimeout: reader.read('DRAIN_TIMEOUT'),
     configFiles,

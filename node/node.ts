@@ -40,9 +40,6 @@ import { S3Uploads } from './storage/uploads/s3-uploads.ts';
 import type { TurnServer } from './turn/turn-server.ts';
 import { version } from './version.ts';
 
-/** Where the search for a free port of SIP begins (RFC 3261, section 18.2). */
-const defaultSipPort = 5060;
-
 const consoleDir = join(import.meta.dirname, 'console/dist');
 
 /** `warnings`: of the configuration, for whoever asks later. */
@@ -131,7 +128,7 @@ export class MediaNode {
       machine: () => ({ budget: hot.current.avMaxCpu, cores: availableParallelism(), busy: cpu.read() }),
       sip: () => ({
         announcedIp: config.sip.ip ?? announced.current[0],
-        firstPort: config.sip.port ?? defaultSipPort,
+        ports: config.sip.ports,
         rtpPorts: config.sip.rtpPorts,
         userAgent: `Mediarooms/${version}`,
       }),

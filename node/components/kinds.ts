@@ -5,9 +5,10 @@ import type { ComponentKinds, PreparedComponent } from '../rooms/ports.ts';
 import type { ComponentOptions } from '../rooms/room-config.ts';
 import type { ComponentType } from '../rooms/views.ts';
 import type { Uploads } from '../storage/upload.ts';
+import { Admission, type Machine } from './av/admission.ts';
 import { prepareFile } from './file/prepare.ts';
 import { prepareHls } from './hls/prepare.ts';
-import { Streams, type StreamsOptions } from './hls/streams.ts';
+import { Streams } from './hls/streams.ts';
 import { prepareRecording } from './recording/prepare.ts';
 import { Recordings } from './recording/recordings.ts';
 import { prepareSip, type SipPlace } from './sip/prepare.ts';
@@ -23,21 +24,24 @@ export type KindsOptions = {
   uploads: Uploads;
   /** Milliseconds after which recordings go; null = unset. */
   recordingTimeToLive: () => number | null;
-  machine: StreamsOptions['machine'];
+  /** How much of it components may use, and how busy it is. */
+  machine: () => Machine;
   /** Where telephones are reached. */
   sip: () => SipPlace;
 };
 
 export class Kinds implements ComponentKinds {
   readonly #options: KindsOptions;
+  readonly #admission: Admission;
   readonly recordings: Recordings;
   readonly streams: Streams;
 
   constructor(options: KindsOptions) {
     this.#options = options;
     const { log, resources, node, uploads, recordingTimeToLive: timeToLive } = options;
+    this.#admission = new Admission(options.machine);
     this.recordings = new Recordings({ log, resources, node, uploads, timeToLive });
-    this.streams = new Streams({ log, resources, node, uploads, machine: options.machine });
+    this.streams = new Streams({ log, resources, node, uploads, admission: this.#admission });
   }
 
   async prepare({ type, options }: ComponentOptions, room: Parameters<ComponentKinds['prepare']>[1]): Promise<PreparedComponent> {
@@ -46,7 +50,7 @@ export class Kinds implements ComponentKinds {
     }
     if (type === 'recording') return prepareRecording(options ?? {}, this.recordings, this.#options.uploads);
     if (type === 'hls') return prepareHls(options ?? {}, room.roomId, this.streams);
-    if (type === 'sip') return prepareSip(options ?? {}, this.#options.sip);
+    if (type === 'sip') return prepareSip(options ?? {}, this.#options.sip, this.#admission);
     return prepareFile(options ?? {}, { resources: this.#options.resources, ...room });
   }
 

@@ -99,6 +99,19 @@ export const endpointUrl = textWhere('to be an http or https URL without a user,
   const url = URL.parse(text);
   return isHttpUrl(text) && url?.username === '' && url.password === '' && url.search === '';
 });
+const portsForm = 'to be a port such as 5060, or a range of ports such as 5060-5063';
+/** Ports that are tried from a single one on. */
+const triedPorts = 200;
+/** `<from>-<to>`, or `<from>` for it and those that follow. */
+export const portOrRange = z.string({ error: portsForm }).transform((text, context) => {
+  const [from, to] = (/^(\d{1,5})(?:-(\d{1,5}))?$/.exec(text) ?? [])
+    .slice(1)
+    .map((each) => (each === undefined ? undefined : Number(each)));
+  const range = from !== undefined && { min: from, max: to ?? Math.min(65_535, from + triedPorts - 1) };
+  if (range && range.min >= 1 && range.min <= range.max && range.max <= 65_535) return range;
+  context.addIssue({ code: 'custom', message: portsForm });
+  return z.NEVER;
+});
 /** `<from>-<to>`, both ports. */
 export const portRange = z.string({ error: 'to be a range of ports such as 10000-10019' }).transform((text, context) => {
   const [from, to] = (/^(\d{1,5})-(\d{1,5})$/.exec(text) ?? []).slice(1).map(Number);

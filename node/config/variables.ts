@@ -136,10 +136,11 @@ export const coldVariables = {
     derived: 'the announced address',
     meaning: 'Address in Via, Contact and SDP of `sip` components.',
   }),
-  SIP_PORT: cold(value.port, {
-    form: number,
-    derived: '5060',
-    meaning: 'UDP port of SIP: each `sip` component takes the first free one from here. Over TCP and TLS it only calls out.',
+  SIP_PORT: cold(value.portOrRange, {
+    form: text,
+    default: '5060',
+    meaning:
+      'UDP ports of SIP, `<first>-<last>` or the first alone: each `sip` component that registers over UDP takes the first free one. Over TCP and TLS it only calls out.',
   }),
   SIP_RTP_PORTS: cold(value.portRange, {
     form: text,

@@ -4,7 +4,7 @@ import { isBehindProxy, nodeHost } from './ingress.ts';
 import type { EnvVariable } from './manifests.ts';
 import { nodePorts, paths } from './names.ts';
 import type { StoredCluster } from './owned.ts';
-import { turnPort, turnTlsPort } from './ports.ts';
+import { sipPorts, turnPort, turnTlsPort } from './ports.ts';
 import { secretsOf } from './secret-values.ts';
 import { headlessHost } from './services.ts';
 
@@ -41,6 +41,7 @@ export function nodeEnv(cluster: StoredCluster, facts: ClusterFacts, slot: Slot)
     ...(isBehindProxy(spec) ? [{ name: 'SVC_TRUST_PROXY', value: privateNetworks }] : []),
     ...(ipv6 ? listenOnIpv6 : []),
     ...turnEnv(cluster, slot),
+    ...sipEnv(cluster, slot),
   ];
   return withOthers(variables, spec.podTemplate?.extraEnv ?? []);
 }
@@ -59,6 +60,16 @@ function turnEnv({ spec }: StoredCluster, { basePort }: Slot): EnvVariable[] {
   const host = spec.turn?.tlsHost;
   if (host !== undefined) variables.push({ name: 'SVC_WEBRTC_TURN_TLS_HOST', value: host });
   return variables;
+}
+
+function sipEnv({ spec }: StoredCluster, { basePort }: Slot): EnvVariable[] {
+  const ports = sipPorts(spec, basePort);
+  if (!ports) return [];
+  const { signalling, calls } = ports;
+  return [
+    { name: 'SVC_SIP_PORT', value: `${signalling.from}-${signalling.to}` },
+    { name: 'SVC_SIP_RTP_PORTS', value: `${calls.from}-${calls.to}` },
+  ];
 }
 
 /** The image's 0.0.0.0 listens on no IPv6 address; `::` listens on all of both families. */

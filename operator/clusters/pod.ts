@@ -116,10 +116,9 @@ function containerPorts(spec: MediaClusterSpec, slot: Slot): ContainerPort[] {
   // In the network of the host every port is one of the host: naming them makes the scheduler keep two such pods apart.
   const own = Object.entries(nodePorts).map(([name, port]) => portOf(name, 'TCP', port, exposure === 'hostNetwork'));
   const onHost = exposure === 'hostNetwork' || exposure === 'hostPort';
-  const media = portsOf(spec, slot.basePort).flatMap((port) => [
-    portOf(`udp-${port}`, 'UDP', port, onHost),
-    portOf(`tcp-${port}`, 'TCP', port, onHost),
-  ]);
+  const media = portsOf(spec, slot.basePort).flatMap(({ port, protocols }) =>
+    protocols.map((protocol) => portOf(`${protocol.toLowerCase()}-${port}`, protocol, port, onHost)),
+  );
   return [...own, ...media];
 }
 

@@ -5,15 +5,28 @@ import type { ClusterFacts, PortRange } from './facts.ts';
 const nodePortRange: PortRange = { from: 30_000, to: 32_767 };
 const firstMediaPort = 50_000;
 
+export type BlockPort = { port: number; protocols: readonly ('UDP' | 'TCP')[] };
 export type Exposure = NonNullable<MediaClusterSpec['media']>['exposure'];
 
 export function exposureOf(spec: MediaClusterSpec): Exposure {
   return spec.media?.exposure ?? 'nodePort';
 }
 
-/** Ports of a pod: one for each worker, and behind these one of TURN and one of TURN over TLS. */
+/** Ports of a pod: one for each worker, behind these one of TURN and one of TURN over TLS, and behind these those of SIP. */
 export function blockSize(spec: MediaClusterSpec): number {
+  return sipOffset(spec) + (spec.sip ? spec.sip.components + spec.sip.calls : 0);
+}
+
+function sipOffset(spec: MediaClusterSpec): number {
   return spec.workersPerNode + turnPorts(spec);
+}
+
+/** Ports of SIP and of the sound of its calls in the block, all of UDP; undefined where there is no SIP. */
+export function sipPorts(spec: MediaClusterSpec, basePort: number): { signalling: PortRange; calls: PortRange } | undefined {
+  if (!spec.sip) return undefined;
+  const from = basePort + sipOffset(spec);
+  const calls = from + spec.sip.components;
+  return { signalling: { from, to: calls - 1 }, calls: { from: calls, to: calls + spec.sip.calls - 1 } };
 }
 
 function turnPorts({ turn }: MediaClusterSpec): 0 | 1 | 2 {
@@ -31,9 +44,13 @@ export function turnTlsPort(spec: MediaClusterSpec, basePort: number): number | 
   return turnPorts(spec) > 1 ? basePort + spec.workersPerNode + 1 : undefined;
 }
 
-/** All ports of the block that begins at `basePort`. */
-export function portsOf(spec: MediaClusterSpec, basePort: number): number[] {
-  return Array.from({ length: blockSize(spec) }, (_, offset) => basePort + offset);
+/** All ports of the block that begins at `basePort`, and what is spoken there. */
+export function portsOf(spec: MediaClusterSpec, basePort: number): BlockPort[] {
+  const both = sipOffset(spec);
+  return Array.from({ length: blockSize(spec) }, (_, offset) => ({
+    port: basePort + offset,
+    protocols: offset < both ? ['UDP', 'TCP'] : ['UDP'],
+  }));
 }
 
 /** The range that blocks of a cluster are taken from. */

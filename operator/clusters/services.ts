@@ -50,8 +50,8 @@ export function mediaService(cluster: StoredCluster, slot: Slot): Service | unde
   if (exposure !== 'nodePort' && exposure !== 'loadBalancer') return undefined;
   const byNodePort = exposure === 'nodePort';
   const { className, annotations } = byNodePort ? {} : (cluster.spec.media?.loadBalancer ?? {});
-  const ports = portsOf(cluster.spec, slot.basePort).flatMap((port) =>
-    (['UDP', 'TCP'] as const).map((protocol): ServicePort => {
+  const ports = portsOf(cluster.spec, slot.basePort).flatMap(({ port, protocols }) =>
+    protocols.map((protocol): ServicePort => {
       const name = `${protocol.toLowerCase()}-${port}`;
       return { name, protocol, port, targetPort: port, ...(byNodePort ? { nodePort: port } : {}) };
     }),

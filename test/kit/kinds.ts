@@ -20,7 +20,12 @@ export function makeKinds(resources: string, used: readonly ComponentType[]): Ki
     node: () => 'svc@test',
     uploads: noUploads,
     recordingTimeToLive: () => null,
-    sip: () => ({ announcedIp: '127.0.0.1', firstPort: 5060, rtpPorts: { min: 10_000, max: 10_019 }, userAgent: 'Mediarooms/test' }),
+    sip: () => ({
+      announcedIp: '127.0.0.1',
+      ports: { min: 5060, max: 5069 },
+      rtpPorts: { min: 10_000, max: 10_019 },
+      userAgent: 'Mediarooms/test',
+    }),
     machine: () => ({ budget: 1.5, cores: 2, busy: 0 }),
   });
 }

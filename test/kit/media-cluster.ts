@@ -55,7 +55,7 @@ export const richSpec = {
     extraEnv: [
       { name: 'SVC_DIST_TICK', value: '15' },
       { name: 'SVC_TRUST_PROXY', value: '10.1.0.0/16' },
-      { name: 'SVC_SIP_PORT', value: '5070' },
+      { name: 'SVC_SIP_IP', value: '192.0.2.7' },
       { name: 'EMPTY', value: '' },
       { name: 'FROM_FIELD', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
     ],
@@ -99,6 +99,7 @@ export const richSpec = {
   secrets: { s3: { name: 'bucket-keys' }, webhooks: { name: 'hook-keys' } },
   storage: { persistentVolumeClaim: { storageClassName: 'fast', accessModes: ['ReadWriteOnce'], size: '0.5Gi' } },
   turn: { enabled: true },
+  sip: { calls: 6, components: 2 },
   drain: { timeoutSeconds: 120 },
   monitoring: { serviceMonitor: { labels: { release: 'prometheus' }, interval: '30s' } },
   networkPolicy: { monitoringFrom: [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'monitoring' } } }] },

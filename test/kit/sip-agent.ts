@@ -14,11 +14,13 @@ export class TestAgent {
   readonly audio: FakeCallAudio;
   readonly reports: SipReport[] = [];
   readonly faults: unknown[] = [];
+  /** Whether calls that come may be answered. */
+  admits = true;
   readonly #waiting = new Set<() => void>();
 
   constructor(
     t: Pick<TestContext, 'after'>,
-    settings: Partial<AgentSettings> & Pick<AgentSettings, 'registrar' | 'firstPort'>,
+    settings: Partial<AgentSettings> & Pick<AgentSettings, 'registrar' | 'ports'>,
     more: Pick<AgentOptions, 'requestRate' | 'find'> = {},
   ) {
     this.audio = new FakeCallAudio();
@@ -27,7 +29,9 @@ export class TestAgent {
       ...more,
       audio,
       report: (report) => {
-        this.reports.push(report);
+        // As by a node that can carry it; of no interest to most.
+        if (report.type === 'asked') this.agent.admit(report.callId, this.admits);
+        else this.reports.push(report);
         for (const look of this.#waiting) look();
       },
       onFault: (error) => this.faults.push(error),

@@ -21,10 +21,10 @@ type Stage = NodePair & {
 const number = '+49123456';
 const patience = 15_000;
 
-async function stage(t: TestContext): Promise<Stage> {
+async function stage(t: TestContext, more: Record<string, string> = {}): Promise<Stage> {
   const [farEndPort = 0, firstPort = 0] = await freePorts(2);
   const kamailio = await Kamailio.start(t, { farEndPort });
-  const pair = await startNodePair(t, { both: { SVC_COMPONENTS_USED: 'sip file', SVC_SIP_PORT: String(firstPort) } });
+  const pair = await startNodePair(t, { both: { SVC_COMPONENTS_USED: 'sip file', SVC_SIP_PORT: String(firstPort), ...more } });
   const socket = await PeerSocket.enter(pair.wrong.serverSocketUrl, pair.wrong.token);
   t.after(() => socket.cut());
   await socket.request('subscribe', { events: 'all' });
@@ -165,6 +165,40 @@ test('what cannot be called is refused in words', async (t) => {
     else assert.match(body.errors, sentence);
     assert.doesNotMatch(body.errors, /hidden word/);
   }
+});
+
+test('telephones and calls that the node cannot carry are refused with the reason, out and in, until one has ended', async (t) => {
+  // Of a telephone and one call.
+  const { api, owner, farEndPort, kamailio, telephone, told } = await stage(t, { SVC_AV_MAX_CPU: '0.15' });
+  const id = await telephone({ answerIncoming: true });
+  const steps = [far.takeInvite, far.answer('200 OK', { sdp: true }), far.takeAck, far.takeBye].join('\n');
+  const callee = await far.Sipp.run(t, steps, { port: farEndPort });
+  await callee.listening();
+  const path = `/sip/r/${id}/call`;
+  assert.equal((await api.post(path, { phoneNumber: number })).status, 201);
+  await told('SipCallStarted');
+  const full = await api.post(path, { phoneNumber: number });
+  const sentence = 'This node cannot carry one more phone call: components may use 0.15 cores, 0.13 are in use and 0.03 would be needed';
+  assert.deepEqual([full.status, full.body], [503, { errors: sentence, code: 'unavailable' }]);
+  await owner.node.parts.rooms.createRoom({ roomId: 's' });
+  const registrarCredentials = { address: `127.0.0.1:${kamailio.port}`, ...account };
+  const other = await api.post('/room/s/component', { type: 'sip', options: { registrarCredentials } });
+  assert.deepEqual([other.status, other.body.code], [503, 'unavailable']);
+  assert.match(other.body.errors, /^This node cannot carry one more telephone: /);
+
+  const [nearPort = 0] = await freePorts(1);
+  const target = `127.0.0.1:${kamailio.port}`;
+  const refused = [far.invite('room'), far.maybe(100), far.take(486), far.acknowledge].join('\n');
+  await (await far.Sipp.run(t, refused, { port: nearPort, target })).done();
+
+  assert.equal((await api.delete(path)).status, 204);
+  assert.equal((await told('SipCallEnded')).reason, 'hung_up');
+  await callee.done();
+  const taken = [far.invite('room'), far.maybe(100), far.takeOk, far.further('ACK', 1), far.further('BYE', 2), far.take(200)].join('\n');
+  await (await far.Sipp.run(t, taken, { port: nearPort, target })).done();
+  assert.equal((await told('SipCallEnded')).call?.direction, 'incoming');
+  await api.delete(`/room/r/component/${id}`);
+  assert.equal((await api.post('/room/s/component', { type: 'sip', options: { registrarCredentials } })).status, 201);
 });
 
 test('a call that rings ends with its room: the far side is told, and so are the events, in order', async (t) => {

@@ -20,7 +20,7 @@ async function stage(t: TestContext, options: Partial<KamailioOptions> = {}): Pr
         transport === 'TLS'
           ? { host: 'localhost', port: kamailio.tlsPort, transport }
           : { host: '127.0.0.1', port: kamailio.port, transport },
-      firstPort,
+      ports: { min: firstPort, max: firstPort + 9 },
       ca: kamailio.ca,
       ...settings,
     }).start();
@@ -254,7 +254,7 @@ test('a certificate that nobody vouches for is not taken, nor one for another na
   const { agent, kamailio } = await stage(t);
   const stranger = new TestAgent(t, {
     registrar: { host: 'localhost', port: kamailio.tlsPort, transport: 'TLS' },
-    firstPort: 20_000,
+    ports: { min: 20_000, max: 20_000 },
   }).start();
   const other = agent('TLS', { registrar: { host: '127.0.0.1', port: kamailio.tlsPort, transport: 'TLS' } });
   const problems = await Promise.all([stranger, other].map(async (each) => (await each.report('unregistered')).problem));

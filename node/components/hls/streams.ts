@@ -8,8 +8,9 @@ import type { ComponentHost } from '../../rooms/ports.ts';
 import { reportName } from '../../storage/report-file.ts';
 import type { Upload, Uploads } from '../../storage/upload.ts';
 import { Timer } from '../../timer.ts';
+import type { Admission, GiveBack } from '../av/admission.ts';
 import type { Report } from '../recording/report.ts';
-import { estimateCores, type Machine, type Picture, refusal } from './admission.ts';
+import { estimateCores, type Picture } from './estimate.ts';
 import { LeftStreams, recordingsFolder, streamsFolder } from './left-streams.ts';
 import { bitratesOf, type HlsOptions, timesOf } from './options.ts';
 import { Stream } from './stream.ts';
@@ -23,7 +24,7 @@ export type StreamsOptions = {
   /** Name of this node, for the reports. */
   node: () => string;
   uploads: Uploads;
-  machine: () => Omit<Machine, 'running'>;
+  admission: Admission;
   now?: () => number;
   /** Milliseconds in which viewers still see the end. */
   grace?: number;
@@ -31,6 +32,7 @@ export type StreamsOptions = {
 
 export type StreamSetup = { host: Pick<ComponentHost, 'log' | 'componentId' | 'room' | 'playable'>; options: HlsOptions };
 
+const oneMore = 'one more stream';
 const defaultGrace = 30_000;
 /** Milliseconds that running streams get to be finished when the node ends. */
 const closeDeadline = 12_000;
@@ -38,7 +40,7 @@ const closeDeadline = 12_000;
 /** A stream at work. finish() is to be called when nothing more comes; it never fails and is idempotent. */
 export type RunningStream = { id: string; stream: Stream; finish: () => Promise<void> };
 
-type Entry = RunningStream & { cores: number; linger: Timer | undefined; kept: boolean };
+type Entry = RunningStream & { giveBack: GiveBack; linger: Timer | undefined; kept: boolean };
 
 export class Streams implements LiveStreams {
   readonly #options: StreamsOptions;
@@ -66,11 +68,12 @@ export class Streams implements LiveStreams {
     return this.#left.start();
   }
 
-  /** @throws ServiceError `unavailable` where the machine cannot carry one more of this size */
+  /** The first one always may. @throws ServiceError `unavailable` where the machine cannot carry one more of this size */
   assertCapacity(picture: Picture): void {
-    const running = [...this.#running.values()].map(({ cores }) => cores);
-    const reason = refusal(estimateCores(picture), { running, ...this.#options.machine() });
-    if (reason !== undefined) throw new ServiceError('unavailable', reason, { retryAfter: 10 });
+    if (this.#running.size === 0) return;
+    const cores = estimateCores(picture);
+    this.#options.admission.assertBudget(oneMore, cores);
+    this.#options.admission.assertIdle(oneMore, cores);
   }
 
   has(roomId: string): boolean {
@@ -117,7 +120,7 @@ export class Streams implements LiveStreams {
     const entry: Entry = {
       id,
       stream,
-      cores: estimateCores(options),
+      giveBack: this.#options.admission.take(estimateCores(options)),
       linger: undefined,
       kept: false,
       finish: () => {
@@ -197,6 +200,7 @@ export class Streams implements LiveStreams {
       entry.kept = true;
     }
     this.#running.delete(id);
+    entry.giveBack();
     if (this.#closed) return;
     entry.linger = new Timer(this.#options.grace ?? defaultGrace, () => void this.#forget(entry, roomId));
   }

@@ -4,12 +4,13 @@ import { ServiceError } from '../../errors.ts';
 import { sipDefaults, sipOptionsSchema } from '../../rooms/component-options.ts';
 import type { PreparedComponent } from '../../rooms/ports.ts';
 import { issueSentence } from '../../sentences.ts';
+import type { Admission } from '../av/admission.ts';
 import type { AgentSettings } from './sip-messages.ts';
-import { SipRunner } from './sip-runner.ts';
+import { SipRunner, telephoneCores } from './sip-runner.ts';
 import { parseRegistrar } from './wire/registrar.ts';
 
 /** What a node gives all its telephones. */
-export type SipPlace = Pick<AgentSettings, 'firstPort' | 'rtpPorts' | 'userAgent'> & {
+export type SipPlace = Pick<AgentSettings, 'ports' | 'rtpPorts' | 'userAgent'> & {
   /** Undefined where it is not known yet. */
   announcedIp: string | undefined;
 };
@@ -26,8 +27,8 @@ const optionsSchema = sipOptionsSchema.extend({
   caCertificate: caCertificate.refine((text) => !text || isCertificate(text), 'to be a certificate in PEM'),
 });
 
-/** @throws ServiceError with what is wrong with the options */
-export function prepareSip(options: unknown, place: () => SipPlace): PreparedComponent {
+/** @throws ServiceError with what is wrong with the options, or `unavailable` where this node cannot carry one more */
+export function prepareSip(options: unknown, place: () => SipPlace, admission: Admission): PreparedComponent {
   const parsed = optionsSchema.safeParse(options);
   if (!parsed.success) throw new ServiceError('invalid_field', issueSentence(parsed.error, options, 'options'));
   const { registrarCredentials, caCertificate } = parsed.data;
@@ -42,6 +43,7 @@ export function prepareSip(options: unknown, place: () => SipPlace): PreparedCom
     const ca = caCertificate ? { ca: caCertificate } : {};
     return { registrar, username, password, announcedIp, ...rest, answerIncoming, ringTimeout: ringTimeout * 1000, ...ca };
   };
+  admission.assertBudget('one more telephone', telephoneCores);
   return {
     type: 'sip',
     // Never the password.
@@ -54,7 +56,7 @@ export function prepareSip(options: unknown, place: () => SipPlace): PreparedCom
       calls: [],
     },
     subscribeMode: 'auto',
-    open: (host) => new SipRunner({ host, settings }),
+    open: (host) => new SipRunner({ host, settings, admission }),
   };
 }
 

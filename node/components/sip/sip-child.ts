@@ -25,6 +25,7 @@ function run(command: SipCommand): void {
   } else if (command.type === 'connect') sound?.connect({ ip: command.ip, port: command.port });
   else if (command.type === 'addTrack') addTrack(command.ssrc);
   else if (command.type === 'removeTrack') sound?.removeTrack(command.ssrc);
+  else if (command.type === 'admit') agent?.admit(command.callId, command.admitted);
   else if (command.type === 'close') void close();
   else void answer(command);
 }

@@ -4,6 +4,7 @@ import { dialogSchema } from './agent/dialogs.ts';
 import { registrarSchema } from './wire/registrar.ts';
 
 const port = z.int().min(1).max(65_535);
+const range = z.strictObject({ min: port, max: port });
 const callId = z.string().min(1).max(64);
 const phoneNumber = z.string().max(128);
 const ssrc = z.int().min(0).max(0xffff_ffff);
@@ -17,10 +18,10 @@ export const agentSettingsSchema = z.strictObject({
   password: z.string().max(1024),
   /** What the far side is told in Via, Contact and SDP. */
   announcedIp: z.union([z.ipv4(), z.ipv6()]),
-  /** The first UDP port that is tried for SIP. */
-  firstPort: port,
+  /** UDP ports of SIP, of which the first free one is taken. */
+  ports: range,
   /** Ports of RTP. */
-  rtpPorts: z.strictObject({ min: port, max: port }),
+  rtpPorts: range,
   answerIncoming: z.boolean(),
   /** Milliseconds that a call rings at most. */
   ringTimeout: z.int().min(1000).max(600_000),
@@ -45,6 +46,8 @@ export const sipCommandSchema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('removeTrack'), ssrc }),
   z.strictObject({ type: z.literal('call'), request, callId, phoneNumber }),
   z.strictObject({ type: z.literal('hangUp'), request, callId }),
+  /** Whether a call that came may be answered. */
+  z.strictObject({ type: z.literal('admit'), callId, admitted: z.boolean() }),
   z.strictObject({ type: z.literal('digits'), request, callId, digits: z.string().max(64) }),
   /** Hangs up and takes the registration back; answered with `closed`. */
   z.strictObject({ type: z.literal('close') }),
@@ -79,6 +82,8 @@ export const sipReportSchema = z.discriminatedUnion('type', [
   }),
   z.strictObject({ type: z.literal('registered') }),
   z.strictObject({ type: z.literal('unregistered'), problem: sentence }),
+  /** Somebody calls: whether that may be answered is to be said with `admit`; in the end it is told to be `ended`. */
+  z.strictObject({ type: z.literal('asked'), callId }),
   /** Somebody calls and is answered. */
   z.strictObject({ type: z.literal('incoming'), callId, phoneNumber }),
   z.strictObject({ type: z.literal('ringing'), callId }),

@@ -8,7 +8,7 @@ import { RoomTracks } from '../av/room-tracks.ts';
 import { type AgentSettings, type SipCommand, type SipReport, sipReportSchema } from './sip-messages.ts';
 
 /** What is told by itself. */
-export type SipNews = Exclude<SipReport, { type: 'ready' | 'listening' | 'trackAdded' | 'done' | 'closed' }>;
+export type SipNews = Exclude<SipReport, { type: 'ready' | 'listening' | 'trackAdded' | 'asked' | 'done' | 'closed' }>;
 
 export type SipProcessOptions = {
   host: Pick<ComponentHost, 'log' | 'openOutput'>;
@@ -16,6 +16,8 @@ export type SipProcessOptions = {
   /** Where the room takes voices that come from this port of loopback. */
   roomAddress: (port: number) => Promise<RtpAddress>;
   onNews: (news: SipNews) => void;
+  /** Whether a call that came may be answered; it is told to be `ended` in either case. */
+  mayAnswer: (callId: string) => boolean;
   /** It ended without being told to; called at most once. */
   onCrashed: (reason: string) => void;
 };
@@ -135,6 +137,8 @@ export class SipProcess {
     else if (report.type === 'listening') this.#listening.resolve(report.port);
     else if (report.type === 'trackAdded') this.#tracks.added(report.ssrc);
     else if (report.type === 'closed') this.#finished.resolve();
+    else if (report.type === 'asked')
+      this.#process.send({ type: 'admit', callId: report.callId, admitted: !this.#closed && this.#options.mayAnswer(report.callId) });
     else if (report.type === 'done') {
       const answer = this.#waiting.get(report.request);
       if (report.problem) answer?.failed(new ServiceError(codes[report.problem.code], report.problem.message));

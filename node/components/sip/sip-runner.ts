@@ -3,6 +3,7 @@ import { ServiceError } from '../../errors.ts';
 import type { CallRunner, CallView } from '../../rooms/calls.ts';
 import { newId } from '../../rooms/ids.ts';
 import type { ComponentHost, ComponentRunner, ReceivableTrack, RtpAddress } from '../../rooms/ports.ts';
+import type { Admission, GiveBack } from '../av/admission.ts';
 import { KeptProcess, type ProcessCallbacks } from '../av/kept-process.ts';
 import type { Dialog } from './agent/dialogs.ts';
 import { roomVoice } from './room-voice.ts';
@@ -13,7 +14,12 @@ export type SipRunnerOptions = {
   host: ComponentHost;
   /** As they are when a process starts. */
   settings: () => Omit<AgentSettings, 'leftovers' | 'instanceId' | 'roomPort'>;
+  admission: Admission;
 };
+
+/** Cores that a telephone takes in a room of ten voices, and more for each of its calls (`npm run bench sip-audio`). */
+export const telephoneCores = 0.1;
+const callCores = 0.03;
 
 /** Calls that are hung up after a crash at most. */
 const maxLeftovers = 200;
@@ -33,6 +39,9 @@ export class SipRunner implements ComponentRunner {
   #leftovers: Dialog[] = [];
   /** The room takes sound from one port alone: each process has the same. */
   #room: { port: number; address: RtpAddress } | undefined;
+  /** Of its calls, also of those that came and are not answered yet, by their ids. */
+  readonly #shares = new Map<string, GiveBack>();
+  #share: GiveBack | undefined;
   #closed: Promise<void> | undefined;
 
   constructor(options: SipRunnerOptions) {
@@ -49,6 +58,7 @@ export class SipRunner implements ComponentRunner {
   }
 
   start(): Promise<void> {
+    this.#share ??= this.#options.admission.take(telephoneCores);
     return this.#kept.start();
   }
 
@@ -60,7 +70,8 @@ export class SipRunner implements ComponentRunner {
     if (!this.#closed) {
       this.#closed = this.#kept.close();
       // Told before the component's own end.
-      for (const callId of [...this.#calls.keys()]) this.#callEnded(callId, { reason: 'hung_up' });
+      this.#endAll({ reason: 'hung_up' });
+      this.#share?.();
     }
     return this.#closed;
   }
@@ -77,6 +88,7 @@ export class SipRunner implements ComponentRunner {
       },
       roomAddress: (port) => this.#connectRoom(port),
       onNews: (news) => this.#hear(news),
+      mayAnswer: (callId) => this.#mayAnswer(callId),
       onCrashed,
     });
   }
@@ -90,7 +102,7 @@ export class SipRunner implements ComponentRunner {
   /** The process is gone, and its calls with it. */
   #lost(): undefined {
     this.#leftovers.push(...[...this.#calls.values()].flatMap(({ dialog }) => dialog ?? []));
-    for (const callId of [...this.#calls.keys()]) this.#callEnded(callId, { reason: 'crashed' });
+    this.#endAll({ reason: 'crashed' });
     if (!this.#kept.closing) this.#show({ registered: false, registrationError: 'The telephone crashed' });
   }
 
@@ -145,8 +157,15 @@ export class SipRunner implements ComponentRunner {
     }
   }
 
+  #endAll(end: CallEnd): void {
+    for (const callId of new Set([...this.#calls.keys(), ...this.#shares.keys()])) this.#callEnded(callId, end);
+  }
+
   #callEnded(callId: string, { reason, status, phrase }: CallEnd): void {
+    this.#shares.get(callId)?.();
+    this.#shares.delete(callId);
     const call = this.#calls.get(callId);
+    // Of a call that was not answered nobody was told.
     if (!call) return;
     this.#calls.delete(callId);
     this.#showCalls();
@@ -157,6 +176,25 @@ export class SipRunner implements ComponentRunner {
     host.callEvent({ type: 'SipCallEnded', call: { ...tellable(call.view), ...answer }, reason });
   }
 
+  /** @throws ServiceError where this node cannot carry one more call */
+  #takeShare(callId: string): void {
+    const { admission } = this.#options;
+    admission.assertBudget('one more phone call', callCores);
+    this.#shares.set(callId, admission.take(callCores));
+  }
+
+  #mayAnswer(callId: string): boolean {
+    if (this.#shares.has(callId)) return false;
+    try {
+      this.#takeShare(callId);
+      return true;
+    } catch (error) {
+      if (!(error instanceof ServiceError)) throw error;
+      this.#options.host.log.warn({ reason: error.message }, 'a call in was refused');
+      return false;
+    }
+  }
+
   #add(view: CallView): void {
     this.#calls.set(view.id, { view });
     this.#showCalls();
@@ -165,11 +203,14 @@ export class SipRunner implements ComponentRunner {
   async #startCall(phoneNumber: string): Promise<CallView> {
     const process = this.#require();
     const view: CallView = { id: newId(), phoneNumber, direction: 'outgoing', state: 'calling' };
+    this.#takeShare(view.id);
     // Before its news come.
     this.#add(view);
     try {
       await process.ask({ type: 'call', callId: view.id, phoneNumber });
     } catch (error) {
+      this.#shares.get(view.id)?.();
+      this.#shares.delete(view.id);
       this.#calls.delete(view.id);
       this.#showCalls();
       throw error;

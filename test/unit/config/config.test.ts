@@ -29,7 +29,7 @@ describe('loadConfig with nothing set', () => {
       workers: 2,
       turn: { enabled: false, port: 3478, tls: null, relayIp: '127.0.0.1' },
     });
-    assert.deepEqual(config.sip, { ip: null, port: null, rtpPorts: { min: 10_000, max: 10_019 } });
+    assert.deepEqual(config.sip, { ip: null, ports: { min: 5060, max: 5259 }, rtpPorts: { min: 10_000, max: 10_019 } });
     assert.deepEqual(config.dist, {
       enabled: false,
       mode: 'sname',

@@ -10,6 +10,7 @@ import { rowsOf } from '../../../crds/reference.ts';
 import { maxSeconds } from '../../../crds/schema.ts';
 import { type Json, structural } from '../../../crds/structural.ts';
 import { mediaClusterSchema, roomSchema } from '../../../crds/types.ts';
+import { Admission } from '../../../node/components/av/admission.ts';
 import { readOptions } from '../../../node/components/hls/options.ts';
 import { prepareSip } from '../../../node/components/sip/prepare.ts';
 import { fileSchema } from '../../../node/config/settings.ts';
@@ -222,10 +223,11 @@ describe('a sip component of a Room and of the REST API', () => {
     const options = { registrarAddress, username, passwordSecretRef: { name: 's', key: 'k' }, ...more };
     return roomSchema.shape.spec.safeParse({ components: [{ name: 'c', type: 'sip', options }] }).success;
   };
-  const place = { announcedIp: '192.0.2.1', firstPort: 5060, rtpPorts: { min: 1, max: 2 }, userAgent: 'test' };
+  const place = { announcedIp: '192.0.2.1', ports: { min: 5060, max: 5060 }, rtpPorts: { min: 1, max: 2 }, userAgent: 'test' };
+  const admission = new Admission(() => ({ budget: 1, cores: 1, busy: 0 }));
   const node = ({ registrarAddress: address, username, ...more }: Sip) => {
     try {
-      return prepareSip({ registrarCredentials: { address, username, password: 'p' }, ...more }, () => place) !== undefined;
+      return prepareSip({ registrarCredentials: { address, username, password: 'p' }, ...more }, () => place, admission) !== undefined;
     } catch {
       return false;
     }
@@ -273,7 +275,7 @@ describe('extraEnv of a MediaCluster', () => {
       [],
     );
     assert.equal(
-      mediaClusterSchema.safeParse({ spec: { podTemplate: { extraEnv: [{ name: 'SVC_SIP_PORT', value: '5060' }] } } }).success,
+      mediaClusterSchema.safeParse({ spec: { podTemplate: { extraEnv: [{ name: 'SVC_SIP_IP', value: '192.0.2.7' }] } } }).success,
       true,
     );
   });

@@ -33,6 +33,8 @@ export class AgentRefusal extends Error {
 const maxCalls = 200;
 /** Milliseconds in which digits are refused, if at all. */
 const refusalTime = 300;
+/** Milliseconds in which it is said whether a call that came may be answered. */
+const admissionDeadline = 2000;
 /** Milliseconds for far sides to say that they know of the end. */
 const goodbyeDeadline = 3000;
 
@@ -49,16 +51,18 @@ export class SipAgent {
   /** Over for us, while the far side does not know yet. */
   readonly #leaving = new Set<Promise<void>>();
   readonly #leftovers: Dialog[];
+  /** Calls that came, until it is said whether they may be answered. */
+  readonly #asked = new Map<string, (admitted: boolean) => void>();
   readonly #descriptions = new WeakMap<Session, CallDescription>();
   #closed: Promise<void> | undefined;
 
   constructor(options: AgentOptions) {
     this.#options = options;
-    const { registrar, username, password, announcedIp, firstPort, ca, instanceId, userAgent } = options.settings;
+    const { registrar, username, password, announcedIp, ports, ca, instanceId, userAgent } = options.settings;
     this.#leftovers = [...options.settings.leftovers];
     const host = hostInUri(registrar.host);
     const transportOptions: NodeTransportOptions = {
-      ...{ registrar, announcedIp, firstPort, ca },
+      ...{ registrar, announcedIp, ports, ca },
       onFault: (error) => options.onFault?.(error),
       ...(options.find && { find: options.find }),
       ...(options.requestRate !== undefined && { requestRate: options.requestRate }),
@@ -119,6 +123,11 @@ export class SipAgent {
     call.dial(this.#agent, target, ringTimeout);
   }
 
+  /** The answer to `asked`. */
+  admit(callId: string, admitted: boolean): void {
+    this.#asked.get(callId)?.(admitted);
+  }
+
   /** @throws AgentRefusal where there is no such call */
   hangUp(callId: string): void {
     this.#require(callId).end({ reason: 'hung_up' });
@@ -161,8 +170,10 @@ export class SipAgent {
       await invitation.reject({ statusCode: 480 });
       return;
     }
-    const call = await this.#open(randomUUID(), callerOf(invitation));
-    if (!call) {
+    const callId = randomUUID();
+    const call = await this.#open(callId, callerOf(invitation));
+    if (!call || !(await this.#mayAnswer(callId))) {
+      call?.end({ reason: 'failed' });
       await invitation.reject({ statusCode: 486 });
       return;
     }
@@ -170,6 +181,17 @@ export class SipAgent {
       call.end({ reason: 'failed' });
       throw error;
     });
+  }
+
+  async #mayAnswer(callId: string): Promise<boolean> {
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    const timer = new Timer(admissionDeadline, () => resolve(false));
+    this.#asked.set(callId, resolve);
+    this.#options.report({ type: 'asked', callId });
+    const admitted = await promise;
+    timer.stop();
+    this.#asked.delete(callId);
+    return admitted;
   }
 
   /** @returns undefined where no more calls can be */
@@ -187,7 +209,6 @@ export class SipAgent {
       await sound.close();
       return undefined;
     }
-    let told = incomingFrom === undefined;
     const call = new Call({
       sound,
       description: new CallDescription(sound, settings.announcedIp),
@@ -197,14 +218,13 @@ export class SipAgent {
         onAnswered: (dialog) => {
           // Of those who call only whom we answer is told.
           if (incomingFrom !== undefined) report({ type: 'incoming', callId, phoneNumber: incomingFrom });
-          told = true;
           report({ type: 'answered', callId, ssrc: sound.ssrc, ...(dialog && { dialog }) });
         },
         onEnded: (end: CallEnd) => {
           this.#calls.delete(callId);
           const leaving = call.gone.finally(() => this.#leaving.delete(leaving));
           this.#leaving.add(leaving);
-          if (told) report({ type: 'ended', callId, end });
+          report({ type: 'ended', callId, end });
         },
         onDigit,
       },

@@ -27,8 +27,6 @@ const streamKeepAlive = 95_000;
 const pongDeadline = 10_000;
 /** Bytes that may wait for a far side that does not read. */
 const maxWaiting = 1024 * 1024;
-/** Ports that are tried. */
-const portTries = 200;
 
 export class UdpLink implements Link {
   readonly #socket: Socket;
@@ -42,14 +40,14 @@ export class UdpLink implements Link {
     this.#scheduleKeepAlive();
   }
 
-  /** On the first free port from `firstPort`. @throws Error where none is */
+  /** On the first free port of these. @throws Error where none is */
   static async open(
     family: 4 | 6,
-    firstPort: number,
+    { min, max }: { min: number; max: number },
     { onMessage, onLost }: LinkListener,
     keepAliveTo: () => Place | undefined,
   ): Promise<UdpLink> {
-    for (let port = firstPort; port < firstPort + portTries && port <= 65_535; port += 1) {
+    for (let port = min; port <= max; port += 1) {
       const socket = createSocket({ type: family === 6 ? 'udp6' : 'udp4', ipv6Only: family === 6 });
       if (!(await binds(socket, port))) continue;
       const link = new UdpLink(socket, keepAliveTo);
@@ -59,7 +57,7 @@ export class UdpLink implements Link {
       });
       return link;
     }
-    throw new Error(`No UDP port from ${firstPort} is free for SIP`);
+    throw new Error(`No UDP port from ${min} to ${max} is free for SIP`);
   }
 
   get localPort(): number {

@@ -15,8 +15,8 @@ export type NodeTransportOptions = {
   registrar: Registrar;
   /** The address that the far side is told. */
   announcedIp: string;
-  /** UDP: the first port that is tried. */
-  firstPort: number;
+  /** Of UDP: the first free one is taken. */
+  ports: { min: number; max: number };
   /** PEM of further certificate authorities. */
   ca: string | undefined;
   /** Something that came could not be worked on. */
@@ -162,13 +162,13 @@ export class NodeTransport implements Transport {
   }
 
   #open(target: SipTarget): Promise<Link> {
-    const { registrar, firstPort, ca } = this.#options;
+    const { registrar, ports, ca } = this.#options;
     const listener = {
       onMessage: (bytes: Buffer, from: Place) => this.#hear(bytes, from),
       onLost: (error: Error) => this.#lost(error),
     };
     if (target.transport !== 'UDP') return StreamLink.open(target, { host: registrar.host, ca }, listener);
-    return UdpLink.open(isIP(target.ip) === 6 ? 6 : 4, firstPort, listener, () => this.#target);
+    return UdpLink.open(isIP(target.ip) === 6 ? 6 : 4, ports, listener, () => this.#target);
   }
 
   #lost(error: Error): void {

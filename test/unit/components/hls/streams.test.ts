@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { readdir, readFile, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { Admission } from '../../../../node/components/av/admission.ts';
 import { readOptions } from '../../../../node/components/hls/options.ts';
 import { Streams, type StreamsOptions } from '../../../../node/components/hls/streams.ts';
 import { silentLog } from '../../../../node/log.ts';
@@ -38,8 +39,8 @@ class WrittenUploads implements Uploads {
 async function make(t: TestContext, options: Partial<StreamsOptions> = {}) {
   const resources = await makeResources(t);
   const uploads = new WrittenUploads();
-  const machine = () => ({ budget: 1.5, cores: 2, busy: 0 });
-  const streams = new Streams({ log: silentLog(), resources, node: () => 'svc@test', uploads, machine, grace: 20, ...options });
+  const admission = new Admission(() => ({ budget: 1.5, cores: 2, busy: 0 }));
+  const streams = new Streams({ log: silentLog(), resources, node: () => 'svc@test', uploads, admission, grace: 20, ...options });
   t.after(() => streams.close());
   const list = async (folder: string) => (await readdir(join(resources, folder)).catch(() => [])).sort();
   return { resources, uploads, streams, list };

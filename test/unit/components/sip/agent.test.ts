@@ -29,7 +29,10 @@ async function stage(t: TestContext, script: Script): Promise<{ agent: TestAgent
     registrar.send(last, port, '127.0.0.1');
   });
   const [firstPort = 0] = await freePorts(1);
-  const agent = new TestAgent(t, { registrar: { host: '127.0.0.1', port: registrar.address().port, transport: 'UDP' }, firstPort }).start();
+  const agent = new TestAgent(t, {
+    registrar: { host: '127.0.0.1', port: registrar.address().port, transport: 'UDP' },
+    ports: { min: firstPort, max: firstPort },
+  }).start();
   t.after(() => registrar.close());
   return { agent, requests };
 }

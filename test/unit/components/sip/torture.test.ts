@@ -35,7 +35,7 @@ async function stage(t: TestContext): Promise<Stage> {
   const [firstPort = 0] = await freePorts(1);
   const settings = {
     registrar: { host: '127.0.0.1', port: registrar.address().port, transport: 'UDP' as const },
-    firstPort,
+    ports: { min: firstPort, max: firstPort },
     answerIncoming: true,
   };
   const agent = new TestAgent(t, settings, { requestRate: 100_000 }).start();

@@ -31,7 +31,7 @@ async function serve(t: TestContext): Promise<Server> {
 
 function transportTo(t: TestContext, targets: () => SipTarget[]): NodeTransport {
   const transport = new NodeTransport(undefined, {
-    ...{ registrar: { host: 'sip.example' }, announcedIp: '192.0.2.1', firstPort: 20_000, ca: undefined },
+    ...{ registrar: { host: 'sip.example' }, announcedIp: '192.0.2.1', ports: { min: 20_000, max: 20_000 }, ca: undefined },
     onFault: (error) => assert.fail(String(error)),
     find: async () => targets(),
   });

@@ -97,16 +97,33 @@ test('metrics are for the whole cluster where nobody is named, also where the li
   }
 });
 
-test('ports of SIP are open only where SIP may be used, and those that the cluster sets', () => {
+test('ports of SIP are open over UDP alone, and only with SIP; what a node has by itself is not', () => {
   const open = (spec: object, protocol: string, port: number) =>
     allows(networkPolicy(testCluster(spec), testFacts()), outside, protocol, port);
-  const config = { componentsUsed: ['sip'] };
-  assert.equal(open({}, 'UDP', 5060), false);
-  assert.equal(open({ config }, 'UDP', 5060), true);
-  assert.equal(open({ config }, 'UDP', 10_019), true);
-  const extraEnv = [{ name: 'SVC_SIP_RTP_PORTS', value: '12000-12009' }];
-  assert.equal(open({ config, podTemplate: { extraEnv } }, 'UDP', 12_009), true);
-  assert.equal(open({ config, podTemplate: { extraEnv } }, 'UDP', 10_000), false);
+  const sip = { components: 2, calls: 4 };
+  for (const exposure of ['podIP', 'loadBalancer']) {
+    const media = { exposure };
+    const ports = [50_000, 50_001, 50_002, 50_003, 50_006, 50_007];
+    assert.deepEqual(
+      ports.map((port) => open({ media }, 'UDP', port)),
+      [true, false, false, false, false, false],
+    );
+    assert.deepEqual(
+      ports.map((port) => open({ media, sip }, 'UDP', port)),
+      [true, true, true, true, true, false],
+    );
+    assert.deepEqual(
+      ports.map((port) => open({ media, sip }, 'TCP', port)),
+      [true, false, false, false, false, false],
+    );
+  }
+  // Blocks of hosts lie beside each other.
+  const onHosts = { media: { exposure: 'hostPort' }, sip, maxReplicas: 1 };
+  assert.deepEqual(
+    [50_000, 50_007, 50_013, 50_014].map((port) => open(onHosts, 'UDP', port)),
+    [true, true, true, false],
+  );
+  for (const protocol of ['UDP', 'TCP']) assert.equal(open({ sip, config: { componentsUsed: ['sip'] } }, protocol, 5060), false);
 });
 
 test('media of pods of an older spec stays open until they are gone', () => {

@@ -8,6 +8,7 @@ import {
   mediaRange,
   portRangeOf,
   portsOf,
+  sipPorts,
   takeBlock,
   turnPort,
   turnTlsPort,
@@ -16,6 +17,7 @@ import { testCluster } from '../../../kit/media-cluster.ts';
 import { seededRandom } from '../../../kit/seeded-random.ts';
 
 const specOf = (spec: object) => testCluster(spec).spec;
+const numbersOf = (spec: ReturnType<typeof specOf>, base: number) => portsOf(spec, base).map(({ port }) => port);
 const range = { from: 30_000, to: 30_009 };
 
 test('the lowest block of which nothing is used is taken', () => {
@@ -46,7 +48,7 @@ test('of any used ports, a taken block is free, whole, in the range, and no lowe
 
 test('a pod has a port for each worker, one more for TURN and one more for TURN over TLS', () => {
   const plain = specOf({ workersPerNode: 3 });
-  assert.deepEqual(portsOf(plain, 30_000), [30_000, 30_001, 30_002]);
+  assert.deepEqual(numbersOf(plain, 30_000), [30_000, 30_001, 30_002]);
   assert.equal(turnPort(plain, 30_000), undefined);
   const turn = specOf({ workersPerNode: 3, turn: { enabled: true } });
   assert.equal(blockSize(turn), 4);
@@ -54,7 +56,22 @@ test('a pod has a port for each worker, one more for TURN and one more for TURN 
   assert.equal(turnTlsPort(turn, 30_000), undefined);
   const tls = specOf({ workersPerNode: 3, turn: { enabled: true, tlsSecretName: 'c' } });
   assert.deepEqual([blockSize(tls), turnPort(tls, 30_000), turnTlsPort(tls, 30_000)], [5, 30_003, 30_004]);
-  assert.deepEqual(portsOf(tls, 30_000).slice(-2), [30_003, 30_004]);
+  assert.deepEqual(numbersOf(tls, 30_000).slice(-2), [30_003, 30_004]);
+  assert.ok(portsOf(tls, 30_000).every(({ protocols }) => protocols.join() === 'UDP,TCP'));
+});
+
+test('with SIP a pod has ports for it and for its calls behind all others, of UDP alone', () => {
+  const turn = { enabled: true, tlsSecretName: 'c' };
+  const spec = specOf({ workersPerNode: 3, turn, sip: { components: 2, calls: 4 } });
+  assert.equal(blockSize(spec), 11);
+  assert.deepEqual(sipPorts(spec, 30_000), { signalling: { from: 30_005, to: 30_006 }, calls: { from: 30_007, to: 30_010 } });
+  assert.deepEqual(
+    portsOf(spec, 30_000).map(({ port, protocols }) => [port, protocols.join()]),
+    Array.from({ length: 11 }, (_, at) => [30_000 + at, at < 5 ? 'UDP,TCP' : 'UDP']),
+  );
+  assert.equal(turnTlsPort(spec, 30_000), 30_004);
+  assert.equal(sipPorts(specOf({}), 30_000), undefined);
+  assert.equal(blockSize(specOf({ sip: {} })), 1 + 4 + 20);
 });
 
 test('node ports come from the given range, else from the one that the API server told, else from its default', () => {
@@ -76,7 +93,7 @@ test('pods with addresses of their own use the same ports, whatever their index'
 test('on ports of hosts no two indexes meet, up to the one that a rollout needs more', () => {
   for (const exposure of ['hostPort', 'hostNetwork']) {
     const spec = specOf({ workersPerNode: 2, maxReplicas: 4, media: { exposure } });
-    const blocks = Array.from({ length: 5 }, (_, index) => portsOf(spec, fixedBlock(spec, index) ?? assert.fail(String(index))));
+    const blocks = Array.from({ length: 5 }, (_, index) => numbersOf(spec, fixedBlock(spec, index) ?? assert.fail(String(index))));
     assert.equal(new Set(blocks.flat()).size, 10);
     assert.equal(fixedBlock(spec, 5), undefined);
     assert.deepEqual(mediaRange(spec, {}), { from: 50_000, to: 50_009 });

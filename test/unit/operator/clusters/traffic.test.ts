@@ -20,7 +20,7 @@ test('docs/network.md has the table of a cluster that may use SIP', () => {
     .split('\n')
     .filter((line) => line.startsWith('| '))
     .slice(1);
-  const { spec } = testCluster({ config: { componentsUsed: ['sip'] } });
+  const { spec } = testCluster({ media: { exposure: 'loadBalancer' }, sip: {}, config: { componentsUsed: ['sip'] } });
   assert.deepEqual(
     rows,
     traffic(spec, {}).map(
