@@ -1,11 +1,22 @@
 // A call as the page shows it.
+import type { ReceivedLayers } from '@mediarooms/client';
+import type { Link } from './outage.ts';
+
 export type Source = 'camera' | 'microphone' | 'screen' | 'screenSound';
 export type CallPhase = 'joining' | 'joined' | 'reconnecting' | 'over';
 
 /** Why a call is over. */
 export type Ending = { why: 'left' | 'roomStopped' | 'removed' | 'takenOver' | 'refused' | 'failed'; sentence: string };
 
-export type RemoteTrack = { id: string; kind: 'audio' | 'video'; source: Source; track: MediaStreamTrack | undefined; muted: boolean };
+export type RemoteTrack = {
+  id: string;
+  kind: 'audio' | 'video';
+  source: Source;
+  track: MediaStreamTrack | undefined;
+  muted: boolean;
+  /** Of a track with several layers: which arrive. */
+  layers: ReceivedLayers | undefined;
+};
 export type RemotePerson = { id: string; name: string; tracks: readonly RemoteTrack[] };
 
 /** What is in the room beside people, with its name for the page. */
@@ -24,6 +35,10 @@ export type CallState = {
   mutedByServer: boolean;
   /** When the node's rooms end because it goes away. */
   endsAt: Date | undefined;
+  /** How the ways to the server fare. */
+  link: Link;
+  /** Whether this peer may send data. */
+  mayWrite: boolean;
 };
 
 export const sources: readonly Source[] = ['camera', 'microphone', 'screen', 'screenSound'];

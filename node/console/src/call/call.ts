@@ -2,6 +2,7 @@
 import { type Closing, type LocalTrack, type RemotePeer, RoomClient, type RemoteTrack as RoomTrack } from '@mediarooms/client';
 import { sentenceOf } from '../api/rest.ts';
 import { componentName, nameOf } from '../api/shapes.ts';
+import { Chat, chatLabel } from '../chat/chat.ts';
 import { Store } from '../hooks/store.ts';
 import {
   type CallPhase,
@@ -22,6 +23,7 @@ type Published = { source: MediaStreamTrack; track: LocalTrack; muted: boolean }
 
 /** Joins when made; over once `ending` is set. What is on in `media` is published, always. */
 export class Call extends Store<CallState> {
+  readonly chat: Chat;
   readonly #client: RoomClient;
   readonly #media: LocalMedia;
   readonly #published = new Map<Source, Published>();
@@ -40,10 +42,13 @@ export class Call extends Store<CallState> {
       problem: undefined,
       mutedByServer: false,
       endsAt: undefined,
+      link: { outage: undefined, mediaPath: 'idle', mediaSince: new Date() },
+      mayWrite: true,
     });
     this.#media = media;
     const own = new URL('socket/peer/websocket', base).href;
     this.#client = new RoomClient({ url: url ?? own, fallbackUrls: [own], token, metadata: { name }, takeover: true });
+    this.chat = new Chat({ send: (payload) => this.#client.sendData(chatLabel, payload) });
     this.#listen();
     // A failure comes as the event `closed`, too.
     this.#client.join().catch(() => undefined);
@@ -85,7 +90,14 @@ export class Call extends Store<CallState> {
       client.on('trackUpdated', refresh),
       client.on('trackSubscribed', refresh),
       client.on('trackUnsubscribed', refresh),
+      client.on('layersChanged', refresh),
       client.on('activeSpeaker', refresh),
+      client.on('permissionsUpdated', refresh),
+      client.on('reconnecting', refresh),
+      client.on('mediaPathChanged', ({ path }) => this.#setLink({ mediaPath: path, mediaSince: new Date() })),
+      client.on('data', ({ from, label, payload }) => {
+        if (label === chatLabel) this.chat.receive(from, this.#nameOf(from), payload);
+      }),
       client.on('draining', ({ deadline }) => this.update({ endsAt: deadline ?? undefined })),
       client.on('localTrackEnded', ({ track, reason }) => this.#localEnded(track, reason !== 'ended')),
       client.on('localTrackMuted', ({ track, muted }) => this.#localMuted(track, muted)),
@@ -107,7 +119,18 @@ export class Call extends Store<CallState> {
         tracks: component.tracks.map((track) => trackOf(track, client)),
       })),
       activeSpeaker: client.activeSpeaker ?? undefined,
+      mayWrite: client.permissions?.data ?? true,
     });
+    this.#setLink({ outage: client.outage });
+  }
+
+  #setLink(change: Partial<CallState['link']>): void {
+    if (!this.state.ending) this.update({ link: { ...this.state.link, ...change } });
+  }
+
+  #nameOf(peerId: string | null): string {
+    if (peerId === null) return 'The server';
+    return nameOf(this.#client.peers.get(peerId)?.metadata) ?? 'Guest';
   }
 
   #end(ending: Ending): void {
@@ -227,5 +250,6 @@ function trackOf(track: RoomTrack, client: RoomClient): RemoteTrack {
     source: sourceOf(track.metadata, track.kind),
     track: client.mediaStreamTrack(track.id),
     muted: track.paused || track.muted,
+    layers: client.receivedLayers(track.id),
   };
 }

@@ -1,8 +1,13 @@
-// Camera, microphone and screen of this page: what is on, what failed and why, in sentences.
+// Camera, microphone, speaker and screen of this page: what is on, what can be chosen, what failed and why, in sentences.
 import { Store } from '../hooks/store.ts';
 import type { Source } from './call-state.ts';
+import { type DeviceKind, type DeviceProblem, explainDevice, insecureProblem } from './device-problem.ts';
 
-export type DeviceKind = 'camera' | 'microphone';
+export type { DeviceKind } from './device-problem.ts';
+
+/** Ids of devices; a kind that is not named is the browser's choice. */
+export type DeviceWishes = { camera?: string | undefined; microphone?: string | undefined; speaker?: string | undefined };
+
 export type LocalMediaState = {
   camera: MediaStreamTrack | undefined;
   microphone: MediaStreamTrack | undefined;
@@ -10,20 +15,31 @@ export type LocalMediaState = {
   screen: MediaStreamTrack | undefined;
   screenSound: MediaStreamTrack | undefined;
   busy: boolean;
+  /** Why each is not there. */
+  problems: Partial<Record<DeviceKind, DeviceProblem>>;
+  /** The last thing that did not work, in a sentence. */
   problem: string | undefined;
   cameras: readonly MediaDeviceInfo[];
   microphones: readonly MediaDeviceInfo[];
+  /** Empty where the browser does not let one choose. */
+  speakers: readonly MediaDeviceInfo[];
+  /** What was asked for last. */
+  wishes: DeviceWishes;
 };
 
 const videoConstraints = { width: { ideal: 1280 }, height: { ideal: 720 }, frameRate: { ideal: 30 } };
+const audioConstraints = { echoCancellation: true, noiseSuppression: true };
+const kinds: readonly DeviceKind[] = ['camera', 'microphone'];
 
 /** Owns the tracks that it opened until close(). */
 export class LocalMedia extends Store<LocalMediaState> {
   readonly #devices: MediaDevices | undefined = navigator.mediaDevices;
-  readonly #onDeviceChange = () => void this.#listDevices();
+  readonly #onDeviceChange = () => void this.#devicesChanged();
   #closed = false;
+  /** The newest opening of each kind: what an older one brings is stopped. */
+  readonly #newest = new Map<DeviceKind, symbol>();
 
-  constructor() {
+  constructor(wishes: DeviceWishes = {}) {
     super({
       camera: undefined,
       microphone: undefined,
@@ -31,9 +47,12 @@ export class LocalMedia extends Store<LocalMediaState> {
       screen: undefined,
       screenSound: undefined,
       busy: false,
+      problems: {},
       problem: undefined,
       cameras: [],
       microphones: [],
+      speakers: [],
+      wishes,
     });
     this.#devices?.addEventListener('devicechange', this.#onDeviceChange);
   }
@@ -42,31 +61,39 @@ export class LocalMedia extends Store<LocalMediaState> {
     return this.#devices !== undefined && 'getDisplayMedia' in this.#devices;
   }
 
-  /** Opens both for a preview; one that is missing leaves the other. */
+  /** Opens both for a preview; one that is missing or refused leaves the other. */
   async start(): Promise<void> {
-    await this.open('camera');
-    const { problem } = this.state;
-    await this.open('microphone');
-    if (problem && !this.state.problem) this.update({ problem });
+    // One question of the browser for both, where both can be had.
+    if (!(await this.#openBoth())) await Promise.all(kinds.map((kind) => this.open(kind)));
   }
 
-  async open(kind: DeviceKind, deviceId?: string): Promise<void> {
-    if (!this.#devices) return this.update({ problem: insecure });
-    this.update({ busy: true, problem: undefined });
+  /** Opens the one that is wished for, or any where that one is gone. */
+  async open(kind: DeviceKind): Promise<void> {
+    if (!this.#devices) return this.#fail(kind, insecureProblem);
+    const turn = this.#begin([kind]);
     try {
-      const device = deviceId ? { deviceId: { exact: deviceId } } : {};
-      const stream = await this.#devices.getUserMedia(
-        kind === 'camera'
-          ? { video: { ...videoConstraints, ...device } }
-          : { audio: { echoCancellation: true, noiseSuppression: true, ...device } },
-      );
-      this.#adopt(kind, stream.getTracks()[0]);
+      const wish = this.state.wishes[kind];
+      const stream = await this.#ask(kind, wish).catch((error: unknown) => {
+        if (wish && error instanceof DOMException && (error.name === 'OverconstrainedError' || error.name === 'NotFoundError'))
+          return this.#ask(kind, undefined);
+        throw error;
+      });
+      this.#adopt(kind, stream.getTracks()[0], turn);
       await this.#listDevices();
     } catch (error) {
-      this.update({ problem: explain(kind, error) });
+      if (this.#newest.get(kind) === turn) this.#fail(kind, explainDevice(kind, error, await mayUse(kind)));
     } finally {
       this.update({ busy: false });
     }
+  }
+
+  /** Takes this device from now on; one that is off stays off. */
+  async choose(kind: DeviceKind | 'speaker', deviceId: string): Promise<void> {
+    this.update({ wishes: { ...this.state.wishes, [kind]: deviceId } });
+    if (kind === 'speaker' || !this.state[kind]) return;
+    const wasOn = kind === 'camera' || this.state.microphoneOn;
+    await this.open(kind);
+    if (!wasOn && this.state.microphoneOn) await this.toggleMicrophone();
   }
 
   async toggleCamera(): Promise<void> {
@@ -93,7 +120,9 @@ export class LocalMedia extends Store<LocalMediaState> {
       if (sound && this.#closed) sound.stop();
       else this.update({ screenSound: sound });
     } catch (error) {
-      if (!(error instanceof DOMException && error.name === 'NotAllowedError')) this.update({ problem: 'The screen could not be shared.' });
+      // Who closes the browser's own dialog knows that nothing is shared.
+      if (error instanceof DOMException && error.name === 'NotAllowedError' && !/system/i.test(error.message)) return;
+      this.update({ problem: 'The screen could not be shared. The system may not allow the browser to record it.' });
     }
   }
 
@@ -122,19 +151,77 @@ export class LocalMedia extends Store<LocalMediaState> {
     this.#stop('microphone');
   }
 
-  #adopt(kind: DeviceKind | 'screen', track: MediaStreamTrack | undefined): void {
+  async #openBoth(): Promise<boolean> {
+    if (!this.#devices) return false;
+    const turn = this.#begin(kinds);
+    const { camera, microphone } = this.state.wishes;
+    try {
+      const stream = await this.#devices.getUserMedia({
+        video: { ...videoConstraints, ...exactly(camera) },
+        audio: { ...audioConstraints, ...exactly(microphone) },
+      });
+      this.#adopt('camera', stream.getVideoTracks()[0], turn);
+      this.#adopt('microphone', stream.getAudioTracks()[0], turn);
+      await this.#listDevices();
+      return true;
+    } catch {
+      // Which of the two it was is seen when each is asked for by itself.
+      return false;
+    } finally {
+      this.update({ busy: false });
+    }
+  }
+
+  #begin(which: readonly DeviceKind[]): symbol {
+    const turn = Symbol(which.join());
+    for (const kind of which) this.#newest.set(kind, turn);
+    const problems = Object.fromEntries(Object.entries(this.state.problems).filter(([kind]) => !which.includes(kind as DeviceKind)));
+    this.update({ busy: true, problem: undefined, problems });
+    return turn;
+  }
+
+  #ask(kind: DeviceKind, deviceId: string | undefined): Promise<MediaStream> {
+    const devices = this.#devices as MediaDevices;
+    return devices.getUserMedia(
+      kind === 'camera'
+        ? { video: { ...videoConstraints, ...exactly(deviceId) } }
+        : { audio: { ...audioConstraints, ...exactly(deviceId) } },
+    );
+  }
+
+  #fail(kind: DeviceKind, problem: DeviceProblem): void {
+    if (!this.#closed) this.update({ problems: { ...this.state.problems, [kind]: problem }, problem: problem.sentence });
+  }
+
+  /** @param turn where it was asked for by open(): a newer opening wins */
+  #adopt(kind: DeviceKind | 'screen', track: MediaStreamTrack | undefined, turn?: symbol): void {
     if (!track) return;
-    if (this.#closed) {
+    if (this.#closed || (kind !== 'screen' && this.#newest.get(kind) !== turn)) {
       track.stop();
       return;
     }
     this.#stop(kind);
     track.addEventListener('ended', () => {
-      if (this.state[kind] !== track) return;
-      if (kind === 'screen') this.stopScreen();
-      else this.#stop(kind);
+      if (this.state[kind] === track) this.#ended(kind);
     });
     this.update(kind === 'microphone' ? { microphone: track, microphoneOn: true } : { [kind]: track });
+  }
+
+  /** The source went: unplugged, or taken away by the system. Where there is another, that one goes on. */
+  #ended(kind: DeviceKind | 'screen'): void {
+    if (kind === 'screen') {
+      this.stopScreen();
+      return;
+    }
+    const wasOn = kind === 'camera' || this.state.microphoneOn;
+    this.#stop(kind);
+    void this.#listDevices().then(async () => {
+      if (this.#closed || this.state[kind]) return;
+      const others = kind === 'camera' ? this.state.cameras : this.state.microphones;
+      if (others.length > 0 && wasOn) await this.open(kind);
+      const { [kind]: taken } = { ...this.state };
+      this.update({ problem: `The ${kind} went away${taken ? `: ${taken.label} took its place` : ''}.` });
+    });
   }
 
   #stop(kind: DeviceKind | 'screen'): void {
@@ -142,23 +229,41 @@ export class LocalMedia extends Store<LocalMediaState> {
     if (this.state[kind]) this.update(kind === 'microphone' ? { microphone: undefined, microphoneOn: false } : { [kind]: undefined });
   }
 
-  async #listDevices(): Promise<void> {
+  /** What was missing and is there now is taken. */
+  async #devicesChanged(): Promise<void> {
+    const all = await this.#listDevices();
+    for (const kind of kinds) {
+      const there = all.some((device) => device.kind === (kind === 'camera' ? 'videoinput' : 'audioinput'));
+      if (there && !this.state[kind] && this.state.problems[kind]?.why === 'missing') await this.open(kind);
+    }
+  }
+
+  async #listDevices(): Promise<readonly MediaDeviceInfo[]> {
     const all = (await this.#devices?.enumerateDevices().catch(() => [])) ?? [];
-    if (this.#closed) return;
+    if (this.#closed) return [];
+    // Without permission the browser names none.
     const named = all.filter((device) => device.deviceId !== '');
     this.update({
       cameras: named.filter((device) => device.kind === 'videoinput'),
       microphones: named.filter((device) => device.kind === 'audioinput'),
+      speakers: canChooseSpeaker ? named.filter((device) => device.kind === 'audiooutput') : [],
     });
+    return all;
   }
 }
 
-const insecure = 'Browsers give camera and microphone to pages on https or localhost only. You can still join, to watch and listen.';
+/** Whether sound can be sent elsewhere than where the system sends it: not everywhere. */
+export const canChooseSpeaker = 'setSinkId' in HTMLMediaElement.prototype;
 
-function explain(kind: DeviceKind, error: unknown): string {
-  const name = error instanceof DOMException ? error.name : '';
-  if (name === 'NotAllowedError') return `The browser does not allow the ${kind}. Allow it in the address bar, or go on without it.`;
-  if (name === 'NotFoundError' || name === 'OverconstrainedError') return `No ${kind} was found. You can go on without it.`;
-  if (name === 'NotReadableError') return `The ${kind} is in use by another program.`;
-  return `The ${kind} could not be opened.`;
+function exactly(deviceId: string | undefined): { deviceId?: { exact: string } } {
+  return deviceId ? { deviceId: { exact: deviceId } } : {};
+}
+
+/** Whether the page has the browser's permission; false where the browser does not tell. */
+async function mayUse(kind: DeviceKind): Promise<boolean> {
+  try {
+    return (await navigator.permissions.query({ name: kind as PermissionName })).state === 'granted';
+  } catch {
+    return false;
+  }
 }

@@ -1,23 +1,44 @@
 // A call: the tiles, what can be switched, and an honest word on the connection.
-import { type ReactNode, useCallback, useMemo } from 'react';
+import { type ReactNode, type RefObject, useCallback, useMemo, useRef, useState } from 'react';
 import type { Call } from '../call/call.ts';
 import type { CallState, RemoteComponent, RemotePerson, RemoteTrack } from '../call/call-state.ts';
+import { ChatIcon, DevicesIcon } from '../call/icons.tsx';
 import type { LocalMedia } from '../call/local-media.ts';
+import type { Chat } from '../chat/chat.ts';
+import { ChatPanel } from '../chat/chat-panel.tsx';
 import { useStore } from '../hooks/store.ts';
 import { DeviceToggles } from './device-toggles.tsx';
+import { DevicesDialog } from './devices-dialog.tsx';
 import { Brand, LeaveIcon, ScreenIcon } from './icons.tsx';
+import { LinkNotice } from './link-notice.tsx';
 import { showTrack } from './lobby.tsx';
 import { RemoteSound } from './remote-sound.tsx';
 import { Tile } from './tile.tsx';
 import { TileGrid } from './tile-grid.tsx';
 import { Toggle } from './toggle.tsx';
 
-export type CallViewProps = { call: Call; media: LocalMedia; roomId: string; name: string; actions?: ReactNode; onLeave: () => void };
+export type CallViewProps = {
+  call: Call;
+  media: LocalMedia;
+  roomId: string;
+  name: string;
+  /** Tiles say which layer and size is received. */
+  detailed?: boolean;
+  actions?: ReactNode;
+  onLeave: () => void;
+};
 
-export function CallView({ call, media, roomId, name, actions, onLeave }: CallViewProps) {
+export function CallView({ call, media, roomId, name, detailed = false, actions, onLeave }: CallViewProps) {
   const state = useStore(call);
   const local = useStore(media);
   const { camera, screen } = local;
+  const { open: chatOpen } = useStore(call.chat);
+  const [choosing, setChoosing] = useState(false);
+  const chatButton = useRef<HTMLButtonElement>(null);
+  const closeChat = useCallback(() => {
+    call.chat.setOpen(false);
+    chatButton.current?.focus();
+  }, [call]);
   const sounds = useMemo(
     () =>
       [...state.people, ...state.components].flatMap(({ tracks }) =>
@@ -36,29 +57,42 @@ export function CallView({ call, media, roomId, name, actions, onLeave }: CallVi
         <span className="call-brand">
           <Brand />
         </span>
-        <h1 className="call-room">{roomId}</h1>
+        <h1 className="call-room">
+          <bdi>{roomId}</bdi>
+        </h1>
         <Connection state={state} />
         <div className="call-actions">{actions}</div>
       </header>
-      <main className="call-main">
-        <TileGrid>
-          {screen && <Tile name={name} self screen speaking={false} muted={false} hasVideo attach={showScreen} />}
-          {shown.map((component) => tileOfComponent(component, call))}
-          {state.people.flatMap((person) => tilesOf(person, call, state.activeSpeaker))}
-          <Tile
-            name={name}
-            self
-            screen={false}
-            speaking={state.activeSpeaker !== undefined && state.activeSpeaker === state.selfId}
-            muted={!local.microphoneOn || state.mutedByServer}
-            hasVideo={camera !== undefined}
-            attach={showCamera}
+      <div className="call-body">
+        <main className="call-main">
+          <TileGrid>
+            {screen && <Tile name={name} self screen speaking={false} muted={false} hasVideo attach={showScreen} />}
+            {shown.map((component) => tileOfComponent(component, call, detailed))}
+            {state.people.flatMap((person) => tilesOf(person, call, state.activeSpeaker, detailed))}
+            <Tile
+              name={name}
+              self
+              screen={false}
+              speaking={state.activeSpeaker !== undefined && state.activeSpeaker === state.selfId}
+              muted={!local.microphoneOn || state.mutedByServer}
+              hasVideo={camera !== undefined}
+              attach={showCamera}
+            />
+          </TileGrid>
+          {state.phase === 'joined' && state.people.length === 0 && shown.length === 0 && <p className="alone">Nobody else is here yet.</p>}
+        </main>
+        {chatOpen && (
+          <ChatPanel
+            chat={call.chat}
+            silenced={state.mayWrite ? undefined : 'You may read here, and not write.'}
+            alone={state.phase === 'joined' && state.people.length === 0}
+            onClose={closeChat}
           />
-        </TileGrid>
-        {state.phase === 'joined' && state.people.length === 0 && shown.length === 0 && <p className="alone">Nobody else is here yet.</p>}
-      </main>
-      <RemoteSound tracks={sounds} />
+        )}
+      </div>
+      <RemoteSound tracks={sounds} speaker={local.wishes.speaker} />
       <div className="call-notes" aria-live="polite">
+        <LinkNotice link={state.link} />
         {notice && (
           <p className="note">
             {notice}
@@ -84,12 +118,51 @@ export function CallView({ call, media, roomId, name, actions, onLeave }: CallVi
             onToggle={() => media.toggleScreen()}
           />
         )}
+        <ChatButton ref={chatButton} chat={call.chat} />
+        <button
+          type="button"
+          className="toggle"
+          aria-label="Devices"
+          title="Camera, microphone, speaker"
+          data-testid="devices"
+          onClick={() => setChoosing(true)}
+        >
+          <DevicesIcon />
+        </button>
         <button type="button" className="toggle leave" aria-label="Leave" title="Leave" data-testid="leave" onClick={onLeave}>
           <LeaveIcon />
           <span>Leave</span>
         </button>
       </footer>
+      {choosing && <DevicesDialog media={media} onClose={() => setChoosing(false)} />}
     </div>
+  );
+}
+
+function ChatButton({ chat, ref }: { chat: Chat; ref: RefObject<HTMLButtonElement | null> }) {
+  const { open, unread } = useStore(chat);
+  const count = unread > 99 ? '99+' : String(unread);
+  return (
+    <button
+      ref={ref}
+      type="button"
+      className={open ? 'toggle on chat-toggle' : 'toggle chat-toggle'}
+      aria-label={unread > 0 ? `Chat, ${count} unread` : 'Chat'}
+      aria-expanded={open}
+      title="Chat"
+      data-testid="toggle-chat"
+      onClick={() => chat.setOpen(!open)}
+    >
+      <ChatIcon />
+      {unread > 0 && (
+        <span className="unread" data-testid="unread">
+          {count}
+        </span>
+      )}
+      <span className="visually-hidden" aria-live="polite">
+        {unread > 0 && `${count} unread`}
+      </span>
+    </button>
   );
 }
 
@@ -108,19 +181,20 @@ function Connection({ state }: { state: CallState }) {
 }
 
 /** One tile for the person, and one for each screen that the person shows. */
-function tilesOf(person: RemotePerson, call: Call, activeSpeaker: string | undefined): ReactNode[] {
+export function tilesOf(person: RemotePerson, call: Call, activeSpeaker: string | undefined, detailed: boolean): ReactNode[] {
   const camera = person.tracks.find(({ source, kind }) => kind === 'video' && source === 'camera');
   const microphone = person.tracks.find(({ source, kind }) => kind === 'audio' && source === 'microphone');
   const screens = person.tracks.filter(({ source, kind }) => kind === 'video' && source === 'screen');
   return [
     ...screens.map((track) => (
-      <RemoteTile key={track.id} name={person.name} call={call} video={track} screen speaking={false} muted={false} />
+      <RemoteTile key={track.id} name={person.name} call={call} video={track} detailed={detailed} screen speaking={false} muted={false} />
     )),
     <RemoteTile
       key={person.id}
       name={person.name}
       call={call}
       video={camera}
+      detailed={detailed}
       screen={false}
       speaking={person.id === activeSpeaker}
       muted={!microphone || microphone.muted}
@@ -129,23 +203,36 @@ function tilesOf(person: RemotePerson, call: Call, activeSpeaker: string | undef
 }
 
 /** One tile for all that it sends. */
-function tileOfComponent({ id, name, tracks }: RemoteComponent, call: Call): ReactNode {
+export function tileOfComponent({ id, name, tracks }: RemoteComponent, call: Call, detailed: boolean): ReactNode {
   const video = tracks.find(({ kind }) => kind === 'video');
   const muted = tracks.every((track) => track.muted);
-  return <RemoteTile key={id} name={name} call={call} video={video} screen={false} component speaking={false} muted={muted} />;
+  return (
+    <RemoteTile
+      key={id}
+      name={name}
+      call={call}
+      video={video}
+      detailed={detailed}
+      screen={false}
+      component
+      speaking={false}
+      muted={muted}
+    />
+  );
 }
 
 type RemoteTileProps = {
   name: string;
-  call: Call;
+  call: Pick<Call, 'attachVideo'>;
   video: RemoteTrack | undefined;
+  detailed: boolean;
   screen: boolean;
   component?: boolean;
   speaking: boolean;
   muted: boolean;
 };
 
-function RemoteTile({ call, video, ...rest }: RemoteTileProps) {
+function RemoteTile({ call, video, detailed, ...rest }: RemoteTileProps) {
   const id = video?.track && !video.muted ? video.id : undefined;
   const track = video?.track;
   // The track is named although the call finds it by its id: after a reconnection the same id may carry another one.
@@ -154,5 +241,7 @@ function RemoteTile({ call, video, ...rest }: RemoteTileProps) {
     (element: HTMLVideoElement) => (id === undefined ? () => undefined : call.attachVideo(id, element)),
     [call, id, track],
   );
-  return <Tile {...rest} self={false} hasVideo={id !== undefined} attach={attach} />;
+  return (
+    <Tile {...rest} self={false} hasVideo={id !== undefined} attach={attach} received={detailed ? (video?.layers ?? null) : undefined} />
+  );
 }

@@ -1,23 +1,32 @@
-// Before a call: how one is called, and how one looks.
+// Before a call: how one is called, how one looks and sounds, and whether the network lets it through.
 import { type FormEvent, useCallback, useEffect, useState } from 'react';
-import type { DeviceKind, LocalMedia } from '../call/local-media.ts';
+import type { LocalMedia } from '../call/local-media.ts';
 import { useStore } from '../hooks/store.ts';
+import { ConnectionPanel, type ConnectionPanelProps } from '../lobby/connection-panel.tsx';
+import { DeviceChoice } from '../lobby/device-choice.tsx';
 import { DeviceToggles } from './device-toggles.tsx';
 import { Tile } from './tile.tsx';
+import '../lobby/lobby.css';
 
 export type LobbyProps = {
   roomId: string;
   guest: boolean;
   media: LocalMedia;
-  initialName: string;
+  name: string;
+  onName: (name: string) => void;
+  /** Whether the browser keeps name and devices beyond the tab. */
+  kept: boolean;
+  onKept: (kept: boolean) => void;
   busy: boolean;
   problem: string | undefined;
-  onJoin: (name: string) => void;
+  check: ConnectionPanelProps;
+  onJoin: () => void;
 };
 
-export function Lobby({ roomId, guest, media, initialName, busy, problem, onJoin }: LobbyProps) {
+export const longestName = 60;
+
+export function Lobby({ roomId, guest, media, name, onName, kept, onKept, busy, problem, check, onJoin }: LobbyProps) {
   const state = useStore(media);
-  const [name, setName] = useState(initialName);
   const [missing, setMissing] = useState(false);
   useEffect(() => {
     if (!media.state.camera && !media.state.microphone) void media.start();
@@ -27,13 +36,13 @@ export function Lobby({ roomId, guest, media, initialName, busy, problem, onJoin
   const submit = (event: FormEvent) => {
     event.preventDefault();
     if (name.trim() === '') setMissing(true);
-    else onJoin(name.trim());
+    else onJoin();
   };
   const sentence = missing ? 'Enter the name that the others shall see.' : problem;
   return (
-    <form className="lobby" onSubmit={submit} noValidate>
+    <div className="lobby">
       <div className="lobby-preview">
-        <ul className="lobby-tile">
+        <ul className="lobby-tile" aria-label="How the others will see you">
           <Tile
             name={name.trim() || 'You'}
             self
@@ -48,32 +57,28 @@ export function Lobby({ roomId, guest, media, initialName, busy, problem, onJoin
           <DeviceToggles media={media} />
         </div>
       </div>
-      <div className="card lobby-form">
+      <form className="card lobby-form" onSubmit={submit} noValidate>
         <div>
           <p className="eyebrow">{guest ? 'You are invited to' : 'Join'}</p>
-          <h1 className="room-title">{roomId}</h1>
+          <h1 className="room-title">
+            <bdi>{roomId}</bdi>
+          </h1>
         </div>
         <label className="field">
           <span>Your name</span>
           <input
             value={name}
-            maxLength={60}
+            dir="auto"
+            maxLength={longestName}
             autoComplete="name"
             data-testid={guest ? 'guest-name' : 'name'}
             aria-invalid={missing}
             onChange={(event) => {
-              setName(event.target.value);
+              onName(event.target.value);
               setMissing(false);
             }}
           />
         </label>
-        <DeviceChoice kind="camera" label="Camera" devices={state.cameras} current={camera} media={media} />
-        <DeviceChoice kind="microphone" label="Microphone" devices={state.microphones} current={state.microphone} media={media} />
-        {state.problem && (
-          <p className="note" role="status">
-            {state.problem}
-          </p>
-        )}
         {sentence && (
           <p className="problem" role="alert" data-testid="join-problem">
             {sentence}
@@ -82,32 +87,21 @@ export function Lobby({ roomId, guest, media, initialName, busy, problem, onJoin
         <button type="submit" className="button primary wide" data-testid={guest ? 'guest-join' : 'join'} disabled={busy}>
           {busy ? 'Joining…' : 'Join'}
         </button>
+        <label className="remember">
+          <input type="checkbox" checked={kept} data-testid="remember" onChange={(event) => onKept(event.target.checked)} />
+          <span>
+            Remember my name and devices
+            <small>Kept in this browser. Otherwise all is forgotten with this tab.</small>
+          </span>
+        </label>
+      </form>
+      <section className="card lobby-devices" aria-label="Devices">
+        <DeviceChoice media={media} />
+      </section>
+      <div className="card lobby-check">
+        <ConnectionPanel {...check} />
       </div>
-    </form>
-  );
-}
-
-type DeviceChoiceProps = {
-  kind: DeviceKind;
-  label: string;
-  devices: readonly MediaDeviceInfo[];
-  current: MediaStreamTrack | undefined;
-  media: LocalMedia;
-};
-
-function DeviceChoice({ kind, label, devices, current, media }: DeviceChoiceProps) {
-  if (devices.length < 2 || !current) return null;
-  return (
-    <label className="field">
-      <span>{label}</span>
-      <select value={current.getSettings().deviceId ?? ''} onChange={(event) => void media.open(kind, event.target.value)}>
-        {devices.map((device) => (
-          <option key={device.deviceId} value={device.deviceId}>
-            {device.label || label}
-          </option>
-        ))}
-      </select>
-    </label>
+    </div>
   );
 }
 

@@ -1,7 +1,8 @@
 // Plays what the others say. Browsers may refuse sound until the page was clicked: then a button asks for the click.
 import { useCallback, useEffect, useRef, useState } from 'react';
+import { canChooseSpeaker } from '../call/local-media.ts';
 
-export function RemoteSound({ tracks }: { tracks: readonly MediaStreamTrack[] }) {
+export function RemoteSound({ tracks, speaker }: { tracks: readonly MediaStreamTrack[]; speaker: string | undefined }) {
   const [blocked, setBlocked] = useState(false);
   const players = useRef(new Set<HTMLAudioElement>());
   const onBlocked = useCallback(() => setBlocked(true), []);
@@ -12,7 +13,7 @@ export function RemoteSound({ tracks }: { tracks: readonly MediaStreamTrack[] })
   return (
     <>
       {tracks.map((track) => (
-        <Player key={track.id} track={track} players={players.current} onBlocked={onBlocked} />
+        <Player key={track.id} track={track} speaker={speaker} players={players.current} onBlocked={onBlocked} />
       ))}
       {blocked && (
         <button type="button" className="button primary hear" data-testid="hear" onClick={hear}>
@@ -23,8 +24,19 @@ export function RemoteSound({ tracks }: { tracks: readonly MediaStreamTrack[] })
   );
 }
 
-function Player({ track, players, onBlocked }: { track: MediaStreamTrack; players: Set<HTMLAudioElement>; onBlocked: () => void }) {
+type PlayerProps = {
+  track: MediaStreamTrack;
+  speaker: string | undefined;
+  players: Set<HTMLAudioElement>;
+  onBlocked: () => void;
+};
+
+function Player({ track, speaker, players, onBlocked }: PlayerProps) {
   const ref = useRef<HTMLAudioElement>(null);
+  useEffect(() => {
+    // A speaker that is gone leaves the sound where it was.
+    if (canChooseSpeaker && speaker !== undefined) ref.current?.setSinkId(speaker).catch(() => undefined);
+  }, [speaker]);
   useEffect(() => {
     const element = ref.current;
     if (!element) return undefined;

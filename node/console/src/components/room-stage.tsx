@@ -1,15 +1,14 @@
 // One visit to a room: the lobby, the call, and what is left when it is over. The same for people who are logged in and for guests.
-import { type ReactNode, useEffect, useState } from 'react';
+import { type ReactNode, useCallback, useEffect, useMemo, useState } from 'react';
 import { sentenceOf } from '../api/rest.ts';
 import { Call } from '../call/call.ts';
 import type { Ending } from '../call/call-state.ts';
 import { LocalMedia } from '../call/local-media.ts';
-import { tabStorage } from '../hooks/tab-storage.ts';
+import { readChoices, writeChoices } from '../hooks/kept-choices.ts';
+import { useStore } from '../hooks/store.ts';
 import { CallView } from './call-view.tsx';
 import { Lobby } from './lobby.tsx';
 import { PageHeader } from './page-header.tsx';
-
-const nameKey = 'mediarooms.name';
 
 export type StageProps = {
   roomId: string;
@@ -17,31 +16,40 @@ export type StageProps = {
   /** Where and with which token to join under this name. */
   getAccess: (name: string) => Promise<{ token: string; url: string | null }>;
   base: string;
-  /** In the bar of the call. */
+  /** In the bar of the call, and in the header before and after it. */
   actions?: ReactNode;
   onLeft?: () => void;
   /** What to show once it is over; `again` goes on where it ended. */
   renderEnding: (ending: Ending, again: { join: () => void; lobby: () => void }) => ReactNode;
 };
 
-type Visit =
+type VisitState =
   | { stage: 'lobby'; problem?: string }
   | { stage: 'joining' }
   | { stage: 'call'; call: Call }
   | { stage: 'over'; ending: Ending };
 
-export function RoomStage({ roomId, guest, getAccess, base, actions, onLeft, renderEnding }: StageProps) {
-  const [visit, setVisit] = useState<Visit>({ stage: 'lobby' });
-  const [name, setName] = useState(() => tabStorage.get(nameKey) ?? '');
+export function RoomStage(props: StageProps) {
   const media = useLocalMedia();
+  // What the browser kept is known before the first picture; the devices come with an effect.
+  return media ? <Visit {...props} media={media} /> : null;
+}
+
+function Visit({ roomId, guest, getAccess, base, actions, onLeft, renderEnding, media }: StageProps & { media: LocalMedia }) {
+  const [visit, setVisit] = useState<VisitState>({ stage: 'lobby' });
+  const [name, setName] = useState(() => readChoices().choices.name);
+  const [kept, setKept] = useState(() => readChoices().kept);
+  const { wishes } = useStore(media);
   const call = visit.stage === 'call' ? visit.call : undefined;
+
+  useEffect(() => writeChoices({ name: name.trim(), ...wishes }, kept), [name, wishes, kept]);
 
   useEffect(() => {
     if (!call) return undefined;
     const check = () => {
       const { ending } = call.state;
       if (!ending) return;
-      media?.stopScreen();
+      media.stopScreen();
       setVisit({ stage: 'over', ending });
     };
     const stop = call.subscribe(check);
@@ -52,11 +60,11 @@ export function RoomStage({ roomId, guest, getAccess, base, actions, onLeft, ren
     };
   }, [call, media]);
 
-  if (!media) return null;
+  const accessForCheck = useCallback(() => getAccess(name.trim() || 'Guest'), [getAccess, name]);
+  const check = useMemo(() => ({ getAccess: accessForCheck, base }), [accessForCheck, base]);
 
-  const join = async (as: string) => {
-    tabStorage.set(nameKey, as);
-    setName(as);
+  const join = async () => {
+    const as = name.trim();
     setVisit({ stage: 'joining' });
     try {
       const access = await getAccess(as);
@@ -70,30 +78,34 @@ export function RoomStage({ roomId, guest, getAccess, base, actions, onLeft, ren
     const leave = () => {
       void visit.call.leave().finally(() => onLeft?.());
     };
-    return <CallView call={visit.call} media={media} roomId={roomId} name={name} actions={actions} onLeave={leave} />;
+    return (
+      <CallView call={visit.call} media={media} roomId={roomId} name={name.trim()} detailed={!guest} actions={actions} onLeave={leave} />
+    );
   }
   if (visit.stage === 'over') {
     return (
       <>
-        <PageHeader home={!guest} />
-        <main className="middle">
-          {renderEnding(visit.ending, { join: () => void join(name), lobby: () => setVisit({ stage: 'lobby' }) })}
-        </main>
+        <PageHeader home={!guest}>{actions}</PageHeader>
+        <main className="middle">{renderEnding(visit.ending, { join: () => void join(), lobby: () => setVisit({ stage: 'lobby' }) })}</main>
       </>
     );
   }
   return (
     <>
-      <PageHeader home={!guest} />
+      <PageHeader home={!guest}>{actions}</PageHeader>
       <main className="middle">
         <Lobby
           roomId={roomId}
           guest={guest}
           media={media}
-          initialName={name}
+          name={name}
+          onName={setName}
+          kept={kept}
+          onKept={setKept}
           busy={visit.stage === 'joining'}
           problem={visit.stage === 'lobby' ? visit.problem : undefined}
-          onJoin={(as) => void join(as)}
+          check={check}
+          onJoin={() => void join()}
         />
       </main>
     </>
@@ -104,7 +116,8 @@ export function RoomStage({ roomId, guest, getAccess, base, actions, onLeft, ren
 function useLocalMedia(): LocalMedia | undefined {
   const [media, setMedia] = useState<LocalMedia>();
   useEffect(() => {
-    const made = new LocalMedia();
+    const { camera, microphone, speaker } = readChoices().choices;
+    const made = new LocalMedia({ camera, microphone, speaker });
     setMedia(made);
     return () => made.close();
   }, []);

@@ -1,5 +1,6 @@
 // One picture in a call: a person's camera or screen with name, muted state and a ring while the person speaks, or a component's picture.
-import { useEffect, useRef } from 'react';
+import type { ReceivedLayers } from '@mediarooms/client';
+import { type RefObject, useEffect, useRef, useState } from 'react';
 import { ComponentIcon, MicOffIcon } from './icons.tsx';
 
 export type TileProps = {
@@ -10,11 +11,13 @@ export type TileProps = {
   muted: boolean;
   hasVideo: boolean;
   component?: boolean;
+  /** Which layers arrive, to be told with the size of the picture; null for a track that has one only. Nothing is told without. */
+  received?: ReceivedLayers | null | undefined;
   /** Puts the picture on the element, and answers with what takes it away again. */
   attach: (element: HTMLVideoElement) => () => void;
 };
 
-export function Tile({ name, self, screen, speaking, muted, hasVideo, component = false, attach }: TileProps) {
+export function Tile({ name, self, screen, speaking, muted, hasVideo, component = false, received, attach }: TileProps) {
   const video = useRef<HTMLVideoElement>(null);
   useEffect(() => {
     const element = video.current;
@@ -48,9 +51,35 @@ export function Tile({ name, self, screen, speaking, muted, hasVideo, component 
             <span className="visually-hidden">Muted: </span>
           </span>
         )}
-        <span className="tile-name">{screen ? `${name}’s screen` : whose}</span>
+        <bdi className="tile-name">{screen ? `${name}’s screen` : whose}</bdi>
       </span>
+      {hasVideo && received !== undefined && <Received video={video} layers={received} />}
     </li>
+  );
+}
+
+/** The size of the picture as it comes, and which of its layers that is. */
+function Received({ video, layers }: { video: RefObject<HTMLVideoElement | null>; layers: ReceivedLayers | null }) {
+  const [size, setSize] = useState('');
+  useEffect(() => {
+    const element = video.current;
+    if (!element) return undefined;
+    const update = () => setSize(element.videoWidth > 0 ? `${element.videoWidth}×${element.videoHeight}` : '');
+    update();
+    element.addEventListener('resize', update);
+    element.addEventListener('loadedmetadata', update);
+    return () => {
+      element.removeEventListener('resize', update);
+      element.removeEventListener('loadedmetadata', update);
+    };
+  }, [video]);
+  const { current, spatial } = layers ?? {};
+  const layer = spatial === undefined ? undefined : current ? `layer ${current.spatialLayer + 1} of ${spatial}` : 'no layer';
+  const text = [size, layer].filter(Boolean).join(' · ');
+  return text === '' ? null : (
+    <span className="tile-received" data-testid="tile-received" data-layer={current?.spatialLayer} data-layers={spatial}>
+      {text}
+    </span>
   );
 }
 

@@ -1,27 +1,32 @@
-// What a tab keeps until it is closed. Browsers may forbid storage: then nothing is kept, and nothing breaks.
-export const tabStorage = {
+// What a tab keeps until it is closed, and what a browser keeps where somebody asked for it. Browsers may forbid storage: then nothing is kept, and
+// nothing breaks.
+const careful = (storage: () => Storage) => ({
   get(key: string): string | undefined {
     try {
-      return sessionStorage.getItem(key) ?? undefined;
+      return storage().getItem(key) ?? undefined;
     } catch {
       return undefined;
     }
   },
   set(key: string, value: string): void {
     try {
-      sessionStorage.setItem(key, value);
+      storage().setItem(key, value);
     } catch {
       // Kept in memory by whoever asked.
     }
   },
   remove(key: string): void {
     try {
-      sessionStorage.removeItem(key);
+      storage().removeItem(key);
     } catch {
       // Nothing was kept.
     }
   },
-};
+});
+
+export const tabStorage = careful(() => sessionStorage);
+/** Only for what somebody asked to be kept. */
+export const browserStorage = careful(() => localStorage);
 
 const tabKey = 'mediarooms.tab';
 

@@ -1,0 +1,116 @@
+// "Will it work here?": each way to the media of the room, tried for real before joining, with a sentence for each.
+import { checkConnection, type ServerResult, type Way, type WayResult } from '@mediarooms/client';
+import { useEffect, useRef, useState } from 'react';
+import { sentenceOf } from '../api/rest.ts';
+import { type Finding, type Mark, serverFinding, verdict, wayFinding } from './check-sentences.ts';
+
+export type ConnectionPanelProps = {
+  /** What the check enters with. */
+  getAccess: () => Promise<{ token: string; url: string | null }>;
+  base: string;
+};
+
+type Check =
+  | { phase: 'idle' }
+  | { phase: 'running' | 'done'; server: ServerResult | undefined; ways: readonly WayResult[] }
+  | { phase: 'failed'; sentence: string };
+
+const names: Record<Way, string> = { udp: 'Direct (UDP)', tcp: 'Detour (TCP)', relay: 'Relay (TURN)' };
+const ways: readonly Way[] = ['udp', 'tcp', 'relay'];
+
+export function ConnectionPanel({ getAccess, base }: ConnectionPanelProps) {
+  const [check, setCheck] = useState<Check>({ phase: 'idle' });
+  const running = useRef<AbortController>(undefined);
+  useEffect(() => () => running.current?.abort(), []);
+
+  const start = async () => {
+    running.current?.abort();
+    const control = new AbortController();
+    running.current = control;
+    const { signal } = control;
+    setCheck({ phase: 'running', server: undefined, ways: [] });
+    const learn = (change: (before: { server: ServerResult | undefined; ways: readonly WayResult[] }) => object) =>
+      setCheck((before) => (signal.aborted || before.phase !== 'running' ? before : { ...before, ...change(before) }));
+    try {
+      const { token, url } = await getAccess();
+      const own = new URL('socket/peer/websocket', base).href;
+      await checkConnection({
+        url: url ?? own,
+        fallbackUrls: [own],
+        token,
+        signal,
+        onServer: (server) => learn(() => ({ server })),
+        onWay: (way) => learn((before) => ({ ways: [...before.ways, way] })),
+      });
+      learn(() => ({ phase: 'done' }));
+    } catch (error) {
+      if (!signal.aborted) setCheck({ phase: 'failed', sentence: sentenceOf(error) });
+    }
+  };
+
+  const busy = check.phase === 'running';
+  return (
+    <section className="check" aria-label="Connection check" data-testid="check" data-phase={check.phase}>
+      <div className="check-head">
+        <h2>Will it work here?</h2>
+        <button type="button" className="button" data-testid="check-start" aria-disabled={busy} onClick={() => busy || void start()}>
+          {busy ? 'Checking…' : check.phase === 'idle' ? 'Check' : 'Check again'}
+        </button>
+      </div>
+      <p className="hint">Tries each way for sound and pictures. Nobody in the room notices.</p>
+      <div role="status">
+        {check.phase === 'failed' && <Verdict finding={{ mark: 'bad', sentence: check.sentence }} />}
+        {(check.phase === 'running' || check.phase === 'done') && <Results {...check} done={check.phase === 'done'} />}
+      </div>
+    </section>
+  );
+}
+
+function Results({ server, ways: found, done }: { server: ServerResult | undefined; ways: readonly WayResult[]; done: boolean }) {
+  if (server && server.state !== 'open') return <Verdict finding={serverFinding(server)} />;
+  return (
+    <>
+      {done && <Verdict finding={verdict(found)} />}
+      <ul className="check-list">
+        <Row name="Server" testId="check-server" finding={server && serverFinding(server)} />
+        {ways.map((way) => {
+          const result = found.find((each) => each.way === way);
+          // What a failure means depends on the others.
+          const known = result && (result.state !== 'closed' || done) ? wayFinding(result, found) : undefined;
+          return <Row key={way} name={names[way]} testId={`check-${way}`} finding={known} />;
+        })}
+      </ul>
+    </>
+  );
+}
+
+function Verdict({ finding }: { finding: Finding }) {
+  return (
+    <p className={`verdict ${finding.mark}`} data-testid="check-verdict" data-mark={finding.mark}>
+      {finding.sentence}
+    </p>
+  );
+}
+
+const marks: Record<Mark, { sign: string; word: string }> = {
+  good: { sign: '✓', word: 'works' },
+  warning: { sign: '!', word: 'does not work' },
+  bad: { sign: '✕', word: 'does not work' },
+  info: { sign: '–', word: 'not there' },
+};
+
+function Row({ name, testId, finding }: { name: string; testId: string; finding: Finding | undefined }) {
+  const mark = finding && marks[finding.mark];
+  return (
+    <li className="check-row" data-testid={testId} data-mark={finding?.mark ?? 'pending'}>
+      <span className={`check-mark ${finding?.mark ?? 'pending'}`} aria-hidden="true">
+        {mark?.sign ?? '…'}
+      </span>
+      <span>
+        <strong>{name}</strong>
+        <span className="visually-hidden">{mark ? ` ${mark.word}: ` : ': '}</span>
+        <span className="check-sentence">{finding?.sentence ?? 'Trying…'}</span>
+      </span>
+    </li>
+  );
+}

@@ -1,0 +1,112 @@
+// Which camera, microphone and speaker: what there is, how loud one is, how it sounds, and what to do where the browser refuses.
+import { useState } from 'react';
+import type { DeviceKind, DeviceProblem } from '../call/device-problem.ts';
+import type { LocalMedia, LocalMediaState } from '../call/local-media.ts';
+import { useStore } from '../hooks/store.ts';
+import { LevelMeter } from './level-meter.tsx';
+import { playTestSound } from './test-sound.ts';
+
+export function DeviceChoice({ media }: { media: LocalMedia }) {
+  const state = useStore(media);
+  return (
+    <div className="devices">
+      <DeviceField kind="camera" label="Camera" state={state} media={media} />
+      <div className="device">
+        <DeviceField kind="microphone" label="Microphone" state={state} media={media} />
+        <LevelMeter track={state.microphone} on={state.microphoneOn} />
+      </div>
+      {state.speakers.length > 0 && <SpeakerField state={state} media={media} />}
+    </div>
+  );
+}
+
+function DeviceField({ kind, label, state, media }: { kind: DeviceKind; label: string; state: LocalMediaState; media: LocalMedia }) {
+  const devices = kind === 'camera' ? state.cameras : state.microphones;
+  const problem = state.problems[kind];
+  return (
+    <div className="device">
+      {devices.length > 0 && (
+        <DeviceSelect
+          label={label}
+          testId={`choose-${kind}`}
+          devices={devices}
+          value={state[kind]?.getSettings().deviceId ?? state.wishes[kind]}
+          onChoose={(deviceId) => void media.choose(kind, deviceId)}
+        />
+      )}
+      {problem && <Refusal kind={kind} problem={problem} onAgain={() => void media.open(kind)} busy={state.busy} />}
+    </div>
+  );
+}
+
+function Refusal({ kind, problem, onAgain, busy }: { kind: DeviceKind; problem: DeviceProblem; onAgain: () => void; busy: boolean }) {
+  return (
+    <div className="note refusal" role="status" data-testid={`problem-${kind}`} data-why={problem.why}>
+      <p>
+        <strong>{problem.sentence}</strong> {problem.help}
+      </p>
+      {problem.why !== 'insecure' && (
+        <button type="button" className="button small" data-testid={`again-${kind}`} disabled={busy} onClick={onAgain}>
+          Try again
+        </button>
+      )}
+    </div>
+  );
+}
+
+function SpeakerField({ state, media }: { state: LocalMediaState; media: LocalMedia }) {
+  const [problem, setProblem] = useState<string>();
+  const play = async () => {
+    setProblem(undefined);
+    try {
+      await playTestSound(state.wishes.speaker);
+    } catch {
+      setProblem('The sound could not be played there.');
+    }
+  };
+  return (
+    <div className="device">
+      <div className="device-row">
+        <DeviceSelect
+          label="Speaker"
+          testId="choose-speaker"
+          devices={state.speakers}
+          value={state.wishes.speaker}
+          onChoose={(deviceId) => void media.choose('speaker', deviceId)}
+        />
+        <button type="button" className="button" data-testid="test-sound" onClick={() => void play()}>
+          Test
+        </button>
+      </div>
+      {problem && (
+        <p className="hint" role="status">
+          {problem}
+        </p>
+      )}
+    </div>
+  );
+}
+
+type DeviceSelectProps = {
+  label: string;
+  testId: string;
+  devices: readonly MediaDeviceInfo[];
+  value: string | undefined;
+  onChoose: (deviceId: string) => void;
+};
+
+function DeviceSelect({ label, testId, devices, value, onChoose }: DeviceSelectProps) {
+  const known = devices.some(({ deviceId }) => deviceId === value) ? value : devices[0]?.deviceId;
+  return (
+    <label className="field">
+      <span>{label}</span>
+      <select value={known} data-testid={testId} onChange={(event) => onChoose(event.target.value)}>
+        {devices.map((device, index) => (
+          <option key={device.deviceId} value={device.deviceId}>
+            {device.label || `${label} ${index + 1}`}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
