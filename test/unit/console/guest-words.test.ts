@@ -1,0 +1,90 @@
+// What the guest page says of devices, of the network and of what is lost: decisions on what was found.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { WayResult } from '../../../node/client/src/index.ts';
+import { explainDevice } from '../../../node/console/src/call/device-problem.ts';
+import { wordsOfLink } from '../../../node/console/src/call/outage.ts';
+import { serverFinding, verdict, wayFinding } from '../../../node/console/src/lobby/check-sentences.ts';
+import { levelOf } from '../../../node/console/src/lobby/sound-level.ts';
+
+const way = (name: WayResult['way'], state: 'open' | 'closed' | 'none'): WayResult =>
+  state === 'open' ? { way: name, state, roundTrip: 12.4 } : { way: name, state };
+
+test('all ways together are judged by the best one that is open', () => {
+  const judge = (udp: 'open' | 'closed', tcp: 'open' | 'closed', relay: 'open' | 'closed' | 'none') =>
+    verdict([way('relay', relay), way('udp', udp), way('tcp', tcp)]);
+  assert.equal(judge('open', 'closed', 'none').mark, 'good');
+  assert.match(judge('closed', 'open', 'none').sentence, /over TCP/);
+  assert.match(judge('closed', 'closed', 'open').sentence, /over a relay/);
+  const nothing = judge('closed', 'closed', 'none');
+  assert.equal(nothing.mark, 'bad');
+  assert.match(nothing.sentence, /nobody would see or hear you/);
+});
+
+test('a way that is closed is bad only where no other is open, and one that is not there is neither', () => {
+  assert.deepEqual(wayFinding(way('udp', 'open'), []), {
+    mark: 'good',
+    sentence: 'The direct way for sound and pictures is open in 12 ms.',
+  });
+  assert.equal(wayFinding(way('udp', 'closed'), [way('tcp', 'open')]).mark, 'warning');
+  assert.equal(wayFinding(way('udp', 'closed'), [way('tcp', 'closed')]).mark, 'bad');
+  assert.equal(wayFinding(way('relay', 'none'), []).mark, 'info');
+  assert.equal(
+    wayFinding({ way: 'relay', state: 'open', roundTrip: undefined, over: 'tls' }, []).sentence,
+    'The relay can be reached over TLS.',
+  );
+});
+
+test('a server that refuses says what that means for whoever was invited', () => {
+  const refused = (code: string) => serverFinding({ state: 'refused', code, message: 'No' }).sentence;
+  assert.match(refused('room_not_found'), /has ended/);
+  assert.match(refused('invalid_token'), /too old/);
+  assert.match(refused('unavailable'), /No\.$/);
+  assert.match(serverFinding({ state: 'closed' }).sentence, /does not answer/);
+});
+
+test('what keeps a device away is told with what to do', () => {
+  const of = (name: string, bySystem = false) => explainDevice('camera', new DOMException('x', name), bySystem);
+  assert.equal(of('NotAllowedError').why, 'refused');
+  assert.match(of('NotAllowedError').help ?? '', /left of the address/);
+  assert.match(of('NotAllowedError', true).help ?? '', /settings of the system/);
+  assert.equal(of('NotFoundError').why, 'missing');
+  assert.equal(of('NotReadableError').why, 'busy');
+  assert.equal(explainDevice('microphone', 'anything').why, 'failed');
+});
+
+test('what is lost is told with since when, what is tried and what the others see', () => {
+  const now = new Date('2026-11-22T10:00:30Z');
+  const since = new Date(now.getTime() - 12_000);
+  const kept = new Date(now.getTime() + 18_000);
+  const words = (outage: object | undefined, mediaPath: 'connected' | 'broken' | 'connecting' | 'idle', seconds = 12) =>
+    wordsOfLink(
+      {
+        outage: outage && { since, attempts: 4, keptUntil: kept, ...outage },
+        mediaPath,
+        mediaSince: new Date(now.getTime() - seconds * 1_000),
+      },
+      now,
+    );
+  assert.equal(words(undefined, 'connected'), undefined);
+  assert.equal(words(undefined, 'idle'), undefined);
+  assert.equal(words(undefined, 'broken', 1), undefined);
+  assert.match(words(undefined, 'broken')?.title ?? '', /interrupted for 12 seconds/);
+  assert.match(words(undefined, 'broken')?.others ?? '', /do not see or hear you/);
+  assert.match(words(undefined, 'connecting')?.tried ?? '', /firewall/);
+  const server = words({}, 'connected');
+  assert.match(server?.title ?? '', /lost for 12 seconds/);
+  assert.match(server?.tried ?? '', /4 times so far/);
+  assert.match(server?.others ?? '', /still see and hear you/);
+  assert.match(words({}, 'broken')?.others ?? '', /stand still.*In 18 seconds/);
+  assert.match(words({ keptUntil: since }, 'connected')?.others ?? '', /see that you are gone/);
+  assert.match(words({ keptUntil: null }, 'broken')?.others ?? '', /see that you are gone/);
+});
+
+test('the level of sound is nothing for silence, all for the loudest, and in between for speech', () => {
+  assert.equal(levelOf(new Float32Array(1_024)), 0);
+  assert.equal(levelOf(new Float32Array(0)), 0);
+  assert.equal(levelOf(new Float32Array(1_024).fill(1)), 1);
+  const speech = levelOf(Float32Array.from({ length: 1_024 }, (_, i) => 0.05 * Math.sin(i / 5)));
+  assert.ok(speech > 0.3 && speech < 0.9, `${speech}`);
+});
