@@ -39,7 +39,6 @@ function coldValues({ webrtc, dist, tls, ...config }: Config): Record<ColdName, 
   const { strategy } = dist;
   const listed = strategy.name === 'NODES_LIST' ? strategy : undefined;
   const asked = strategy.name === 'DNS' ? strategy : undefined;
-  const { min, max } = config.sip.rtpPorts;
   return {
     IP: config.ip,
     PORT: config.port,
@@ -65,8 +64,8 @@ function coldValues({ webrtc, dist, tls, ...config }: Config): Record<ColdName, 
     WEBRTC_TURN_TLS_CERT_PATH: turn.tls?.certPath ?? null,
     WEBRTC_TURN_TLS_HOST: turn.tls?.host ?? null,
     SIP_IP: config.sip.ip,
-    SIP_PORT: config.sip.port,
-    SIP_RTP_PORTS: `${min}-${max}`,
+    SIP_PORT: rangeText(config.sip.ports),
+    SIP_RTP_PORTS: rangeText(config.sip.rtpPorts),
     DIST_ENABLED: dist.enabled,
     DIST_MODE: dist.mode,
     DIST_NODE_NAME: dist.nodeName,
@@ -122,4 +121,8 @@ function hotValues({ webhooks, limits, timeouts, roomDefaults, s3, ...settings }
 
 function inSeconds(milliseconds: number): number {
   return milliseconds / 1000;
+}
+
+function rangeText({ min, max }: { min: number; max: number }): string {
+  return `${min}-${max}`;
 }
