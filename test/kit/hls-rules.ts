@@ -46,7 +46,8 @@ export function checkPlaylist(text: string): CheckedPlaylist {
   assert.ok(Number.isInteger(playlist.target) && playlist.target > 0);
   if (playlist.partTarget !== undefined) {
     assert.match(control, /CAN-BLOCK-RELOAD=YES/);
-    assert.ok((attribute(control, 'PART-HOLD-BACK') ?? 0) >= 3 * playlist.partTarget - 1e-9);
+    // Less risks stalls (section 4.4.3.8), more only costs latency.
+    assert.ok(Math.abs((attribute(control, 'PART-HOLD-BACK') ?? 0) - 3 * playlist.partTarget) < 1e-9);
     assert.ok((attribute(control, 'CAN-SKIP-UNTIL') ?? 0) >= 6 * playlist.target);
   }
   const holdBack = attribute(control, 'HOLD-BACK', true);

@@ -31,7 +31,7 @@ export class AudioTrack {
     this.#options = options;
     this.#timing = new TrackTiming(options.clockRate, options.delay);
     this.#line = new SoundLine(options.from);
-    this.#buffer = new JitterBuffer({ wait: jitterWait, out: (packet) => this.#decode(packet) });
+    this.#buffer = new JitterBuffer({ wait: jitterWait.sound, out: (packet) => this.#decode(packet) });
   }
 
   get source(): string {

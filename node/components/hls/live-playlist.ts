@@ -149,11 +149,14 @@ function zip(text: Buffer): Buffer | Promise<Buffer> {
 }
 
 /** The part that comes next; undefined where the last one is short: nothing may follow it in its segment, and that may be the last one. */
-function nextPart(last: Segment | undefined, { target, partTarget = 0 }: PlaylistTimes): { segment: number; part: number } | undefined {
+function nextPart(
+  last: Segment | undefined,
+  { partTarget = 0, partsPerSegment }: PlaylistTimes,
+): { segment: number; part: number } | undefined {
   if (!last) return undefined;
-  const { number, parts, whole, duration } = last;
+  const { number, parts, whole } = last;
   if (!whole && (parts.at(-1)?.duration ?? 0) < shortest * partTarget) return undefined;
-  return whole || duration >= target - 1 ? { segment: number + 1, part: 0 } : { segment: number, part: parts.length };
+  return whole || parts.length >= partsPerSegment ? { segment: number + 1, part: 0 } : { segment: number, part: parts.length };
 }
 
 export function isPlaylist(file: string): file is typeof multivariantName | typeof mediaName {

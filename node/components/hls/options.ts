@@ -4,9 +4,10 @@ import { hlsDefaults, hlsOptionsSchema } from '../../rooms/component-options.ts'
 import { issueSentence } from '../../sentences.ts';
 import { conflictSentences } from '../../storage/upload.ts';
 import type { PlaylistTimes } from './playlist.ts';
+import { rhythmOf } from './ticks.ts';
 
-/** Milliseconds that parts last about: whole pictures of them. */
-const partDuration = 250;
+/** Milliseconds that parts last about: whole pictures of them. Players stay three parts behind the newest (PART-HOLD-BACK). */
+const partDuration = 200;
 /** Bits per second of 1280x720 at 24, of sound, and the least and most for pictures. */
 const referenceBitrate = 2_000_000;
 const referencePixels = 1280 * 720 * 24;
@@ -46,7 +47,9 @@ export function timesOf({ lowLatency, segmentDuration, framerate }: Pick<HlsOpti
 } {
   const pictures = Math.max(1, Math.round((partDuration * framerate) / 1000));
   const part = Math.ceil((pictures * 1000) / framerate);
-  return { times: { target: segmentDuration * 1000, partTarget: lowLatency ? part : undefined }, partDuration: part };
+  const target = segmentDuration * 1000;
+  const { perPart, perSegment } = rhythmOf(framerate, part, target);
+  return { times: { target, partTarget: lowLatency ? part : undefined, partsPerSegment: perSegment / perPart }, partDuration: part };
 }
 
 /** Bits per second: what a picture needs grows more slowly than its size. */

@@ -25,7 +25,7 @@ export type Segment = {
 };
 
 /** Durations are milliseconds. `partTarget`: the longest part; undefined where there are none (plain HLS). */
-export type PlaylistTimes = { target: number; partTarget: number | undefined };
+export type PlaylistTimes = { target: number; partTarget: number | undefined; partsPerSegment: number };
 
 export type MediaPlaylist = PlaylistTimes & {
   segments: readonly Segment[];

@@ -1,12 +1,14 @@
 // When what was captured is seen and heard: a fixed while later, and a little more for a source that is late.
 import { TrackClock } from '../rtp/track-clock.ts';
 
-/** Milliseconds from capture to playout: time for the network, for packets to be sent again, and for decoding. */
-export const playoutDelay = 350;
-/** Milliseconds that a missing packet is waited for: what comes later would be too late to be decoded in time. */
-export const jitterWait = 200;
+/** Milliseconds from capture to playout where arrival is steady: time for the network and for decoding. */
+export const playoutDelay = 220;
+/** Milliseconds that a missing packet is waited for. Pictures are sent again; lost sound does not come any more, it is only out of order. */
+export const jitterWait = { picture: 200, sound: 100 } as const;
 /** Milliseconds that a source may be late beyond it. */
 const maxExtra = 1500;
+/** Milliseconds of them for its pictures, so that there is time to send packets again: those that are later yet are seen when they come. */
+const maxExtraForPictures = 150;
 /** Added to what is missing, in milliseconds. */
 const spare = 30;
 /** One change is waited for before another: what was late together is late once. */
@@ -25,16 +27,25 @@ export class PlayoutDelay {
     return playoutDelay + this.#extra;
   }
 
-  /** `margin`: how long before its turn something came; below 0 it came too late. */
+  /** `margin`: how long before its turn sound came; below 0 it came too late. */
   came(margin: number, now: number): void {
+    this.#came(margin, now, maxExtra);
+  }
+
+  /** The same of a picture. */
+  pictureCame(margin: number, now: number): void {
+    this.#came(margin, now, maxExtraForPictures);
+  }
+
+  #came(margin: number, now: number, most: number): void {
     if (now - this.#changed < settling) return;
     this.#least = Math.min(this.#least, margin);
-    if (margin < 0) this.#set(this.#extra + spare - margin, now);
+    if (margin < 0 && this.#extra < most) this.#set(Math.min(most, this.#extra + spare - margin), now);
     else if (now - this.#changed >= period) this.#set(this.#extra - Math.max(0, this.#least - earlyEnough), now);
   }
 
   #set(extra: number, now: number): void {
-    this.#extra = Math.min(maxExtra, Math.max(0, extra));
+    this.#extra = Math.max(0, extra);
     this.#changed = now;
     this.#least = Number.POSITIVE_INFINITY;
   }

@@ -49,6 +49,7 @@ export class VideoTrack {
   /** Nothing can be decoded before the next key picture. */
   #broken = true;
   #shownAt: number | undefined;
+  #now = 0;
 
   /** @throws AvError where this FFmpeg cannot decode it */
   constructor(options: VideoTrackOptions) {
@@ -60,7 +61,7 @@ export class VideoTrack {
       onPicture: (picture) => this.#hold(picture),
       onKeyNeeded: options.onKeyNeeded,
     });
-    this.#buffer = new JitterBuffer({ wait: jitterWait, out: (packet) => assembler.push(packet) });
+    this.#buffer = new JitterBuffer({ wait: jitterWait.picture, out: (packet) => assembler.push(packet) });
   }
 
   get source(): string {
@@ -74,6 +75,7 @@ export class VideoTrack {
 
   /** `now`: milliseconds since 1970, as all times here. */
   push(packet: RtpPacket, now: number): void {
+    this.#now = now;
     this.#timing.arrived(this.#buffer.unwrapped(packet.timestamp), now);
     this.#buffer.push(packet, now);
   }
@@ -83,6 +85,7 @@ export class VideoTrack {
   }
 
   drain(now: number): void {
+    this.#now = now;
     this.#buffer.drain(now);
   }
 
@@ -117,6 +120,7 @@ export class VideoTrack {
     }
     this.#waiting.push(picture);
     this.#waitingBytes += picture.data.length;
+    this.#options.delay.pictureCame(this.#timing.dueAt(picture.timestamp) - this.#now, this.#now);
   }
 
   #takeDue(now: number): Waiting | undefined {

@@ -19,6 +19,20 @@ test('a source that is late is played later, once for what was late together, an
   assert.ok(delay.value <= playoutDelay + 1500);
 });
 
+test('pictures that are late may have 150 ms more, and take nothing from what sound needs', () => {
+  const delay = new PlayoutDelay();
+  delay.pictureCame(-40, 1000);
+  assert.equal(delay.value, playoutDelay + 70);
+  delay.pictureCame(-4000, 2000);
+  assert.equal(delay.value, playoutDelay + 150);
+  delay.came(-300, 3000);
+  assert.equal(delay.value, playoutDelay + 480);
+  for (let now = 4000; now < 22_000; now += 33) delay.pictureCame(-500, now);
+  assert.equal(delay.value, playoutDelay + 480);
+  for (let now = 22_000; now < 120_000; now += 33) delay.pictureCame(250, now);
+  assert.equal(delay.value, playoutDelay);
+});
+
 test('a timestamp is due a fixed while after its capture, also when its source begins to count anew', () => {
   const timing = new TrackTiming(90_000, new PlayoutDelay());
   timing.arrived(90_000, 10_000);

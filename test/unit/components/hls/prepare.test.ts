@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { bitratesOf, readOptions, shownOptions, timesOf } from '../../../../node/components/hls/options.ts';
+import { rhythmOf } from '../../../../node/components/hls/ticks.ts';
 
 const s3 = { bucket: 'bucket', accessKeyId: 'the-key-id', secretAccessKey: 'the-secret' };
 
@@ -44,14 +45,23 @@ test('an S3 storage of its own is refused where the node has one; a secret is in
 
 test('parts are whole pictures, segments as long as asked for; bits grow with the picture', () => {
   for (const [framerate, part] of [
-    [24, 250],
-    [25, 240],
-    [30, 267],
-    [60, 250],
+    [24, 209],
+    [25, 200],
+    [30, 200],
+    [60, 200],
     [1, 1000],
   ] as const) {
     const { times, partDuration } = timesOf({ lowLatency: true, segmentDuration: 2, framerate });
     assert.deepEqual([times.target, times.partTarget, partDuration], [2000, part, part]);
+  }
+  for (let framerate = 1; framerate <= 60; framerate += 1) {
+    for (let segmentDuration = 1; segmentDuration <= 30; segmentDuration += 1) {
+      const { times, partDuration } = timesOf({ lowLatency: true, segmentDuration, framerate });
+      const { interval, perPart, perSegment } = rhythmOf(framerate, partDuration, times.target);
+      assert.equal(perSegment, times.partsPerSegment * perPart);
+      // RFC 8216bis, section 4.4.3.1.
+      assert.ok(Math.round((perSegment * interval) / 1000) <= segmentDuration, `${framerate} pictures, ${segmentDuration} s`);
+    }
   }
   assert.equal(timesOf({ lowLatency: false, segmentDuration: 4, framerate: 24 }).times.partTarget, undefined);
   const { video: small } = bitratesOf({ width: 320, height: 180, framerate: 24 });

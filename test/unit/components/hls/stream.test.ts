@@ -28,7 +28,7 @@ class Studio {
     this.stream = new Stream({
       log: silentLog(),
       folder,
-      times: { target: 2000, partTarget: 500 },
+      times: { target: 2000, partTarget: 500, partsPerSegment: 4 },
       window: null,
       picture: { width: 640, height: 360, framerate: 24 },
       bitrate: 1_000_000,
@@ -239,7 +239,7 @@ test('the end wakes everybody; without a segment there is nothing to play', asyn
 });
 
 test('a token is on every address of a playlist, compressed or not; without parts nothing waits', async (t) => {
-  const studio = await make(t, { times: { target: 2000, partTarget: undefined } });
+  const studio = await make(t, { times: { target: 2000, partTarget: undefined, partsPerSegment: 4 } });
   await studio.begin();
   await studio.parts(9);
   const text = await studio.text('stream.m3u8', { token: 'a.b-c', msn: 9999 });
