@@ -138,6 +138,7 @@ export class MediaNode {
       log,
       engine: media,
       components: kinds,
+      clustered: config.dist.enabled,
       address: () => host,
       limits: () => ({ ...hot.current.limits, ...hot.current.roomDefaults }),
       signToken: (claims) => keys.sign(claims),

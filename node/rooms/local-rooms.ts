@@ -6,11 +6,14 @@ import type { RoomEvent } from './events.ts';
 import type { RoomStats } from './figures.ts';
 import { newId } from './ids.ts';
 import type { Peer } from './peer.ts';
-import type { ComponentKinds, MediaEngine } from './ports.ts';
+import { type ComponentKinds, closeReasons, type MediaEngine } from './ports.ts';
 import { Room, type RoomLimits } from './room.ts';
 import type { ComponentOptions, PeerOptions, PeerPatch, RoomData, RoomOptions, RoomPatch } from './room-config.ts';
 import type { CreatedComponent, CreatedPeer, CreatedRoom, FoundPeer, RoomPage, RoomService } from './room-service.ts';
 import type { ComponentView, RoomView } from './views.ts';
+
+/** Reasons of rooms that nobody wanted to end. */
+const endsOfNode = new Set(['draining', 'shutdown']);
 
 /** How long a request for a room that ended is told so, instead of that it does not exist. */
 const tombstoneLifetime = 10 * 60_000;
@@ -28,6 +31,8 @@ export type LocalRoomsOptions = {
   log: Log;
   engine: MediaEngine;
   components: ComponentKinds;
+  /** Whether there are other nodes, at which rooms may be made again that end with this one. */
+  clustered: boolean;
   /** SVC_HOST of this node. */
   address: () => string;
   limits: () => LocalLimits;
@@ -78,7 +83,10 @@ export class LocalRooms implements RoomService {
     if (room && incarnation !== undefined && room.incarnation !== incarnation)
       return new ServiceError('unavailable', `Room ${roomId} was made anew, and peer ${peerId} is not in it yet`);
     if (room || incarnation === undefined) return new ServiceError('peer_not_found', `Peer ${peerId} does not exist in room ${roomId}`);
-    return this.#whyNone(roomId);
+    const why = this.#whyNone(roomId);
+    if (!this.#options.clustered || !endsOfNode.has(this.#ended.get(roomId)?.reason ?? '')) return why;
+    // Nobody ended it: whoever was in it may wait for it to be made again.
+    return new ServiceError('room_not_found', `Room ${roomId} is not on this node any more`);
   }
 
   async createRoom(options: RoomOptions): Promise<CreatedRoom> {
@@ -206,10 +214,10 @@ export class LocalRooms implements RoomService {
     this.#draining = undefined;
   }
 
-  /** Ends every room, for good. */
+  /** Ends every room, since this node ends or is drained. */
   close(reason: string): void {
     this.#accepting = false;
-    for (const room of [...this.#rooms.values()]) room.close(reason);
+    for (const room of [...this.#rooms.values()]) this.#lose(room, reason);
   }
 
   #open(id: string, options: RoomOptions): Room {
@@ -270,6 +278,10 @@ export class LocalRooms implements RoomService {
   }
 
   #endPeerless(): void {
-    for (const room of [...this.#rooms.values()]) if (room.connectedPeers === 0) room.close('draining');
+    for (const room of [...this.#rooms.values()]) if (room.connectedPeers === 0) this.#lose(room, 'draining');
+  }
+
+  #lose(room: Room, reason: string): void {
+    room.close(reason, this.#options.clustered ? closeReasons.roomLost : closeReasons.roomStopped);
   }
 }

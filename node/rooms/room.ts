@@ -22,7 +22,7 @@ import type { RoomStats } from './figures.ts';
 import { newId, newIncarnation } from './ids.ts';
 import { Peer, type PeerSetup } from './peer.ts';
 import type { PeerEvent } from './peer-events.ts';
-import { type ComponentKinds, closeReasons, type MediaEngine, type RoomMedia } from './ports.ts';
+import { type CloseReason, type ComponentKinds, closeReasons, type MediaEngine, type RoomMedia } from './ports.ts';
 import type { OfferChange } from './publications.ts';
 import type { ComponentOptions, PeerOptions, RoomData, RoomPatch } from './room-config.ts';
 import { RoomMeasure } from './room-measure.ts';
@@ -207,12 +207,13 @@ export class Room {
     for (const peer of this.#peers.values()) yield* peer.tracks;
   }
 
-  close(reason: string): void {
+  /** `reason` is told in RoomDeleted, `closeReason` to the peers. Idempotent. */
+  close(reason: string, closeReason: CloseReason = closeReasons.roomStopped): void {
     if (this.#ended) return;
     this.#ended = true;
     this.#purge?.stop();
     this.components.close('room_deleted');
-    for (const peer of [...this.#peers.values()]) peer.remove('room_deleted', closeReasons.roomStopped);
+    for (const peer of [...this.#peers.values()]) peer.remove('room_deleted', closeReason);
     this.#media.close();
     this.#log.info({ reason }, 'room ended');
     this.#setup.onEnded(reason);

@@ -6,7 +6,11 @@ export const closeCodes = {
   roomStopped: { code: 1000, reason: 'Room stopped', description: 'The room ended: the session is over.' },
   left: { code: 1000, reason: '', description: 'The answer to leave: the session is over.' },
   internalError: { code: 1011, reason: 'Internal server error', description: 'The peer crashed: the session is over.' },
-  goingAway: { code: 1001, reason: '', description: 'The node that holds the socket ends.' },
+  goingAway: {
+    code: 1001,
+    reason: '',
+    description: 'The node that holds the socket, or the room, ends or is drained: the room may be made again at another one.',
+  },
   malformed: { code: 4400, reason: '', description: 'A frame that is binary, no JSON, or no request with id and method.' },
   unauthenticated: { code: 4401, reason: '', description: 'Authentication failed; the answer before it says why.' },
   authenticationTimeout: { code: 4408, reason: '', description: 'No authentication in time.' },

@@ -31,6 +31,7 @@ const namesOfReasons: Record<CloseReason, CloseName> = {
   [closeReasons.roomStopped]: 'roomStopped',
   [closeReasons.internalError]: 'internalError',
   [closeReasons.takenOver]: 'takenOver',
+  [closeReasons.roomLost]: 'goingAway',
 };
 
 /**

@@ -39,6 +39,35 @@ async function roomOn(api: ApiClient, port: number): Promise<string> {
   return assert.fail('no room came to that node');
 }
 
+test('a call whose node is drained is told as lost at the deadline, and goes on where its room is made again', async (t) => {
+  const node = await startNode(t, dist('stays'));
+  const drained = await startNodeProcess(t, dist('drained'));
+  const api = apiClient(node.url, node.token);
+  await nodesInCluster(api, 2);
+  const roomId = await roomOn(api, drained.port);
+  const stage: Stage = { node, browser: await startBrowser(t), pageUrl: await servePlainPage(t), roomId };
+  const [anna, bert] = [await enter(stage, 'anna'), await enter(stage, 'bert')];
+  await Promise.all([anna.publish({ colour: css(red) }), bert.publish({ colour: css(blue) })]);
+  const flows = () => Promise.all([anna.sees(bert, blue), bert.sees(anna, red)]);
+  await flows();
+  const from = await Promise.all([anna.now(), bert.now()]);
+  const { name } = (await api.get('/cluster/nodes')).body.data.find(({ address }: { address: string }) =>
+    address.endsWith(`:${drained.port}`),
+  );
+  assert.equal((await api.post(`/cluster/nodes/${encodeURIComponent(name)}/drain`, { deadline: 1 })).status, 202);
+  await Promise.all([anna.waitForNote('reconnecting', from[0]), bert.waitForNote('reconnecting', from[1])]);
+  // As an operator does that sees the room end.
+  const made = performance.now();
+  assert.equal((await api.post('/room', { roomId })).status, 201);
+  for (const peerId of ['anna', 'bert'])
+    assert.equal((await api.post(`/room/${roomId}/peer`, { type: 'webrtc', options: {}, peerId })).status, 201);
+  await Promise.all([anna.waitForNote('joined', from[0]), bert.waitForNote('joined', from[1])]);
+  const joined = performance.now() - made;
+  await flows();
+  t.diagnostic(`joined ${Math.round(joined)} ms, pictures ${Math.round(performance.now() - made)} ms after the room was made again`);
+  assert.deepEqual([await anna.notes('closed'), await bert.notes('closed')], [[], []]);
+});
+
 for (let round = 1; round <= rounds; round += 1) {
   test(`a call whose node is lost goes on where its room is made again, though some connections went to nobody (${round})`, async (t) => {
     const node = await startNode(t, dist('stays'));

@@ -47,6 +47,7 @@ export function makeNode(network: FakeNetwork, name: NodeName, limits: Partial<L
     log,
     engine: media,
     components: new FakeKinds(),
+    clustered: true,
     address: () => address,
     limits: () => ({ ...noLimits, ...limits }),
     signToken: (claims) => keys.sign(claims),

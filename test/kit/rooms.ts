@@ -27,7 +27,7 @@ export type TestRooms = {
   kinds: () => string[];
 };
 
-export function makeRooms(limits: Partial<LocalLimits> = {}): TestRooms {
+export function makeRooms(limits: Partial<LocalLimits> = {}, { clustered = false } = {}): TestRooms {
   const events: RoomEvent[] = [];
   const media = new FakeMedia();
   const components = new FakeKinds();
@@ -37,6 +37,7 @@ export function makeRooms(limits: Partial<LocalLimits> = {}): TestRooms {
     log: silentLog(),
     engine: media,
     components,
+    clustered,
     address: () => 'node.test:5002',
     limits: () => ({ ...noLimits, ...limits }),
     signToken: (claims) => keys.sign(claims),

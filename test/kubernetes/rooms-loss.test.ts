@@ -1,6 +1,8 @@
 // Rooms whose room goes without their will: behind the operator's back, with its node, by a drain; and those that nobody answers for.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { RoomClient } from '../../node/client/src/index.ts';
+import { peerSocketPath } from '../../node/signaling/peer-sockets.ts';
 import { apiClient } from '../kit/api-client.ts';
 import { claimBlock, type LoopbackBlock } from '../kit/kube/loopback-block.ts';
 import { type Anything, conditionOf, type RoomOperator, RoomStage, room } from '../kit/kube/room-stage.ts';
@@ -90,19 +92,33 @@ describe('A room that is lost', () => {
     await stage.waitUntilReady('once');
   });
 
-  test('by a drain moves, without its end being taken for a wish', async () => {
+  test('by a drain moves, without its end being taken for a wish, and whoever is in it waits for it', async (t) => {
     const nodes = await startPair('drained');
-    await stage.apply(room('moving', ofCluster('drained')));
+    await stage.apply(room('moving', ofCluster('drained', { peers: [{ name: 'alice' }] })));
     const first = await stage.waitUntilReady('moving');
     const api = apiClient(nodes[0].url, apiToken);
     const { body } = await api.get('/cluster/nodes');
     const owner = body.data.find(({ address }: Anything) => address === first.status.address);
-    assert.equal((await api.post(`/cluster/nodes/${encodeURIComponent(owner.name)}/drain`)).status, 202);
+    const secret = await stage.secret('moving-peers');
+    const fallbackUrls = nodes.map(({ url }) => url.replace('http', 'ws') + peerSocketPath);
+    const alice = new RoomClient({ url: secret?.['alice.url'] ?? '', token: secret?.['alice.token'] ?? '', fallbackUrls });
+    t.after(() => alice.leave());
+    await alice.join();
+    const states: string[] = [];
+    const back = Promise.withResolvers<void>();
+    alice.on('stateChanged', ({ state }) => {
+      states.push(state);
+      if (state === 'joined') back.resolve();
+    });
+    alice.on('closed', ({ message }) => back.reject(new Error(message)));
+    assert.equal((await api.post(`/cluster/nodes/${encodeURIComponent(owner.name)}/drain`, { deadline: 1 })).status, 202);
     const again = await stage.waitFor(
       'moving',
       ({ status }) => status.phase === 'Ready' && status.incarnation !== first.status.incarnation,
     );
     assert.notEqual(again.status.node, first.status.node);
+    await back.promise;
+    assert.deepEqual(states, ['reconnecting', 'joined']);
   });
 });
 

@@ -6,8 +6,8 @@ import { ServiceError } from '../../node/errors.ts';
 import { silentLog } from '../../node/log.ts';
 import { joinPeer, makeRooms, settled } from '../kit/rooms.ts';
 
-async function startDrain() {
-  const made = makeRooms();
+async function startDrain({ clustered = false } = {}) {
+  const made = makeRooms({}, { clustered });
   const told: (Date | null)[] = [];
   const states: string[] = [];
   const drain = new Drain({
@@ -74,3 +74,21 @@ test('without time every room ends at once, because of the shutdown', async () =
     ['shutdown', 'shutdown'],
   );
 });
+
+for (const state of ['draining', 'terminating'] as const) {
+  test(`in a cluster the room of a node that is ${state} is told as lost, and may be waited for; one that was deleted is over`, async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout', 'Date'] });
+    const { rooms, drain, alice } = await startDrain({ clustered: true });
+    const deleted = await joinPeer(rooms, (await rooms.createRoom({})).room.id, 'bob');
+    await rooms.deleteRoom(deleted.peer.roomId);
+    assert.equal(deleted.connection.closed, 'Room stopped');
+    assert.equal(rooms.whyMissing(deleted.peer.roomId, 'bob', deleted.peer.incarnation).code, 'room_ended');
+    if (state === 'draining') drain.start(60_000);
+    else void drain.terminate(60_000);
+    t.mock.timers.tick(60_000);
+    assert.equal(alice.connection.closed, 'room lost');
+    assert.equal(rooms.whyMissing('busy', 'alice', alice.peer.incarnation).code, 'room_not_found');
+    // Over REST it is told why.
+    await assert.rejects(rooms.getRoom('busy'), { code: 'room_ended', message: 'Room busy has ended: draining' });
+  });
+}

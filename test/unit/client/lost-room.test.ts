@@ -2,11 +2,15 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { RoomClientOptions } from '../../../node/client/src/index.ts';
-import { startFakeServer } from './fake-server.ts';
+import { type FakeSocket, startFakeServer } from './fake-server.ts';
 import { roomAt, timing } from './room-kit.ts';
 
 /** A room that was joined and then lost; `refuse` answers the next attempts. */
-async function loseRoom(t: TestContext, options: Partial<RoomClientOptions> = {}) {
+async function loseRoom(
+  t: TestContext,
+  options: Partial<RoomClientOptions> = {},
+  lose: (socket: FakeSocket) => void = (socket) => socket.cut(),
+) {
   const server = await startFakeServer(t);
   const at = roomAt(t, server, options);
   const joined = at.room.join();
@@ -14,7 +18,7 @@ async function loseRoom(t: TestContext, options: Partial<RoomClientOptions> = {}
   socket.automatically('setSubscription');
   await socket.welcome();
   await joined;
-  socket.cut();
+  lose(socket);
   await at.until('stateChanged', ({ state }) => state === 'reconnecting');
   const refuse = async (code: string) => {
     const next = await server.next();
@@ -37,6 +41,24 @@ test('a room that was lost with its node is waited for, and entered when it is t
   told.length = 0;
   await until('stateChanged', ({ state }) => state === 'joined');
   assert.equal(room.state, 'joined');
+});
+
+test('a room that ended with the drain of its node is waited for, too, and given up as not found where nobody makes it again', async (t) => {
+  const drained = (socket: FakeSocket) => {
+    socket.event('draining', { deadline: new Date().toISOString() });
+    socket.webSocket.close(1001);
+  };
+  const moved = await loseRoom(t, {}, drained);
+  assert.equal((await moved.refuse('room_not_found')).incarnation, 'incarnation-1');
+  const next = await moved.server.next();
+  next.automatically('setSubscription');
+  await next.welcome({ sessionId: 'session-2', incarnation: 'incarnation-2' });
+  moved.told.length = 0;
+  await moved.until('stateChanged', ({ state }) => state === 'joined');
+  const over = await loseRoom(t, { timing: { ...timing, lostRoom: 0 } }, drained);
+  await over.refuse('room_not_found');
+  const { reason, message } = await over.until('closed');
+  assert.deepEqual([reason, message], ['notFound', 'Refused with room_not_found']);
 });
 
 test('a room that was ended, or lost for too long, is over', async (t) => {

@@ -143,6 +143,17 @@ test('a room that ends while a peer enters closes the socket with its reason', a
   assert.deepEqual(socket.frames, []);
 });
 
+test('peers of a room that goes with its node are closed with 1001; whoever was in it is told to wait, others that it is over', async (t) => {
+  const server = await startSocketServer(t);
+  const { token, peer } = await server.addPeer('a');
+  const socket = await PeerSocket.enter(server.url, token);
+  server.rooms.close('draining');
+  assert.deepEqual(await socket.closed, { code: 1001, reason: '' });
+  const refusal = async (data: Record<string, unknown>) => (await PeerSocket.enter(server.url, token, data)).welcome.error?.code;
+  assert.equal(await refusal({ incarnation: peer.incarnation }), 'room_not_found');
+  assert.equal(await refusal({}), 'peer_not_found');
+});
+
 test('what happens while a peer enters is told after the answer', async (t) => {
   const server = await startSocketServer(t);
   const { peer, token } = await server.addPeer('a');

@@ -25,6 +25,7 @@ export async function startSocketServer(test: TestContext, options: Partial<Peer
     log,
     engine: media,
     components: new FakeKinds(),
+    clustered: true,
     address: () => 'media.example.com:5002/rooms',
     limits: () => ({
       maxRooms: null,
