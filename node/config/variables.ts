@@ -138,7 +138,7 @@ export const coldVariables = {
   }),
   SIP_PORT: cold(value.portOrRange, {
     form: text,
-    default: '5060',
+    default: '5060-5259',
     meaning:
       'UDP ports of SIP, `<first>-<last>` or the first alone: each `sip` component that registers over UDP takes the first free one. Over TCP and TLS it only calls out.',
   }),
