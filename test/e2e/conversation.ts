@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import type { Page } from 'playwright-core';
 import { blue, css, type PagePeer, type Options as PeerOptions, red } from '../browser/client-kit.ts';
-import type { Installed } from './installed.ts';
+import type { Anything, Installed } from './installed.ts';
 
 export const people = { peers: [{ name: 'anna' }, { name: 'bert' }] };
 
@@ -50,9 +50,22 @@ export class Conversation {
     return Conversation.begin(stage, room, [stage.openPage(browser), stage.openPage(browser)], options);
   }
 
-  /** Both come into the room anew, in the pages that they have. */
-  again(stage: Installed): Promise<Conversation> {
-    return Conversation.begin(stage, this.room, [this.anna.page, this.bert.page]);
+  /** When the Room has another room than now, and is Ready. @returns its status */
+  async movedFrom(stage: Installed, incarnation: string, timeoutMs?: number): Promise<Anything> {
+    return stage.until(
+      'the Room is Ready elsewhere',
+      async () => {
+        const { status } = await stage.object(stage.roomPath(this.room));
+        return status.phase === 'Ready' && status.incarnation !== incarnation && status;
+      },
+      timeoutMs,
+    );
+  }
+
+  /** Both see and hear each other again without having done anything. */
+  async cameBack(): Promise<void> {
+    await this.flows();
+    assert.equal(await this.pagesStayed(), true);
   }
 
   /** When moving pictures and tones come both ways. */

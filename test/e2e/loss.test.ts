@@ -49,7 +49,7 @@ test('`kubectl drain` waits for a live room until its deadline; the people are t
   );
   const started = performance.now();
   const drained = stage.cluster.kubectl('drain', 'node2', '--delete-emptydir-data', '--ignore-daemonsets', '--timeout=120s');
-  const closedAt = conversation.anna.waitForNote('closed').then(() => performance.now() - started);
+  const movedAt = conversation.movedFrom(stage, room.status.incarnation, 120_000).then(() => performance.now() - started);
   await stage.until('another pod takes its place', async () => {
     const others = (await pods()).filter(
       ({ metadata, status }) =>
@@ -59,10 +59,11 @@ test('`kubectl drain` waits for a live room until its deadline; the people are t
     return others.length === 2 && others.every(({ spec }) => spec.nodeName === 'node1');
   });
   tell('kubectl drain to a replacement that is ready', performance.now() - started);
-  const [first] = await Promise.all([closedAt.catch(() => Number.NaN), drained]);
+  const [first] = await Promise.all([movedAt, drained]);
   tell('kubectl drain, with a live room and a deadline of 20 s', performance.now() - started);
-  tell('kubectl drain to the end of the live room', first);
+  tell('kubectl drain to the live room being Ready elsewhere', first);
   assert.ok(first >= drainSeconds * 1_000 - 1_500, `the room ended after ${first} ms`);
+  await conversation.cameBack();
   assert.ok((await pods()).every(({ spec }) => spec.nodeName === 'node1'));
   await stage.cluster.kubectl('uncordon', 'node2');
 });
@@ -72,7 +73,6 @@ test('a host that loses its power: its Rooms are Ready elsewhere and people see 
   await stage.until('a node is on the second host', async () => (await pods()).some(({ spec }) => spec.nodeName === 'node2'));
   await stage.available(release);
   const [conversation, room] = await conversationOn(t, 'node2', 'lost');
-  const name = room.metadata.name;
 
   const started = performance.now();
   await stage.cluster.node('node2').losePower();
@@ -82,13 +82,10 @@ test('a host that loses its power: its Rooms are Ready elsewhere and people see 
   });
   const noticed = performance.now();
   tell('power lost to noticed by Kubernetes', noticed - started);
-  const recovered = await stage.until('the Room is Ready elsewhere', async () => {
-    const { status } = await stage.object(stage.roomPath(name));
-    return status.phase === 'Ready' && status.incarnation !== room.status.incarnation && status;
-  });
+  const recovered = await conversation.movedFrom(stage, room.status.incarnation);
   tell('noticed to Room Ready on another node', performance.now() - noticed);
   tell('power lost to Room Ready on another node', performance.now() - started);
-  assert.equal(await hostOf((recovered as Anything).node), 'node1');
+  assert.equal(await hostOf(recovered.node), 'node1');
   await conversation.flows();
   tell('noticed to pictures and sound both ways again', performance.now() - noticed);
   tell('power lost to pictures and sound both ways again', performance.now() - started);

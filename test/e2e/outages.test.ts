@@ -131,11 +131,11 @@ test('names that are gone for a minute: media goes on, and the nodes still know 
 
 test('what cannot change in a living pod is a rollout: new nodes first, a live room has its time, its people are told', async (t) => {
   const conversation = await Conversation.start(t, stage, 'rollout');
-  const { node } = (await stage.get('room', 'rollout')).status;
+  const { node, incarnation } = (await stage.get('room', 'rollout')).status;
   const before = new Map((await pods()).map(({ metadata }) => [metadata.name, metadata.uid]));
   const started = performance.now();
-  const closedAt = conversation.anna.waitForNote('closed').then(() => performance.now() - started);
-  closedAt.catch(() => {});
+  const movedAt = conversation.movedFrom(stage, incarnation, 120_000).then(() => performance.now() - started);
+  movedAt.catch(() => {});
   let least = Number.POSITIVE_INFINITY;
   await stage.kubectl(
     'patch',
@@ -160,7 +160,8 @@ test('what cannot change in a living pod is a rollout: new nodes first, a live r
     120_000,
   );
   tell('rollout of two nodes, one with a live room and a deadline of 15 s', performance.now() - started);
-  const told = await closedAt;
-  assert.ok(told >= drainSeconds * 1_000, `the room on ${node} ended after ${told} ms`);
+  const moved = await movedAt;
+  assert.ok(moved >= drainSeconds * 1_000, `the room on ${node} ended after ${moved} ms`);
+  await conversation.cameBack();
   assert.ok(least >= 1, 'there is always a node');
 });
