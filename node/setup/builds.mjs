@@ -24,6 +24,9 @@ const buildDeadline = 180_000;
 /** The build without which the console's types cannot be checked. */
 export const clientLibrary = 'the client library';
 
+/** What examples and their tests are run with. */
+export const serverSdk = 'the server SDK';
+
 const clientSources = ['node/client/src', 'node/client/package.json'];
 
 /** @type {Build[]} in this order: the console is made with the client library */
@@ -35,6 +38,14 @@ const builds = [
     output: 'node/client/dist',
     command: ['node/setup/build-package.mjs', 'node/client'],
     script: 'npm run build:client',
+  },
+  {
+    name: serverSdk,
+    recipe: 'node/setup/build-package.mjs',
+    sources: ['node/sdk/src', 'node/sdk/package.json', 'node/setup/build-package.mjs'],
+    output: 'node/sdk/dist',
+    command: ['node/setup/build-package.mjs', 'node/sdk'],
+    script: 'npm run build:sdk',
   },
   {
     name: 'the console',

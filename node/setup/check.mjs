@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-import { clientLibrary, ensureBuilds } from './builds.mjs';
+import { clientLibrary, ensureBuilds, serverSdk } from './builds.mjs';
 import { ensureDependencies } from './dependencies.mjs';
 import { childEnvironment, nodeModules, root } from './paths.mjs';
 import { fail, runInForeground, SetupError } from './steps.mjs';
@@ -16,6 +16,7 @@ const typeProjects = [
   'node/sdk/tsconfig.json',
   'node/console/tsconfig.json',
   'test/browser/tsconfig.json',
+  'examples/react-page/tsconfig.json',
 ];
 
 /** @type {Record<string, () => string[][]>} name -> command lines */
@@ -31,8 +32,8 @@ export const checkNames = Object.keys(checks);
  * @returns {Promise<boolean>} whether all of the check passed; what it found is on the terminal
  */
 export async function runCheck(name) {
-  // The console imports the client library as its users do: built, with types.
-  if (name === 'types') await ensureBuilds(clientLibrary);
+  // The console and the examples import the packages as their users do: built, with types.
+  if (name === 'types') for (const needed of [clientLibrary, serverSdk]) await ensureBuilds(needed);
   let passed = true;
   for (const [program, ...args] of checks[name]?.() ?? []) {
     const { code, signalled } = await runInForeground(join(nodeModules, '.bin', program ?? ''), args, childEnvironment(), root);

@@ -1,0 +1,68 @@
+// The examples that are programs, each started by its one command: a backend, playing a file, recording to disk.
+import assert from 'node:assert/strict';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { apiClient } from '../kit/api-client.ts';
+import { startExample } from '../kit/example.ts';
+import { PeerSocket } from '../kit/peer-socket.ts';
+import { assertColour, assertNear, colours, sound } from '../kit/recorded.ts';
+import { makeResources } from '../kit/resources-folder.ts';
+import { addComponent, green, withSources } from '../kit/sources.ts';
+import { startNode } from '../kit/start-node.ts';
+
+test('a backend hands out tokens with which people join, and hears of it by webhook; it believes no one else', async (t) => {
+  const secret = `whsec_${Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64')}`;
+  const node = await startNode(t, { SVC_WEBHOOK_SECRET: secret, SVC_WEBHOOK_ALLOW_PRIVATE: 'true' });
+  const env = { SVC_URL: node.url, SVC_SERVER_API_TOKEN: node.token, WEBHOOK_SECRET: secret, PORT: '0' };
+  const backend = await startExample(t, 'backend', [], env);
+  const [, url] = await backend.says(/Backend at (\S+)/);
+  const post = (path: string, body: string, headers: Record<string, string> = {}) =>
+    fetch(`${url}${path}`, { method: 'POST', body, headers: { 'content-type': 'application/json', ...headers } });
+  const joins = await Promise.all(['Ada', 'Bob'].map((name) => post('/join', JSON.stringify({ roomId: 'standup', name }))));
+  const [ada, bob] = (await Promise.all(joins.map((each) => each.json()))) as { url: string; token: string }[];
+  const socket = await PeerSocket.enter(`ws://${ada?.url}`, ada?.token ?? '');
+  assert.equal(socket.welcome.ok, true);
+  assert.notEqual(bob?.token, ada?.token);
+  await backend.says(/RoomCreated in standup/);
+  await backend.says(/\{"name":"Bob"\} may join standup/);
+  await backend.says(/PeerConnected in standup/);
+  socket.webSocket.close();
+  await socket.closed;
+  assert.equal((await post('/hooks', '{"type":"RoomDeleted","roomId":"standup"}')).status, 400);
+  assert.equal((await post('/join', '{')).status, 400);
+  assert.equal((await post('/join', JSON.stringify({ roomId: 'no room', name: 'x' }))).status, 400);
+  assert.doesNotMatch(backend.output(), /RoomDeleted/);
+});
+
+test('a file is played into a room to its end, while another program records the room to disk', async (t) => {
+  const resources = await withSources(t, 6);
+  const node = await startNode(t, { SVC_COMPONENTS_USED: 'file recording', SVC_RESOURCES_BASE_PATH: resources });
+  const api = apiClient(node.url, node.token);
+  const env = { SVC_URL: node.url, SVC_SERVER_API_TOKEN: node.token };
+  const target = await makeResources(t);
+  await api.post('/room', { roomId: 'r', externalId: 'r' });
+  const recording = await startExample(t, 'record', ['r', '5', target], env);
+  await recording.says(/Recording r/);
+  const publishing = await startExample(t, 'publish-file', ['green.h264', 'r'], env);
+  await publishing.says(/green\.h264 plays in r: video \(h264\)/);
+  await addComponent(api, 'file', { filePath: 'tone.ogg' });
+  assert.equal(await recording.ended, 0, recording.output());
+  assert.equal(await publishing.ended, 0, publishing.output());
+  assert.match(publishing.output(), /It played to its end/);
+  const [id = ''] = await readdir(target).then((names) => names.filter((name) => name.startsWith('r-')));
+  const files = await readdir(join(target, id));
+  assert.equal(files.length, 3, files.join());
+  const video = files.find((name) => recording.output().includes(`${name}: video (h264)`));
+  const audio = files.find((name) => recording.output().includes(`${name}: audio (opus)`));
+  for (const picture of await colours(join(target, id, video ?? ''))) assertColour(picture, green);
+  assertNear((await sound(join(target, id, audio ?? ''))).frequency, 660, 5, 'the tone');
+});
+
+test('an example says what is wrong', async (t) => {
+  const node = await startNode(t, { SVC_COMPONENTS_USED: 'file' });
+  const env = { SVC_URL: node.url, SVC_SERVER_API_TOKEN: node.token };
+  const missing = await startExample(t, 'publish-file', ['nothing.ogg', 'r'], env);
+  assert.notEqual(await missing.ended, 0);
+  assert.match(missing.output(), /MediaroomsError: File not found/);
+});
