@@ -34,13 +34,26 @@ function audioContext(): AudioContext {
 
 /** A tone of so many hertz. */
 function tone(frequency: number): MediaStreamTrack {
+  return beeper(frequency).track;
+}
+
+/** `turn`: puts the tone on or off. @returns when it did, in milliseconds since 1970 */
+type Beeper = { track: MediaStreamTrack; turn: (on: boolean) => number };
+
+/** A tone that can be put on and off; it is on. */
+function beeper(frequency: number): Beeper {
   const context = audioContext();
   const oscillator = context.createOscillator();
   oscillator.frequency.value = frequency;
+  const gain = context.createGain();
   const destination = context.createMediaStreamDestination();
-  oscillator.connect(destination);
+  oscillator.connect(gain).connect(destination);
   oscillator.start();
-  return destination.stream.getAudioTracks()[0] as MediaStreamTrack;
+  const turn = (on: boolean) => {
+    gain.gain.value = on ? 1 : 0;
+    return performance.timeOrigin + performance.now();
+  };
+  return { track: destination.stream.getAudioTracks()[0] as MediaStreamTrack, turn };
 }
 
 function pixels(video: HTMLVideoElement): Uint8ClampedArray {
@@ -75,8 +88,9 @@ async function picture(video: HTMLVideoElement): Promise<Picture | undefined> {
   return { colour: [median(0), median(1), median(2)], change: change / after.length, width: video.videoWidth, height: video.videoHeight };
 }
 
-/** The loudest frequency of a track in hertz; 0 where it is silent. */
-async function loudest(track: MediaStreamTrack): Promise<number> {
+type Spectrum = { /** In decibels. */ levels: Float32Array /** Hertz from one to the next. */; step: number };
+
+async function spectrum(track: MediaStreamTrack): Promise<Spectrum> {
   const context = audioContext();
   const analyser = context.createAnalyser();
   analyser.fftSize = 8192;
@@ -86,8 +100,21 @@ async function loudest(track: MediaStreamTrack): Promise<number> {
   const levels = new Float32Array(analyser.frequencyBinCount);
   analyser.getFloatFrequencyData(levels);
   source.disconnect();
+  return { levels, step: context.sampleRate / analyser.fftSize };
+}
+
+/** The loudest frequency of a track in hertz; 0 where it is silent. */
+async function loudest(track: MediaStreamTrack): Promise<number> {
+  const { levels, step } = await spectrum(track);
   const best = levels.reduce((top, level, index) => (level > (levels[top] ?? 0) ? index : top), 0);
-  return (levels[best] ?? -200) > -70 ? (best * context.sampleRate) / analyser.fftSize : 0;
+  return (levels[best] ?? -200) > -70 ? best * step : 0;
+}
+
+/** By how many decibels the first frequency of a track is louder than the second. */
+async function louderBy(track: MediaStreamTrack, [first, second]: readonly [number, number]): Promise<number> {
+  const { levels, step } = await spectrum(track);
+  const around = (frequency: number) => Math.max(...levels.subarray(Math.round(frequency / step) - 2, Math.round(frequency / step) + 3));
+  return around(first) - around(second);
 }
 
 type Note = { at: number; name: string; detail?: unknown };
@@ -136,6 +163,11 @@ class TestRoom {
     return video instanceof HTMLVideoElement && video.videoWidth > 0 ? picture(video) : undefined;
   }
 
+  async louderOf(peerId: string, frequencies: readonly [number, number]): Promise<number | undefined> {
+    const track = this.room.mediaStreamTrack(this.trackOf(peerId, 'audio') ?? '');
+    return track && louderBy(track, frequencies);
+  }
+
   async toneOf(peerId: string): Promise<number | undefined> {
     const track = this.room.mediaStreamTrack(this.trackOf(peerId, 'audio') ?? '');
     return track && loudest(track);
@@ -173,7 +205,11 @@ globalThis.RTCPeerConnection = class extends RTCPeerConnection {
   }
 };
 
-const pageKit = { connections, RoomClient, drawCode, TestRoom, pattern, tone, picture, loudest, rooms: {} as Record<string, TestRoom> };
+const pageKit = {
+  ...{ connections, RoomClient, drawCode, TestRoom, pattern, tone, beeper, picture, loudest },
+  rooms: {} as Record<string, TestRoom>,
+  beepers: {} as Record<string, Beeper>,
+};
 export type PageKit = typeof pageKit;
 declare global {
   var kit: PageKit;

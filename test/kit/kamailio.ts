@@ -8,6 +8,7 @@ import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Child } from './kube/child.ts';
 import { freePorts } from './kube/ports.ts';
+import { loopbackPlace, type SipPlace } from './sip-place.ts';
 
 export const account = { username: 'room', password: 'a secret of the test' };
 
@@ -17,6 +18,8 @@ export type KamailioOptions = {
   algorithm?: 'MD5' | 'SHA-256';
   /** Seconds for which it keeps a registration at most. */
   maxExpires?: number;
+  /** Of its far end, too. */
+  place?: SipPlace;
 };
 
 export class Kamailio {
@@ -25,10 +28,12 @@ export class Kamailio {
   /** PEM of its certificate, which is its own authority; for localhost. */
   readonly ca: string;
   readonly #folder: string;
+  readonly #place: SipPlace;
   #child: Child | undefined;
 
-  private constructor(folder: string, ports: { port: number; tlsPort: number }, ca: string) {
+  private constructor(folder: string, place: SipPlace, ports: { port: number; tlsPort: number }, ca: string) {
     this.#folder = folder;
+    this.#place = place;
     this.port = ports.port;
     this.tlsPort = ports.tlsPort;
     this.ca = ca;
@@ -59,8 +64,8 @@ export class Kamailio {
       ],
       { stdio: 'pipe' },
     );
-    writeFileSync(join(folder, 'kamailio.cfg'), configuration({ ...options, port, tlsPort, key, cert }));
-    const kamailio = new Kamailio(folder, { port, tlsPort }, readFileSync(cert, 'utf8'));
+    writeFileSync(join(folder, 'kamailio.cfg'), configuration({ place: loopbackPlace, ...options, port, tlsPort, key, cert }));
+    const kamailio = new Kamailio(folder, options.place ?? loopbackPlace, { port, tlsPort }, readFileSync(cert, 'utf8'));
     t.after(async () => {
       await kamailio.stop();
       rmSync(folder, { recursive: true, force: true });
@@ -74,11 +79,12 @@ export class Kamailio {
     const flags = ['-DD', '-E', '-f', join(this.#folder, 'kamailio.cfg'), '-P', join(this.#folder, 'pid'), '-Y', this.#folder];
     const child = new Child(['/usr/sbin/kamailio', ...flags, '-m', '32', '-M', '8', '-w', this.#folder], {
       log: join(this.#folder, 'log'),
+      wrap: this.#place.wrap,
     });
     this.#child = child;
     for (let tries = 0; tries < 200; tries += 1) {
       if (child.end) break;
-      if (await takes(this.port)) return;
+      if (await takes(this.#place.address, this.port)) return;
       await sleep(50);
     }
     throw new Error(`Kamailio did not start: ${child.tail()}`);
@@ -93,17 +99,17 @@ export class Kamailio {
   }
 }
 
-async function takes(port: number): Promise<boolean> {
+async function takes(address: string, port: number): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
-  const socket = connect(port, '127.0.0.1', () => resolve(true));
+  const socket = connect(port, address, () => resolve(true));
   socket.on('error', () => resolve(false));
   const taken = await promise;
   socket.destroy();
   return taken;
 }
 
-function configuration(options: KamailioOptions & { port: number; tlsPort: number; key: string; cert: string }): string {
-  const { farEndPort, algorithm = 'MD5', maxExpires = 3600, port, tlsPort, key, cert } = options;
+function configuration(options: KamailioOptions & { place: SipPlace; port: number; tlsPort: number; key: string; cert: string }): string {
+  const { farEndPort, place, algorithm = 'MD5', maxExpires = 3600, port, tlsPort, key, cert } = options;
   const modules = ['tm', 'sl', 'rr', 'pv', 'maxfwd', 'usrloc', 'registrar', 'textops', 'siputils', 'auth', 'corex', 'tls'];
   return `#!KAMAILIO
 debug=1
@@ -113,9 +119,9 @@ tcp_children=1
 auto_aliases=no
 enable_tls=yes
 server_header="Server: kamailio"
-listen=udp:127.0.0.1:${port}
-listen=tcp:127.0.0.1:${port}
-listen=tls:127.0.0.1:${tlsPort}
+listen=udp:${place.address}:${port}
+listen=tcp:${place.address}:${port}
+listen=tls:${place.address}:${tlsPort}
 alias=localhost
 mpath="/usr/lib/x86_64-linux-gnu/kamailio/modules/:/usr/lib/aarch64-linux-gnu/kamailio/modules/"
 ${modules.map((name) => `loadmodule "${name}.so"`).join('\n')}
@@ -160,7 +166,7 @@ request_route {
     consume_credentials();
   }
   if ($rU =~ "^[+]?[0-9]+$") {
-    $du = "sip:127.0.0.1:${farEndPort}";
+    $du = "sip:${place.address}:${farEndPort}";
     t_relay();
     exit;
   }

@@ -7,6 +7,7 @@ import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Child } from './kube/child.ts';
 import { freePorts } from './kube/ports.ts';
+import { loopbackPlace, type SipPlace } from './sip-place.ts';
 
 export type SippOptions = {
   /** Where it listens. */
@@ -16,15 +17,24 @@ export type SippOptions = {
   transport?: 'udp' | 'tcp';
   /** Calls that it takes or makes. */
   calls?: number;
+  /** Of its calls; all of them. */
+  atOnce?: number;
+  /** Calls that it begins a second. */
+  rate?: number;
+  /** Seconds for all of it. */
+  timeout?: number;
+  place?: SipPlace;
 };
 
 export class Sipp {
   readonly #child: Child;
   readonly #folder: string;
   readonly #port: number;
+  readonly #place: SipPlace;
   readonly mediaPort: number;
 
-  private constructor(child: Child, folder: string, port: number, mediaPort: number) {
+  private constructor(child: Child, folder: string, { port, mediaPort, place }: { port: number; mediaPort: number; place: SipPlace }) {
+    this.#place = place;
     this.#child = child;
     this.#port = port;
     this.#folder = folder;
@@ -35,15 +45,30 @@ export class Sipp {
   static async run(
     t: Pick<TestContext, 'after'>,
     steps: string,
-    { port, target, transport = 'udp', calls = 1 }: SippOptions,
+    { port, target, transport = 'udp', calls = 1, atOnce = calls, rate = 10, timeout = 40, place = loopbackPlace }: SippOptions,
   ): Promise<Sipp> {
     const folder = mkdtempSync(join(tmpdir(), 'mediarooms-sipp-'));
     const [mediaPort = 0] = await freePorts(1);
     const scenario = join(folder, 'scenario.xml');
     writeFileSync(scenario, `<?xml version="1.0" encoding="UTF-8"?>\n<scenario name="test">\n${steps}\n</scenario>\n`);
     const mode = transport === 'tcp' ? 't1' : 'u1';
-    const flags = ['-sf', scenario, '-i', '127.0.0.1', '-p', String(port), '-t', mode, '-m', String(calls), '-l', String(calls)];
-    const media = ['-mi', '127.0.0.1', '-mp', String(mediaPort), '-rtp_echo'];
+    const flags = [
+      '-sf',
+      scenario,
+      '-i',
+      place.address,
+      '-p',
+      String(port),
+      '-t',
+      mode,
+      '-m',
+      String(calls),
+      '-l',
+      String(atOnce),
+      '-r',
+      String(rate),
+    ];
+    const media = ['-mi', place.address, '-mp', String(mediaPort), '-rtp_echo'];
     const traces = [
       '-nostdin',
       '-trace_err',
@@ -60,23 +85,28 @@ export class Sipp {
       ...media,
       ...traces,
       '-timeout',
-      '40',
+      String(timeout),
       '-timeout_error',
     ];
-    const child = new Child(command, { log: join(folder, 'log'), cwd: folder, env: { TERM: 'dumb' } });
+    const child = new Child(command, { log: join(folder, 'log'), cwd: folder, env: { TERM: 'dumb' }, wrap: place.wrap });
     t.after(async () => {
       await child.stop();
       rmSync(folder, { recursive: true, force: true });
     });
-    return new Sipp(child, folder, port, mediaPort);
+    return new Sipp(child, folder, { port, mediaPort, place });
   }
 
   /** Resolves when it takes calls: it has bound its port. */
   async listening(): Promise<void> {
-    while (!(await holds(this.#port))) {
+    while (!(await holds(this.#place, this.#port))) {
       if (this.#child.end) throw new Error(`SIPp did not start: ${this.#child.tail()}`);
       await sleep(20);
     }
+  }
+
+  /** As if its machine failed: nothing more comes of it. */
+  async kill(): Promise<void> {
+    await this.#child.stop('SIGKILL');
   }
 
   /** Resolves when all its calls went as the scenario says. @throws Error with what it printed */
@@ -96,10 +126,16 @@ export class Sipp {
   }
 }
 
-/** Whether somebody has this UDP port of loopback (proc(5), /proc/net/udp). */
-async function holds(port: number): Promise<boolean> {
+/** An offer or answer of PCMA and keys whose sound goes elsewhere than to SIPp. */
+export function soundAt(port: number, address = '127.0.0.1'): string {
+  return audio.replace('[media_ip]', address).replace('[media_port]', String(port));
+}
+
+/** Whether somebody has this UDP port there (proc(5), /proc/net/udp). */
+async function holds({ address, pid }: SipPlace, port: number): Promise<boolean> {
   const hex = port.toString(16).toUpperCase().padStart(4, '0');
-  return (await readFile('/proc/net/udp', 'utf8')).includes(`0100007F:${hex} `);
+  const bytes = address.split('.').map((each) => Number(each).toString(16).toUpperCase().padStart(2, '0'));
+  return (await readFile(`/proc/${pid}/net/udp`, 'utf8')).includes(`${bytes.reverse().join('')}:${hex} `);
 }
 
 const answerHeaders = `[last_Via:]
@@ -195,10 +231,10 @@ export function send(message: string, attributes = ''): string {
 /** A call that begins at SIPp: to this user at the target. */
 export function invite(user: string, { sdp = audio, headers = '' }: { sdp?: string; headers?: string } = {}): string {
   const type = sdp === '' ? '' : '\nContent-Type: application/sdp';
-  return send(`INVITE sip:${user}@127.0.0.1:[remote_port] SIP/2.0
+  return send(`INVITE sip:${user}@[remote_ip]:[remote_port] SIP/2.0
 Via: SIP/2.0/[transport] [local_ip]:[local_port];branch=[branch]
-From: "A Caller" <sip:+491234@127.0.0.1>;tag=[pid]near[call_number]
-To: <sip:${user}@127.0.0.1:[remote_port]>
+From: "A Caller" <sip:+491234@[local_ip]>;tag=[pid]near[call_number]
+To: <sip:${user}@[remote_ip]:[remote_port]>
 Call-ID: [call_id]
 CSeq: 1 INVITE
 Contact: <sip:near@[local_ip]:[local_port];transport=[transport]>
@@ -213,7 +249,7 @@ export function further(method: string, cseq: number, { headers = '', body = '' 
   return send(`${method} [next_url] SIP/2.0
 Via: SIP/2.0/[transport] [local_ip]:[local_port];branch=[branch]
 [routes]
-From: "A Caller" <sip:+491234@127.0.0.1>;tag=[pid]near[call_number]
+From: "A Caller" <sip:+491234@[local_ip]>;tag=[pid]near[call_number]
 [last_To:]
 Call-ID: [call_id]
 CSeq: ${cseq} ${method}

@@ -3,6 +3,7 @@ import { execFile, spawn } from 'node:child_process';
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
+import { isIPv6 } from 'node:net';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { promisify } from 'node:util';
@@ -58,6 +59,7 @@ export class Telephone {
   readonly #t: TestContext;
   #sequence = 60_000;
   #timer: NodeJS.Timeout | undefined;
+  #stop: (() => void) | undefined;
 
   private constructor(t: TestContext, codec: CallCodec, socket: Socket) {
     this.#t = t;
@@ -74,7 +76,7 @@ export class Telephone {
   }
 
   static async open(t: TestContext, codec: CallCodec, ip = '127.0.0.1'): Promise<Telephone> {
-    const socket = createSocket({ type: 'udp4', recvBufferSize: 1024 * 1024 });
+    const socket = createSocket({ type: isIPv6(ip) ? 'udp6' : 'udp4', recvBufferSize: 1024 * 1024 });
     socket.bind(0, ip);
     await once(socket, 'listening');
     return new Telephone(t, codec, socket);
@@ -110,6 +112,7 @@ export class Telephone {
     } = {},
   ): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
+    this.#stop = resolve;
     const start = performance.now();
     const step = clocks[this.codec] / 50;
     const first = this.#sequence;
@@ -127,6 +130,18 @@ export class Telephone {
     };
     next();
     return promise;
+  }
+
+  /** Ends speak(). */
+  stop(): void {
+    clearTimeout(this.#timer);
+    this.#stop?.();
+  }
+
+  /** One packet more, of what it spoke last. */
+  send({ payload, ...header }: { payload: Buffer; payloadType: number; timestamp: number; marker: boolean }, to: { port: number }): void {
+    this.socket.send(rtpPacket({ ...header, sequence: this.#sequence, ssrc: 4711 }, payload), to.port, '127.0.0.1');
+    this.#sequence = (this.#sequence + 1) % 2 ** 16;
   }
 
   /** What it heard since then, at 48 kHz, packets in order. */

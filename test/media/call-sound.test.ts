@@ -15,7 +15,7 @@ const rate = 48_000;
 const silent = { onDigit: () => {}, onSilent: () => {} };
 
 /** The room's end of it: sends tracks, keeps the voices of calls. */
-async function openRoom(t: TestContext, options: { silence?: number } = {}) {
+async function openRoom(t: TestContext, options: { silence?: number; ip?: string } = {}) {
   const sound = await ComponentSound.open({ ip: '127.0.0.1', ports: undefined, ...options });
   t.after(() => sound.close());
   const socket = createSocket({ type: 'udp4', recvBufferSize: 4 * 1024 * 1024 });
@@ -128,6 +128,18 @@ test('packets that are lost leave no clicks, and none is heard twice', async (t)
   const voice = middle(await heard(call.ssrc));
   assert.ok(levelOf(voice, 400, rate) > 0.18);
   for (const frequency of [3000, 5000]) assert.ok(levelOf(voice, frequency, rate) < 0.002, `a click at ${frequency} Hz`);
+});
+
+test('over IPv6 sound goes both ways', async (t) => {
+  const { sound, heard } = await openRoom(t, { ip: '::1' });
+  const phone = await Telephone.open(t, 'PCMA', '::1');
+  const call = await sound.open('six', silent);
+  const track = await addTrack(t, sound, 99, 2000, 2);
+  const voice = await makeVoice(t, 'PCMA', 500, 2);
+  call.agree(phone.agreed({ remote: { ip: '::1', port: phone.port } }));
+  await Promise.all([phone.speak(voice, { ip: '::1', port: call.port }), track.start()]);
+  assert.ok(levelOf(middle(await phone.sound()), 2000, rate) > 0.15);
+  assert.ok(levelOf(middle(await heard(call.ssrc)), 500, rate) > 0.15);
 });
 
 test('digits go both ways between sound', async (t) => {

@@ -261,3 +261,23 @@ test('a certificate that nobody vouches for is not taken, nor one for another na
   assert.match(problems[0] ?? '', /^The registrar cannot be reached: .*self-signed certificate/);
   assert.match(problems[1] ?? '', /^The registrar cannot be reached: .*127\.0\.0\.1/);
 });
+
+test('a session that the far side was to refresh, and does not, ends with a BYE before its time is over', {
+  timeout: 120_000,
+}, async (t) => {
+  const { farEndPort, agent } = await stage(t);
+  const room = agent();
+  await room.report('registered');
+  const more = 'Session-Expires: 90;refresher=uas\nRequire: timer';
+  const steps = [far.takeInvite, far.answer('200 OK', { sdp: true, more }), far.takeAck, far.takeBye].join('\n');
+  const callee = await far.Sipp.run(t, steps, { port: farEndPort, timeout: 110 });
+  await callee.listening();
+  await room.agent.call('out', number);
+  await room.report('answered');
+  const answered = performance.now();
+  await callee.done();
+  const took = performance.now() - answered;
+  assert.ok(took > 50_000 && took < 90_000, `${took} ms`);
+  assert.deepEqual(await endOf(room, 'out'), { reason: 'expired' });
+  assert.deepEqual(room.faults, []);
+});

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
+import { isIPv6 } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePorts } from '../../../kit/kube/ports.ts';
@@ -10,9 +11,9 @@ import { TestAgent } from '../../../kit/sip-agent.ts';
 /** What a request is answered with: a status line and headers; undefined: it was lost. `repeat` sends the last answer again. */
 type Script = (method: string, text: string, repeat: () => void) => string | undefined;
 
-async function stage(t: TestContext, script: Script): Promise<{ agent: TestAgent; requests: string[] }> {
-  const registrar = createSocket('udp4');
-  registrar.bind(0, '127.0.0.1');
+async function stage(t: TestContext, script: Script, ip = '127.0.0.1'): Promise<{ agent: TestAgent; requests: string[] }> {
+  const registrar = createSocket(isIPv6(ip) ? 'udp6' : 'udp4');
+  registrar.bind(0, ip);
   await once(registrar, 'listening');
   const requests: string[] = [];
   let last = '';
@@ -21,16 +22,17 @@ async function stage(t: TestContext, script: Script): Promise<{ agent: TestAgent
     const [, method] = /^([A-Z]+) /.exec(text) ?? [];
     if (method === undefined) return;
     requests.push(text);
-    const answer = script(method, text, () => registrar.send(last, port, '127.0.0.1'));
+    const answer = script(method, text, () => registrar.send(last, port, ip));
     if (answer === undefined) return;
     const lines = text.split('\r\n').filter((line) => /^(Via|From|To|Call-ID|CSeq|Contact):/.test(line));
     const tagged = lines.map((line) => (line.startsWith('To:') && !line.includes('tag=') ? `${line};tag=far` : line));
     last = `${[answer, ...tagged, 'Content-Length: 0'].join('\r\n')}\r\n\r\n`;
-    registrar.send(last, port, '127.0.0.1');
+    registrar.send(last, port, ip);
   });
   const [firstPort = 0] = await freePorts(1);
   const agent = new TestAgent(t, {
-    registrar: { host: '127.0.0.1', port: registrar.address().port, transport: 'UDP' },
+    registrar: { host: ip, port: registrar.address().port, transport: 'UDP' },
+    announcedIp: ip,
     ports: { min: firstPort, max: firstPort },
   }).start();
   t.after(() => registrar.close());
@@ -107,4 +109,19 @@ test('where all ports of calls are taken a call is refused, and what is no call 
   await assert.rejects(agent.agent.call('c', '1'), { code: 'unavailable', message: 'All ports for calls are taken' });
   assert.throws(() => agent.agent.hangUp('c'), { code: 'not_found' });
   await assert.rejects(agent.agent.sendDigits('c', '1'), { code: 'not_found' });
+});
+
+test('over IPv6 it registers and calls, and says its address in brackets and as IP6', async (t) => {
+  const { agent, requests } = await stage(
+    t,
+    (method) => (method === 'ACK' ? undefined : method === 'INVITE' ? 'SIP/2.0 486 Busy Here' : 'SIP/2.0 200 OK'),
+    '::1',
+  );
+  await agent.report('registered');
+  await agent.agent.call('c', '1');
+  assert.deepEqual((await agent.report('ended')).end, { reason: 'busy', status: 486, phrase: 'Busy Here' });
+  const invite = requests.find((text) => text.startsWith('INVITE ')) ?? '';
+  assert.match(invite, /^INVITE sip:1@\[::1\]:\d+ SIP\/2\.0\r\nVia: SIP\/2\.0\/UDP \[::1\]:\d+;/);
+  assert.match(invite, /^Contact: <sip:room@\[::1\]:\d+/m);
+  assert.match(invite, /^c=IN IP6 ::1\r$/m);
 });
