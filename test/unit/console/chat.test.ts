@@ -52,7 +52,10 @@ test('web addresses are links, and nothing else is', () => {
 function chatAt(send: () => Promise<void> = async () => {}) {
   let now = 1_000_000;
   const chat = new Chat({ send, now: () => new Date(now) });
-  return { chat, pass: (milliseconds: number) => void (now += milliseconds) };
+  const pass = (milliseconds: number) => {
+    now += milliseconds;
+  };
+  return { chat, pass };
 }
 
 test('what came while the chat was closed counts as unread until it is opened', () => {

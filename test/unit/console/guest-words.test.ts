@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { WayResult } from '../../../node/client/src/index.ts';
 import { explainDevice } from '../../../node/console/src/call/device-problem.ts';
-import { wordsOfLink } from '../../../node/console/src/call/outage.ts';
+import { withMediaPath, wordsOfLink } from '../../../node/console/src/call/outage.ts';
 import { serverFinding, verdict, wayFinding } from '../../../node/console/src/lobby/check-sentences.ts';
 import { levelOf } from '../../../node/console/src/lobby/sound-level.ts';
 
@@ -79,6 +79,20 @@ test('what is lost is told with since when, what is tried and what the others se
   assert.match(words({}, 'broken')?.others ?? '', /stand still.*In 18 seconds/);
   assert.match(words({ keptUntil: since }, 'connected')?.others ?? '', /see that you are gone/);
   assert.match(words({ keptUntil: null }, 'broken')?.others ?? '', /see that you are gone/);
+});
+
+test('trouble that goes on is counted from its beginning, whatever the attempts to mend it look like', () => {
+  const at = (seconds: number) => new Date(seconds * 1_000);
+  let link = { outage: undefined, mediaPath: 'idle' as const, mediaSince: at(0) } as Parameters<typeof withMediaPath>[0];
+  link = withMediaPath(link, 'connecting', at(1));
+  link = withMediaPath(link, 'broken', at(20));
+  assert.deepEqual([link.mediaPath, link.mediaSince], ['connecting', at(1)]);
+  link = withMediaPath(link, 'connected', at(21));
+  link = withMediaPath(link, 'broken', at(30));
+  link = withMediaPath(link, 'connecting', at(35));
+  assert.deepEqual([link.mediaPath, link.mediaSince], ['broken', at(30)]);
+  link = withMediaPath(link, 'connected', at(36));
+  assert.equal(wordsOfLink(link, at(60)), undefined);
 });
 
 test('the level of sound is nothing for silence, all for the loudest, and in between for speech', () => {

@@ -15,6 +15,7 @@ import {
   sources,
 } from './call-state.ts';
 import type { LocalMedia } from './local-media.ts';
+import { withMediaPath } from './outage.ts';
 
 /** `url`: the peer's `peer_websocket_url`, where it is known; the page's own server is tried as well. */
 export type CallOptions = { url: string | null; token: string; base: string; name: string; media: LocalMedia };
@@ -94,7 +95,7 @@ export class Call extends Store<CallState> {
       client.on('activeSpeaker', refresh),
       client.on('permissionsUpdated', refresh),
       client.on('reconnecting', refresh),
-      client.on('mediaPathChanged', ({ path }) => this.#setLink({ mediaPath: path, mediaSince: new Date() })),
+      client.on('mediaPathChanged', ({ path }) => this.#setLink(withMediaPath(this.state.link, path, new Date()))),
       client.on('data', ({ from, label, payload }) => {
         if (label === chatLabel) this.chat.receive(from, this.#nameOf(from), payload);
       }),

@@ -13,11 +13,18 @@ export type Link = {
   mediaSince: Date;
 };
 
+export const isTrouble = (path: MediaPath): boolean => path === 'broken' || path === 'connecting';
+
+/** Trouble that goes on stays what it was, from its beginning on: each new attempt goes through the other states. */
+export function withMediaPath(link: Link, mediaPath: MediaPath, now: Date): Link {
+  return isTrouble(link.mediaPath) && isTrouble(mediaPath) ? link : { ...link, mediaPath, mediaSince: now };
+}
+
 /** Undefined where there is nothing to tell. */
 export function wordsOfLink({ outage, mediaPath, mediaSince }: Link, now: Date): LostWords | undefined {
   if (outage) return lostServer(outage, mediaPath, now);
   const lasts = now.getTime() - mediaSince.getTime();
-  if (lasts < patience || (mediaPath !== 'broken' && mediaPath !== 'connecting')) return undefined;
+  if (lasts < patience || !isTrouble(mediaPath)) return undefined;
   const others = 'The others do not see or hear you now. Messages still arrive.';
   if (mediaPath === 'broken') {
     return {

@@ -103,7 +103,12 @@ export function CallView({ call, media, roomId, name, detailed = false, actions,
             )}
           </p>
         )}
-        {state.endsAt && <p className="note">The server goes away: this room ends at {state.endsAt.toLocaleTimeString()} at the latest.</p>}
+        {state.endsAt && (
+          <p className="note" data-testid="ends-at">
+            The server goes away: this room ends at {state.endsAt.toLocaleTimeString()} at the latest. Say what has to be said, and ask for
+            a new link.
+          </p>
+        )}
       </div>
       <footer className="toolbar" role="toolbar" aria-label="Call">
         <DeviceToggles media={media} />

@@ -1,12 +1,12 @@
 // An honest word while the server, or the way of sound and pictures, is lost.
 import { useEffect, useState } from 'react';
-import { type Link, wordsOfLink } from '../call/outage.ts';
+import { isTrouble, type Link, wordsOfLink } from '../call/outage.ts';
 
 const refreshEvery = 1_000;
 
 export function LinkNotice({ link }: { link: Link }) {
   const [now, setNow] = useState(() => new Date());
-  const trouble = link.outage !== undefined || link.mediaPath === 'broken' || link.mediaPath === 'connecting';
+  const trouble = link.outage !== undefined || isTrouble(link.mediaPath);
   useEffect(() => {
     setNow(new Date());
     if (!trouble) return undefined;

@@ -34,7 +34,9 @@ function DeviceField({ kind, label, state, media }: { kind: DeviceKind; label: s
           onChoose={(deviceId) => void media.choose(kind, deviceId)}
         />
       )}
-      {problem && <Refusal kind={kind} problem={problem} onAgain={() => void media.open(kind)} busy={state.busy} />}
+      {problem && !(kind === 'microphone' && problem.why === 'insecure') && (
+        <Refusal kind={kind} problem={problem} onAgain={() => void media.open(kind)} busy={state.busy} />
+      )}
     </div>
   );
 }
