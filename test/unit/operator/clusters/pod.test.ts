@@ -86,6 +86,23 @@ test('with a certificate TURN speaks TLS on the port behind its own, and HTTP st
   );
 });
 
+test('a node is told its ports of SIP and of phone calls, and its pod names them, on the host too where the exposure says so', () => {
+  const spec = { workersPerNode: 2, turn: { enabled: true }, sip: { components: 2, calls: 3 } };
+  const env = envOf(spec);
+  assert.deepEqual([env.SVC_SIP_PORT, env.SVC_SIP_RTP_PORTS], ['30503-30504', '30505-30507']);
+  assert.deepEqual([envOf().SVC_SIP_PORT, envOf().SVC_SIP_RTP_PORTS], [undefined, undefined]);
+  const portsOf = (exposure: string) =>
+    podOf({ ...spec, media: { exposure } })
+      .spec.containers[0].ports.filter(({ containerPort }) => containerPort > 30_502)
+      .map(({ protocol, containerPort, hostPort }) => [protocol, containerPort, hostPort]);
+  for (const exposure of ['nodePort', 'loadBalancer', 'podIP', 'hostPort', 'hostNetwork']) {
+    assert.deepEqual(
+      portsOf(exposure),
+      [30_503, 30_504, 30_505, 30_506, 30_507].map((port) => ['UDP', port, exposure.startsWith('host') ? port : undefined]),
+    );
+  }
+});
+
 test('in a cluster of IPv6 a node listens on it and is named in brackets', () => {
   const env = envOf({}, testFacts({ ipFamily: 'IPv6' }));
   assert.deepEqual([env.SVC_IP, env.SVC_HOST, env.SVC_DIST_NODE_NAME], ['::', '[$(POD_IP)]:8080', 'svc@$(POD_IP)']);
@@ -176,6 +193,7 @@ test('everything else does', () => {
     { ingress: { ...richSpec.ingress, host: 'other.example' } },
     { storage: { emptyDir: {} } },
     { turn: { enabled: false } },
+    { sip: { ...richSpec.sip, calls: 7 } },
     { drain: { timeoutSeconds: 121 } },
     { media: { exposure: 'loadBalancer' } },
     { media: { ports: { from: 31_000, to: 31_100 } } },

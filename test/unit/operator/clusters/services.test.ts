@@ -52,6 +52,22 @@ test('with nodePort clients use the very number that the container listens on, o
   assert.equal(spec?.selector['mediarooms.dev/index'], '3');
 });
 
+test('ports of phone calls are of UDP alone, with nodePort and with loadBalancer', () => {
+  for (const exposure of ['nodePort', 'loadBalancer']) {
+    const spec = mediaOf({ media: { exposure }, sip: { components: 1, calls: 2 } });
+    assert.deepEqual(
+      spec?.ports.map(({ protocol, port, nodePort }) => [protocol, port, nodePort]),
+      [
+        ['UDP', 30_500],
+        ['TCP', 30_500],
+        ['UDP', 30_501],
+        ['UDP', 30_502],
+        ['UDP', 30_503],
+      ].map(([protocol, port]) => [protocol, port, exposure === 'nodePort' ? port : undefined]),
+    );
+  }
+});
+
 test('with loadBalancer the Service has class and annotations as given, and node ports are not chosen', () => {
   const loadBalancer = { className: 'service.k8s.aws/nlb', annotations: { 'example.com/a': 'b' } };
   const service = mediaService(testCluster({ media: { exposure: 'loadBalancer', loadBalancer } }), slot);
