@@ -22,11 +22,12 @@ test('every call that README and docs show is answered as they say', async (t) =
   await makeTone(join(resources, 'file_component_sources/welcome.ogg'), 440, 30);
   const node = await startNode(t, { SVC_COMPONENTS_USED: 'file hls recording', SVC_RESOURCES_BASE_PATH: resources });
   const shown = pages.flatMap((page) =>
-    commandsOf(page).filter((line) => line.startsWith('curl ') && line.includes('http://127.0.0.1:5002')),
+    commandsOf(page).filter((line) => line.startsWith('curl ') && /http:\/\/127\.0\.0\.1:(5002|9568)/.test(line)),
   );
   assert.ok(shown.length >= 12, `${shown.length} calls`);
   for (const line of shown) {
-    const command = line.replaceAll('http://127.0.0.1:5002', node.url).replaceAll('Bearer development', `Bearer ${node.token}`);
+    const ours = line.replaceAll('http://127.0.0.1:5002', node.url).replaceAll('http://127.0.0.1:9568/metrics', node.metricsUrl);
+    const command = ours.replaceAll('Bearer development', `Bearer ${node.token}`);
     const printed = await shell(`${command.replace(/ -w '[^']*'/, '')} -w '\n%{http_code}'`);
     const [, status] = /\n(\d{3})$/.exec(printed) ?? [];
     const expected = refused.find(([pattern]) => pattern.test(line))?.[1];

@@ -1,0 +1,57 @@
+// docs/troubleshooting.md sends people to metrics, lines of the log, settings, errors, events and calls that exist.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { knownNames } from '../../node/config/variables.ts';
+import { errorCatalogue } from '../../node/errors.ts';
+import { routes } from '../../node/http/routes.ts';
+import { eventKinds } from '../../node/rooms/events.ts';
+import { emptyMetrics } from '../kit/metrics.ts';
+import { root, sourceFiles } from './source-files.ts';
+
+const page = readFileSync(join(root, 'docs/troubleshooting.md'), 'utf8');
+const marked = [...new Set([...page.replaceAll(/^```.*?^```/gms, '').matchAll(/`([^`\n]+)`/g)].map(([, text = '']) => text))];
+const those = (pattern: RegExp) => marked.filter((text) => pattern.test(text));
+/** Fails where one is not known, or where the page has none at all: then the pattern is wrong. */
+function allKnown(names: readonly string[], isKnown: (name: string) => boolean): void {
+  assert.ok(names.length > 0);
+  assert.deepEqual(
+    names.filter((name) => !isKnown(name)),
+    [],
+  );
+}
+
+test('every metric is one', async () => {
+  const text = await emptyMetrics().text();
+  const series = new Set([...text.matchAll(/^# TYPE (\w+) /gm)].map(([, name]) => name));
+  allKnown(those(/^(svc|nodejs|process)_\w+$/), (name) => series.has(name));
+});
+
+test('every setting is one', () => {
+  allKnown(
+    those(/^SVC_\w+/).map((text) => /^SVC_(\w+)/.exec(text)?.[1] ?? ''),
+    (name) => knownNames.has(name),
+  );
+});
+
+test('every call is one', () => {
+  const known = new Set(routes.map(({ method, path }) => `${method} ${path}`));
+  allKnown(those(/^(GET|POST|PATCH|DELETE) /), (call) => known.has(call));
+});
+
+test('every code of an error and every kind of event is one', () => {
+  allKnown(those(/^(?!svc_|nodejs_|process_)[a-z]+(_[a-z]+)+$/), (code) => code in errorCatalogue);
+  allKnown(those(/^(Room|Peer|Track|Component|Hls|Recording|Sip)[A-Z]\w+$/), (kind) => kind in eventKinds);
+});
+
+test('every line of the log is written somewhere', () => {
+  const source = sourceFiles(['node'])
+    .filter(({ path }) => !/^node\/(client|console|sdk)\//.test(path))
+    .map(({ text }) => text)
+    .join('\n');
+  allKnown(
+    those(/^[a-z]+ [^=]*$/i).filter((text) => !/^(GET|POST|PATCH|DELETE) |^npm /.test(text)),
+    (line) => source.includes(`'${line}'`),
+  );
+});
