@@ -9,7 +9,7 @@ export class CpuMeter {
   #readAt = performance.now();
   #load = 0;
 
-  /** Share of all cores that was busy lately, 0 to 1. */
+  /** Share of all cores that was busy lately, 0 to 1. What only takes what nobody else wants (nice) does not count. */
   read(): number {
     const now = performance.now();
     if (now - this.#readAt < span) return this.#load;
@@ -26,7 +26,7 @@ function readTimes(): { idle: number; total: number } {
   let idle = 0;
   let total = 0;
   for (const { times } of cpus()) {
-    idle += times.idle;
+    idle += times.idle + times.nice;
     total += times.user + times.nice + times.sys + times.idle + times.irq;
   }
   return { idle, total };

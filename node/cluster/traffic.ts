@@ -4,8 +4,10 @@ import type { Log } from '../log.ts';
 import type { RoomEvent } from '../rooms/events.ts';
 import type { ForwardSocket } from '../rooms/forwarded-socket.ts';
 import type { ArchivedContent } from '../rooms/recordings.ts';
+import type { RenderControl } from '../rooms/renders.ts';
 import type { OwnWebhooks } from '../rooms/webhook-control.ts';
 import { ClusterEvents, type OwnEvents } from './cluster-events.ts';
+import { ClusterRenders } from './cluster-renders.ts';
 import { ClusterWebhooks } from './cluster-webhooks.ts';
 import type { DirectoryEntry } from './directory.ts';
 import type { Links, NodeName } from './links.ts';
@@ -20,6 +22,7 @@ export type TrafficOptions = {
   log: Log;
   events: OwnEvents;
   content: OwnContent;
+  ownRenders: RenderControl;
   /** Recordings that no node has any more. */
   archive?: ArchivedContent | undefined;
   /** SVC_SECRET_KEY_BASE: the first signs, all verify. */
@@ -43,6 +46,7 @@ export class Traffic {
   readonly events: ClusterEvents;
   readonly content: ClusterContent;
   readonly webhooks: ClusterWebhooks;
+  readonly renders: ClusterRenders;
   readonly #options: TrafficOptions;
   readonly #tokens: NodeTokens;
   readonly #sockets: PeerSocketProxy;
@@ -63,6 +67,7 @@ export class Traffic {
       ownerOf,
       target: member,
     });
+    this.renders = new ClusterRenders({ links, own: options.ownRenders, locate: (id) => this.content.locate('recording', id) });
     this.webhooks = new ClusterWebhooks({ links, log, own: options.ownWebhooks, take: options.takeWebhooks, member });
     this.#sockets = new PeerSocketProxy({
       log,
@@ -119,7 +124,12 @@ export class Traffic {
 
   /** Answers another node. @returns undefined where the call is none of ours. */
   answer(from: NodeName, method: string, data: unknown): Promise<unknown> | undefined {
-    return this.webhooks.answer(method, data) ?? this.events.answer(from, method, data) ?? this.content.answer(from, method, data);
+    return (
+      this.renders.answer(method, data) ??
+      this.webhooks.answer(method, data) ??
+      this.events.answer(from, method, data) ??
+      this.content.answer(from, method, data)
+    );
   }
 
   /** @returns whether the message was one of ours. */

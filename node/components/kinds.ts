@@ -11,6 +11,7 @@ import { prepareHls } from './hls/prepare.ts';
 import { Streams } from './hls/streams.ts';
 import { prepareRecording } from './recording/prepare.ts';
 import { Recordings } from './recording/recordings.ts';
+import { Renders } from './render/renders.ts';
 import { prepareSip, type SipPlace } from './sip/prepare.ts';
 
 export type KindsOptions = {
@@ -35,6 +36,7 @@ export class Kinds implements ComponentKinds {
   readonly #admission: Admission;
   readonly recordings: Recordings;
   readonly streams: Streams;
+  readonly renders: Renders;
 
   constructor(options: KindsOptions) {
     this.#options = options;
@@ -42,6 +44,13 @@ export class Kinds implements ComponentKinds {
     this.#admission = new Admission(options.machine);
     this.recordings = new Recordings({ log, resources, node, uploads, timeToLive });
     this.streams = new Streams({ log, resources, node, uploads, admission: this.#admission });
+    this.renders = new Renders({
+      log,
+      resources,
+      node,
+      isRunning: (id) => this.recordings.isRunning(id),
+      admission: this.#admission,
+    });
   }
 
   async prepare({ type, options }: ComponentOptions, room: Parameters<ComponentKinds['prepare']>[1]): Promise<PreparedComponent> {
@@ -56,11 +65,11 @@ export class Kinds implements ComponentKinds {
 
   /** Once the node listens: finishes what earlier processes left. */
   async start(): Promise<void> {
-    await Promise.all([this.recordings.start(), this.streams.start()]);
+    await Promise.all([this.recordings.start(), this.streams.start(), this.renders.start()]);
   }
 
   /** After all rooms have ended: resolves when nothing of their components is left. */
   async close(): Promise<void> {
-    await Promise.all([this.recordings.close(), this.streams.close()]);
+    await Promise.all([this.recordings.close(), this.streams.close(), this.renders.close()]);
   }
 }

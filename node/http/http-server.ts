@@ -9,6 +9,7 @@ import type { ApiTokens } from '../rooms/api-tokens.ts';
 import type { ClusterControl } from '../rooms/cluster-control.ts';
 import type { ContentService } from '../rooms/content.ts';
 import type { RecordingList } from '../rooms/recordings.ts';
+import type { RenderControl } from '../rooms/renders.ts';
 import type { RoomService } from '../rooms/room-service.ts';
 import type { ViewerTokens } from '../rooms/viewer-tokens.ts';
 import type { WebhookControl } from '../rooms/webhook-control.ts';
@@ -31,6 +32,7 @@ export type HttpOptions = {
   log: Log;
   rooms: RoomService;
   content: ContentService & RecordingList;
+  renders: RenderControl;
   cluster: ClusterControl;
   viewerTokens: ViewerTokens;
   webhooks: WebhookControl;

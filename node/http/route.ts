@@ -5,6 +5,7 @@ import type { ErrorCode } from '../errors.ts';
 import type { ClusterControl } from '../rooms/cluster-control.ts';
 import { type ContentRequest, type ContentService, fileNameSchema, recordingIdSchema } from '../rooms/content.ts';
 import type { RecordingList } from '../rooms/recordings.ts';
+import type { RenderControl } from '../rooms/renders.ts';
 import type { RoomService } from '../rooms/room-service.ts';
 import type { ViewerTokens } from '../rooms/viewer-tokens.ts';
 import { idSchema } from '../rooms/views.ts';
@@ -20,6 +21,7 @@ export type Services = {
   webhooks: WebhookControl;
   /** HLS and recordings. */
   content: ContentService & RecordingList;
+  renders: RenderControl;
   viewerTokens: Pick<ViewerTokens, 'sign' | 'verify'>;
   /** The address that clients are given: `host[:port][/path]`. */
   host: () => string;

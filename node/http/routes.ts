@@ -5,6 +5,7 @@ import { contentRoutes } from './content-routes.ts';
 import { hlsRoutes } from './hls-routes.ts';
 import { nodeRoutes } from './node-routes.ts';
 import { peerRoutes } from './peer-routes.ts';
+import { renderRoutes } from './render-routes.ts';
 import { roomRoutes } from './room-routes.ts';
 import type { Route } from './route.ts';
 import { sipRoutes } from './sip-routes.ts';
@@ -16,6 +17,8 @@ export const routes: readonly Route[] = [
   ...componentRoutes,
   ...sipRoutes,
   ...hlsRoutes,
+  // Before files: these are none.
+  ...renderRoutes,
   ...contentRoutes,
   ...clusterRoutes,
   ...webhookRoutes,

@@ -12,6 +12,21 @@ export const uploadStateSchema = z
   .meta({ id: 'Upload', description: 'What has become of the upload to S3.' });
 export type UploadState = z.infer<typeof uploadStateSchema>;
 
+/** What was rendered of a recording, as its report says. */
+export const renderedSchema = z
+  .object({
+    file: z.string().max(255).meta({ description: 'Beside the other files of the recording.' }),
+    time: z.iso.datetime().meta({ description: 'When it was done.' }),
+    duration: z.number().nonnegative().meta({ description: 'Milliseconds.' }),
+    bytes: z.number().int().nonnegative(),
+    width: z.number().int(),
+    height: z.number().int(),
+    framerate: z.number().int(),
+    layout: z.string().max(32),
+    problems: z.array(z.string()).max(100).meta({ description: 'What of the recording is not in it, a sentence each.' }),
+  })
+  .meta({ id: 'Rendered', description: 'The MP4 that was rendered of a recording.' });
+
 /** What all reports say, whatever they are of. */
 export const recordingSummarySchema = z
   .object({
@@ -22,6 +37,7 @@ export const recordingSummarySchema = z
     state: z.enum(['running', 'finished', 'recovered']),
     startTime: z.iso.datetime(),
     endTime: z.iso.datetime().nullable(),
+    rendered: renderedSchema.optional().meta({ description: 'Missing where nothing is rendered.' }),
     upload: uploadStateSchema.optional().meta({ description: 'Missing where it is not uploaded.' }),
   })
   .meta({ id: 'RecordingSummary', description: 'A recording or a persistent stream.' });

@@ -9,6 +9,8 @@ export type NodeContentOptions = {
   resources: string;
   local: LocalContent;
   uploads: { discard(id: string): void };
+  /** What works on files of a recording. */
+  renders: { discard(id: string): Promise<void> };
 };
 
 export class NodeContent implements ContentService, RecordingList {
@@ -38,6 +40,7 @@ export class NodeContent implements ContentService, RecordingList {
   async deleteRecording(id: string): Promise<void> {
     // First: an upload whose files are gone would be one that failed. It leaves alone what is being made.
     this.#options.uploads.discard(id);
+    await this.#options.renders.discard(id);
     await this.#options.local.deleteRecording(id);
   }
 }

@@ -51,6 +51,33 @@ test('a token that may only read sees everything at any node, and changes nothin
   await events.waitFor('roomEvent', ({ type }) => type === 'RoomDeleted');
 });
 
+test('a recording is rendered on the node that has it, whichever is asked', async (t) => {
+  const resources = await makeResources(t);
+  const { owner, api } = await startNodePair(t, { owner: { SVC_RESOURCES_BASE_PATH: resources } });
+  const report = {
+    id: 'r-1',
+    roomId: 'r',
+    node: owner.node.name,
+    state: 'finished',
+    startTime: '2026-01-01T00:00:00.000Z',
+    endTime: null,
+    tracks: [],
+  };
+  await addFiles(resources, { 'recordings/r-1/report.json': JSON.stringify(report) });
+  assert.deepEqual((await api.get('/recording/r-1/render')).body.data, { state: 'none', progress: 0 });
+  assert.equal((await api.post('/recording/r-1/render', { width: 320, height: 180 })).status, 202);
+  let { data } = (await api.get('/recording/r-1/render')).body;
+  for (const end = Date.now() + 60_000; data.state !== 'failed'; { data } = (await api.get('/recording/r-1/render')).body) {
+    assert.ok(Date.now() < end && ['queued', 'running'].includes(data.state), JSON.stringify(data));
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  assert.equal(data.reason, 'Nothing of the recording can be played');
+  assert.deepEqual((await apiClient(owner.url, owner.token).get('/recording/r-1/render')).body.data, data);
+  assert.equal((await api.delete('/recording/r-1/render')).status, 204);
+  assert.deepEqual((await api.get('/recording/r-1/render')).body.data, { state: 'none', progress: 0 });
+  assert.equal((await api.post('/recording/r-2/render')).body.code, 'not_found');
+});
+
 test('configuration in force, what a drain means and how a room goes are told of the other node', async (t) => {
   const { owner, wrong, api } = await startNodePair(t, { owner: { SVC_MAX_ROOMS: '7', SVC_DRAIN_TIMEOUT: '30' } });
   const [ownerName, wrongName] = [owner.node.name, wrong.node.name];

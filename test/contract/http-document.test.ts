@@ -161,6 +161,16 @@ test('the document takes and refuses the same bodies as the server', () => {
       { label: 'l', payload: { a: 1 }, to: ['p'] },
       { label: 'l', payload: 1, to: [1] },
     ],
+    renderRecording: [
+      {},
+      { width: 640, height: 360, framerate: 24, layout: 'speaker' },
+      { width: 641 },
+      { height: 8 },
+      { framerate: 61 },
+      { layout: 'heap' },
+      { output: '/etc/passwd' },
+      null,
+    ],
     createViewerToken: [{}, { expiresIn: 60 }, { expiresIn: 0 }, { expiresIn: 2_592_001 }, { expiresIn: '60' }, { roomId: 'x' }],
     subscribeComponent: [
       {},

@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { ServiceError } from '../../node/errors.ts';
 import type { LiveStreams } from '../../node/rooms/content.ts';
+import type { RenderControl } from '../../node/rooms/renders.ts';
 import { answerWithFile, openContentFile } from '../../node/storage/content-file.ts';
 import { LocalContent } from '../../node/storage/local-content.ts';
 import { NodeContent } from '../../node/storage/node-content.ts';
@@ -11,7 +12,18 @@ import { findInside } from '../../node/storage/safe-paths.ts';
 
 export function makeContent(resources: string): NodeContent {
   const local = new LocalContent(resources, () => false, folderStreams(join(resources, 'hls')));
-  return new NodeContent({ resources, local, uploads: { discard: () => {} } });
+  return new NodeContent({ resources, local, uploads: { discard: () => {} }, renders: { discard: async () => {} } });
+}
+
+/** Of a node without recordings. */
+export const noRenders: RenderControl = {
+  render: async () => nothingToRender(),
+  getRender: async () => nothingToRender(),
+  cancelRender: async () => nothingToRender(),
+};
+
+function nothingToRender(): never {
+  throw new ServiceError('not_found', 'There are no recordings here');
 }
 
 function folderStreams(folder: string): LiveStreams {

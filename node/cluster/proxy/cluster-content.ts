@@ -79,7 +79,7 @@ export class ClusterContent implements ContentService, RecordingList {
 
   async #openOnNodes(request: ContentRequest): Promise<ContentAnswer> {
     const { links, local, target, http } = this.#options;
-    const node = (await this.#find(request)) ?? links.self;
+    const node = (await this.locate(request.kind, request.folder)) ?? links.self;
     if (node === links.self) return local.open(request);
     const other = target(node);
     if (!other) throw new ServiceError('node_unreachable', `Node ${node} cannot be reached`, { retryAfter: 1 });
@@ -177,7 +177,8 @@ export class ClusterContent implements ContentService, RecordingList {
     return null;
   }
 
-  async #find({ kind, folder }: ContentRequest): Promise<NodeName | undefined> {
+  /** The node that has it on its disk or makes it. @throws ServiceError `node_unreachable`, `unavailable` */
+  async locate(kind: ContentKind, folder: string): Promise<NodeName | undefined> {
     const { links, local, ownerOf } = this.#options;
     const owner = kind === 'hls' ? ownerOf(folder) : undefined;
     if (owner !== undefined) return owner;

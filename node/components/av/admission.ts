@@ -21,9 +21,14 @@ export class Admission {
     this.#machine = machine;
   }
 
+  /** Cores that are taken, by estimate. */
+  get taken(): number {
+    return [...this.#shares].reduce((sum, each) => sum + each.cores, 0);
+  }
+
   /** @throws ServiceError `unavailable` where so many more cores would be too many by estimate */
   assertBudget(what: string, cores: number): void {
-    const taken = [...this.#shares].reduce((sum, each) => sum + each.cores, 0);
+    const { taken } = this;
     const { budget } = this.#machine();
     // Sums of estimates are not exact.
     if (taken + cores <= budget + 1e-9) return;

@@ -1,6 +1,6 @@
 // report.json of a recording: which file holds which track, and when each began, so that they can be put side by side.
 import { z } from 'zod';
-import { uploadStateSchema } from '../../rooms/recordings.ts';
+import { renderedSchema, uploadStateSchema } from '../../rooms/recordings.ts';
 import { kindSchema, metadataSchema } from '../../rooms/views.ts';
 
 const time = z.iso.datetime();
@@ -39,6 +39,7 @@ export const reportSchema = z.object({
   startTime: time,
   endTime: time.nullable(),
   tracks: z.array(reportTrackSchema),
+  rendered: renderedSchema.optional(),
   /** Missing where it is not uploaded. */
   upload: uploadStateSchema.optional(),
 });

@@ -1,6 +1,7 @@
 // The process that renders a recording: reads its report, plays its files, writes one.
 import { constants } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { open, readdir } from 'node:fs/promises';
+import { constants as osConstants, setPriority } from 'node:os';
 import { join } from 'node:path';
 import { issueSentence } from '../../sentences.ts';
 import { reportName } from '../../storage/report-file.ts';
@@ -21,8 +22,20 @@ const maxProblems = 100;
 const { send } = linkToParent<typeof renderCommandSchema, RenderReport>(renderCommandSchema, (command) => void render(command));
 let problems = 0;
 
+/** Each thread has a priority of its own (sched(7)); those that are made later take it from these. */
+async function yieldToOthers(): Promise<void> {
+  for (const thread of await readdir('/proc/self/task').catch(() => [String(process.pid)])) {
+    try {
+      setPriority(Number(thread), osConstants.priority.PRIORITY_LOW);
+    } catch {
+      // It has ended meanwhile.
+    }
+  }
+}
+
 async function render(command: RenderCommand): Promise<void> {
   try {
+    if (command.lowPriority) await yieldToOthers();
     const report = await readReport(command.folder);
     if (report.type === 'hls') throw new Error('This is a stream that was kept, not a recording of tracks: it is composed already');
     const plan = planOf(report);

@@ -7,7 +7,9 @@ import { AvProcess } from '../av/av-process.ts';
 import { isAvInstalled } from '../av/installed.ts';
 import { type RenderCommand, type RenderReport, renderReportSchema } from './render-messages.ts';
 
-export type RenderOptions = Omit<RenderCommand, 'type'> & {
+export type RenderOptions = Omit<RenderCommand, 'type' | 'lowPriority'> & {
+  /** Whether everything else on the machine comes first. */
+  lowPriority?: boolean;
   log: Log;
   /** At most twice a second. Milliseconds of the recording that are made, and how long it is about; null where nobody knows yet. */
   onProgress: (time: number, length: number | null) => void;
@@ -26,7 +28,7 @@ const maxMemory = 2 * 1024 * 1024 * 1024;
 const silence = 60_000;
 
 /** @returns milliseconds of the file. @throws ServiceError with what went wrong, the reason of `signal` where that came */
-export async function render({ log, onProgress, onProblem, signal, ...wanted }: RenderOptions): Promise<number> {
+export async function render({ log, onProgress, onProblem, signal, lowPriority = false, ...wanted }: RenderOptions): Promise<number> {
   if (!isAvInstalled()) throw new ServiceError('unavailable', 'Recordings cannot be rendered: the package node-av is not installed');
   signal.throwIfAborted();
   const unfinished = join(dirname(wanted.output), `.${basename(wanted.output)}.${process.pid}.part`);
@@ -49,7 +51,7 @@ export async function render({ log, onProgress, onProblem, signal, ...wanted }: 
   const abort = () => result.reject(signal.reason);
   signal.addEventListener('abort', abort);
   try {
-    child.send({ type: 'start', ...wanted, output: unfinished });
+    child.send({ type: 'start', ...wanted, lowPriority, output: unfinished });
     const duration = await result.promise;
     await rename(unfinished, wanted.output);
     return duration;

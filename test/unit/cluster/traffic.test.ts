@@ -12,7 +12,7 @@ import { TokenKeys } from '../../../node/rooms/tokens.ts';
 import { PeerSockets, peerSocketPath } from '../../../node/signaling/peer-sockets.ts';
 import { ServerSockets, serverSocketPath } from '../../../node/signaling/server-sockets.ts';
 import { quiet } from '../../kit/cluster.ts';
-import { makeContent } from '../../kit/content.ts';
+import { makeContent, noRenders } from '../../kit/content.ts';
 import { FakeNetwork } from '../../kit/fake-links.ts';
 import { PeerSocket } from '../../kit/peer-socket.ts';
 import { addFiles, makeResources } from '../../kit/resources-folder.ts';
@@ -33,6 +33,7 @@ async function startNode(t: TestContext, name: NodeName, { network, members, own
     log,
     events,
     content: makeContent(resources),
+    ownRenders: noRenders,
     secrets: [],
     cookie: 'svc_cookie',
     ownerOf: () => owner,

@@ -10,7 +10,7 @@ import type { ClusterControl } from '../../../node/rooms/cluster-control.ts';
 import { ViewerTokens } from '../../../node/rooms/viewer-tokens.ts';
 import type { WebhookControl } from '../../../node/rooms/webhook-control.ts';
 import { type ApiClient, apiClient } from '../../kit/api-client.ts';
-import { makeContent } from '../../kit/content.ts';
+import { makeContent, noRenders } from '../../kit/content.ts';
 import { makeRooms, type TestRooms } from '../../kit/rooms.ts';
 
 export const token = 'the-token-of-the-test';
@@ -49,6 +49,7 @@ export async function startServer(context: TestContext, options: Partial<HttpOpt
     log: silentLog(),
     rooms: rooms.rooms,
     content: makeContent('/nonexistent'),
+    renders: noRenders,
     cluster: noCluster,
     webhooks: noWebhooks,
     viewerTokens: new ViewerTokens(['the secret of the test']),

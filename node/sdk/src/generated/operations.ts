@@ -22,6 +22,8 @@ import type {
   PeerToken,
   Probe,
   Recordings,
+  Render,
+  RenderOptions,
   Room,
   RoomData,
   RoomOptions,
@@ -60,6 +62,9 @@ export const operations = {
   sendDigits: { method: 'POST', path: '/sip/{roomId}/{componentId}/call/{callId}/dtmf' },
   createViewerToken: { method: 'POST', path: '/hls/{roomId}/token' },
   getHlsFile: { method: 'GET', path: '/hls/{roomId}/{file}' },
+  renderRecording: { method: 'POST', path: '/recording/{recordingId}/render' },
+  getRender: { method: 'GET', path: '/recording/{recordingId}/render' },
+  cancelRender: { method: 'DELETE', path: '/recording/{recordingId}/render' },
   listRecordings: { method: 'GET', path: '/recording' },
   getRecording: { method: 'GET', path: '/recording/{recordingId}' },
   deleteRecording: { method: 'DELETE', path: '/recording/{recordingId}' },
@@ -232,6 +237,23 @@ export type Operations = {
       token?: string;
     };
     answer: never;
+  };
+  /** Render one MP4 of a recording, which is then its file rendered.mp4. */
+  renderRecording: {
+    body: RenderOptions | undefined;
+    answer: {
+      data: Render;
+    };
+  };
+  /** Show how far rendering a recording is. */
+  getRender: {
+    answer: {
+      data: Render;
+    };
+  };
+  /** Give up rendering a recording; what was rendered before stays. */
+  cancelRender: {
+    answer: undefined;
   };
   /** List the recordings of the whole cluster. */
   listRecordings: {

@@ -489,6 +489,8 @@ export type RecordingSummary = {
   state: 'running' | 'finished' | 'recovered';
   startTime: string;
   endTime: string | null;
+  /** Missing where nothing is rendered. */
+  rendered?: Rendered;
   /** Missing where it is not uploaded. */
   upload?: Upload;
 };
@@ -500,6 +502,44 @@ export type Recordings = {
   recordings?: RecordingSummary[];
   /** Nodes that did not answer in time, and `s3` where that did not: their recordings are missing. */
   incomplete: string[];
+};
+
+/** What has become of rendering a recording. */
+export type Render = {
+  /** none: nobody asked, or it was cancelled. queued: one recording is rendered at a time on each node. done: the recording has the file rendered.mp4. */
+  state: 'none' | 'queued' | 'running' | 'done' | 'failed';
+  /** 0 while nobody knows how long the recording is. */
+  progress: number;
+  /** Why it failed, or what it waits for. */
+  reason?: string;
+  /** What of the recording is not in the file, a sentence each. */
+  problems?: string[];
+};
+
+/** The picture that is rendered. */
+export type RenderOptions = {
+  width?: number;
+  height?: number;
+  framerate?: number;
+  /** grid: all pictures. speaker: the loudest large. single: the loudest alone. */
+  layout?: 'grid' | 'speaker' | 'single';
+};
+
+/** The MP4 that was rendered of a recording. */
+export type Rendered = {
+  /** Beside the other files of the recording. */
+  file: string;
+  /** When it was done. */
+  time: string;
+  /** Milliseconds. */
+  duration: number;
+  bytes: number;
+  width: number;
+  height: number;
+  framerate: number;
+  layout: string;
+  /** What of the recording is not in it, a sentence each. */
+  problems: string[];
 };
 
 /** A room with its peers and components. */

@@ -1,0 +1,68 @@
+// Rendering over many nodes: that which has a recording on its disk does it, any of them is asked.
+import { z } from 'zod';
+import { ServiceError } from '../errors.ts';
+import { recordingIdSchema } from '../rooms/content.ts';
+import { type RenderControl, type RenderOptions, type RenderView, renderOptionsSchema, renderViewSchema } from '../rooms/renders.ts';
+import type { Links, NodeName } from './links.ts';
+
+/** How long another node may take, in milliseconds: it ends processes for who cancels. */
+const callDeadline = 5_000;
+
+const askSchema = z.object({ id: recordingIdSchema, options: renderOptionsSchema.optional() });
+type Method = 'renderRecording' | 'getRender' | 'cancelRender';
+
+export type ClusterRendersOptions = {
+  links: Links;
+  own: RenderControl;
+  /** The node that has the recording on its disk. */
+  locate: (recordingId: string) => Promise<NodeName | undefined>;
+};
+
+export class ClusterRenders implements RenderControl {
+  readonly #options: ClusterRendersOptions;
+
+  constructor(options: ClusterRendersOptions) {
+    this.#options = options;
+  }
+
+  async render(id: string, options: RenderOptions): Promise<RenderView> {
+    return this.#ask('renderRecording', { id, options }, renderViewSchema, (own) => own.render(id, options));
+  }
+
+  async getRender(id: string): Promise<RenderView> {
+    return this.#ask('getRender', { id }, renderViewSchema, (own) => own.getRender(id));
+  }
+
+  async cancelRender(id: string): Promise<void> {
+    await this.#ask('cancelRender', { id }, z.unknown(), (own) => own.cancelRender(id));
+  }
+
+  /** Answers another node. @returns undefined where the call is none of ours. */
+  answer(method: string, data: unknown): Promise<unknown> | undefined {
+    if (method === 'renderRecording' || method === 'getRender' || method === 'cancelRender') return this.#answer(method, data);
+    return undefined;
+  }
+
+  async #answer(method: Method, data: unknown): Promise<unknown> {
+    const { own } = this.#options;
+    const { id, options } = askSchema.parse(data);
+    if (method === 'renderRecording') return own.render(id, options ?? renderOptionsSchema.parse({}));
+    if (method === 'getRender') return own.getRender(id);
+    await own.cancelRender(id);
+    return null;
+  }
+
+  async #ask<T>(
+    method: Method,
+    data: z.input<typeof askSchema>,
+    schema: z.ZodType<T>,
+    here: (own: RenderControl) => Promise<T>,
+  ): Promise<T> {
+    const { links, own, locate } = this.#options;
+    const node = (await locate(data.id)) ?? links.self;
+    if (node === links.self) return here(own);
+    const answer = schema.safeParse(await links.call(node, method, data, callDeadline));
+    if (!answer.success) throw new ServiceError('node_unreachable', `Node ${node} answered with what this version does not understand`);
+    return answer.data;
+  }
+}

@@ -1,0 +1,307 @@
+// The recordings that this node renders: one at a time, behind everything that is live, the others in a queue.
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ServiceError } from '../../errors.ts';
+import type { Log } from '../../log.ts';
+import { recordingIdSchema } from '../../rooms/content.ts';
+import { type RenderControl, type RenderOptions, type RenderView, renderedName } from '../../rooms/renders.ts';
+import { readReportFile, writeReportFile } from '../../storage/report-file.ts';
+import { findItself } from '../../storage/safe-paths.ts';
+import { Timer } from '../../timer.ts';
+import type { Admission } from '../av/admission.ts';
+import { diskReason } from '../av/disk-reason.ts';
+import { isAvInstalled } from '../av/installed.ts';
+import { render } from './render.ts';
+import { type RenderState, readState, removeState, removeUnfinished, touchInterval, touchState, writeState } from './render-state.ts';
+
+/** Most recordings that wait. */
+const maxQueued = 20;
+/** Milliseconds that one may take, and between two looks whether the machine can carry it. */
+const deadline = 12 * 3_600_000;
+const lookInterval = 5_000;
+/** Cores without which it would not get on: it takes what is left. */
+const leastCores = 0.5;
+const what = 'rendering a recording as well';
+/** Sentences about what is missing that are kept. */
+const maxProblems = 100;
+const maxSentence = 500;
+
+const ended = 'The node ended before it was rendered';
+const cancelled = new Error('Rendering was cancelled');
+
+export type RendersOptions = {
+  log: Log;
+  /** Absolute path of the resources directory. */
+  resources: string;
+  /** Name of this node. */
+  node: () => string;
+  /** Whether this recording is being made here. */
+  isRunning: (recordingId: string) => boolean;
+  admission: Pick<Admission, 'taken' | 'assertBudget' | 'assertIdle'>;
+  /** Milliseconds. */
+  deadline?: number;
+};
+
+type Job = {
+  id: string;
+  folder: string;
+  options: RenderOptions;
+  state: 'queued' | 'running';
+  progress: number;
+  waitsFor: string | undefined;
+  problems: string[];
+  ending: AbortController;
+  over: PromiseWithResolvers<void>;
+};
+
+export class Renders implements RenderControl {
+  readonly #options: RendersOptions;
+  /** In the order of their turns; the first may be running. */
+  readonly #jobs = new Map<string, Job>();
+  /** Where the disk did not even take that it failed. */
+  readonly #untold = new Map<string, string>();
+  #look: Timer | undefined;
+  #closed = false;
+
+  constructor(options: RendersOptions) {
+    this.#options = options;
+  }
+
+  /** Says of what earlier processes left that it failed, and removes what is half-made. Never fails. */
+  async start(): Promise<void> {
+    const folder = join(this.#options.resources, 'recordings');
+    const names = await readdir(folder).catch(() => []);
+    for (const id of names) if (recordingIdSchema.safeParse(id).success && !this.#closed) await this.#settleLeft(id, join(folder, id));
+  }
+
+  async render(id: string, options: RenderOptions): Promise<RenderView> {
+    const folder = await this.#folder(id);
+    const known = this.#jobs.get(id);
+    if (known) return viewOf(known);
+    if (!isAvInstalled()) throw new ServiceError('unavailable', 'Recordings cannot be rendered: the package node-av is not installed');
+    await this.#assertRenderable(id, folder);
+    const elsewhere = await this.#settleLeft(id, folder);
+    if (elsewhere) return { state: elsewhere, progress: 0 };
+    if (this.#closed) throw new ServiceError('unavailable', 'This node ends: it renders nothing more', { retryAfter: 10 });
+    // Whoever asked for the same meanwhile was first.
+    const other = this.#jobs.get(id);
+    if (other) return viewOf(other);
+    if (this.#jobs.size > maxQueued)
+      throw new ServiceError('unavailable', `${maxQueued} recordings wait to be rendered on this node already`, { retryAfter: 60 });
+    const job: Job = {
+      id,
+      folder,
+      options,
+      state: 'queued',
+      progress: 0,
+      waitsFor: undefined,
+      problems: [],
+      ending: new AbortController(),
+      over: Promise.withResolvers(),
+    };
+    this.#jobs.set(id, job);
+    this.#untold.delete(id);
+    try {
+      await this.#tell(job);
+    } catch (error) {
+      this.#forget(job);
+      throw new ServiceError('unavailable', `It cannot be rendered: ${diskReason(error)}`, { cause: error });
+    }
+    this.#options.log.info({ recording: id }, 'a recording is to be rendered');
+    this.#next();
+    return viewOf(job);
+  }
+
+  async getRender(id: string): Promise<RenderView> {
+    const folder = await this.#folder(id);
+    const job = this.#jobs.get(id);
+    if (job) return viewOf(job);
+    const untold = this.#untold.get(id);
+    if (untold !== undefined) return { state: 'failed', progress: 0, reason: untold };
+    const elsewhere = await this.#settleLeft(id, folder);
+    if (elsewhere) return { state: elsewhere, progress: 0 };
+    const found = (await readState(folder))?.state;
+    if (found?.state === 'failed') return { state: 'failed', progress: 0, reason: found.reason };
+    const isThere = await stat(join(folder, renderedName)).then(
+      (file) => file.isFile(),
+      () => false,
+    );
+    if (!isThere) return { state: 'none', progress: 0 };
+    const problems = found?.state === 'done' ? found.problems : [];
+    return { state: 'done', progress: 1, ...(problems.length > 0 && { problems }) };
+  }
+
+  async cancelRender(id: string): Promise<void> {
+    const folder = await this.#folder(id);
+    await this.discard(id);
+    this.#untold.delete(id);
+    if (await this.#settleLeft(id, folder))
+      throw new ServiceError('conflict', `Another node that has the same disk renders recording ${id}`);
+    if ((await readState(folder))?.state.state === 'failed') await removeState(folder);
+  }
+
+  /** Gives up what is under way; resolves when nothing works on the recording any more. Never fails. */
+  async discard(id: string): Promise<void> {
+    const job = this.#jobs.get(id);
+    if (!job) return;
+    job.ending.abort(cancelled);
+    if (job.state === 'queued') await this.#finish(job, undefined);
+    await job.over.promise;
+  }
+
+  /** Ends what is under way, which has failed then. Idempotent; never fails. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#look?.stop();
+    const jobs = [...this.#jobs.values()];
+    for (const job of jobs) job.ending.abort(new ServiceError('unavailable', ended));
+    await Promise.all(
+      jobs.map(async (job) => {
+        if (job.state === 'queued') await this.#finish(job, { state: 'failed', reason: ended });
+        await job.over.promise;
+      }),
+    );
+  }
+
+  /** Begins the next one where it may. */
+  #next(): void {
+    const [job] = this.#jobs.values();
+    this.#look?.stop();
+    if (!job || job.state === 'running' || this.#closed) return;
+    job.waitsFor = this.#refusal();
+    if (job.waitsFor !== undefined) this.#look = new Timer(lookInterval, () => this.#next());
+    else void this.#run(job);
+    // Those behind it wait too: nobody is to think that they were forgotten.
+    for (const each of this.#jobs.values()) void touchState(each.folder);
+  }
+
+  /** Why nothing may begin beside what is live, as a sentence. */
+  #refusal(): string | undefined {
+    const { admission } = this.#options;
+    if (admission.taken === 0) return undefined;
+    try {
+      admission.assertBudget(what, leastCores);
+      admission.assertIdle(what, leastCores);
+      return undefined;
+    } catch (error) {
+      return error instanceof Error ? error.message : String(error);
+    }
+  }
+
+  async #run(job: Job): Promise<void> {
+    const { log } = this.#options;
+    const { id, folder, ending } = job;
+    job.state = 'running';
+    const expired = new Timer(this.#options.deadline ?? deadline, () =>
+      ending.abort(new ServiceError('unavailable', 'It was not rendered in time')),
+    );
+    const alive = setInterval(() => {
+      for (const each of this.#jobs.values()) void touchState(each.folder);
+    }, touchInterval);
+    const began = performance.now();
+    let outcome: RenderState | undefined;
+    try {
+      await this.#tell(job);
+      const length = await render({
+        ...job.options,
+        folder,
+        output: join(folder, renderedName),
+        lowPriority: true,
+        log: log.child({ recording: id }),
+        signal: ending.signal,
+        onProgress: (time, whole) => {
+          job.progress = whole === null || whole === 0 ? 0 : Math.min(1, time / whole);
+        },
+        onProblem: (sentence) => {
+          if (job.problems.length < maxProblems) job.problems.push(sentence.slice(0, maxSentence));
+        },
+      });
+      outcome = { state: 'done', problems: job.problems };
+      await this.#addToReport(folder, length, job);
+      log.info({ recording: id, length, took: performance.now() - began }, 'a recording was rendered');
+    } catch (error) {
+      const reason = error instanceof ServiceError ? error.message : diskReason(error);
+      outcome = error === cancelled ? undefined : { state: 'failed', reason: reason.slice(0, maxSentence) };
+      if (outcome) log.warn({ recording: id, reason }, 'a recording could not be rendered');
+    } finally {
+      expired.stop();
+      clearInterval(alive);
+    }
+    await this.#finish(job, outcome);
+  }
+
+  /** Never fails. */
+  async #finish(job: Job, outcome: RenderState | undefined): Promise<void> {
+    try {
+      if (outcome) await writeState(job.folder, outcome);
+      else await removeState(job.folder);
+    } catch (error) {
+      // Without room for it, the old state must not stay: it would say that somebody works on it.
+      await removeState(job.folder).catch(() => {});
+      if (outcome?.state === 'failed') this.#untold.set(job.id, outcome.reason);
+      this.#options.log.error({ err: error, recording: job.id }, 'what has become of rendering a recording cannot be written');
+    }
+    this.#forget(job);
+    job.over.resolve();
+    this.#next();
+  }
+
+  #forget(job: Job): void {
+    if (this.#jobs.get(job.id) === job) this.#jobs.delete(job.id);
+  }
+
+  async #tell(job: Job): Promise<void> {
+    await writeState(job.folder, { state: job.state, node: this.#options.node() });
+  }
+
+  /** Whoever has the report sees that there is one more file. */
+  async #addToReport(folder: string, duration: number, { options, problems }: Job): Promise<void> {
+    const report = await readReportFile(folder);
+    const { size } = await stat(join(folder, renderedName));
+    const rendered = { file: renderedName, time: new Date().toISOString(), duration, bytes: size, ...options, problems };
+    if (report) await writeReportFile(folder, { ...report, rendered });
+  }
+
+  /** @returns the state where another node is at work on it */
+  async #settleLeft(id: string, folder: string): Promise<'queued' | 'running' | undefined> {
+    if (this.#jobs.has(id)) return undefined;
+    const left = await readState(folder);
+    if (left?.state.state !== 'queued' && left?.state.state !== 'running') return undefined;
+    if (left.state.node !== this.#options.node() && left.fresh) return left.state.state;
+    // An asker at the same time may have begun it anew.
+    if (this.#jobs.has(id)) return undefined;
+    await removeUnfinished(folder);
+    await writeState(folder, { state: 'failed', reason: ended }).catch(async (error: unknown) => {
+      await removeState(folder).catch(() => {});
+      this.#untold.set(id, ended);
+      this.#options.log.error({ err: error, recording: id }, 'what has become of rendering a recording cannot be written');
+    });
+    return undefined;
+  }
+
+  async #assertRenderable(id: string, folder: string): Promise<void> {
+    const report = await readReportFile(folder);
+    if (!report) throw new ServiceError('bad_request', `Recording ${id} has no report: nobody knows what belongs where`);
+    if (report.type === 'hls')
+      throw new ServiceError('bad_request', `Recording ${id} is a stream that was kept, not one of tracks: it is composed already`);
+    if (this.#options.isRunning(id) || report.state === 'running')
+      throw new ServiceError('conflict', `Recording ${id} is being made: it can be rendered once it has ended`);
+  }
+
+  /** @throws ServiceError `not_found` */
+  async #folder(id: string): Promise<string> {
+    const path = await findItself(join(this.#options.resources, 'recordings'), id);
+    if (path === undefined || !(await stat(path)).isDirectory())
+      throw new ServiceError('not_found', `Recording ${id} does not exist on the disk of a node`);
+    return path;
+  }
+}
+
+function viewOf({ state, progress, waitsFor, problems }: Job): RenderView {
+  return {
+    state,
+    progress,
+    ...(state === 'queued' && waitsFor !== undefined && { reason: waitsFor }),
+    ...(problems.length > 0 && { problems: [...problems] }),
+  };
+}
