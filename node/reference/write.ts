@@ -1,4 +1,4 @@
-// `npm run reference`: writes what is made from the schemas: the types of node/sdk.
+// `npm run reference`: writes what is made from the schemas: the types of node/sdk, docs/api.md and docs/events.md.
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -6,6 +6,8 @@ import { join } from 'node:path';
 import { openApiDocument } from '../http/openapi.ts';
 import { routes } from '../http/routes.ts';
 import { nodeModules, root } from '../setup/paths.mjs';
+import { apiPage } from './api-page.ts';
+import { eventsPage } from './events-page.ts';
 import { eventsText, operationsText, schemasText } from './sdk-types.ts';
 
 const { version } = createRequire(import.meta.url)('../../package.json') as { version: string };
@@ -14,12 +16,13 @@ const { version } = createRequire(import.meta.url)('../../package.json') as { ve
 export function madeFiles(): Record<string, string> {
   const document = openApiDocument(routes, { version, path: '' });
   const sources = { schemas: schemasText(document), operations: operationsText(document), events: eventsText(document) };
-  return Object.fromEntries(
+  const generated = Object.fromEntries(
     Object.entries(sources).map(([name, text]) => {
       const path = `node/sdk/src/generated/${name}.ts`;
       return [path, formatted(path, text)];
     }),
   );
+  return { ...generated, 'docs/api.md': apiPage(document), 'docs/events.md': eventsPage() };
 }
 
 /** As the house formats files of this name. */

@@ -1,0 +1,50 @@
+// What is made from the schemas is current: the SDK's types, docs/api.md and docs/events.md.
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { JsonSchema } from '../../node/json-schemas.ts';
+import { typeText } from '../../node/reference/typescript.ts';
+import { madeFiles } from '../../node/reference/write.ts';
+import { root } from '../../node/setup/paths.mjs';
+
+test('every made file is what the schemas give now; else: npm run reference', () => {
+  const made = madeFiles();
+  assert.ok(Object.keys(made).length >= 5);
+  const stale = Object.entries(made).filter(
+    ([path, text]) => !existsSync(join(root, path)) || readFileSync(join(root, path), 'utf8') !== text,
+  );
+  assert.deepEqual(
+    stale.map(([path]) => path),
+    [],
+    'they are out of date: npm run reference',
+  );
+});
+
+test('every link within the pages leads to a heading of theirs', () => {
+  for (const path of ['docs/api.md', 'docs/events.md']) {
+    const text = readFileSync(join(root, path), 'utf8');
+    const headings = new Set([...text.matchAll(/^#+ (.*)$/gm)].map(([, title = '']) => title.toLowerCase()));
+    const links = [...text.matchAll(/\]\(#([^)]*)\)/g)].map(([, target = '']) => target);
+    assert.ok(links.length > 0);
+    assert.deepEqual(
+      links.filter((link) => !headings.has(link)),
+      [],
+      path,
+    );
+  }
+});
+
+test('schemas become the types that TypeScript means by them, and what is not known is refused', () => {
+  const text = (schema: JsonSchema) => typeText(schema).replace(/\s+/g, ' ');
+  assert.equal(text({ type: ['string', 'null'] }), 'string | null');
+  assert.equal(text({ type: 'array', items: { enum: ['a', 'b'] } }), '("a" | "b")[]');
+  assert.equal(text({ anyOf: [{ $ref: '#/components/schemas/Room' }, { type: 'null' }] }), 'Room | null');
+  assert.equal(
+    text({ type: 'object', properties: { 'a-b': { type: 'integer' }, c: { const: 1 } }, required: ['c'] }),
+    '{ "a-b"?: number; c: 1; }',
+  );
+  assert.equal(text({ type: 'object', additionalProperties: { type: 'boolean' } }), 'Record<string, boolean>');
+  assert.throws(() => typeText({ not: { type: 'string' } }), /No TypeScript is known/);
+  assert.throws(() => typeText({ type: 'array' }), /No TypeScript is known/);
+});
