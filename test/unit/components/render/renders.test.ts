@@ -1,0 +1,95 @@
+// The queue of recordings to render, while nothing may begin: what it says, who is let go, and what other nodes and dead ones left.
+import assert from 'node:assert/strict';
+import { mkdir, readdir, readFile, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { Admission } from '../../../../node/components/av/admission.ts';
+import { Renders } from '../../../../node/components/render/renders.ts';
+import { silentLog } from '../../../../node/log.ts';
+import { renderOptionsSchema } from '../../../../node/rooms/renders.ts';
+import { addFiles, makeResources } from '../../../kit/resources-folder.ts';
+
+const options = renderOptionsSchema.parse({});
+const ended = 'The node ended before it was rendered';
+const none = { state: 'none', progress: 0 };
+
+/** Something live has taken all that the machine can give, so that nothing is ever rendered. */
+async function busyNode(t: TestContext, ids: readonly string[], log = silentLog()) {
+  const resources = await makeResources(t);
+  for (const id of ids)
+    await addFiles(resources, { [`recordings/${id}/report.json`]: JSON.stringify({ id, type: 'recording', state: 'finished' }) });
+  const admission = new Admission(() => ({ budget: 1, cores: 2, busy: 0 }));
+  admission.take(0.8);
+  const renders = new Renders({ log, resources, node: () => 'svc@here', isRunning: (id) => id === 'live', admission });
+  t.after(() => renders.close());
+  const folder = (id: string) => join(resources, 'recordings', id);
+  return { renders, folder };
+}
+
+test('beside what is live it waits, and says for what', async (t) => {
+  const { renders, folder } = await busyNode(t, ['one', 'two']);
+  assert.deepEqual(await renders.getRender('one'), none);
+  await renders.render('one', options);
+  await renders.render('two', options);
+  const { state, progress, reason } = await renders.getRender('one');
+  assert.deepEqual([state, progress], ['queued', 0]);
+  assert.match(reason ?? '', /^This node cannot carry rendering a recording as well: components may use 1\.0 cores, 0\.8 are in use/);
+  assert.deepEqual(await renders.getRender('two'), { state: 'queued', progress: 0 });
+  await renders.cancelRender('one');
+  assert.deepEqual(await renders.getRender('one'), none);
+  assert.deepEqual(await readdir(folder('one')), ['report.json']);
+  assert.match((await renders.getRender('two')).reason ?? '', /cannot carry/, 'it is the turn of the next');
+  await renders.cancelRender('one');
+});
+
+test('many who ask for the same get the same', async (t) => {
+  const { renders } = await busyNode(t, ['one']);
+  const views = await Promise.all(Array.from({ length: 20 }, () => renders.render('one', options)));
+  assert.deepEqual(new Set(views.map(({ state }) => state)), new Set(['queued']));
+  await renders.discard('one');
+  assert.deepEqual(await renders.getRender('one'), none);
+});
+
+test('what waits when the node ends has failed', async (t) => {
+  const { renders, folder } = await busyNode(t, ['one']);
+  await renders.render('one', options);
+  await renders.close();
+  assert.deepEqual(JSON.parse(await readFile(join(folder('one'), '.render.json'), 'utf8')), { state: 'failed', reason: ended });
+  await assert.rejects(renders.render('one', options), { code: 'unavailable' });
+});
+
+test('what this node or one without a sign of life left has failed, and is removed where it is half-made; what another one works on stays', async (t) => {
+  const { renders, folder } = await busyNode(t, ['own', 'stale', 'other', 'done', 'odd']);
+  const leave = (id: string, node: string) =>
+    Promise.all([
+      writeFile(join(folder(id), '.render.json'), JSON.stringify({ state: 'running', node })),
+      writeFile(join(folder(id), '.rendered.mp4.77.part'), 'half'),
+    ]);
+  await Promise.all([leave('own', 'svc@here'), leave('stale', 'svc@gone'), leave('other', 'svc@there')]);
+  const longAgo = new Date(Date.now() - 120_000);
+  await utimes(join(folder('stale'), '.render.json'), longAgo, longAgo);
+  await writeFile(join(folder('done'), 'rendered.mp4'), 'whole');
+  await writeFile(join(folder('odd'), '.render.json'), '{"state":"flying"}');
+  await mkdir(join(folder('odd'), 'rendered.mp4'));
+  await renders.start();
+  for (const id of ['own', 'stale']) {
+    assert.deepEqual(await readdir(folder(id)), ['.render.json', 'report.json'], id);
+    assert.deepEqual(await renders.getRender(id), { state: 'failed', progress: 0, reason: ended });
+    await renders.cancelRender(id);
+    assert.deepEqual(await renders.getRender(id), none);
+  }
+  assert.equal((await readdir(folder('other'))).length, 3);
+  assert.deepEqual(await renders.getRender('other'), { state: 'running', progress: 0 });
+  assert.deepEqual(await renders.render('other', options), { state: 'running', progress: 0 });
+  await assert.rejects(renders.cancelRender('other'), { code: 'conflict' });
+  assert.deepEqual(await renders.getRender('done'), { state: 'done', progress: 1 });
+  assert.deepEqual(await renders.getRender('odd'), none);
+});
+
+test('names that are none of a recording lead nowhere', async (t) => {
+  const { renders } = await busyNode(t, ['one', 'live']);
+  await assert.rejects(renders.getRender('..'), { code: 'bad_request' });
+  await assert.rejects(renders.render('a/b', options), { code: 'bad_request' });
+  await assert.rejects(renders.cancelRender('nothing'), { code: 'not_found' });
+  await assert.rejects(renders.render('live', options), { code: 'conflict' });
+});
