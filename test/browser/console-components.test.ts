@@ -1,4 +1,4 @@
-// Components in the console: in a call their picture and sound are there with their name, and a dialog lists, adds and removes them.
+// Components in the console: in a call their picture and sound are there with their name, and beside it they are listed, added and removed.
 import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,19 +8,7 @@ import { apiClient } from '../kit/api-client.ts';
 import { makeTone, makeVideo } from '../kit/media-files.ts';
 import { makeResources } from '../kit/resources-folder.ts';
 import { apiToken, startNode } from '../kit/start-node.ts';
-import {
-  byId,
-  comesToHold,
-  enter,
-  heardFrequency,
-  hearsNothing,
-  launch,
-  logIn,
-  openConsole,
-  overflow,
-  seeText,
-  tileOf,
-} from './console-kit.ts';
+import { byId, comesToHold, enter, heardFrequency, hearsNothing, launch, openConsole, overflow, seeText, tileOf } from './console-kit.ts';
 
 const seconds = 60;
 const tone = 660;
@@ -38,8 +26,8 @@ async function startWithFiles(t: TestContext) {
 }
 
 async function add(page: Page, filePath: string, framerate = ''): Promise<void> {
-  await page.fill(byId('file-path'), filePath);
-  await page.fill(byId('file-framerate'), framerate);
+  await page.fill(byId('option-filePath'), filePath);
+  await page.fill(byId('option-framerate'), framerate);
   await page.click(byId('add-component'));
 }
 
@@ -114,16 +102,21 @@ test('files are added, seen, heard and removed in a call', async (t) => {
   );
   await picture(page, 'dialog', sizes);
 
-  await page.click(byId('components-close'));
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await page.click(byId('panel-close'));
   await seesGreen(page, 'File: green.h264');
   await page.waitForSelector(`${tileOf('File: tone.ogg')}[data-component="true"]`);
   const heard = await heardFrequency(page, 2_000);
   assert.ok(Math.abs(heard - tone) < 15, `${heard} Hz`);
   await picture(page, 'call', sizes);
 
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await page.click(byId('panel-toggle'));
   await page.click(byId('components'));
   for (const name of ['File: green.h264', 'File: tone.ogg']) {
+    await row(page, name).locator('summary').click();
     await row(page, name).locator(byId('remove-component')).click();
+    await page.click(byId('confirm'));
     await row(page, name).waitFor({ state: 'detached' });
     await page.waitForSelector(tileOf(name), { state: 'detached' });
   }
@@ -133,21 +126,19 @@ test('files are added, seen, heard and removed in a call', async (t) => {
   assert.deepEqual(complaints, []);
 });
 
-test('the list of rooms opens the components of a room, also those that others add and that end', async (t) => {
+test('components are seen without joining, also those that others add and that end', async (t) => {
   const { node, api } = await startWithFiles(t);
   const create = (filePath: string) => api.post('/room/stage/component', { type: 'file', options: { filePath } });
   const first = await create('tone.ogg');
-  const { page, complaints } = await openConsole(await launch(t), node.url);
-  await logIn(page, apiToken);
-  await picture(page, 'rooms', sizes);
-  await page.click(byId('component-count'));
+  const { page, complaints } = await openConsole(await launch(t), `${node.url}/#/room/stage`);
+  await page.fill(byId('login-token'), apiToken);
+  await page.click(byId('login-submit'));
+  await page.click(byId('components'));
   await row(page, 'File: tone.ogg').waitFor();
   await create('green.h264');
   await row(page, 'File: green.h264').waitFor();
   await api.delete(`/room/stage/component/${first.body.data.id}`);
   await row(page, 'File: tone.ogg').waitFor({ state: 'detached' });
-  await page.click(byId('components-close'));
-  await seeText(page, 'component-count', '1 component');
   assert.deepEqual(complaints, []);
 });
 

@@ -31,4 +31,9 @@ export const pages: { [Name in ConsolePage]?: PageEntry<Name> } = {
     under: 'rooms',
     frame: 'none',
   },
+  watch: {
+    page: lazy(() => import('./pages/watch-page.tsx').then(({ WatchPage }) => ({ default: WatchPage }))),
+    title: ({ roomId }) => `Watch ${roomId}`,
+    under: 'rooms',
+  },
 };

@@ -1,4 +1,4 @@
-// Events of all rooms, live: one notification socket that comes back by itself with back-off.
+// Events of rooms, live: one notification socket that comes back by itself with back-off.
 import type { RoomEvent } from './shapes.ts';
 
 const firstDelay = 500;
@@ -10,13 +10,18 @@ const maxSilence = 12_000;
 export type NotificationsOptions = {
   base: string;
   token: string;
-  /** Subscribed, for the first time or again: what was missed has to be fetched. */
-  onOpen: () => void;
+  /** Events of this room only. */
+  room?: string;
+  /** Begins with what the nodes still know of the past, and takes up where it was after each loss. */
+  history?: boolean;
+  /** Subscribed, for the first time or again: what was missed has to be fetched. `gap`: not all of the history is there any more. */
+  onOpen: (gap: boolean) => void;
   onEvent: (event: RoomEvent) => void;
   onLost: () => void;
 };
 
-type Frame = { id?: number; ok?: boolean; event?: string; data?: unknown };
+type Frame = { id?: number; ok?: boolean; event?: string; source?: string; index?: number; data?: unknown };
+type Subscribed = { cursor?: Record<string, number>; incomplete?: readonly string[] };
 
 export class Notifications {
   readonly #options: NotificationsOptions;
@@ -26,6 +31,7 @@ export class Notifications {
   #delay = firstDelay;
   #heard = 0;
   #closed = false;
+  #cursor: Record<string, number> = {};
 
   constructor(options: NotificationsOptions) {
     this.#options = options;
@@ -47,7 +53,9 @@ export class Notifications {
     this.#heard = Date.now();
     socket.onopen = () => {
       this.#send({ id: 1, method: 'authenticate', data: { token: this.#options.token } });
-      this.#send({ id: 2, method: 'subscribe', data: { events: 'all' } });
+      const { room, history } = this.#options;
+      const data = { events: 'all', ...(room !== undefined && { rooms: [room] }), ...(history && { cursor: this.#cursor }) };
+      this.#send({ id: 2, method: 'subscribe', data });
     };
     socket.onmessage = ({ data }) => this.#receive(String(data));
     socket.onclose = () => this.#lost();
@@ -62,10 +70,15 @@ export class Notifications {
   #receive(text: string): void {
     this.#heard = Date.now();
     const frame = parse(text);
-    if (frame.id === 2 && frame.ok) {
+    if (frame.id === 2 && !frame.ok) {
+      this.#lost();
+    } else if (frame.id === 2) {
+      const { cursor = {}, incomplete = [] } = (frame.data ?? {}) as Subscribed;
       this.#delay = firstDelay;
-      this.#options.onOpen();
+      this.#cursor = cursor;
+      this.#options.onOpen(incomplete.length > 0);
     } else if (frame.event === 'roomEvent') {
+      if (frame.source !== undefined && frame.index !== undefined) this.#cursor[frame.source] = frame.index;
       this.#options.onEvent(frame.data as RoomEvent);
     }
   }

@@ -1,44 +1,46 @@
 // A room for whoever is logged in: join it, invite guests, and make it anew when it has ended.
-import { useCallback, useEffect, useRef, useState } from 'react';
+import { type ReactNode, useCallback, useEffect, useRef, useState } from 'react';
 import { type Api, ApiError, sentenceOf } from '../api/rest.ts';
 import type { Ending } from '../call/call-state.ts';
-import { ComponentsDialog } from '../components/components-dialog.tsx';
-import { ComponentIcon, LinkIcon } from '../components/icons.tsx';
+import { ActionButton } from '../components/action-button.tsx';
+import { LinkIcon } from '../components/icons.tsx';
 import { InviteDialog } from '../components/invite-dialog.tsx';
 import { Notice, PageHeader } from '../components/page-header.tsx';
 import { RoomStage } from '../components/room-stage.tsx';
-import { useConsole } from '../hooks/console-context.ts';
+import { useConsole, useRefusal } from '../hooks/console-context.ts';
 import { tabId } from '../hooks/tab-storage.ts';
-import { type RouteOf, roomsHash } from '../router.ts';
+import { PanelIcon, WatchIcon } from '../room/icons.tsx';
+import { RoomPanel } from '../room/room-panel.tsx';
+import { useRoom } from '../room/use-room.ts';
+import { useWide } from '../room/use-wide.ts';
+import { type RouteOf, roomsHash, watchHash } from '../router.ts';
+import '../room/room.css';
+import '../room/cards.css';
+import '../room/options.css';
+import '../room/log.css';
 
 type Known = 'asking' | 'there' | 'ended' | 'unreachable';
 const retryDelay = 1_500;
 
 export function RoomPage({ route: { roomId } }: { route: RouteOf<'room'> }) {
   const { api } = useConsole();
-  const [open, setOpen] = useState<'invite' | 'components'>();
-  const peer = useRef<string | undefined>(undefined);
+  const live = useRoom(roomId);
+  const wide = useWide();
+  const [panel, setPanel] = useState(wide);
+  const [inviting, setInviting] = useState(false);
   const [entry, askAgain] = useRoomThere(api, roomId);
   const [entered, setEntered] = useState(false);
-
-  const getAccess = useCallback(
-    async (name: string) => {
-      const access = await api.addPeer(roomId, { metadata: { name }, externalId: `console-${tabId()}` });
-      peer.current = access.peerId;
-      return access;
-    },
-    [api, roomId],
-  );
-  const onLeft = useCallback(() => {
-    // Who left on purpose does not come back: nobody shall be waited for.
-    if (peer.current) api.deletePeer(roomId, peer.current).catch(() => undefined);
-    peer.current = undefined;
-  }, [api, roomId]);
-
-  const leftNow = useRef(onLeft);
-  leftNow.current = onLeft;
-  // Going to another page of the console is leaving, too; a reload is not, and takes the same peer again.
-  useEffect(() => () => leftNow.current(), []);
+  const toggle = useRef<HTMLButtonElement>(null);
+  const closed = useRef(false);
+  const close = useCallback(() => {
+    closed.current = true;
+    setPanel(false);
+  }, []);
+  useEffect(() => {
+    // Not before: what the panel covers takes no focus.
+    if (!panel && closed.current) toggle.current?.focus();
+    closed.current = false;
+  }, [panel]);
 
   useEffect(() => {
     if (entry === 'there') setEntered(true);
@@ -60,31 +62,91 @@ export function RoomPage({ route: { roomId } }: { route: RouteOf<'room'> }) {
       </>
     );
   }
-  return (
+  const isStreamed = live.room?.components.some(({ type }) => type === 'hls');
+  const actions = (
     <>
-      <RoomStage
-        roomId={roomId}
-        guest={false}
-        base={api.base}
-        getAccess={getAccess}
-        onLeft={onLeft}
-        actions={
-          <>
-            <button type="button" className="button" aria-label="Components" data-testid="components" onClick={() => setOpen('components')}>
-              <ComponentIcon />
-              <span>Components</span>
-            </button>
-            <button type="button" className="button" aria-label="Invite" data-testid="invite" onClick={() => setOpen('invite')}>
-              <LinkIcon />
-              <span>Invite</span>
-            </button>
-          </>
-        }
-        renderEnding={(ending, again) => <AfterCall api={api} roomId={roomId} ending={ending} again={again} />}
-      />
-      {open === 'invite' && <InviteDialog api={api} roomId={roomId} onClose={() => setOpen(undefined)} />}
-      {open === 'components' && <ComponentsDialog api={api} roomId={roomId} onClose={() => setOpen(undefined)} />}
+      {isStreamed && (
+        <a className="button" href={watchHash(roomId)} aria-label="Watch the stream" data-testid="watch-link">
+          <WatchIcon />
+          <span>Watch</span>
+        </a>
+      )}
+      <ActionButton aria-label="Invite" data-testid="invite" onClick={() => setInviting(true)}>
+        <LinkIcon />
+        <span>Invite</span>
+      </ActionButton>
+      <button
+        ref={toggle}
+        type="button"
+        className="button"
+        aria-label="Details"
+        aria-expanded={panel}
+        data-testid="panel-toggle"
+        onClick={() => setPanel(!panel)}
+      >
+        <PanelIcon />
+        <span>Details</span>
+      </button>
     </>
+  );
+  return (
+    <div className={panel ? 'room-page with-panel' : 'room-page'}>
+      {/* On a phone the panel covers the room, which goes on below it. */}
+      <div className="room-live" inert={panel && !wide}>
+        <Stage roomId={roomId} actions={actions} />
+      </div>
+      {panel && <RoomPanel live={live} covers={!wide} onClose={close} />}
+      {inviting && <InviteDialog api={api} roomId={roomId} onClose={() => setInviting(false)} />}
+    </div>
+  );
+}
+
+/** The lobby and the call; for those who may only read, a word why there is none. */
+function Stage({ roomId, actions }: { roomId: string; actions: ReactNode }) {
+  const { api } = useConsole();
+  const refusal = useRefusal();
+  const peer = useRef<string | undefined>(undefined);
+  const getAccess = useCallback(
+    async (name: string) => {
+      const access = await api.addPeer(roomId, { metadata: { name }, externalId: `console-${tabId()}` });
+      peer.current = access.peerId;
+      return access;
+    },
+    [api, roomId],
+  );
+  const onLeft = useCallback(() => {
+    // Who left on purpose does not come back: nobody shall be waited for.
+    if (peer.current) api.deletePeer(roomId, peer.current).catch(() => undefined);
+    peer.current = undefined;
+  }, [api, roomId]);
+
+  const leftNow = useRef(onLeft);
+  leftNow.current = onLeft;
+  // Going to another page of the console is leaving, too; a reload is not, and takes the same peer again.
+  useEffect(() => () => leftNow.current(), []);
+
+  if (refusal !== undefined) {
+    return (
+      <>
+        <PageHeader home>{actions}</PageHeader>
+        <main className="middle">
+          <Notice title={roomId} testId="cannot-join">
+            {refusal} You see what happens here, and cannot join.
+          </Notice>
+        </main>
+      </>
+    );
+  }
+  return (
+    <RoomStage
+      roomId={roomId}
+      guest={false}
+      base={api.base}
+      getAccess={getAccess}
+      onLeft={onLeft}
+      actions={actions}
+      renderEnding={(ending, again) => <AfterCall api={api} roomId={roomId} ending={ending} again={again} />}
+    />
   );
 }
 

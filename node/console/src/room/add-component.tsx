@@ -1,0 +1,165 @@
+// Adds a component: first its kind, then a form made from what the server's document says of that kind.
+import { type FormEvent, useCallback, useEffect, useMemo, useRef, useState } from 'react';
+import type { Call } from '../api/curl.ts';
+import { ApiError, fetchSession, sentenceOf } from '../api/rest.ts';
+import type { ComponentType } from '../api/shapes.ts';
+import { ActionButton } from '../components/action-button.tsx';
+import { CopyCurl } from '../components/copy-curl.tsx';
+import { PlusIcon } from '../components/icons.tsx';
+import { useConsole } from '../hooks/console-context.ts';
+import { useResource } from '../hooks/use-resource.ts';
+import type { RoomCalls } from './calls.ts';
+import { componentFields, type Field, fieldIn, type OpenApi, optionsOf } from './option-fields.ts';
+import { OptionFields, type Problem } from './option-form.tsx';
+
+const kinds: readonly { type: ComponentType; title: string }[] = [
+  { type: 'file', title: 'File' },
+  { type: 'hls', title: 'Stream' },
+  { type: 'recording', title: 'Recording' },
+  { type: 'sip', title: 'Phone' },
+];
+/** It does not change while a node runs. */
+const documentEvery = 3_600_000;
+
+export function AddComponent({ calls, onAdded }: { calls: RoomCalls; onAdded: () => void }) {
+  const { api } = useConsole();
+  const used = useUsedKinds(api.base);
+  const load = useCallback(
+    async (signal: AbortSignal) => componentFields((await api.call('GET', 'openapi.json', undefined, signal)) as OpenApi),
+    [api],
+  );
+  const { data: documented } = useResource(load, documentEvery);
+  const [chosen, setChosen] = useState<ComponentType>();
+  const offered = kinds.filter(({ type }) => used?.includes(type));
+  if (used?.length === 0)
+    return (
+      <p className="faint" data-testid="components-disabled">
+        This server lets rooms have no components (SVC_COMPONENTS_USED).
+      </p>
+    );
+  const type = chosen ?? (offered.length === 1 ? offered[0]?.type : undefined);
+  const about = type && documented?.get(type);
+  return (
+    <section className="add-component" aria-label="Add a component">
+      <h3>Add</h3>
+      {offered.length > 1 && (
+        <fieldset className="choices" aria-label="Kind of component">
+          {offered.map((kind) => (
+            <button
+              key={kind.type}
+              type="button"
+              className="button small"
+              aria-pressed={kind.type === type}
+              data-testid={`kind-${kind.type}`}
+              onClick={() => setChosen(kind.type)}
+            >
+              {kind.title}
+            </button>
+          ))}
+        </fieldset>
+      )}
+      {type && about && (
+        <ComponentForm key={type} type={type} description={about.description} fields={about.fields} calls={calls} onAdded={onAdded} />
+      )}
+    </section>
+  );
+}
+
+type FormProps = {
+  type: ComponentType;
+  description: string | undefined;
+  fields: readonly Field[];
+  calls: RoomCalls;
+  onAdded: () => void;
+};
+
+function ComponentForm({ type, description, fields, calls, onAdded }: FormProps) {
+  const { api } = useConsole();
+  const form = useRef<HTMLFormElement>(null);
+  const [busy, setBusy] = useState(false);
+  const [problem, setProblem] = useState<Problem>();
+  const [call, setCall] = useState<Call>(() => calls.addComponent(type, {}));
+  const read = () => {
+    const data = new FormData(form.current ?? undefined);
+    return calls.addComponent(
+      type,
+      optionsOf(fields, (path) => {
+        const value = data.get(path);
+        return typeof value === 'string' ? value : undefined;
+      }),
+    );
+  };
+  useEffect(() => {
+    // The server's sentence stands where it can be acted on.
+    if (problem?.path) form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
+  }, [problem]);
+  const submit = async (event: FormEvent) => {
+    event.preventDefault();
+    if (busy) return;
+    setBusy(true);
+    const { method, path, body } = read();
+    try {
+      await api.call(method, path, body as object);
+      setProblem(undefined);
+      form.current?.reset();
+      setCall(calls.addComponent(type, {}));
+    } catch (error) {
+      const sentence = sentenceOf(error);
+      setProblem({ path: error instanceof ApiError ? fieldIn(error.message, fields) : undefined, sentence });
+    } finally {
+      setBusy(false);
+      onAdded();
+    }
+  };
+  const shownCall = useMemo(() => withoutSecrets(call, fields), [call, fields]);
+  return (
+    <form className="component-form" ref={form} onSubmit={submit} onChange={() => setCall(read())} aria-label={`Add: ${type}`} noValidate>
+      {description && <p className="faint">{description}</p>}
+      <div className="option-grid">
+        <OptionFields fields={fields} problem={problem} />
+      </div>
+      {problem && problem.path === undefined && (
+        <p className="problem" role="alert" data-testid="component-problem">
+          {problem.sentence}
+        </p>
+      )}
+      <div className="form-end">
+        <ActionButton type="submit" className="button primary" data-testid="add-component" disabled={busy}>
+          <PlusIcon />
+          Add
+        </ActionButton>
+        <CopyCurl call={shownCall} what={`add a component of kind ${type}`} />
+      </div>
+    </form>
+  );
+}
+
+/** A command line may be pasted anywhere: passwords and keys stay here. */
+function withoutSecrets(call: Call, fields: readonly Field[]): Call {
+  const secrets = new Set(secretNames(fields));
+  const body = JSON.stringify(call.body, (name, value: unknown) => (secrets.has(name) ? '…' : value));
+  return { ...call, body: JSON.parse(body) as unknown };
+}
+
+function secretNames(fields: readonly Field[]): string[] {
+  return fields.flatMap((field) => {
+    if (field.kind === 'group') return secretNames(field.fields);
+    return field.kind === 'secret' ? (field.path.split('.').at(-1) ?? []) : [];
+  });
+}
+
+/** Kinds that the node lets rooms have; where it does not say, files are offered and the node answers for itself. */
+function useUsedKinds(base: string): readonly string[] | undefined {
+  const [used, setUsed] = useState<readonly string[]>();
+  useEffect(() => {
+    let stopped = false;
+    fetchSession(base).then(
+      ({ components }) => !stopped && setUsed(components),
+      () => !stopped && setUsed(['file']),
+    );
+    return () => {
+      stopped = true;
+    };
+  }, [base]);
+  return used;
+}

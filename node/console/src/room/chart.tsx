@@ -1,0 +1,69 @@
+// A small chart of what was measured lately, with its latest value in words: a line for the eye, a sentence for screen readers.
+export type ChartProps = {
+  label: string;
+  /** The newest last; null where nothing was measured. */
+  values: readonly (number | null)[];
+  /** Values that fit into its width; fewer begin further right. */
+  capacity: number;
+  format: (value: number | null) => string;
+  /** What the height stands for at least, so that noise does not look like a mountain. */
+  least: number;
+  testId?: string;
+};
+
+const width = 120;
+const height = 30;
+
+export function Chart({ label, values, capacity, format, least, testId }: ChartProps) {
+  const shown = values.slice(-capacity);
+  const known = shown.filter((value) => value !== null);
+  const most = Math.max(least, ...known);
+  const now = shown.at(-1) ?? null;
+  const lines = linesOf(shown, capacity, most);
+  const told = known.length === 0 ? 'nothing was measured yet' : `now ${format(now)}, at most ${format(Math.max(...known))} lately`;
+  return (
+    <figure className="chart" data-testid={testId} data-points={known.length}>
+      <figcaption>
+        <span>{label}</span>
+        <strong>{format(now)}</strong>
+      </figcaption>
+      <svg viewBox={`0 0 ${width} ${height}`} preserveAspectRatio="none" role="img" aria-label={`${label}: ${told}`}>
+        {lines.map(([first, ...rest]) => {
+          const points = [first, ...rest].map((point) => point?.join(',')).join(' ');
+          const last = rest.at(-1) ?? first;
+          return (
+            <g key={first?.[0]}>
+              <polygon className="chart-area" points={`${first?.[0]},${height} ${points} ${last?.[0]},${height}`} />
+              <polyline className="chart-line" points={points} vectorEffect="non-scaling-stroke" />
+            </g>
+          );
+        })}
+      </svg>
+    </figure>
+  );
+}
+
+type Point = readonly [x: number, y: number];
+
+/** Runs of values without a hole between them. */
+function linesOf(values: readonly (number | null)[], capacity: number, most: number): Point[][] {
+  const step = width / Math.max(1, capacity - 1);
+  const start = width - step * (values.length - 1);
+  const lines: Point[][] = [[]];
+  values.forEach((value, index) => {
+    if (value === null) lines.push([]);
+    else lines.at(-1)?.push([round(start + step * index), round(height - 1.5 - (value / most) * (height - 3))]);
+  });
+  return lines
+    .filter((line) => line.length > 0)
+    .map((line) => (line.length === 1 ? [line[0] as Point, alongside(line[0] as Point)] : line));
+}
+
+/** A single value is a short line, so that it is seen. */
+function alongside([x, y]: Point): Point {
+  return [round(x - 1), y];
+}
+
+function round(value: number): number {
+  return Math.round(value * 10) / 10;
+}

@@ -1,0 +1,36 @@
+// Names and texts of others, shown as text: cut to what a line can hold, in their own direction, never as markup.
+import { componentName, nameOf } from '../api/shapes.ts';
+import type { RoomComponent, RoomDetails } from './shapes.ts';
+
+const longest = 120;
+
+/** At most that many characters; a line has no breaks. */
+export function oneLine(text: string, most = longest): string {
+  const line = text
+    .slice(0, most * 4)
+    .replace(/\s+/g, ' ')
+    .trim();
+  const characters = [...line];
+  return characters.length <= most ? line : `${characters.slice(0, most - 1).join('')}…`;
+}
+
+export function peerName(peer: { id: string; metadata: unknown }): string {
+  const name = nameOf(peer.metadata);
+  return name === undefined ? `Peer ${peer.id.slice(0, 8)}` : oneLine(name);
+}
+
+export function componentTitle(component: Pick<RoomComponent, 'type' | 'properties'>): string {
+  return oneLine(componentName(component));
+}
+
+/** What an id of an event or of a subscription stands for, where it is still there. */
+export function titleOf(room: RoomDetails | null | undefined, id: string): string | undefined {
+  const peer = room?.peers.find((each) => each.id === id);
+  if (peer) return peerName(peer);
+  const component = room?.components.find((each) => each.id === id);
+  return component && componentTitle(component);
+}
+
+export function Foreign({ children, className = '' }: { children: string; className?: string }) {
+  return <bdi className={`foreign ${className}`.trim()}>{children}</bdi>;
+}

@@ -1,0 +1,68 @@
+// What is known of a room beside its pictures: peers, components, events. The same whether one is in the call or not.
+import { type KeyboardEvent, useEffect, useRef, useState } from 'react';
+import { Note } from '../components/page-head.tsx';
+import { ComponentsTab } from './components-tab.tsx';
+import { EventsTab } from './events-tab.tsx';
+import { CloseIcon } from './icons.tsx';
+import { PeersTab } from './peers-tab.tsx';
+import { Tabs } from './tabs.tsx';
+import type { LiveRoom } from './use-room.ts';
+
+type PanelTab = 'peers' | 'components' | 'events';
+
+/** `covers`: it lies over the room, and takes the focus until it is closed. */
+export function RoomPanel({ live, covers, onClose }: { live: LiveRoom; covers: boolean; onClose: () => void }) {
+  const [tab, setTab] = useState<PanelTab>('peers');
+  const panel = useRef<HTMLElement>(null);
+  const { room, problem, lost } = live;
+  useEffect(() => {
+    if (covers) panel.current?.focus();
+  }, [covers]);
+  const onKey = (event: KeyboardEvent) => {
+    if (covers && event.key === 'Escape' && !event.defaultPrevented) onClose();
+  };
+  return (
+    <aside ref={panel} className="room-panel" aria-label="About this room" data-testid="room-panel" tabIndex={-1} onKeyDown={onKey}>
+      <Tabs
+        label="About this room"
+        current={tab}
+        onChange={setTab}
+        tabs={[
+          { name: 'peers', title: 'Peers', count: room?.peers.length, testId: 'peers' },
+          { name: 'components', title: 'Components', count: room?.components.length, testId: 'components' },
+          { name: 'events', title: 'Events', testId: 'events' },
+        ]}
+        end={
+          <button
+            type="button"
+            className="button icon-only panel-close"
+            aria-label="Close the panel"
+            data-testid="panel-close"
+            onClick={onClose}
+          >
+            <CloseIcon />
+          </button>
+        }
+      >
+        {lost && (
+          <Note tone="warning" testId="panel-lost">
+            Connection to the server lost, trying again… What stands here is from before.
+          </Note>
+        )}
+        {problem && (
+          <Note tone="danger" testId="panel-problem">
+            {problem}
+          </Note>
+        )}
+        {room === null && (
+          <Note tone="info" testId="panel-ended">
+            This room has ended. Its events stay to be read.
+          </Note>
+        )}
+        {tab === 'peers' && <PeersTab live={live} />}
+        {tab === 'components' && <ComponentsTab live={live} />}
+        {tab === 'events' && <EventsTab live={live} />}
+      </Tabs>
+    </aside>
+  );
+}

@@ -1,0 +1,20 @@
+// Where the stream of a room is: with a viewer's token in the address, or, for those who may only read, with their own in a header.
+import { useCallback } from 'react';
+import { useConsole } from '../hooks/console-context.ts';
+import type { RoomCalls } from '../room/calls.ts';
+import type { Source } from './stream-player.ts';
+
+/** Seconds. */
+export const viewersFor = 24 * 3600;
+
+export function useSource(roomId: string, calls: RoomCalls): () => Promise<Source> {
+  const { api, scope } = useConsole();
+  return useCallback(async () => {
+    const url = new URL(`hls/${encodeURIComponent(roomId)}/index.m3u8`, api.base);
+    if (scope === 'read') return { url: url.href, authorization: `Bearer ${api.token}` };
+    const { method, path, body } = calls.viewerToken(viewersFor);
+    const { token } = (await api.call(method, path, body as object)).data as { token: string };
+    url.searchParams.set('token', token);
+    return { url: url.href };
+  }, [api, scope, roomId, calls]);
+}
