@@ -4,8 +4,8 @@
 // below; without, it is reached by links. `frame: 'none'` for pages that fill the window by themselves. A page is a named export, gets its own
 // `route` as its only property, asks `useConsole()` for the rest, begins with <PageHead>, and imports its own style sheet.
 import { type ComponentType, type LazyExoticComponent, lazy } from 'react';
-import { RoomIcon } from './components/part-icons.tsx';
-import { type PageName, type RouteOf, roomsHash } from './router.ts';
+import { RecordingIcon, RoomIcon, WebhookIcon } from './components/part-icons.tsx';
+import { type PageName, type RouteOf, roomsHash, recordingsHash, webhooksHash } from './router.ts';
 
 export type Part = { title: string; hash: string; icon: ComponentType };
 export type PageEntry<Name extends PageName> = {
@@ -35,5 +35,20 @@ export const pages: { [Name in ConsolePage]?: PageEntry<Name> } = {
     page: lazy(() => import('./pages/watch-page.tsx').then(({ WatchPage }) => ({ default: WatchPage }))),
     title: ({ roomId }) => `Watch ${roomId}`,
     under: 'rooms',
+  },
+  recordings: {
+    page: lazy(() => import('./recordings/recordings-page.tsx').then(({ RecordingsPage }) => ({ default: RecordingsPage }))),
+    title: () => 'Recordings',
+    part: { title: 'Recordings', hash: recordingsHash, icon: RecordingIcon },
+  },
+  recording: {
+    page: lazy(() => import('./recordings/recording-page.tsx').then(({ RecordingPage }) => ({ default: RecordingPage }))),
+    title: ({ recordingId }) => recordingId,
+    under: 'recordings',
+  },
+  webhooks: {
+    page: lazy(() => import('./webhooks/webhooks-page.tsx').then(({ WebhooksPage }) => ({ default: WebhooksPage }))),
+    title: () => 'Webhooks',
+    part: { title: 'Webhooks', hash: webhooksHash, icon: WebhookIcon },
   },
 };

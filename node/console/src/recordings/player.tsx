@@ -1,0 +1,154 @@
+// Plays one file of a recording, or a stream that was kept, in the page.
+import { type RefObject, useEffect, useRef, useState } from 'react';
+import { sizeText } from '../components/moment.tsx';
+import { ErrorNote, Note } from '../components/page-head.tsx';
+import { useConsole } from '../hooks/console-context.ts';
+import { useStore } from '../hooks/store.ts';
+import { Playing, type Source } from './playing.ts';
+
+/** `who`: of whom it is, a foreign name. `format`: what a browser must know to play it, in words. */
+export type Playable = { recordingId: string; file: string; kind: 'audio' | 'video' | 'stream'; who: string; format: string };
+
+export function Player({ playable, onClose }: { playable: Playable; onClose: () => void }) {
+  const { api, scope } = useConsole();
+  const { recordingId, file, kind, who, format } = playable;
+  const title = `${kind} of ${who}`;
+  const [attempt, setAttempt] = useState(0);
+  const [playing, setPlaying] = useState<Playing>();
+  const section = useRef<HTMLElement>(null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another attempt begins anew
+  useEffect(() => {
+    const cannotPlay = `This browser cannot play this file (${format}): download it, or render the recording to MP4.`;
+    const made = new Playing({ api, scope, name: { recordingId, file }, stream: kind === 'stream', cannotPlay });
+    setPlaying(made);
+    return () => {
+      made.close();
+      setPlaying(undefined);
+    };
+  }, [api, scope, recordingId, file, kind, format, attempt]);
+  useEffect(() => {
+    section.current?.scrollIntoView({ block: 'nearest' });
+  }, []);
+  return (
+    <section className={`player ${kind}`} aria-label={`Player: ${title}`} data-testid="player" ref={section}>
+      <header className="player-head">
+        <h2>
+          <bdi>{who}</bdi>: {kind}
+        </h2>
+        <button type="button" className="button small" data-testid="player-close" onClick={onClose}>
+          Close
+        </button>
+      </header>
+      <div className="player-stage">
+        {playing && <Stage playing={playing} kind={kind} title={title} onRetry={() => setAttempt((before) => before + 1)} />}
+      </div>
+    </section>
+  );
+}
+
+function Stage({ playing, kind, title, onRetry }: { playing: Playing; kind: Playable['kind']; title: string; onRetry: () => void }) {
+  const { now } = useStore(playing);
+  if (now.phase === 'ready') {
+    const props = { source: now.source, from: now.from, title, onFailed: (at: number) => void playing.failed(at) };
+    if (kind === 'stream') return <StreamVideo key={now.source.url} {...props} />;
+    return <FileMedia key={now.source.url} kind={kind} {...props} />;
+  }
+  if (now.phase === 'failed') {
+    return (
+      <div className="player-words">
+        <ErrorNote problem={now.sentence} testId="player-problem" />
+        <button type="button" className="button" data-testid="player-retry" onClick={onRetry}>
+          Try again
+        </button>
+      </div>
+    );
+  }
+  if (now.phase === 'lost') return <Note tone="warning">The server does not answer, trying again…</Note>;
+  const { bytes, all } = now;
+  return (
+    <p className="player-words" role="status">
+      {bytes === 0 ? 'Opening…' : `Loading: ${sizeText(bytes)}${all === undefined ? '' : ` of ${sizeText(all)}`}`}
+    </p>
+  );
+}
+
+type MediaProps = { source: Source; from: number; title: string; onFailed: (at: number) => void };
+
+function FileMedia({ kind, source, from, title, onFailed }: MediaProps & { kind: 'audio' | 'video' }) {
+  const element = useRef<HTMLVideoElement & HTMLAudioElement>(null);
+  const shared = {
+    ref: element,
+    src: source.url,
+    controls: true,
+    autoPlay: true,
+    'aria-label': title,
+    'data-testid': 'media',
+    onLoadedMetadata: () => goTo(element, from),
+    onError: () => onFailed(element.current?.currentTime ?? 0),
+  };
+  return kind === 'audio' ? <audio {...shared} /> : <video {...shared} playsInline />;
+}
+
+function StreamVideo({ source, from, title, onFailed }: MediaProps) {
+  const element = useRef<HTMLVideoElement>(null);
+  const failed = useRef(onFailed);
+  failed.current = onFailed;
+  const { url, authorization } = source;
+  useEffect(() => {
+    let stop: (() => void) | undefined;
+    let stopped = false;
+    const fail = () => !stopped && failed.current(element.current?.currentTime ?? 0);
+    playStream(element, { url, authorization }, from, fail).then((ended) => {
+      if (stopped) ended();
+      else stop = ended;
+    }, fail);
+    return () => {
+      stopped = true;
+      stop?.();
+    };
+  }, [url, authorization, from]);
+  // biome-ignore lint/a11y/useMediaCaption: nobody wrote captions for what was said in a call
+  return <video ref={element} controls autoPlay playsInline aria-label={title} data-testid="media" />;
+}
+
+/** @returns what ends it */
+async function playStream(
+  element: RefObject<HTMLVideoElement | null>,
+  source: Source,
+  from: number,
+  fail: () => void,
+): Promise<() => void> {
+  const { default: Hls } = await import('hls.js');
+  const video = element.current;
+  if (!video) return () => undefined;
+  if (!Hls.isSupported()) {
+    // Phones that play such streams by themselves, and cannot send a header.
+    if (source.authorization !== undefined) fail();
+    video.addEventListener('error', fail);
+    video.addEventListener('loadedmetadata', () => goTo(element, from), { once: true });
+    video.src = source.url;
+    return () => video.removeEventListener('error', fail);
+  }
+  const { authorization } = source;
+  // Its worker would be a script that is made of text, which the policy of the console forbids.
+  const hls = new Hls({
+    enableWorker: false,
+    lowLatencyMode: false,
+    startPosition: from,
+    ...(authorization !== undefined && {
+      xhrSetup: (request: XMLHttpRequest) => request.setRequestHeader('authorization', authorization),
+    }),
+  });
+  hls.on(Hls.Events.ERROR, (_, { fatal }) => {
+    if (!fatal) return;
+    hls.stopLoad();
+    fail();
+  });
+  hls.loadSource(source.url);
+  hls.attachMedia(video);
+  return () => hls.destroy();
+}
+
+function goTo(element: RefObject<HTMLMediaElement | null>, seconds: number): void {
+  if (element.current && seconds > 0) element.current.currentTime = seconds;
+}

@@ -1,0 +1,175 @@
+// One recording: what it holds, playing and downloading it, and letting it go.
+import { type ReactNode, useCallback, useMemo, useState } from 'react';
+import { fetchReport, recordingCalls } from '../api/recordings.ts';
+import { ActionButton } from '../components/action-button.tsx';
+import { CopyCurl } from '../components/copy-curl.tsx';
+import { BackIcon, TrashIcon } from '../components/icons.tsx';
+import { lengthText, Moment } from '../components/moment.tsx';
+import { EmptyState, ErrorNote, freshnessOf, Note, PageHead } from '../components/page-head.tsx';
+import { useConsole } from '../hooks/console-context.ts';
+import { useResource } from '../hooks/use-resource.ts';
+import { type RouteOf, recordingsHash } from '../router.ts';
+import { DeleteDialog } from './delete-dialog.tsx';
+import { DownloadIcon, PlayIcon } from './media-icons.tsx';
+import { type Playable, Player } from './player.tsx';
+import { RenderPanel } from './render-panel.tsx';
+import { lengthOf, type Report, readReport } from './report.ts';
+import { StateBadge, UploadBadge } from './state-badges.tsx';
+import { TrackTable } from './track-table.tsx';
+import { useDownload } from './use-download.ts';
+import './recordings.css';
+
+const refreshEvery = 4_000;
+
+export function RecordingPage({ route: { recordingId } }: { route: RouteOf<'recording'> }) {
+  const { api } = useConsole();
+  const resource = useResource(
+    useCallback(
+      async (signal: AbortSignal) => {
+        const found = await fetchReport(api, recordingId, signal);
+        return found === undefined ? 'gone' : readReport(found);
+      },
+      [api, recordingId],
+    ),
+    refreshEvery,
+  );
+  const report = resource.data === 'gone' ? undefined : resource.data;
+  const [deleting, setDeleting] = useState(false);
+  return (
+    <>
+      <a className="back-link" href={recordingsHash}>
+        <BackIcon />
+        All recordings
+      </a>
+      <PageHead
+        title={<bdi>{report?.roomId || recordingId}</bdi>}
+        freshness={freshnessOf(resource)}
+        facts={report && <StateBadge state={report.state} />}
+        actions={
+          report && (
+            <>
+              <CopyCurl call={recordingCalls.report(recordingId)} what="get the report" />
+              <ActionButton className="button" data-testid="delete-recording" onClick={() => setDeleting(true)}>
+                <TrashIcon />
+                Delete
+              </ActionButton>
+              <CopyCurl call={recordingCalls.remove(recordingId)} what="delete this recording" compact />
+            </>
+          )
+        }
+      />
+      <ErrorNote problem={resource.problem} />
+      {resource.data === 'gone' && (
+        <EmptyState title="This recording is not there" testId="recording-gone">
+          It was deleted, or no node that answers has it.
+        </EmptyState>
+      )}
+      {report && <RecordingView recordingId={recordingId} report={report} />}
+      {deleting && report && (
+        <DeleteDialog
+          recordingId={recordingId}
+          report={report}
+          onClose={() => setDeleting(false)}
+          onDeleted={() => {
+            window.location.hash = recordingsHash;
+          }}
+        />
+      )}
+    </>
+  );
+}
+
+function RecordingView({ recordingId, report }: { recordingId: string; report: Report }) {
+  const [playable, setPlayable] = useState<Playable>();
+  const { problem, progress, start } = useDownload();
+  const download = useCallback((file: string) => void start(recordingId, file), [start, recordingId]);
+  const stream = useMemo(
+    (): Playable => ({ recordingId, file: 'index.m3u8', kind: 'stream', who: report.roomId, format: 'H.264 and AAC' }),
+    [recordingId, report.roomId],
+  );
+  return (
+    <>
+      <Facts recordingId={recordingId} report={report} />
+      {report.upload?.problem !== undefined && (
+        <Note tone={report.upload.state === 'failed' ? 'danger' : 'warning'} testId="upload-problem">
+          {report.upload.state === 'failed' ? 'The upload to S3 was given up: ' : 'The upload to S3 failed and is tried again: '}
+          <bdi>{report.upload.problem}</bdi>
+        </Note>
+      )}
+      <p className="visually-hidden" role="status" data-testid="download-progress">
+        {progress}
+      </p>
+      {progress !== undefined && <p className="quiet-text">{progress}</p>}
+      <ErrorNote problem={problem} testId="download-problem" />
+      {playable && <Player key={`${playable.file}`} playable={playable} onClose={() => setPlayable(undefined)} />}
+      {report.type === 'hls' ? (
+        <Section title="Stream">
+          <button type="button" className="button primary" data-testid="play-stream" onClick={() => setPlayable(stream)}>
+            <PlayIcon />
+            Play
+          </button>
+          <CopyCurl call={recordingCalls.file(recordingId, stream.file)} what="get the playlist" />
+        </Section>
+      ) : (
+        <section className="report-part" aria-label="Tracks of this recording">
+          <h2>Tracks</h2>
+          {report.tracks.length === 0 ? (
+            <EmptyState title="No tracks yet" testId="no-tracks">
+              {report.state === 'running' ? 'Nobody has sent anything since it began.' : 'Nobody sent anything while it was made.'}
+            </EmptyState>
+          ) : (
+            <TrackTable recordingId={recordingId} report={report} onPlay={setPlayable} onDownload={download} />
+          )}
+        </section>
+      )}
+      {report.type === 'recording' && <RenderPanel recordingId={recordingId} report={report} onPlay={setPlayable} onDownload={download} />}
+      <Section title="Report">
+        <button type="button" className="button" data-testid="download-report" onClick={() => download('report.json')}>
+          <DownloadIcon />
+          report.json
+        </button>
+        <p className="quiet-text">All of the above, and the clock times of each track, for programs.</p>
+      </Section>
+    </>
+  );
+}
+
+function Section({ title, children }: { title: string; children: ReactNode }) {
+  return (
+    <section className="report-part" aria-label={title}>
+      <h2>{title}</h2>
+      <div className="report-line">{children}</div>
+    </section>
+  );
+}
+
+function Facts({ recordingId, report }: { recordingId: string; report: Report }) {
+  const { startTime, endTime, node, upload, state } = report;
+  return (
+    <dl className="report-facts" data-testid="report-facts">
+      <Fact name="Started">
+        <Moment time={startTime} />
+      </Fact>
+      <Fact name="Ended">{state === 'running' ? 'still being made' : <Moment time={endTime} />}</Fact>
+      <Fact name="Length">{lengthText(lengthOf(report))}</Fact>
+      <Fact name="Upload">
+        <UploadBadge upload={upload} />
+      </Fact>
+      <Fact name="Node">
+        <bdi>{node || '–'}</bdi>
+      </Fact>
+      <Fact name="Id">
+        <code>{recordingId}</code>
+      </Fact>
+    </dl>
+  );
+}
+
+function Fact({ name, children }: { name: string; children: ReactNode }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}

@@ -1,0 +1,141 @@
+// The recordings and kept streams of the whole cluster, the newest first.
+import { useCallback, useMemo, useState } from 'react';
+import { listRecordings, recordingCalls } from '../api/recordings.ts';
+import { CopyCurl } from '../components/copy-curl.tsx';
+import { type Column, DataTable } from '../components/data-table.tsx';
+import { Dash, lengthText, Moment } from '../components/moment.tsx';
+import { EmptyState, ErrorNote, freshnessOf, Note, PageHead } from '../components/page-head.tsx';
+import { SearchIcon } from '../components/part-icons.tsx';
+import { useConsole } from '../hooks/console-context.ts';
+import { useResource } from '../hooks/use-resource.ts';
+import { recordingHash } from '../router.ts';
+import { matching, type RecordingRow, rowsOf } from './recording-list.ts';
+import { StateBadge, UploadBadge } from './state-badges.tsx';
+import './recordings.css';
+
+const refreshEvery = 5_000;
+const pageSize = 200;
+
+const columns: readonly Column<RecordingRow>[] = [
+  {
+    id: 'recording',
+    title: 'Recording',
+    width: 'minmax(0, 2fr)',
+    narrow: 'head',
+    cell: ({ id, roomId }) => (
+      <a className="row-name" href={recordingHash(id)} data-testid="recording-link">
+        <bdi>{roomId}</bdi>
+      </a>
+    ),
+  },
+  { id: 'started', title: 'Started', width: '196px', cell: ({ start }) => <Moment time={start} /> },
+  {
+    id: 'length',
+    title: 'Length',
+    width: '80px',
+    numeric: true,
+    cell: ({ start, summary }) => {
+      if (!summary?.endTime || start === undefined) return <Dash words="not known yet" />;
+      return lengthText(Date.parse(summary.endTime) - start);
+    },
+  },
+  { id: 'kind', title: 'Kind', width: '100px', cell: ({ summary }) => (summary ? kindOf(summary.type) : <Dash words="not known" />) },
+  {
+    id: 'state',
+    title: 'State',
+    width: '120px',
+    cell: ({ summary }) => (summary ? <StateBadge state={summary.state} /> : <Dash words="not known" />),
+  },
+  { id: 'upload', title: 'Upload', width: '140px', cell: ({ summary }) => <UploadBadge upload={summary?.upload} /> },
+  {
+    id: 'node',
+    title: 'Node',
+    width: 'minmax(0, 1.5fr)',
+    cell: ({ summary }) => (summary ? <bdi className="foreign">{summary.node}</bdi> : <Dash words="not known" />),
+  },
+];
+
+export function kindOf(type: 'recording' | 'hls'): string {
+  return type === 'hls' ? 'stream' : 'tracks';
+}
+
+export function RecordingsPage() {
+  const { api } = useConsole();
+  const list = useResource(
+    useCallback((signal: AbortSignal) => listRecordings(api, signal), [api]),
+    refreshEvery,
+  );
+  const [search, setSearch] = useState('');
+  const [shown, setShown] = useState(pageSize);
+  const rows = useMemo(() => list.data && rowsOf(list.data), [list.data]);
+  const found = useMemo(() => rows && matching(rows, search), [rows, search]);
+  const running = rows?.filter(({ summary }) => summary?.state === 'running').length ?? 0;
+  return (
+    <>
+      <PageHead
+        title="Recordings"
+        freshness={freshnessOf(list)}
+        facts={rows && `${rows.length} in the cluster${running > 0 ? `, ${running} being made` : ''}`}
+        actions={<CopyCurl call={recordingCalls.list} what="list recordings" />}
+      />
+      <ErrorNote problem={list.problem} />
+      {list.data && list.data.incomplete.length > 0 && (
+        <Note tone="warning" testId="incomplete">
+          <Missing places={list.data.incomplete} />
+        </Note>
+      )}
+      {rows && rows.length > 0 && (
+        <label className="search">
+          <SearchIcon />
+          <span className="visually-hidden">Search recordings</span>
+          <input
+            type="search"
+            data-testid="recording-search"
+            placeholder="Search room, node, state"
+            value={search}
+            onChange={(event) => setSearch(event.target.value)}
+          />
+        </label>
+      )}
+      {rows?.length === 0 && (
+        <EmptyState title="No recordings" testId="no-recordings">
+          Rooms make them with a component of kind “recording”, or of kind “hls” with “persistent” set.
+        </EmptyState>
+      )}
+      {found && rows && rows.length > 0 && found.length === 0 && <EmptyState title="No recording matches" testId="no-match" />}
+      {found && found.length > 0 && (
+        <DataTable
+          label="Recordings"
+          columns={columns}
+          rows={found.slice(0, shown)}
+          keyOf={({ id }) => id}
+          testId="recording-row"
+          attributes={({ id }) => ({ 'data-recording': id })}
+        />
+      )}
+      {found && found.length > shown && (
+        <button type="button" className="button" data-testid="more" onClick={() => setShown((before) => before + pageSize)}>
+          Show {Math.min(pageSize, found.length - shown)} more of {found.length - shown}
+        </button>
+      )}
+    </>
+  );
+}
+
+/** Places that did not answer: nodes, and S3. */
+function Missing({ places }: { places: readonly string[] }) {
+  const nodes = places.filter((place) => place !== 's3');
+  return (
+    <>
+      {nodes.length > 0 && (
+        <p>
+          {nodes.length === 1
+            ? 'This node did not answer, so its recordings are missing: '
+            : 'These nodes did not answer, so their recordings are missing: '}
+          <bdi>{nodes.join(', ')}</bdi>.
+        </p>
+      )}
+      {nodes.length < places.length && <p>S3 did not answer, so recordings that only it has are missing.</p>}
+    </>
+  );
+}

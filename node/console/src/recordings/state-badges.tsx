@@ -1,0 +1,18 @@
+// The states of a recording and of its upload, in a word each.
+import type { RecordingState, Upload } from '../api/recordings.ts';
+import { Dash } from '../components/moment.tsx';
+import { Badge } from '../components/page-head.tsx';
+
+export function StateBadge({ state }: { state: RecordingState }) {
+  if (state === 'running') return <Badge tone="danger">recording</Badge>;
+  return state === 'recovered' ? <Badge tone="warning">recovered</Badge> : <Badge>finished</Badge>;
+}
+
+/** A dash where it is not uploaded at all. */
+export function UploadBadge({ upload }: { upload: Upload | undefined }) {
+  if (!upload) return <Dash words="not uploaded" />;
+  const { state, problem } = upload;
+  if (state === 'done') return <Badge tone="good">in S3</Badge>;
+  if (state === 'failed') return <Badge tone="danger">upload failed</Badge>;
+  return problem === undefined ? <Badge tone="accent">uploading</Badge> : <Badge tone="warning">upload retries</Badge>;
+}

@@ -1,0 +1,97 @@
+// Recordings for tests of the console: real ones of a green picture and a tone, reports that were made by hand, and what plays in the page.
+import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
+import type { Page } from 'playwright-core';
+import { type ApiClient, apiClient } from '../kit/api-client.ts';
+import { addComponent, withSources } from '../kit/sources.ts';
+import { apiToken, startNode } from '../kit/start-node.ts';
+import { byId, comesToHold } from './console-kit.ts';
+
+/** A node with room `r`, in which a green picture and a tone are recorded. */
+export async function startRecording(t: TestContext, env: Record<string, string> = {}) {
+  const resources = await withSources(t, 30);
+  const node = await startNode(t, { SVC_COMPONENTS_USED: 'file recording', SVC_RESOURCES_BASE_PATH: resources, ...env });
+  const api = apiClient(node.url, apiToken);
+  await api.post('/room', { roomId: 'r' });
+  const recorder = await addComponent(api, 'recording');
+  await addComponent(api, 'file', { filePath: 'green.h264' });
+  await addComponent(api, 'file', { filePath: 'tone.ogg' });
+  const [id = ''] = (await api.get('/recording')).body.data as string[];
+  const stop = async () => assert.equal((await api.delete(`/room/r/component/${recorder}`)).status, 204);
+  return { node, api, resources, id, stop };
+}
+
+/** Resolves when so many milliseconds of each of two tracks are in the files. */
+export async function waitForTracks(api: ApiClient, id: string, length: number): Promise<void> {
+  for (const end = Date.now() + 30_000; ; await new Promise((resolve) => setTimeout(resolve, 100))) {
+    const { startTime, tracks } = (await api.get(`/recording/${id}`)).body as { startTime: string; tracks: unknown[] };
+    if (tracks.length === 2 && Date.now() - Date.parse(startTime) > length) return;
+    assert.ok(Date.now() < end, 'the tracks are not there');
+  }
+}
+
+/** The middle of the picture that plays, once it moves on. */
+export async function seesGreen(page: Page): Promise<void> {
+  await comesToHold(
+    page,
+    `(() => {
+      const media = document.querySelector('${byId('media')}');
+      if (!media || !media.videoWidth || media.currentTime < 0.3) return false;
+      const canvas = document.createElement('canvas');
+      canvas.width = 1;
+      canvas.height = 1;
+      const context = canvas.getContext('2d');
+      context.drawImage(media, media.videoWidth / 4, media.videoHeight / 4, 8, 8, 0, 0, 1, 1);
+      const [red, green, blue] = context.getImageData(0, 0, 1, 1).data;
+      return Math.abs(red - 30) < 40 && Math.abs(green - 200) < 40 && Math.abs(blue - 30) < 40;
+    })()`,
+  );
+}
+
+/** The loudest frequency of what plays. */
+export async function hears(page: Page, frequency: number): Promise<void> {
+  await page.evaluate(`(() => {
+    const context = new AudioContext();
+    window.heard = new AnalyserNode(context, { fftSize: 8192 });
+    const media = document.querySelector('${byId('media')}');
+    context.createMediaElementSource(media).connect(window.heard);
+    window.heard.connect(new GainNode(context, { gain: 0 })).connect(context.destination);
+    void context.resume();
+  })()`);
+  await comesToHold(
+    page,
+    `(() => {
+      const levels = new Float32Array(window.heard.frequencyBinCount);
+      window.heard.getFloatFrequencyData(levels);
+      const best = levels.reduce((top, level, index) => (level > levels[top] ? index : top), 1);
+      return levels[best] > -60 && Math.abs((best * window.heard.context.sampleRate) / 8192 - ${frequency}) < 15;
+    })()`,
+  );
+}
+
+const startOf = (index: number) => new Date(Date.UTC(2026, 0, 1) + index * 60_000);
+export const idOf = (room: string, index: number) => `${room}-${startOf(index).toISOString().replaceAll(/[-:.]/g, '')}`;
+/** Of a recording of a minute that began so many minutes after a certain time. */
+export const reportOf = (room: string, index: number, more: object = {}) => ({
+  id: idOf(room, index),
+  roomId: room,
+  node: 'svc@somewhere',
+  state: 'finished',
+  startTime: startOf(index).toISOString(),
+  endTime: startOf(index + 1).toISOString(),
+  tracks: [],
+  ...more,
+});
+/** For a resources directory. */
+export const fileOf = (report: { id: string }) => ({ [`recordings/${report.id}/report.json`]: JSON.stringify(report) });
+
+export const madeTrack = {
+  trackId: 't',
+  file: 'a.webm',
+  type: 'video',
+  encoding: 'vp8',
+  origin: { peerId: 'p' },
+  metadata: null,
+  offset: 300,
+  duration: 4_000,
+};

@@ -1,0 +1,222 @@
+// The console's part Recordings with real recordings: the list, a report, playing, downloading and deleting, and what it says in trouble.
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { apiClient } from '../kit/api-client.ts';
+import { startNodeProcess } from '../kit/node-process.ts';
+import { addFiles, makeResources } from '../kit/resources-folder.ts';
+import { addComponent, withSources } from '../kit/sources.ts';
+import { apiToken, startNode } from '../kit/start-node.ts';
+import { byId, comesToHold, launch, seeText, tabTo } from './console-kit.ts';
+import { fileOf, hears, idOf, madeTrack, reportOf, seesGreen, startRecording, waitForTracks } from './console-recording-kit.ts';
+import { addressesOf, lookAt, openPart, tokenFile } from './console-views.ts';
+
+const list = '#/recordings';
+
+test('a recording is found, looked at, played, downloaded and deleted with the keyboard alone', async (t) => {
+  const { node, api, resources, id, stop } = await startRecording(t);
+  const { page, complaints } = await openPart(await launch(t), { url: node.url, token: apiToken, hash: '#/' });
+  const addresses = addressesOf(page);
+  await tabTo(page, 'nav-recordings');
+  await page.keyboard.press('Enter');
+  await seeText(page, 'recording-row', 'recording');
+  await seeText(page, 'facts', '1 in the cluster, 1 being made');
+  await waitForTracks(api, id, 2_000);
+  await stop();
+  await seeText(page, 'recording-row', 'finished');
+  await lookAt(page, 'recordings');
+
+  await tabTo(page, 'recording-link');
+  await page.keyboard.press('Enter');
+  await page.waitForSelector(`${byId('track-row')}[data-kind="video"]`);
+  await seeText(page, 'track-row', 'H264');
+  await seeText(page, 'track-row', '640×360');
+  await seeText(page, 'track-row', 'OPUS');
+  await seeText(page, 'report-facts', id);
+  await lookAt(page, 'recording');
+
+  await page.focus(`[data-kind="video"] ${byId('play')}`);
+  await page.keyboard.press('Enter');
+  await seesGreen(page);
+  await lookAt(page, 'recording-video');
+  await page.focus(`[data-kind="audio"] ${byId('play')}`);
+  await page.keyboard.press('Enter');
+  await page.waitForSelector(`audio${byId('media')}`);
+  await hears(page, 660);
+  await lookAt(page, 'recording-audio');
+  await page.focus(`[data-kind="audio"] ${byId('play')}`);
+  const { tracks } = (await api.get(`/recording/${id}`)).body as { tracks: { type: string; file: string }[] };
+  const file = tracks.find(({ type }) => type === 'audio')?.file ?? '';
+  const downloaded = page.waitForEvent('download');
+  await tabTo(page, 'download');
+  await page.keyboard.press('Enter');
+  const download = await downloaded;
+  assert.equal(download.suggestedFilename(), `${id}-${file}`);
+  assert.deepEqual(await readFile(await download.path()), await readFile(join(resources, 'recordings', id, file)));
+  assert.ok(!addresses.some((address) => address.includes(apiToken)), 'the API token stands in no address');
+  const links = await page.evaluate<string[]>('[...document.links].map((link) => link.href)');
+  assert.ok(!links.some((link) => link.includes('token=')), 'no link of the page holds a token');
+
+  await page.focus(byId('delete-recording'));
+  await page.keyboard.press('Enter');
+  await seeText(page, 'what-goes', `This deletes 2 tracks (1 audio, 1 video) and the report of ${id}`);
+  await lookAt(page, 'recording-delete');
+  await tabTo(page, 'confirm');
+  await page.keyboard.press('Enter');
+  await page.waitForSelector(byId('no-recordings'));
+  assert.equal((await api.get(`/recording/${id}`)).status, 404);
+  assert.deepEqual(complaints, []);
+});
+
+test('a stream that was kept is played, and one whose upload failed says why', async (t) => {
+  const resources = await withSources(t, 60);
+  const node = await startNode(t, { SVC_COMPONENTS_USED: 'file hls', SVC_RESOURCES_BASE_PATH: resources });
+  const api = apiClient(node.url, apiToken);
+  await api.post('/room', { roomId: 'r' });
+  const stream = await addComponent(api, 'hls', { persistent: true, width: 640, height: 360, framerate: 24 });
+  await addComponent(api, 'file', { filePath: 'green.h264' });
+  await addComponent(api, 'file', { filePath: 'tone.ogg' });
+  await new Promise((resolve) => setTimeout(resolve, 6_000));
+  assert.equal((await api.delete(`/room/r/component/${stream}`)).status, 204);
+  const [id = ''] = (await api.get('/recording')).body.data as string[];
+  const { page, complaints } = await openPart(await launch(t), { url: node.url, token: apiToken, hash: `#/recordings/${id}` });
+  const addresses = addressesOf(page);
+  await page.click(byId('play-stream'));
+  await seesGreen(page);
+  await hears(page, 660);
+  await lookAt(page, 'recording-stream');
+  assert.ok(addresses.some((address) => address.includes('.m4s')));
+  assert.ok(!addresses.some((address) => address.includes(apiToken)), 'the API token stands in no address');
+  await page.click(byId('player-close'));
+  await page.waitForSelector(byId('media'), { state: 'detached' });
+  assert.deepEqual(complaints, []);
+});
+
+test('with a token that may only read recordings are played and downloaded, and nothing is deleted', async (t) => {
+  const readToken = 'read-token-of-the-console-in-a-test';
+  const { node, api, id, stop } = await startRecording(t, { SVC_SERVER_API_READ_TOKEN: readToken });
+  await waitForTracks(api, id, 2_000);
+  await stop();
+  const { page, complaints } = await openPart(await launch(t), { url: node.url, token: readToken, hash: `#/recordings/${id}` });
+  const addresses = addressesOf(page);
+  await page.click(`[data-kind="video"] ${byId('play')}`);
+  await seesGreen(page);
+  const downloaded = page.waitForEvent('download');
+  await page.click(byId('download-report'));
+  assert.equal(JSON.parse(await readFile(await (await downloaded).path(), 'utf8')).id, id);
+  assert.equal(await page.getAttribute(byId('delete-recording'), 'aria-disabled'), 'true');
+  await page.click(byId('delete-recording'), { force: true });
+  assert.equal(await page.locator('dialog').count(), 0);
+  assert.ok(!addresses.some((address) => address.includes(readToken) || address.includes('token=')));
+  assert.equal((await api.get(`/recording/${id}`)).status, 200);
+  assert.deepEqual(complaints, []);
+});
+
+test('what others wrote into a report is shown as it is, and does nothing; what is not as it should be is left out', async (t) => {
+  const name = `<img src=x onerror="document.title='taken'">\u202Eesrever\u2066 \u{1F468}\u200D\u{1F680}`;
+  const track = { ...madeTrack, metadata: { name, about: 'x'.repeat(15_000) } };
+  const failed = { upload: { state: 'failed', problem: '<b>The bucket does not exist</b>' } };
+  const hostile = reportOf('hostile', 1, {
+    tracks: [track, { ...track, trackId: 'u', file: null, problem: 'AV1 is not recorded' }],
+    ...failed,
+  });
+  const broken = { ...reportOf('broken', 2), tracks: [7, null, { type: {}, origin: 'x', offset: 'soon' }], upload: 'yes', startTime: 8 };
+  const resources = await makeResources(t, { ...fileOf(hostile), ...fileOf(broken), [`recordings/${hostile.id}/a.webm`]: 'no film' });
+  const node = await startNode(t, { SVC_RESOURCES_BASE_PATH: resources });
+  const { page, complaints } = await openPart(await launch(t), { url: node.url, token: apiToken, hash: list });
+  await seeText(page, 'recording-row', 'upload failed');
+  await seeText(page, 'recording-row', 'broken');
+  await lookAt(page, 'recordings-hostile');
+  await page.locator(byId('recording-link')).filter({ hasText: 'hostile' }).click();
+  await seeText(page, 'upload-problem', '<b>The bucket does not exist</b>');
+  await page.locator(byId('track-row')).filter({ hasText: name }).first().waitFor();
+  await seeText(page, 'track-row', 'AV1 is not recorded');
+  await page.click(byId('play'));
+  await seeText(page, 'player-problem', 'This browser cannot play this file (VP8 in WebM)');
+  await lookAt(page, 'recording-hostile');
+  assert.equal(await page.locator('.shell-main img').count(), 0);
+  assert.equal(await page.title(), `${hostile.id} · Mediarooms`);
+  await page.goto(`${node.url}/#/recordings/${broken.id}`);
+  await page.locator(byId('track-row')).nth(2).waitFor();
+  await page.goto(`${node.url}/#/recordings/${idOf('never', 3)}`);
+  await page.waitForSelector(byId('recording-gone'));
+  assert.deepEqual(complaints, []);
+});
+
+test('of very many recordings the newest are shown, searching finds the others, and what the nodes did not describe is there too', async (t) => {
+  const reports = Array.from({ length: 1_050 }, (_, index) => reportOf(`room-${index}`, index));
+  const node = await startNode(t, { SVC_RESOURCES_BASE_PATH: await makeResources(t, Object.assign({}, ...reports.map(fileOf))) });
+  const { page } = await openPart(await launch(t), { url: node.url, token: apiToken, hash: list });
+  await seeText(page, 'facts', '1050 in the cluster');
+  const rows = page.locator(byId('recording-row'));
+  assert.equal(await rows.count(), 200);
+  assert.equal(await rows.first().getAttribute('data-recording'), idOf('room-1049', 1_049));
+  await page.click(byId('more'));
+  await comesToHold(page, `document.querySelectorAll('${byId('recording-row')}').length === 400`);
+  await page.fill(byId('recording-search'), 'room-37-');
+  await comesToHold(page, `document.querySelectorAll('${byId('recording-row')}').length === 1`);
+  assert.equal(await rows.first().getAttribute('data-recording'), idOf('room-37', 37));
+  await page.fill(byId('recording-search'), 'no such thing');
+  await page.waitForSelector(byId('no-match'));
+});
+
+test('a recording whose server goes away while it is open stays in sight, and plays on when there is one again', async (t) => {
+  const resources = await withSources(t, 30);
+  const env = { SVC_COMPONENTS_USED: 'file recording', SVC_RESOURCES_BASE_PATH: resources };
+  const first = await startNodeProcess(t, env);
+  const api = apiClient(first.url, apiToken);
+  await api.post('/room', { roomId: 'r' });
+  const recorder = await addComponent(api, 'recording');
+  await addComponent(api, 'file', { filePath: 'green.h264' });
+  await addComponent(api, 'file', { filePath: 'tone.ogg' });
+  const [id = ''] = (await api.get('/recording')).body.data as string[];
+  await waitForTracks(api, id, 2_000);
+  assert.equal((await api.delete(`/room/r/component/${recorder}`)).status, 204);
+  const { page } = await openPart(await launch(t), { url: first.url, token: apiToken, hash: `#/recordings/${id}` });
+  await page.waitForSelector(byId('track-row'));
+  first.kill('SIGKILL');
+  await first.ended;
+  await page.waitForSelector(`${byId('status')}[data-state="lost"]`);
+  await page.click(`[data-kind="video"] ${byId('play')}`);
+  await page.getByText('The server does not answer, trying again…').waitFor();
+  await startNodeProcess(t, { ...env, SVC_PORT: String(first.port) });
+  await seesGreen(page);
+  await page.waitForSelector(`${byId('status')}[data-state="live"]`, { timeout: 60_000 });
+});
+
+test('recordings of a node that does not answer are said to be missing until it does', async (t) => {
+  const [held, asked] = ['held', 'asked'].map((name) => `${name}-${process.pid}@localhost`);
+  const dist = { SVC_DIST_ENABLED: 'true', SVC_DIST_NODES: held };
+  const resources = await makeResources(t);
+  await addFiles(resources, fileOf(reportOf('elsewhere', 1)));
+  const holder = await startNodeProcess(t, { ...dist, SVC_DIST_NODE_NAME: held, SVC_RESOURCES_BASE_PATH: resources });
+  const node = await startNode(t, { ...dist, SVC_DIST_NODE_NAME: asked });
+  const { page } = await openPart(await launch(t), { url: node.url, token: apiToken, hash: list });
+  await seeText(page, 'recording-row', 'elsewhere');
+  holder.kill('SIGSTOP');
+  t.after(() => holder.kill('SIGCONT'));
+  await page.locator(byId('incomplete')).filter({ hasText: held }).waitFor();
+  await lookAt(page, 'recordings-incomplete');
+  holder.kill('SIGCONT');
+  await page.locator(byId('incomplete')).waitFor({ state: 'detached' });
+  await seeText(page, 'recording-row', 'elsewhere');
+});
+
+test('a token that is revoked leads to the login, and back to the recording', async (t) => {
+  const tokens = await tokenFile(t, 'first-token-of-the-console-in-a-test');
+  const report = reportOf('kept', 1);
+  const node = await startNode(t, {
+    SVC_SERVER_API_TOKEN: undefined,
+    SVC_CONFIG_FILES: tokens.path,
+    SVC_RESOURCES_BASE_PATH: await makeResources(t, fileOf(report)),
+  });
+  const hash = `#/recordings/${report.id}`;
+  const { page } = await openPart(await launch(t), { url: node.url, token: 'first-token-of-the-console-in-a-test', hash });
+  await page.waitForSelector(byId('no-tracks'));
+  await tokens.replace('second-token-of-the-console-in-a-test');
+  await page.waitForSelector(byId('login-token'), { timeout: 60_000 });
+  await page.fill(byId('login-token'), 'second-token-of-the-console-in-a-test');
+  await page.click(byId('login-submit'));
+  await page.waitForSelector(byId('no-tracks'));
+});

@@ -1,0 +1,89 @@
+// What the console makes of the lists and reports of recordings, whatever stands in them.
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { matching, rowsOf } from '../../../node/console/src/recordings/recording-list.ts';
+import { lengthOf, readReport } from '../../../node/console/src/recordings/report.ts';
+
+const summary = (roomId: string, startTime: string) => ({
+  id: `${roomId}-${startTime.replaceAll(/[-:.]/g, '')}`,
+  type: 'recording' as const,
+  roomId,
+  node: 'svc@one',
+  state: 'finished' as const,
+  startTime,
+  endTime: null,
+});
+const early = summary('early', '2026-01-01T10:00:00.000Z');
+const late = summary('late', '2026-01-01T12:00:00.005Z');
+
+describe('the list of recordings', () => {
+  it('has every id once, the newest first, also those that were described or listed only', () => {
+    const undescribed = 'between-20260101T110000000Z';
+    const rows = rowsOf({ ids: [early.id, undescribed, 'of-others'], described: [early, late], incomplete: [] });
+    assert.deepEqual(
+      rows.map(({ id, roomId, start }) => [id, roomId, start]),
+      [
+        [late.id, 'late', Date.parse(late.startTime)],
+        [undescribed, 'between', Date.parse('2026-01-01T11:00:00.000Z')],
+        [early.id, 'early', Date.parse(early.startTime)],
+        ['of-others', 'of-others', undefined],
+      ],
+    );
+  });
+
+  it('is searched for all words in id, node, state and upload', () => {
+    const rows = rowsOf({ ids: [], described: [{ ...early, upload: { state: 'failed' } }, late], incomplete: [] });
+    const found = (search: string) => matching(rows, search).map(({ roomId }) => roomId);
+    assert.deepEqual(found(''), ['late', 'early']);
+    assert.deepEqual(found('LATE'), ['late']);
+    assert.deepEqual(found('svc@one failed'), ['early']);
+    assert.deepEqual(found('late failed'), []);
+  });
+});
+
+describe('a report', () => {
+  it('says of each track who sent it, what it is and when it was sent', () => {
+    const track = { trackId: 't', file: 'a.webm', type: 'video', encoding: 'vp8', width: 640, height: 360, offset: 250, duration: 4_000 };
+    const { tracks, ...report } = readReport({
+      ...early,
+      endTime: '2026-01-01T10:00:02.000Z',
+      upload: { state: 'pending', problem: 'Access denied' },
+      rendered: { file: 'rendered.mp4', width: 1280, height: 720, duration: 4_250, bytes: 12, problems: ['a.webm is left out'] },
+      tracks: [
+        { ...track, origin: { peerId: 'p' }, metadata: { name: 'Ada', source: 'camera' }, lostPackets: 3 },
+        { ...track, origin: { componentId: 'c' }, metadata: null, file: null, problem: 'AV1 is not recorded' },
+      ],
+    });
+    const [ada, file] = tracks;
+    assert.deepEqual([ada?.who, ada?.origin, ada?.about, ada?.size, ada?.lostPackets], ['Ada', 'peer p', 'camera', '640×360', 3]);
+    assert.deepEqual([file?.who, file?.origin, file?.file, file?.problem], ['c', 'component', undefined, 'AV1 is not recorded']);
+    assert.deepEqual(report.upload, { state: 'pending', time: undefined, problem: 'Access denied' });
+    assert.deepEqual(report.rendered, { size: '1280×720', duration: 4_250, bytes: 12, problems: ['a.webm is left out'] });
+    assert.equal(lengthOf({ ...report, tracks }), 4_250, 'a track may end after the recording was told to');
+  });
+
+  it('is read whatever stands in it', () => {
+    for (const value of [
+      null,
+      7,
+      'text',
+      [],
+      {},
+      { tracks: {} },
+      { tracks: [null, 7, []] },
+      { upload: 'yes', rendered: 7, startTime: 'soon' },
+    ]) {
+      const report = readReport(value);
+      assert.equal(report.state, 'finished');
+      assert.deepEqual([report.upload, report.rendered], [undefined, undefined]);
+      assert.equal(lengthOf(report), 0);
+      for (const track of report.tracks) assert.deepEqual([track.who, track.file, track.offset], ['unknown', undefined, undefined]);
+    }
+    const [track] = readReport({
+      tracks: [{ origin: { peerId: '😀'.repeat(5_000) }, offset: -1, duration: Number.NaN, metadata: 'x'.repeat(16_000) }],
+    }).tracks;
+    assert.ok(track && track.who.length < 200 && !/[\uD800-\uDBFF]…$/.test(track.who), 'a long name is cut between characters');
+    assert.ok((track.about ?? '').length < 200);
+    assert.deepEqual([track.offset, track.duration], [undefined, undefined]);
+  });
+});
