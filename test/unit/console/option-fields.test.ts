@@ -1,0 +1,70 @@
+// Forms of components: made from the document that the server serves, and read back as the server takes them.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { componentFields, type Field, fieldIn, type OpenApi, optionsOf } from '../../../node/console/src/room/option-fields.ts';
+import { openApiDocument } from '../../../node/http/openapi.ts';
+import { routes } from '../../../node/http/routes.ts';
+import { documentedComponentOptions } from '../../../node/rooms/component-options.ts';
+
+const found = componentFields(openApiDocument(routes, { version: 'test', path: '' }) as OpenApi);
+const fieldsOf = (type: string) => found.get(type)?.fields ?? [];
+const named = (fields: readonly Field[], path: string) => fields.find((field) => field.path === path);
+
+test('each kind of component has a form with the fields of its schema, what is required first and what is rarely wanted last', () => {
+  assert.deepEqual([...found.keys()], ['hls', 'recording', 'sip', 'file']);
+  assert.deepEqual(
+    fieldsOf('file').map(({ path, kind, required }) => [path, kind, required]),
+    [
+      ['filePath', 'text', true],
+      ['framerate', 'number', false],
+    ],
+  );
+  const { default: preset, title, description } = named(fieldsOf('hls'), 'segmentDuration') ?? assert.fail();
+  assert.deepEqual([preset, title, description], [2, 'Segment duration', 'Seconds.']);
+  const layout = named(fieldsOf('hls'), 'layout');
+  assert.deepEqual(layout?.kind === 'choice' && [layout.choices, layout.default], [['grid', 'speaker', 'single'], 'grid']);
+  assert.equal(fieldsOf('hls').at(-1)?.path, 's3');
+  const credentials = named(fieldsOf('sip'), 'registrarCredentials');
+  assert.deepEqual(credentials?.kind === 'group' && credentials.fields.map(({ path, kind }) => [path, kind]), [
+    ['registrarCredentials.address', 'text'],
+    ['registrarCredentials.username', 'text'],
+    ['registrarCredentials.password', 'secret'],
+  ]);
+  assert.equal(named(fieldsOf('sip'), 'caCertificate')?.kind, 'long');
+});
+
+test('only what differs from leaving it out is sent, in the types that the server takes', () => {
+  const read = (type: string, values: Record<string, string>) => {
+    const options = optionsOf(fieldsOf(type), (path) => values[path]);
+    return { options, taken: documentedComponentOptions.safeParse({ type, options }).success };
+  };
+  const untouched = { lowLatency: 'on', subscribeMode: 'auto', layout: 'grid', width: '', framerate: ' ' };
+  assert.deepEqual(read('hls', untouched), { options: {}, taken: true });
+  assert.deepEqual(read('hls', { subscribeMode: 'auto', layout: 'single', names: 'on', width: ' 640 ' }), {
+    options: { lowLatency: false, layout: 'single', names: true, width: 640 },
+    taken: true,
+  });
+  assert.deepEqual(read('hls', { ...untouched, framerate: 'fast' }), { options: { framerate: 'fast' }, taken: false });
+  assert.deepEqual(
+    read('recording', {
+      subscribeMode: 'auto',
+      'credentials.bucket': 'b-1',
+      'credentials.accessKeyId': 'k',
+      'credentials.secretAccessKey': ' s ',
+    }),
+    { options: { credentials: { bucket: 'b-1', accessKeyId: 'k', secretAccessKey: ' s ' } }, taken: true },
+  );
+  assert.deepEqual(read('sip', {}).options, { registrarCredentials: {} });
+});
+
+test('the sentence of the server stands at the field that it names, and nowhere where it names none', () => {
+  const at = (type: string, sentence: string) => fieldIn(sentence, fieldsOf(type));
+  assert.equal(at('hls', 'Expected framerate to be an integer from 1 to 60, got: "width"'), 'framerate');
+  assert.equal(at('file', 'Required field filePath is missing'), 'filePath');
+  assert.equal(
+    at('sip', 'Expected registrarCredentials.address to be the address of a registrar, got: a value that is not shown here'),
+    'registrarCredentials.address',
+  );
+  assert.equal(at('file', 'File not found'), undefined);
+  assert.equal(at('hls', 'Option names needs the font DejaVu Sans'), 'names');
+});

@@ -1,0 +1,40 @@
+// The charts of a room's peers: each measurement once, so many and no more, and nothing of who is gone.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { LinkFigures, PeerStats } from '../../../node/console/src/room/shapes.ts';
+import { kept, StatsHistory } from '../../../node/console/src/room/stats-history.ts';
+
+const link = (bitrate: number, loss: number | null, roundTrip: number | null): LinkFigures => ({
+  state: 'connected',
+  protocol: 'udp',
+  available: null,
+  jitter: null,
+  bitrate,
+  loss,
+  roundTrip,
+});
+const peer = (id: string, up: LinkFigures | null, down: LinkFigures | null): PeerStats => ({
+  id,
+  quality: 'good',
+  up,
+  down,
+  published: [],
+  received: [],
+});
+const at = (second: number, ...peers: PeerStats[]) => ({ time: new Date(second * 1000).toISOString(), peers, components: [] });
+
+test('a measurement counts once, its worse way is shown, and what was not measured is a hole', () => {
+  const history = new StatsHistory();
+  history.add(at(1, peer('a', link(100, 0.1, null), link(200, 0.3, 40))));
+  history.add(at(1, peer('a', link(999, 0.9, 999), null)));
+  history.add(at(2, peer('a', null, link(300, null, null))));
+  assert.deepEqual(history.of('a'), { up: [100, null], down: [200, 300], loss: [0.3, null], roundTrip: [40, null] });
+});
+
+test('so many are kept of each peer, and none of who is gone', () => {
+  const history = new StatsHistory();
+  for (let second = 0; second < kept + 5; second += 1) history.add(at(second, peer('a', link(second, 0, 1), null), peer('b', null, null)));
+  assert.deepEqual([history.of('a').up.length, history.of('a').up[0], history.of('a').up.at(-1)], [kept, 5, kept + 4]);
+  history.add(at(1000, peer('b', null, null)));
+  assert.deepEqual(history.of('a'), { up: [], down: [], loss: [], roundTrip: [] });
+});
