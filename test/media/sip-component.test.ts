@@ -53,8 +53,8 @@ async function stage(t: TestContext, more: Record<string, string> = {}): Promise
   return { ...pair, kamailio, farEndPort, telephone, told };
 }
 
-async function until(true_: () => Promise<boolean>): Promise<void> {
-  for (const end = Date.now() + patience; !(await true_()); ) {
+async function until(true_: () => Promise<boolean>, time = patience): Promise<void> {
+  for (const end = Date.now() + time; !(await true_()); ) {
     assert.ok(Date.now() < end, 'it did not come to be');
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
@@ -221,6 +221,28 @@ test('a call that rings ends with its room: the far side is told, and so are the
     ends,
   );
   await callee.done();
+});
+
+test('a far side that is gone without a word ends its call: by its silence, told with that reason', { timeout: 120_000 }, async (t) => {
+  const { api, farEndPort, telephone, told } = await stage(t);
+  const id = await telephone();
+  const steps = [far.takeInvite, far.answer('200 OK', { sdp: true }), far.takeAck, far.takeBye].join('\n');
+  const callee = await far.Sipp.run(t, steps, { port: farEndPort });
+  await callee.listening();
+  assert.equal((await api.post(`/sip/r/${id}/call`, { phoneNumber: number })).status, 201);
+  await told('SipCallStarted');
+  const { track } = await told('TrackAdded');
+  // It echoes: there is sound until it is gone.
+  await new Promise((resolve) => setTimeout(resolve, 2000));
+  await callee.kill();
+  const killed = performance.now();
+  await until(async () => (await api.get(`/room/r/component/${id}`)).body.data.properties.calls.length === 0, 90_000);
+  const took = performance.now() - killed;
+  t.diagnostic(`the call ended ${(took / 1000).toFixed(1)} s after its far side`);
+  assert.ok(took > 25_000, `${took} ms: it was given up early`);
+  assert.equal((await told('SipCallEnded')).reason, 'silent');
+  assert.equal((await told('TrackRemoved')).track?.id, track?.id);
+  assert.equal((await api.get(`/room/r/component/${id}`)).body.data.properties.registered, true);
 });
 
 test('a telephone that is killed in a call is started again: the call is told to be over and hung up, and the next one goes through', async (t) => {
