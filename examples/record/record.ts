@@ -23,12 +23,11 @@ const { data } = await mediarooms.recordings.list();
 const id = data.find((each) => each.startsWith(`${roomId}-`) && !earlier.has(each));
 if (!id) throw new Error(`There is no recording of ${roomId}`);
 const report = await mediarooms.recordings.report(id);
-type Track = { file: string | null; type: string; encoding: string; duration?: number };
 
 const target = join(folder, id);
 await mkdir(target, { recursive: true });
 await writeFile(join(target, 'report.json'), JSON.stringify(report, null, 2));
-for (const { file, type, encoding, duration } of report.tracks as Track[]) {
+for (const { file, type, encoding, duration } of report.tracks) {
   if (!file) continue;
   await pipeline(mediarooms.recordings.read(id, file), createWriteStream(join(target, file)));
   console.log(`${join(target, file)}: ${type} (${encoding}), ${duration} ms`);

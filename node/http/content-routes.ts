@@ -1,6 +1,7 @@
 // Routes of recordings: files, from whichever node has them.
 import { z } from 'zod';
 import { type ContentName, roomOfRecording } from '../rooms/content.ts';
+import { reportSchema } from '../rooms/recording-report.ts';
 import { maxDescribed, recordingSummarySchema } from '../rooms/recordings.ts';
 import { cachingOfKept, changePlaylist, toAnswer } from './playlist-answers.ts';
 import { type Answer, type Route, type RouteRequest, route, type Services } from './route.ts';
@@ -66,7 +67,7 @@ export const contentRoutes: readonly Route[] = [
     summary: 'Show the report of a recording: its tracks, files and times.',
     auth: 'token',
     answers: {
-      200: { description: 'The report.', schema: z.looseObject({}) },
+      200: { description: 'The report.', schema: reportSchema },
       206: { description: 'The part of the report that was asked for.', type: 'application/octet-stream' },
     },
     errors: [...searchErrors, 'range_not_satisfiable'],

@@ -13,6 +13,8 @@ export type Operation = {
   tag: string;
   summary: string;
   description: string | undefined;
+  /** No token is needed. */
+  open: boolean;
   parameters: Parameter[];
   body: { schema: JsonSchema; required: boolean } | undefined;
   responses: OpenApiOperation['responses'];
@@ -29,6 +31,7 @@ export function operationsOf(document: OpenApiDocument): Operation[] {
         tag: (operation.tags as string[])[0] ?? '',
         summary: operation.summary as string,
         description: operation.description as string | undefined,
+        open: (operation.security as object[]).length === 0,
         parameters: (operation.parameters ?? []) as Parameter[],
         body: body && { schema: body.content['application/json']?.schema ?? {}, required: body.required },
         responses: operation.responses,
@@ -54,8 +57,8 @@ const jsonType = 'string | number | boolean | null | Json[] | { [key: string]: J
 
 /** Method and path of each operation, and its types. */
 export function operationsText(document: OpenApiDocument): string {
-  // Documents are for people and other tools.
-  const operations = operationsOf(document).filter(({ tag }) => tag !== 'documents');
+  // What needs no token is for people, probes and the console.
+  const operations = operationsOf(document).filter(({ open }) => !open);
   const table = operations.map(({ id, method, path }) => `${id}: { method: '${method}', path: '${path}' },\n`);
   const types = operations.map((operation) => {
     const { id, summary, parameters, body } = operation;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { h264Of, opusClockRate, opusOf, type Sample, videoClockRate } from '../../node/components/file/samples.ts';
-import { reportSchema } from '../../node/components/recording/report.ts';
+import { reportSchema } from '../../node/rooms/recording-report.ts';
 import { apiClient } from '../kit/api-client.ts';
 import { makeTone, makeVideo } from '../kit/media-files.ts';
 import { makeResources } from '../kit/resources-folder.ts';

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { readdir } from 'node:fs/promises';
 import { test } from 'node:test';
-import type { ReportTrack } from '../../node/components/recording/report.ts';
 import type { ReceivableTrack } from '../../node/rooms/ports.ts';
+import type { ReportTrack } from '../../node/rooms/recording-report.ts';
 import { assertColour, assertNear, beeps, colours, frameTimes, probe, sound } from '../kit/recorded.ts';
 import { startFlashes } from '../kit/rtp-publisher.ts';
 import { isAlive, until } from './kit.ts';

@@ -5,7 +5,7 @@ import { rmSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { reportSchema } from '../../node/components/recording/report.ts';
+import { reportSchema } from '../../node/rooms/recording-report.ts';
 import { type ApiClient, apiClient } from '../kit/api-client.ts';
 import { startNodePair } from '../kit/node-pair.ts';
 import { startNodeProcess } from '../kit/node-process.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { Report, ReportTrack } from '../../node/components/recording/report.ts';
+import type { Report, ReportTrack } from '../../node/rooms/recording-report.ts';
 import { apiClient } from '../kit/api-client.ts';
 import { packetTimes, share } from '../kit/composed.ts';
 import { makeTone, makeVideo } from '../kit/media-files.ts';

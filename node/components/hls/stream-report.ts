@@ -2,9 +2,9 @@
 import { readFile, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Log } from '../../log.ts';
+import { type Report, reportSchema } from '../../rooms/recording-report.ts';
 import { reportName, writeReportFile } from '../../storage/report-file.ts';
 import { Timer } from '../../timer.ts';
-import { type Report, reportSchema } from '../recording/report.ts';
 
 /** The report is touched so often, in milliseconds. */
 const touchInterval = 2000;

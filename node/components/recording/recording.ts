@@ -2,11 +2,11 @@
 import { mkdir, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Log } from '../../log.ts';
+import type { Report, ReportTrack } from '../../rooms/recording-report.ts';
 import { reportName, writeReportFile } from '../../storage/report-file.ts';
 import type { Upload } from '../../storage/upload.ts';
 import { Timer } from '../../timer.ts';
 import { finishMatroska } from './matroska-finish.ts';
-import type { Report, ReportTrack } from './report.ts';
 
 export type RecordingOptions = {
   log: Log;

@@ -5,11 +5,11 @@ import type { Log } from '../../log.ts';
 import type { S3Place } from '../../rooms/component-options.ts';
 import { recordingIdOf, recordingIdSchema } from '../../rooms/content.ts';
 import type { RoomIdentity } from '../../rooms/ports.ts';
+import { type Report, reportSchema } from '../../rooms/recording-report.ts';
 import { reportName, writeReportFile } from '../../storage/report-file.ts';
 import type { Uploads } from '../../storage/upload.ts';
 import { Timer } from '../../timer.ts';
 import { abandonedAfter, Recording, recoverFile } from './recording.ts';
-import { type Report, reportSchema } from './report.ts';
 
 export type RecordingsOptions = {
   log: Log;

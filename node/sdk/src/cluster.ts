@@ -1,5 +1,5 @@
 // The nodes of the cluster, their health, and what became of webhooks.
-import type { DeadLetter, Health, Node, WebhookReplay, WebhookStatus } from './generated/schemas.ts';
+import type { Access, DeadLetter, DrainView, Health, Node, NodeConfig, WebhookReplay, WebhookStatus } from './generated/schemas.ts';
 import type { RequestOptions } from './options.ts';
 import type { Transport } from './transport.ts';
 
@@ -18,6 +18,21 @@ export class Cluster {
   /** Of the node that answers. */
   async health(options?: RequestOptions): Promise<Health> {
     return (await this.#transport.call('getHealth', {}, options)).data;
+  }
+
+  /** The configuration in force of the node that answers, or of the one that is named; without secrets. */
+  async config(node?: string, options?: RequestOptions): Promise<NodeConfig> {
+    return this.#transport.call('getConfig', { query: node === undefined ? {} : { node } }, options);
+  }
+
+  /** What the token of this client may do. */
+  async access(options?: RequestOptions): Promise<Access> {
+    return (await this.#transport.call('getAccess', {}, options)).data;
+  }
+
+  /** Whom a drain of the node concerns, or would. */
+  async getDrain(nodeName: string, options?: RequestOptions): Promise<DrainView> {
+    return (await this.#transport.call('getDrain', { path: { nodeName } }, options)).data;
   }
 
   /** No new rooms; those without connected peers end at once, the others at their end or after `deadline` seconds. */

@@ -2,7 +2,7 @@
 
 import { sleep } from './deadline.ts';
 import { MediaroomsError } from './errors.ts';
-import type { Recordings as RecordingList, ViewerToken } from './generated/schemas.ts';
+import type { Recordings as RecordingList, RecordingReport, Render, RenderOptions, ViewerToken } from './generated/schemas.ts';
 import type { RequestOptions } from './options.ts';
 import { delayBefore } from './retry.ts';
 import type { Transport } from './transport.ts';
@@ -25,12 +25,27 @@ export class Recordings {
   }
 
   /** The report: tracks, files, times. */
-  async report(recordingId: string, options?: RequestOptions): Promise<Record<string, unknown>> {
+  async report(recordingId: string, options?: RequestOptions): Promise<RecordingReport> {
     return this.#transport.call('getRecording', { path: { recordingId } }, options);
   }
 
   async delete(recordingId: string, options?: RequestOptions): Promise<void> {
     await this.#transport.call('deleteRecording', { path: { recordingId } }, options);
+  }
+
+  /** Renders one MP4 of a recording, on the node that has it, behind everything live; it is then its file `rendered.mp4`. */
+  async render(recordingId: string, render: RenderOptions = {}, options?: RequestOptions): Promise<Render> {
+    return (await this.#transport.call('renderRecording', { path: { recordingId }, body: render }, options)).data;
+  }
+
+  /** How far it is. */
+  async getRender(recordingId: string, options?: RequestOptions): Promise<Render> {
+    return (await this.#transport.call('getRender', { path: { recordingId } }, options)).data;
+  }
+
+  /** Gives it up; what was rendered before stays. */
+  async cancelRender(recordingId: string, options?: RequestOptions): Promise<void> {
+    await this.#transport.call('cancelRender', { path: { recordingId } }, options);
   }
 
   /**

@@ -16,6 +16,7 @@ const repeatablePosts: ReadonlySet<OperationId> = new Set<OperationId>([
   'subscribeComponent',
   'createViewerToken',
   'drainNode',
+  'renderRecording',
 ]);
 
 export function isRepeatable(id: OperationId, method: string): boolean {
@@ -49,6 +50,7 @@ export function delayBefore(attempt: number, retryAfter: number | undefined, ran
 export function readRetryAfter(value: string | null, now: number): number | undefined {
   if (value === null) return undefined;
   if (/^\d{1,9}$/.test(value.trim())) return Number(value) * 1000;
-  const date = Date.parse(value);
+  // Date.parse() takes much that is no date of HTTP.
+  const date = /^\s*[A-Za-z]{3}/.test(value) ? Date.parse(value) : Number.NaN;
   return Number.isNaN(date) ? undefined : Math.max(0, date - now);
 }

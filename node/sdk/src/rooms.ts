@@ -10,6 +10,7 @@ import type {
   RoomOptions,
   RoomPage,
   RoomPatch,
+  RoomStats,
 } from './generated/schemas.ts';
 import { once } from './once.ts';
 import type { RequestOptions } from './options.ts';
@@ -55,6 +56,11 @@ export class Rooms {
   /** Changes what can change while the room lives; what is left out stays. */
   async update(roomId: string, patch: RoomPatch, options?: RequestOptions): Promise<Room> {
     return (await this.#transport.call('updateRoom', { path: { roomId }, body: patch }, options)).data;
+  }
+
+  /** How its media goes: links, tracks, loss, round trip, bitrates; measured once a second at most, however many ask. */
+  async stats(roomId: string, options?: RequestOptions): Promise<RoomStats> {
+    return (await this.#transport.call('getRoomStats', { path: { roomId } }, options)).data;
   }
 
   /** Ends a room and everything in it. */

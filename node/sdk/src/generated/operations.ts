@@ -7,7 +7,6 @@ import type {
   Component,
   ComponentOptions,
   ComponentSubscription,
-  ConsoleSession,
   CreatedPeer,
   CreatedRoom,
   DeadLetter,
@@ -20,7 +19,7 @@ import type {
   PeerOptions,
   PeerPatch,
   PeerToken,
-  Probe,
+  RecordingReport,
   Recordings,
   Render,
   RenderOptions,
@@ -79,9 +78,6 @@ export const operations = {
   replayDeadLetters: { method: 'POST', path: '/webhooks/dead/replay' },
   getAccess: { method: 'GET', path: '/access' },
   getHealth: { method: 'GET', path: '/health' },
-  isAlive: { method: 'GET', path: '/livez' },
-  isReady: { method: 'GET', path: '/readyz' },
-  getConsoleSession: { method: 'GET', path: '/console/session' },
 } as const satisfies Record<string, { method: 'GET' | 'POST' | 'PATCH' | 'DELETE'; path: string }>;
 
 export type OperationId = keyof typeof operations;
@@ -265,7 +261,7 @@ export type Operations = {
   };
   /** Show the report of a recording: its tracks, files and times. */
   getRecording: {
-    answer: Record<string, unknown>;
+    answer: RecordingReport;
   };
   /** Remove a recording and all of its files. */
   deleteRecording: {
@@ -352,17 +348,5 @@ export type Operations = {
     answer: {
       data: Health;
     };
-  };
-  /** Liveness probe: the process answers. */
-  isAlive: {
-    answer: Probe;
-  };
-  /** Readiness probe: the node serves rooms; also while it drains. */
-  isReady: {
-    answer: Probe;
-  };
-  /** What the console asks first; in development mode it is told the token. */
-  getConsoleSession: {
-    answer: ConsoleSession;
   };
 };

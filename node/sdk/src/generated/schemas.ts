@@ -469,6 +469,37 @@ export type ReceivedFigures = {
   } | null;
 };
 
+/** A track as it was recorded. Times are by the clock of the node. */
+export type RecordedTrack = {
+  trackId: string;
+  /** Null where nothing could be recorded; `problem` says why. */
+  file: string | null;
+  type: Kind;
+  encoding: string;
+  clockRate?: number;
+  channels?: number;
+  width?: number;
+  height?: number;
+  origin:
+    | {
+        peerId: string;
+      }
+    | {
+        componentId: string;
+      };
+  metadata: Json | null;
+  /** Milliseconds from `startTime` of the recording to the begin of the file. */
+  offset?: number;
+  startTime?: string;
+  /** Of the last frame. */
+  endTime?: string;
+  /** Milliseconds. */
+  duration?: number;
+  frames?: number;
+  lostPackets?: number;
+  problem?: string;
+};
+
 /** Every track as it is, in a file of its own. */
 export type RecordingOptions = {
   /** auto: every track is recorded. manual: those that are subscribed. */
@@ -476,6 +507,23 @@ export type RecordingOptions = {
   /** Put before every key in S3; only with credentials. */
   pathPrefix?: string | null;
   credentials?: S3Place | null;
+};
+
+/** Which file holds which track, and when each began. */
+export type RecordingReport = {
+  id: string;
+  /** hls: a stream that was kept; its playlists and segments are beside the report, and it has no tracks. */
+  type: 'recording' | 'hls';
+  roomId: string;
+  node: string;
+  /** recovered: it ended with its process, and its files were finished later. */
+  state: 'running' | 'finished' | 'recovered';
+  startTime: string;
+  endTime: string | null;
+  tracks: RecordedTrack[];
+  rendered?: Rendered;
+  /** Missing where it is not uploaded. */
+  upload?: Upload;
 };
 
 /** A recording or a persistent stream. */
