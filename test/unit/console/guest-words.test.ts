@@ -76,7 +76,7 @@ test('what is lost is told with since when, what is tried and what the others se
   assert.match(server?.title ?? '', /lost for 12 seconds/);
   assert.match(server?.tried ?? '', /4 times so far/);
   assert.match(server?.others ?? '', /still see and hear you/);
-  assert.match(words({}, 'broken')?.others ?? '', /stand still.*In 18 seconds/);
+  assert.match(words({}, 'broken')?.others ?? '', /stand still.*18 seconds more/);
   assert.match(words({ keptUntil: since }, 'connected')?.others ?? '', /see that you are gone/);
   assert.match(words({ keptUntil: null }, 'broken')?.others ?? '', /see that you are gone/);
 });

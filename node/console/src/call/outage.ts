@@ -46,12 +46,17 @@ function lostServer({ since, attempts, keptUntil }: Outage, mediaPath: MediaPath
   const tried =
     attempts === 0 ? 'It is being tried again.' : `Trying again by itself, ${attempts === 1 ? 'once' : `${attempts} times`} so far.`;
   if (!keptUntil || keptUntil <= now) {
-    return { title, tried, others: 'The others see that you are gone. When the server answers, you come back as you were.' };
+    // The server may have noticed later than this page.
+    return { title, tried, others: 'The others see that you are gone, or will soon. When the server answers, you come back as you were.' };
   }
   if (mediaPath === 'connected')
     return { title, tried, others: 'Sound and pictures seem to go through: the others should still see and hear you.' };
   const left = duration(keptUntil.getTime() - now.getTime());
-  return { title, tried, others: `The others see your picture stand still and do not hear you. In ${left} they will see you gone.` };
+  return {
+    title,
+    tried,
+    others: `The others see your picture stand still and do not hear you. If it lasts ${left} more, they will see you gone.`,
+  };
 }
 
 /** E.g. `8 seconds`, `2 minutes`. */

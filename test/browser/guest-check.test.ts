@@ -1,0 +1,222 @@
+// The connection check of the guest page against a real node, over networks that let less and less through, and what a call says when they do.
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { createServer } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { promisify } from 'node:util';
+import type { Page } from 'playwright-core';
+import { apiClient } from '../kit/api-client.ts';
+import { freePorts } from '../kit/kube/ports.ts';
+import { makeNamespace, mayMakeNamespaces, type NetworkNamespace } from '../kit/network-namespace.ts';
+import { apiToken, startNode } from '../kit/start-node.ts';
+import { startTcpProxy } from '../kit/tcp-proxy.ts';
+import { byId, launch, openConsole, seesMovingPicture, seeText, tileOf } from './console-kit.ts';
+import { lookAt } from './console-views.ts';
+import { hostOn, hostRoom, joinAs, openGuest, waitUntil } from './guest-kit.ts';
+
+const run = promisify(execFile);
+const options = { timeout: 240_000, skip: mayMakeNamespaces ? false : 'network namespaces need root' };
+
+type Marks = { server: string; udp: string; tcp: string; relay: string; verdict: string };
+
+/** Runs the check and tells how each row is marked. */
+async function check(page: Page): Promise<Marks> {
+  // Watched from before the click on: a check may be over before anybody asks whether it runs.
+  await page.evaluate(`(() => {
+    const panel = document.querySelector('${byId('check')}');
+    window.checked = new Promise((resolve) => {
+      new MutationObserver(() => panel.dataset.phase === 'done' && resolve()).observe(panel, { attributeFilter: ['data-phase'] });
+    });
+  })()`);
+  await page.click(byId('check-start'));
+  await page.evaluate('window.checked');
+  const mark = async (name: string) => (await page.getAttribute(byId(`check-${name}`), 'data-mark')) ?? '';
+  const names = ['server', 'udp', 'tcp', 'relay', 'verdict'] as const;
+  return Object.fromEntries(await Promise.all(names.map(async (name) => [name, await mark(name)]))) as Marks;
+}
+
+test('the check finds every way that is open, nobody in the room notices, and joining works after it', { timeout: 120_000 }, async (t) => {
+  const [turn = 0] = await freePorts(1);
+  const hosted = await hostRoom(t, { SVC_WEBRTC_TURN_ENABLED: 'true', SVC_WEBRTC_TURN_PORT: String(turn) });
+  const browser = await launch(t);
+  const ada = await openGuest(browser, hosted);
+  await joinAs(ada.page, 'Ada');
+  const bob = await openGuest(browser, hosted);
+  await ada.page.evaluate(`(() => {
+    window.most = 0;
+    const count = () => { window.most = Math.max(window.most, document.querySelectorAll('${byId('tile')}').length); };
+    new MutationObserver(count).observe(document.body, { childList: true, subtree: true });
+    count();
+  })()`);
+  assert.deepEqual(await check(bob.page), { server: 'good', udp: 'good', tcp: 'good', relay: 'good', verdict: 'good' });
+  await seeText(bob.page, 'check-verdict', 'Your connection is fine for calls.');
+  await seeText(bob.page, 'check-udp', /open in \d+ ms/);
+  const peer = async () => (await hosted.api.get(`/room/${hosted.roomId}/peer/${bob.peerId}`)).body.data.peer;
+  assert.equal((await peer()).status, 'disconnected');
+  await waitUntil(async () => hosted.node.node.parts.peerSockets.checks === 0, 'nothing of the check is left');
+  assert.equal(await ada.page.evaluate('window.most'), 1);
+  await joinAs(bob.page, 'Bob');
+  await seesMovingPicture(ada.page, 'Bob');
+  assert.deepEqual([ada.complaints, bob.complaints], [[], []]);
+});
+
+test('a link that is no good and a server that is gone are told by the check', { timeout: 120_000 }, async (t) => {
+  const hosted = await hostRoom(t);
+  const browser = await launch(t);
+  const { link } = await hosted.invite();
+  const { page } = await openConsole(browser, link.replace(/token=[^&]+/, 'token=a.b.c'));
+  await page.click(byId('check-start'));
+  await seeText(page, 'check-verdict', 'does not take this link');
+  const guest = await openGuest(browser, hosted);
+  await hosted.node.close();
+  await guest.page.click(byId('check-start'));
+  await guest.page.waitForSelector(`${byId('check-verdict')}[data-mark="bad"]`, { timeout: 60_000 });
+  await seeText(guest.page, 'check-verdict', 'The server does not answer.');
+});
+
+/** A node that browsers on another machine reach through a network that can be narrowed. */
+async function farNode(t: TestContext) {
+  const machine = await makeNamespace(t);
+  const [port, turn] = [await freePort(machine.here), await freePort(machine.here)];
+  const proxy = await startTcpProxy(t, port, machine.here);
+  const host = `${machine.here}:${proxy.port}`;
+  const node = await startNode(t, {
+    SVC_IP: machine.here,
+    SVC_PORT: String(port),
+    SVC_HOST: host,
+    SVC_WEBRTC_TURN_ENABLED: 'true',
+    SVC_WEBRTC_TURN_PORT: String(turn),
+    SVC_WEBRTC_TURN_LISTEN_IP: machine.here,
+  });
+  const hosted = await hostOn(node, apiClient(node.url, apiToken));
+  const base = `http://${host}`;
+  const browser = await launch(t, [`--unsafely-treat-insecure-origin-as-secure=${base}`], machine.wrap);
+  return { machine, node, proxy, hosted, base, browser, turn };
+}
+
+/** What the network of the machine lets out: nothing but these, each as iptables says it. */
+async function onlyLet(machine: NetworkNamespace, rules: readonly (readonly string[])[]): Promise<void> {
+  const tables = (...args: string[]) => run('ip', ['netns', 'exec', machine.name, 'iptables', ...args], { timeout: 10_000 });
+  await tables('-P', 'OUTPUT', 'ACCEPT');
+  await tables('-F', 'OUTPUT');
+  if (rules.length === 0) return;
+  // What the browser talks about with itself stays.
+  await tables('-A', 'OUTPUT', '-o', 'lo', '-j', 'ACCEPT');
+  for (const rule of rules) await tables('-A', 'OUTPUT', ...rule, '-j', 'ACCEPT');
+  await tables('-P', 'OUTPUT', 'DROP');
+}
+
+test('networks that let less and less through: UDP, TCP, the relay alone, nothing; and a call says so', options, async (t) => {
+  const { machine, proxy, hosted, base, browser, turn } = await farNode(t);
+  const web = ['-p', 'tcp', '--dport', String(proxy.port)];
+  const guest = await openGuest(browser, hosted, { base });
+  const { page } = guest;
+
+  await t.test('all is open', async () => {
+    assert.deepEqual(await check(page), { server: 'good', udp: 'good', tcp: 'good', relay: 'good', verdict: 'good' });
+  });
+  await t.test('UDP is blocked: the detour over TCP', async () => {
+    await onlyLet(machine, [['-p', 'tcp']]);
+    const marks = await check(page);
+    assert.deepEqual({ ...marks, relay: '' }, { server: 'good', udp: 'warning', tcp: 'good', relay: '', verdict: 'warning' });
+    // The relay takes TCP as well.
+    assert.equal(marks.relay, 'good');
+    await seeText(page, 'check-relay', 'over TCP');
+    await seeText(page, 'check-udp', 'a firewall lets no UDP through');
+    await seeText(page, 'check-verdict', 'Calls work, over TCP');
+  });
+  await t.test('only the relay is open', async () => {
+    await onlyLet(machine, [web, ['-p', 'udp', '--dport', String(turn)]]);
+    assert.deepEqual(await check(page), { server: 'good', udp: 'warning', tcp: 'warning', relay: 'good', verdict: 'warning' });
+    await seeText(page, 'check-verdict', 'Calls work, over a relay');
+  });
+  await t.test('nothing but the web is open: one may join and write, and is told that nobody sees or hears', async () => {
+    await onlyLet(machine, [web]);
+    assert.deepEqual(await check(page), { server: 'good', udp: 'bad', tcp: 'bad', relay: 'bad', verdict: 'bad' });
+    await seeText(page, 'check-verdict', 'nobody would see or hear you');
+    await joinAs(page, 'Ada');
+    await page.waitForSelector(`${byId('link-notice')}[data-lost="media"]`);
+    await seeText(page, 'link-notice', 'have found no way');
+    await seeText(page, 'link-others', 'Messages still arrive.');
+    await page.click(byId('toggle-chat'));
+    await page.fill(byId('chat-input'), 'can you see me?');
+    await page.press(byId('chat-input'), 'Enter');
+    await page.waitForSelector(`${byId('chat-message')}[data-state="sent"]`);
+    await page.click(byId('chat-close'));
+  });
+  await t.test('the network is opened again: sound and pictures find their way by themselves', async () => {
+    await onlyLet(machine, []);
+    await page.waitForSelector(byId('link-notice'), { state: 'detached', timeout: 60_000 });
+    const bob = await openGuest(browser, hosted, { base });
+    await joinAs(bob.page, 'Bob');
+    await seesMovingPicture(bob.page, 'Ada');
+    await bob.page.click(byId('leave'));
+    await page.waitForSelector(tileOf('Bob'), { state: 'detached' });
+  });
+  assert.deepEqual(guest.complaints, []);
+});
+
+test(
+  'while the server, or the way of sound and pictures, is lost, the page says which, since when and what the others see',
+  options,
+  async (t) => {
+    const { machine, proxy, hosted, base, browser } = await farNode(t);
+    const [ada, bob] = [await openGuest(browser, hosted, { base }), await openGuest(browser, hosted, { base })];
+    await joinAs(ada.page, 'Ada');
+    await joinAs(bob.page, 'Bob');
+    const bothSee = () => Promise.all([seesMovingPicture(ada.page, 'Bob'), seesMovingPicture(bob.page, 'Ada')]);
+    await bothSee();
+    assert.equal(await ada.page.locator(byId('link-notice')).count(), 0);
+
+    await t.test('the websocket alone is cut: the others still see and hear', async () => {
+      proxy.cut();
+      await seeText(ada.page, 'status', 'Connection to the server lost, trying again…');
+      await seeText(ada.page, 'link-notice', /has been lost for \d+ seconds?, since/);
+      await seeText(ada.page, 'link-notice', /\d+ times so far/);
+      await seeText(ada.page, 'link-others', 'the others should still see and hear you');
+      await bothSee();
+      // What is written now arrives once the server answers.
+      await ada.page.click(byId('toggle-chat'));
+      await ada.page.fill(byId('chat-input'), 'written while lost');
+      await ada.page.press(byId('chat-input'), 'Enter');
+      await ada.page.waitForSelector(`${byId('chat-message')}[data-state="sending"]`);
+      proxy.mend();
+      await ada.page.waitForSelector(`${byId('chat-message')}[data-state="sent"]`, { timeout: 30_000 });
+      await seeText(bob.page, 'unread', '1');
+      for (const { page } of [ada, bob]) await page.waitForSelector(byId('link-notice'), { state: 'detached' });
+    });
+    await t.test('sound and pictures alone are blocked: the server answers', async () => {
+      await onlyLet(machine, [['-p', 'tcp', '--dport', String(proxy.port)]]);
+      await ada.page.waitForSelector(`${byId('link-notice')}[data-lost="media"]`, { timeout: 60_000 });
+      await seeText(ada.page, 'link-others', 'The others do not see or hear you now.');
+      await lookAt(ada.page, 'guest-lost');
+      assert.equal(await ada.page.getAttribute(byId('status'), 'data-state'), 'joined');
+      await onlyLet(machine, []);
+      await ada.page.waitForSelector(byId('link-notice'), { state: 'detached', timeout: 60_000 });
+      await bothSee();
+    });
+    await t.test('the cable is pulled, and put in again', async () => {
+      for (const { page } of [ada, bob]) await page.evaluate("globalThis.sameDocument = 'yes'");
+      await machine.setLink(false);
+      await seeText(ada.page, 'status', 'Connection to the server lost, trying again…');
+      await ada.page
+        .locator(byId('link-others'))
+        .filter({ hasText: /stand still|see that you are gone/ })
+        .waitFor({ timeout: 60_000 });
+      await machine.setLink(true);
+      for (const { page } of [ada, bob]) await page.waitForSelector(`${byId('status')}[data-state="joined"]`, { timeout: 60_000 });
+      for (const { page } of [ada, bob]) await page.waitForSelector(byId('link-notice'), { state: 'detached', timeout: 60_000 });
+      await bothSee();
+      for (const { page } of [ada, bob]) assert.equal(await page.evaluate('globalThis.sameDocument'), 'yes');
+    });
+    assert.deepEqual([ada.complaints, bob.complaints], [[], []]);
+  },
+);
+
+async function freePort(address: string): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, address, resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}

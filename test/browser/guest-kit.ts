@@ -1,0 +1,125 @@
+// Guests of a room of one node, as the tests of the guest page have them.
+import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import type { Environment } from '../../node/env.ts';
+import { apiClient } from '../kit/api-client.ts';
+import { apiToken, type StartedNode, startNode } from '../kit/start-node.ts';
+import { byId, type ConsolePage, comesToHold, deadline, openConsole } from './console-kit.ts';
+
+export type Hosted = {
+  node: StartedNode;
+  api: ReturnType<typeof apiClient>;
+  roomId: string;
+  /** A link for one more guest, at the node's own address or at another that leads there. */
+  invite: (base?: string) => Promise<{ link: string; peerId: string }>;
+};
+
+/** A node with a room. */
+export async function hostRoom(t: TestContext, env: Environment = {}): Promise<Hosted> {
+  const node = await startNode(t, env);
+  return hostOn(node, apiClient(node.url, apiToken));
+}
+
+export async function hostOn(node: StartedNode, api: ReturnType<typeof apiClient>, roomId = 'meeting'): Promise<Hosted> {
+  assert.equal((await api.post('/room', { roomId })).status, 201);
+  const invite: Hosted['invite'] = async (base = node.url) => {
+    const { status, body } = await api.post(`/room/${roomId}/peer`, { type: 'webrtc' });
+    assert.equal(status, 201);
+    const query = new URLSearchParams({
+      room: roomId,
+      token: body.data.token,
+      url: `${base.replace(/^http/, 'ws')}/socket/peer/websocket`,
+    });
+    return { link: `${base}/#/join?${query}`, peerId: body.data.peer.id };
+  };
+  return { node, api, roomId, invite };
+}
+
+export type Guest = ConsolePage & { peerId: string };
+/** `red`: the label of a camera that is. `base`: an address that leads to the node. */
+export type GuestOptions = BrowserContextOptions & { red?: string; base?: string };
+
+/** In the lobby. */
+export async function openGuest(browser: Browser, hosted: Hosted, options: GuestOptions = {}): Promise<Guest> {
+  const { base, red, ...window } = options;
+  const { link, peerId } = await hosted.invite(base);
+  const opened = await openConsole(browser, red === undefined ? link : 'about:blank', window);
+  if (red !== undefined) {
+    await paintCamera(opened.page, red);
+    await opened.page.goto(link);
+  }
+  await opened.page.waitForSelector(byId('guest-name'));
+  return { ...opened, peerId };
+}
+
+export async function joinAs(page: Page, name: string): Promise<void> {
+  await page.fill(byId('guest-name'), name);
+  await page.click(byId('guest-join'));
+  await page.waitForSelector(`${byId('status')}[data-state="joined"]`);
+}
+
+/** Resolves when the picture in this element has a colour for which `fits` holds, an expression of `red`, `green` and `blue` from 0 to 255. */
+export async function seesColour(page: Page, selector: string, fits: string): Promise<void> {
+  await comesToHold(
+    page,
+    `(() => {
+      const video = document.querySelector(${JSON.stringify(`${selector} video`)});
+      if (!video || video.videoWidth === 0) return false;
+      const canvas = document.createElement('canvas');
+      canvas.width = canvas.height = 1;
+      const context = canvas.getContext('2d', { willReadFrequently: true });
+      context.drawImage(video, 0, 0, 1, 1);
+      const [red, green, blue] = context.getImageData(0, 0, 1, 1).data;
+      return ${fits};
+    })()`,
+  );
+}
+
+/** Chromium's first fake camera. */
+export const isGreen = 'green - red > 60 && green - blue > 60';
+/** Its second, which no encoder takes. */
+export const isGrey = 'Math.abs(green - red) < 30 && Math.abs(green - blue) < 30';
+export const isRed = 'red - green > 60 && red - blue > 60';
+
+/** From the next page on the camera of this label is red, since all others are green; it is opened all the same. */
+export async function paintCamera(page: Page, label: string): Promise<void> {
+  await page.addInitScript({
+    content: `(() => {
+      const devices = navigator.mediaDevices;
+      const open = devices.getUserMedia.bind(devices);
+      devices.getUserMedia = async (wishes) => {
+        const stream = await open(wishes);
+        const [camera] = stream.getVideoTracks();
+        if (camera?.label !== ${JSON.stringify(label)}) return stream;
+        const canvas = document.createElement('canvas');
+        canvas.width = 640;
+        canvas.height = 360;
+        const context = canvas.getContext('2d');
+        let turn = 0;
+        const timer = setInterval(() => {
+          context.fillStyle = 'rgb(200 20 20)';
+          context.fillRect(0, 0, 640, 360);
+          context.fillStyle = 'rgb(230 60 60)';
+          context.fillRect((turn = (turn + 9) % 640), 0, 60, 360);
+        }, 40);
+        const [red] = canvas.captureStream(25).getVideoTracks();
+        const stop = red.stop.bind(red);
+        red.stop = () => {
+          clearInterval(timer);
+          camera.stop();
+          stop();
+        };
+        red.getSettings = () => camera.getSettings();
+        return new MediaStream([red, ...stream.getAudioTracks()]);
+      };
+    })()`,
+  });
+}
+
+/** Asks until it holds. */
+export async function waitUntil(holds: () => Promise<boolean>, what: string): Promise<void> {
+  for (const end = Date.now() + deadline; !(await holds()); await new Promise((resolve) => setTimeout(resolve, 50))) {
+    assert.ok(Date.now() < end, `it did not come to hold in time: ${what}`);
+  }
+}
