@@ -12,7 +12,16 @@ import type { Admission } from '../av/admission.ts';
 import { diskReason } from '../av/disk-reason.ts';
 import { isAvInstalled } from '../av/installed.ts';
 import { render } from './render.ts';
-import { type RenderState, readState, removeState, removeUnfinished, touchInterval, touchState, writeState } from './render-state.ts';
+import {
+  abandonedAfter,
+  type RenderState,
+  readState,
+  removeState,
+  removeUnfinished,
+  touchInterval,
+  touchState,
+  writeState,
+} from './render-state.ts';
 
 /** Most recordings that wait. */
 const maxQueued = 20;
@@ -61,17 +70,20 @@ export class Renders implements RenderControl {
   /** Where the disk did not even take that it failed. */
   readonly #untold = new Map<string, string>();
   #look: Timer | undefined;
+  #secondLook: Timer | undefined;
   #closed = false;
 
   constructor(options: RendersOptions) {
     this.#options = options;
   }
 
-  /** Says of what earlier processes left that it failed, and removes what is half-made. Never fails. */
+  /**
+   * Says of what earlier processes left that it failed, and removes what is half-made: at once, and once more when it is certain that nobody
+   * works on the rest, since a node may come back under another name. Never fails.
+   */
   async start(): Promise<void> {
-    const folder = join(this.#options.resources, 'recordings');
-    const names = await readdir(folder).catch(() => []);
-    for (const id of names) if (recordingIdSchema.safeParse(id).success && !this.#closed) await this.#settleLeft(id, join(folder, id));
+    await this.#settleAll();
+    if (!this.#closed) this.#secondLook = new Timer(abandonedAfter, () => void this.#settleAll());
   }
 
   async render(id: string, options: RenderOptions): Promise<RenderView> {
@@ -153,6 +165,7 @@ export class Renders implements RenderControl {
   async close(): Promise<void> {
     this.#closed = true;
     this.#look?.stop();
+    this.#secondLook?.stop();
     const jobs = [...this.#jobs.values()];
     for (const job of jobs) job.ending.abort(new ServiceError('unavailable', ended));
     await Promise.all(
@@ -260,6 +273,12 @@ export class Renders implements RenderControl {
     const { size } = await stat(join(folder, renderedName));
     const rendered = { file: renderedName, time: new Date().toISOString(), duration, bytes: size, ...options, problems };
     if (report) await writeReportFile(folder, { ...report, rendered });
+  }
+
+  async #settleAll(): Promise<void> {
+    const folder = join(this.#options.resources, 'recordings');
+    const names = await readdir(folder).catch(() => []);
+    for (const id of names) if (recordingIdSchema.safeParse(id).success && !this.#closed) await this.#settleLeft(id, join(folder, id));
   }
 
   /** @returns the state where another node is at work on it */

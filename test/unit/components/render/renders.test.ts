@@ -93,3 +93,19 @@ test('names that are none of a recording lead nowhere', async (t) => {
   await assert.rejects(renders.cancelRender('nothing'), { code: 'not_found' });
   await assert.rejects(renders.render('live', options), { code: 'conflict' });
 });
+
+test('who comes back under another name looks again once nobody can be at work on the rest', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { renders, folder } = await busyNode(t, ['other']);
+  await writeFile(join(folder('other'), '.render.json'), JSON.stringify({ state: 'running', node: 'svc@before' }));
+  await writeFile(join(folder('other'), '.rendered.mp4.77.part'), 'half');
+  await renders.start();
+  const longAgo = new Date(Date.now() - 120_000);
+  await utimes(join(folder('other'), '.render.json'), longAgo, longAgo);
+  t.mock.timers.tick(60_000);
+  for (const end = Date.now() + 10_000; (await readdir(folder('other'))).length > 2; await new Promise((resolve) => setImmediate(resolve)))
+    assert.ok(Date.now() < end, 'what is half-made stays');
+  assert.match(await readFile(join(folder('other'), '.render.json'), 'utf8'), /"failed"|"running"/);
+  await renders.close();
+  assert.deepEqual(await renders.getRender('other'), { state: 'failed', progress: 0, reason: ended });
+});
