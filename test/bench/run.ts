@@ -1,5 +1,6 @@
 // `npm run bench [name...]`: runs the benchmarks named, or all; prints ratios and decides nothing.
 import { benchCluster } from './cluster.bench.ts';
+import { benchConsole } from './console.bench.ts';
 import { benchEvents } from './events.bench.ts';
 import { benchForward } from './forward.bench.ts';
 import { benchHls } from './hls.bench.ts';
@@ -23,6 +24,7 @@ const benches: Record<string, () => Promise<void>> = {
   recording: benchRecording,
   operator: benchOperator,
   'sip-audio': benchSipAudio,
+  console: benchConsole,
 };
 
 const names = process.argv.slice(2);

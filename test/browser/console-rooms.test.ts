@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { apiClient } from '../kit/api-client.ts';
 import { startNodeProcess } from '../kit/node-process.ts';
 import { apiToken, startNode } from '../kit/start-node.ts';
-import { byId, comesToHold, launch, logIn, openConsole, overflow, seeText } from './console-kit.ts';
+import { byId, comesToHold, launch, logIn, openConsole, overflow, seeText, tabTo } from './console-kit.ts';
 
 test('the console asks for the API token, says when it is wrong, and keeps it for the tab only', async (t) => {
   const node = await startNode(t);
@@ -41,18 +41,36 @@ test('rooms that others make and remove appear and go without a reload, and the 
   await api.post('/room', { roomId: 'made-elsewhere', maxPeers: 7 });
   await seeText(page, 'room-row', 'made-elsewhere');
   await seeText(page, 'peer-count', '0 of 7');
-  await page.fill(byId('room-id'), 'no/slash');
   await page.click(byId('create-room'));
+  await page.fill(byId('room-id'), 'no/slash');
+  await page.click(byId('create-submit'));
   await seeText(page, 'create-problem', 'may contain only alphanumeric characters, hyphens and underscores');
   await page.fill(byId('room-id'), 'made-here');
-  await page.getByText('Options').click();
+  await page.selectOption('select[name=maxPeers-choice]', 'value');
   await page.fill('input[name=maxPeers]', '3');
   await page.selectOption('select[name=videoCodec]', 'h264');
+  await page.selectOption('select[name=peerlessPurgeTimeout-choice]', 'null');
+  await page.selectOption('select[name=peerDisconnectedTimeout-choice]', 'value');
   await page.fill('input[name=peerDisconnectedTimeout]', '60');
-  await page.click(byId('create-room'));
+  await page.fill('input[name=webhookUrl]', 'https://example.org/events');
+  await page.fill('input[name=externalId]', 'lesson-7');
+  await page.click(byId('create-submit'));
   await seeText(page, 'room-row', 'made-here');
-  const { config } = (await api.get('/room/made-here')).body.data;
-  assert.deepEqual([config.maxPeers, config.videoCodec, config.peerDisconnectedTimeout], [3, 'h264', 60]);
+  const { config, externalId } = (await api.get('/room/made-here')).body.data;
+  const { roomId, ...rest } = config;
+  assert.deepEqual(
+    [rest, externalId],
+    [
+      {
+        maxPeers: 3,
+        videoCodec: 'h264',
+        webhookUrl: 'https://example.org/events',
+        peerlessPurgeTimeout: null,
+        peerDisconnectedTimeout: 60,
+      },
+      'lesson-7',
+    ],
+  );
   await page.locator('[data-room="made-here"]').locator(byId('remove-room')).click();
   await page.click(byId('confirm'));
   await page.waitForSelector('[data-room="made-here"]', { state: 'detached' });
@@ -67,36 +85,29 @@ test('everything on the rooms page is reached and done with the keyboard alone',
   const browser = await launch(t);
   const { page } = await openConsole(browser, node.url);
   const focused = () => page.evaluate<string>('document.activeElement?.dataset.testid ?? document.activeElement?.tagName ?? ""');
-  const tabTo = async (testId: string) => {
-    const seen: string[] = [];
-    for (let i = 0; i < 30; i += 1) {
-      await page.keyboard.press('Tab');
-      seen.push(await focused());
-      if (seen.at(-1) === testId) {
-        assert.equal(await page.evaluate('document.activeElement.matches(":focus-visible")'), true);
-        return;
-      }
-    }
-    assert.fail(`${testId} is not reached by Tab: ${seen.join(' ')}`);
-  };
   await page.waitForSelector(byId('login-token'));
   await page.keyboard.type(apiToken);
   await page.keyboard.press('Enter');
+  await page.waitForSelector(byId('create-room'));
+  await tabTo(page, 'create-room');
+  await page.keyboard.press('Enter');
   await page.waitForSelector(byId('room-id'));
-  await tabTo('room-id');
+  assert.equal(await focused(), 'room-id', 'the dialog begins at its first field');
   await page.keyboard.type('by-keys');
   await page.keyboard.press('Enter');
   await seeText(page, 'room-row', 'by-keys');
-  await tabTo('invite');
+  await page.waitForSelector('dialog', { state: 'detached' });
+  assert.equal(await focused(), 'create-room');
+  await tabTo(page, 'invite');
   await page.keyboard.press('Enter');
   await comesToHold(page, `document.querySelector('${byId('invite-link')}')?.value.includes('#/join?')`);
   await page.keyboard.press('Escape');
   await page.waitForSelector('dialog', { state: 'detached' });
   assert.equal(await focused(), 'invite', 'the focus is back where it was');
-  await tabTo('remove-room');
+  await tabTo(page, 'remove-room');
   await page.keyboard.press('Enter');
   await page.waitForSelector(byId('confirm'));
-  await tabTo('confirm');
+  await tabTo(page, 'confirm');
   await page.keyboard.press('Enter');
   await seeText(page, 'no-rooms', 'No rooms yet');
 });
@@ -112,8 +123,11 @@ test('a phone of 360 pixels shows every page without scrolling sideways, in ligh
     assert.equal(await overflow(page), 0, 'login');
     await logIn(page, apiToken);
     await page.waitForSelector(byId('room-row'));
-    await page.getByText('Options').click();
     assert.equal(await overflow(page), 0, 'rooms');
+    await page.click(byId('create-room'));
+    await page.waitForSelector(byId('room-id'));
+    assert.equal(await overflow(page), 0, 'new room');
+    await page.keyboard.press('Escape');
     await page.click(byId('invite'));
     await page.waitForSelector(byId('invite-link'));
     assert.equal(await overflow(page), 0, 'invite');
@@ -149,8 +163,9 @@ test('the console works under a path', async (t) => {
   const browser = await launch(t);
   const { page, complaints } = await openConsole(browser, `${node.url}/rooms/of/ours/`);
   await logIn(page, apiToken);
-  await page.fill(byId('room-id'), 'under-a-path');
   await page.click(byId('create-room'));
+  await page.fill(byId('room-id'), 'under-a-path');
+  await page.click(byId('create-submit'));
   await seeText(page, 'room-row', 'under-a-path');
   await page.click(byId('invite'));
   await comesToHold(page, `document.querySelector('${byId('invite-link')}')?.value.includes('/rooms/of/ours/#/join?')`);

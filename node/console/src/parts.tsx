@@ -4,8 +4,8 @@
 // below; without, it is reached by links. `frame: 'none'` for pages that fill the window by themselves. A page is a named export, gets its own
 // `route` as its only property, asks `useConsole()` for the rest, begins with <PageHead>, and imports its own style sheet.
 import { type ComponentType, type LazyExoticComponent, lazy } from 'react';
-import { RecordingIcon, RoomIcon, WebhookIcon } from './components/part-icons.tsx';
-import { type PageName, type RouteOf, roomsHash, recordingsHash, webhooksHash } from './router.ts';
+import { ClusterIcon, HealthIcon, RecordingIcon, RoomIcon, WebhookIcon } from './components/part-icons.tsx';
+import { clusterHash, healthHash, type PageName, type RouteOf, recordingsHash, roomsHash, webhooksHash } from './router.ts';
 
 export type Part = { title: string; hash: string; icon: ComponentType };
 export type PageEntry<Name extends PageName> = {
@@ -50,5 +50,15 @@ export const pages: { [Name in ConsolePage]?: PageEntry<Name> } = {
     page: lazy(() => import('./webhooks/webhooks-page.tsx').then(({ WebhooksPage }) => ({ default: WebhooksPage }))),
     title: () => 'Webhooks',
     part: { title: 'Webhooks', hash: webhooksHash, icon: WebhookIcon },
+  },
+  cluster: {
+    page: lazy(() => import('./cluster/cluster-page.tsx').then(({ ClusterPage }) => ({ default: ClusterPage }))),
+    title: () => 'Cluster',
+    part: { title: 'Cluster', hash: clusterHash, icon: ClusterIcon },
+  },
+  health: {
+    page: lazy(() => import('./health/health-page.tsx').then(({ HealthPage }) => ({ default: HealthPage }))),
+    title: () => 'Health',
+    part: { title: 'Health', hash: healthHash, icon: HealthIcon },
   },
 };

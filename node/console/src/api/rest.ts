@@ -57,16 +57,16 @@ export class Api {
   }
 
   /** Rejects where the token is wrong. */
-  async check(): Promise<void> {
-    await this.call('GET', 'room?limit=1');
+  async check(signal?: AbortSignal): Promise<void> {
+    await this.call('GET', 'room?limit=1', undefined, signal);
   }
 
-  async listRooms(): Promise<RoomList> {
+  async listRooms(signal?: AbortSignal): Promise<RoomList> {
     const rooms: Room[] = [];
     const incomplete = new Set<string>();
     let cursor = '';
     for (let page = 0; page < maxPages; page += 1) {
-      const body = await this.call('GET', `room?limit=500${cursor && `&cursor=${encodeURIComponent(cursor)}`}`);
+      const body = await this.call('GET', `room?limit=500${cursor && `&cursor=${encodeURIComponent(cursor)}`}`, undefined, signal);
       rooms.push(...(body.data as Room[]));
       for (const node of (body.incomplete as string[] | undefined) ?? []) incomplete.add(node);
       if (typeof body.cursor !== 'string') break;
@@ -75,8 +75,8 @@ export class Api {
     return { rooms, incomplete: [...incomplete] };
   }
 
-  async getRoom(roomId: string): Promise<Room> {
-    return (await this.call('GET', `room/${encodeURIComponent(roomId)}`)).data as Room;
+  async getRoom(roomId: string, signal?: AbortSignal): Promise<Room> {
+    return (await this.call('GET', `room/${encodeURIComponent(roomId)}`, undefined, signal)).data as Room;
   }
 
   async createRoom(options: RoomOptions): Promise<Room> {

@@ -12,11 +12,19 @@ export type ComponentDetails = Component & {
 export type RoomConfig = {
   maxPeers: number | null;
   videoCodec: string | null;
+  webhookUrl: string | null;
   peerlessPurgeTimeout: number | null;
   peerDisconnectedTimeout: number | null;
 };
-export type Room = { id: string; incarnation: string; config: RoomConfig; peers: Peer[]; components: Component[] };
-export type RoomOptions = Partial<RoomConfig> & { roomId?: string };
+export type Room = {
+  id: string;
+  incarnation: string;
+  externalId: string | null;
+  config: RoomConfig;
+  peers: Peer[];
+  components: Component[];
+};
+export type RoomOptions = Partial<RoomConfig> & { roomId?: string; externalId?: string };
 export type RoomList = { rooms: Room[]; incomplete: string[] };
 export type RoomEvent = {
   type: string;

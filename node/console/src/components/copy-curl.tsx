@@ -21,7 +21,7 @@ export function CopyCurl({ call, what, compact }: { call: Call; what: string; co
     <>
       <button
         type="button"
-        className={compact ? 'button icon-only small' : 'button quiet small'}
+        className={compact ? 'button icon-only small' : 'button quiet small curl'}
         data-testid="copy-curl"
         data-command={command}
         aria-label={label}
@@ -29,7 +29,7 @@ export function CopyCurl({ call, what, compact }: { call: Call; what: string; co
         onClick={click}
       >
         <CopyIcon />
-        {!compact && <span>{copied === 'copied' ? 'Copied' : 'curl'}</span>}
+        {!compact && <span>{copied === 'copied' ? 'Copied' : 'Copy as curl'}</span>}
       </button>
       <span className="visually-hidden" aria-live="polite">
         {copied === 'copied' ? 'The command was copied.' : ''}

@@ -9,8 +9,8 @@ export type Column<Row> = {
   cell: (row: Row) => ReactNode;
   /** Numbers stand on the right, with digits of one width. */
   numeric?: boolean;
-  /** On a phone: `head` is the card's first line, `actions` stands at its end, `hide` is not shown; others get their title in front. */
-  narrow?: 'head' | 'actions' | 'hide';
+  /** On a phone: `head` is the card's first line, `actions` stands at its end, `plain` needs no title, `hide` is not shown; others get their title in front. */
+  narrow?: 'head' | 'actions' | 'plain' | 'hide';
   /** The title is for screen readers only. */
   quietTitle?: boolean;
   sort?: { by: 'ascending' | 'descending' | undefined; toggle: () => void };

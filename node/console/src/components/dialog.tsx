@@ -27,9 +27,14 @@ export function ConfirmDialog(props: {
   problem: string | undefined;
   /** `danger` where nothing is said. */
   tone?: 'danger' | 'primary';
+  /** Beside the buttons, e.g. a copy as curl. */
+  aside?: ReactNode;
   onConfirm: () => void;
   onClose: () => void;
 }) {
+  const cancel = useRef<HTMLButtonElement>(null);
+  // After the dialog is open, which gives the focus to its first element.
+  useLayoutEffect(() => cancel.current?.focus(), []);
   return (
     <Dialog title={props.title} onClose={props.onClose}>
       <div className="dialog-text">{props.children}</div>
@@ -39,7 +44,9 @@ export function ConfirmDialog(props: {
         </p>
       )}
       <div className="dialog-actions">
-        <button type="button" className="button" onClick={props.onClose}>
+        {props.aside}
+        <span className="spacer" />
+        <button ref={cancel} type="button" className="button" onClick={props.onClose}>
           Cancel
         </button>
         <button

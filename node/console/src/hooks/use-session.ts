@@ -15,6 +15,8 @@ export type SessionState =
 export type SessionActions = { logIn: (token: string) => Promise<string | undefined>; logOut: () => void };
 
 const retryDelay = 1_500;
+/** Time between two attempts with a token that was taken back: files of tokens are changed by mistake, and mended. */
+const retakeEvery = 15_000;
 
 type Accepted = { value: string; scope: Scope };
 type Token = Accepted & { development: boolean };
@@ -24,6 +26,8 @@ export function useSession(base: string): [SessionState, SessionActions] {
   const [message, setMessage] = useState<string>();
   const [starting, setStarting] = useState(true);
   const [unreachable, setUnreachable] = useState(false);
+  /** Was good once, and is not any more. */
+  const [refused, setRefused] = useState<string>();
 
   useEffect(() => {
     if (!starting) return undefined;
@@ -35,7 +39,10 @@ export function useSession(base: string): [SessionState, SessionActions] {
         const candidates = [session.token, tabStorage.get(key)].filter((each) => each !== undefined);
         const found = await firstAccepted(base, candidates);
         if (stopped) return;
-        if (found === undefined) tabStorage.remove(key);
+        if (found === undefined) {
+          setRefused(tabStorage.get(key));
+          tabStorage.remove(key);
+        }
         const development = session.development && found?.value === session.token;
         setToken((before) => found && (before && isSame(before, found) ? before : { ...found, development }));
         setUnreachable(false);
@@ -57,28 +64,42 @@ export function useSession(base: string): [SessionState, SessionActions] {
     if (!token) return undefined;
     return new Api(base, token.value, () => {
       // A node that was started again may have another token: ask it, else log in again.
-      setMessage('The server no longer accepts this API token. Log in again.');
+      setMessage('The server no longer accepts this API token. Log in with another one; this one is tried again now and then.');
       setStarting(true);
     });
   }, [base, token]);
 
+  const take = useCallback(
+    async (value: string): Promise<void> => {
+      const scope = await accepted(base, value);
+      tabStorage.set(key, value);
+      setMessage(undefined);
+      setRefused(undefined);
+      setToken({ value, scope, development: false });
+    },
+    [base],
+  );
+  useEffect(() => {
+    if (refused === undefined) return undefined;
+    const timer = setInterval(() => document.hidden || take(refused).catch(() => undefined), retakeEvery);
+    return () => clearInterval(timer);
+  }, [refused, take]);
+
   const logIn = useCallback(
     async (value: string): Promise<string | undefined> => {
       try {
-        const scope = await accepted(base, value);
-        tabStorage.set(key, value);
-        setMessage(undefined);
-        setToken({ value, scope, development: false });
+        await take(value);
         return undefined;
       } catch (error) {
         return error instanceof ApiError && error.status === 401 ? 'This token is wrong. Check it and try again.' : sentenceOf(error);
       }
     },
-    [base],
+    [take],
   );
   const logOut = useCallback(() => {
     tabStorage.remove(key);
     setMessage(undefined);
+    setRefused(undefined);
     setToken(undefined);
   }, []);
 

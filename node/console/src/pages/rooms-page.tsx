@@ -1,87 +1,124 @@
-// All rooms of the cluster, live: what is there, make one, join one, end one.
-import { useState } from 'react';
-import { type Api, sentenceOf } from '../api/rest.ts';
-import type { Room } from '../api/shapes.ts';
-import { ComponentsDialog } from '../components/components-dialog.tsx';
-import { CreateRoom } from '../components/create-room.tsx';
-import { ConfirmDialog } from '../components/dialog.tsx';
+// All rooms of the cluster, live: what is there, find one, make one, go in, end one.
+import { useDeferredValue, useEffect, useMemo, useState } from 'react';
+import type { Api } from '../api/rest.ts';
+import { ActionButton } from '../components/action-button.tsx';
+import { type Column, DataTable } from '../components/data-table.tsx';
+import { PlusIcon } from '../components/icons.tsx';
 import { InviteDialog } from '../components/invite-dialog.tsx';
 import { EmptyState, Note, PageHead } from '../components/page-head.tsx';
-import { RoomRow } from '../components/room-row.tsx';
+import { SearchIcon } from '../components/part-icons.tsx';
 import { useConsole } from '../hooks/console-context.ts';
-import { useRooms } from '../hooks/use-rooms.ts';
+import { useStore } from '../hooks/store.ts';
+import { CreateRoom } from '../rooms/create-room.tsx';
+import { EndRoom } from '../rooms/end-room.tsx';
+import { LiveRooms } from '../rooms/live-rooms.ts';
+import { roomColumns } from '../rooms/room-columns.tsx';
+import { type RoomOrder, type RoomRow, searchRooms, sortRooms } from '../rooms/room-list.ts';
 import '../styles/rooms.css';
 
-/** From this many rooms on, a field to find one. */
-const manyRooms = 8;
-const mostRows = 200;
+/** Rooms that are shown at once; more than that nobody reads. */
+const mostRows = 2_000;
+
+type Open = { what: 'create' } | { what: 'invite' | 'end'; room: RoomRow };
 
 export function RoomsPage() {
   const { api } = useConsole();
-  const { rooms, incomplete, connected } = useRooms(api);
-  const [filter, setFilter] = useState('');
-  const [inviting, setInviting] = useState<string>();
-  const [showing, setShowing] = useState<string>();
-  const [removing, setRemoving] = useState<Room>();
-  const found = (rooms ?? []).filter((room) => room.id.toLowerCase().includes(filter.trim().toLowerCase()));
+  const live = useLiveRooms(api);
+  return live && <Rooms api={api} live={live} />;
+}
+
+function Rooms({ api, live }: { api: Api; live: LiveRooms }) {
+  const { rows, incomplete, connected } = useStore(live);
+  const [search, setSearch] = useState('');
+  const [order, setOrder] = useState<RoomOrder>({ by: 'name', down: false });
+  const [open, setOpen] = useState<Open>();
+  const [made, setMade] = useState<string>();
+  const wanted = useDeferredValue(search);
+  const found = useMemo(() => sortRooms(searchRooms(rows ?? [], wanted), order), [rows, wanted, order]);
+  const shown = useMemo(() => found.slice(0, mostRows), [found]);
+  const columns: Column<RoomRow>[] = useMemo(
+    () =>
+      roomColumns({
+        order,
+        onOrder: setOrder,
+        onInvite: (room) => setOpen({ what: 'invite', room }),
+        onEnd: (room) => setOpen({ what: 'end', room }),
+      }),
+    [order],
+  );
+  const close = () => setOpen(undefined);
   return (
     <>
-      <PageHead title="Rooms" freshness={!connected ? 'lost' : rooms ? 'live' : 'loading'} facts={rooms && `${rooms.length} rooms`} />
-      {incomplete.length > 0 && <Note tone="warning">Some nodes did not answer, their rooms are missing: {incomplete.join(', ')}</Note>}
-      <CreateRoom api={api} />
-      {rooms && rooms.length >= manyRooms && (
-        <input
-          className="filter"
-          type="search"
-          placeholder="Find a room"
-          aria-label="Find a room"
-          value={filter}
-          onChange={(event) => setFilter(event.target.value)}
-        />
+      <PageHead
+        title="Rooms"
+        freshness={connected ? (rows ? 'live' : 'loading') : 'lost'}
+        facts={rows && factsOf(rows)}
+        actions={
+          <>
+            <search className="search">
+              <SearchIcon />
+              <input
+                type="search"
+                placeholder="Find a room"
+                aria-label="Find a room by its name, your key, or who is in it"
+                data-testid="search"
+                value={search}
+                onChange={(event) => setSearch(event.target.value)}
+              />
+            </search>
+            <ActionButton className="button primary" data-testid="create-room" onClick={() => setOpen({ what: 'create' })}>
+              <PlusIcon />
+              New room
+            </ActionButton>
+          </>
+        }
+      />
+      {incomplete.length > 0 && (
+        <Note tone="warning" testId="incomplete">
+          {incomplete.length === 1 ? 'A node' : `${incomplete.length} nodes`} did not answer, so rooms are missing here that may well be
+          there: <bdi>{incomplete.join(', ')}</bdi>
+        </Note>
       )}
-      {rooms?.length === 0 && (
+      {rows?.length === 0 && (
         <EmptyState title="No rooms yet" testId="no-rooms">
-          Create one above, join it, and invite others with a link. Rooms that your application makes with the API appear here as well.
+          Make one, join it, and invite others with a link. Rooms that your application makes with the API appear here as well.
         </EmptyState>
       )}
-      {rooms && rooms.length > 0 && found.length === 0 && <p className="empty">No room has &ldquo;{filter.trim()}&rdquo; in its name.</p>}
-      <ul className="room-list">
-        {found.slice(0, mostRows).map((room) => (
-          <RoomRow
-            key={room.incarnation}
-            room={room}
-            onInvite={() => setInviting(room.id)}
-            onRemove={() => setRemoving(room)}
-            onComponents={() => setShowing(room.id)}
-          />
-        ))}
-      </ul>
+      {rows && rows.length > 0 && found.length === 0 && (
+        <EmptyState title="Nothing found" testId="none-found">
+          No room has <bdi>“{wanted.trim()}”</bdi> in its name, its key, or the names of who is in it.
+        </EmptyState>
+      )}
+      {shown.length > 0 && (
+        <DataTable label="Rooms" columns={columns} rows={shown} keyOf={keyOf} testId="room-row" attributes={attributesOf} />
+      )}
       {found.length > mostRows && <p className="hint">The first {mostRows} are shown. Type part of a name to find others.</p>}
-      {inviting !== undefined && <InviteDialog api={api} roomId={inviting} onClose={() => setInviting(undefined)} />}
-      {showing !== undefined && <ComponentsDialog api={api} roomId={showing} onClose={() => setShowing(undefined)} />}
-      {removing && <RemoveRoom api={api} room={removing} onClose={() => setRemoving(undefined)} />}
+      <p className="visually-hidden" aria-live="polite">
+        {made && `Room ${made} was made.`}
+      </p>
+      {open?.what === 'create' && <CreateRoom onMade={setMade} onClose={close} />}
+      {open?.what === 'invite' && <InviteDialog api={api} roomId={open.room.id} onClose={close} />}
+      {open?.what === 'end' && <EndRoom room={open.room} onClose={close} />}
     </>
   );
 }
 
-function RemoveRoom({ api, room, onClose }: { api: Api; room: Room; onClose: () => void }) {
-  const [busy, setBusy] = useState(false);
-  const [problem, setProblem] = useState<string>();
-  const present = room.peers.filter((peer) => peer.status === 'connected').length;
-  const remove = async () => {
-    setBusy(true);
-    try {
-      await api.deleteRoom(room.id);
-      onClose();
-    } catch (error) {
-      setProblem(sentenceOf(error));
-      setBusy(false);
-    }
-  };
-  return (
-    <ConfirmDialog title="Remove this room?" confirm="Remove room" busy={busy} problem={problem} onConfirm={remove} onClose={onClose}>
-      <strong className="room-name">{room.id}</strong> ends at once
-      {present > 0 ? ` for the ${present === 1 ? 'one person' : `${present} people`} in it.` : '. Nobody is in it.'}
-    </ConfirmDialog>
-  );
+const keyOf = (room: RoomRow): string => room.incarnation;
+const attributesOf = (room: RoomRow): Record<`data-${string}`, string> => ({ 'data-room': room.id });
+
+function factsOf(rows: readonly RoomRow[]): string {
+  const present = rows.reduce((sum, row) => sum + row.present, 0);
+  const [rooms, people] = [rows.length, present].map((figure) => figure.toLocaleString('en'));
+  return `${rooms} ${rows.length === 1 ? 'room' : 'rooms'} · ${people} ${present === 1 ? 'person' : 'people'} in them`;
+}
+
+/** Undefined for the moment until it is made. */
+function useLiveRooms(api: Api): LiveRooms | undefined {
+  const [live, setLive] = useState<LiveRooms>();
+  useEffect(() => {
+    const made = new LiveRooms(api);
+    setLive(made);
+    return () => made.close();
+  }, [api]);
+  return live;
 }

@@ -1,0 +1,53 @@
+// What of a node's health and configuration somebody should look at, in sentences, the most urgent first.
+import type { NodeState } from '../api/cluster.ts';
+import type { ConfigFiles, Health } from '../api/health.ts';
+
+export type Finding = { tone: 'danger' | 'warning' | 'info'; title: string; text: string };
+
+const states: Record<Exclude<NodeState, 'accepting'>, Finding> = {
+  draining: {
+    tone: 'warning',
+    title: 'This node is draining',
+    text: 'It takes no new rooms, and can be taken away when the last one has ended. The part Cluster calls it back.',
+  },
+  terminating: {
+    tone: 'warning',
+    title: 'This node is about to end',
+    text: 'It got its signal and waits for its rooms, its uploads and its webhooks. That cannot be called back.',
+  },
+};
+
+/** `config`: of the node that is looked at, which may be another one than the one with this health. */
+export function findingsOf(health: Health, warnings: readonly string[], config: ConfigFiles = health.config): Finding[] {
+  const found: Finding[] = [];
+  const { distribution, state, status } = health;
+  if (config.error !== null) {
+    found.push({
+      tone: 'danger',
+      title: 'The configuration files are refused',
+      text: `${sentence(config.error)} What was in force before stays in force until they are mended.`,
+    });
+  }
+  if (status === 'DOWN') found.push({ tone: 'danger', title: 'This node is down', text: 'It answers, and does not serve rooms.' });
+  if (distribution.enabled && distribution.nodeStatus === 'DOWN') {
+    found.push({
+      tone: 'danger',
+      title: 'This node has no way to the others',
+      text: 'The cluster is switched on, and this node does not take part: it sees its own rooms only.',
+    });
+  }
+  if (state !== 'accepting') found.push(states[state]);
+  for (const warning of warnings) found.push({ tone: 'warning', title: 'Said at the start', text: sentence(warning) });
+  for (const name of config.shadowed) {
+    found.push({
+      tone: 'info',
+      title: `${name} of the files has no effect`,
+      text: 'A variable of the environment says something else, and the environment wins. Take it out of one of both.',
+    });
+  }
+  return found;
+}
+
+function sentence(text: string): string {
+  return /[.!?]$/.test(text) ? text : `${text}.`;
+}

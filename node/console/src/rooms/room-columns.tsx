@@ -1,0 +1,142 @@
+// The columns of the list of rooms.
+import { ActionButton } from '../components/action-button.tsx';
+import type { Column } from '../components/data-table.tsx';
+import { LinkIcon, PeopleIcon, TrashIcon } from '../components/icons.tsx';
+import { roomHash } from '../router.ts';
+import type { RoomOrder, RoomRow } from './room-list.ts';
+
+export type RoomColumnsOptions = {
+  order: RoomOrder;
+  onOrder: (order: RoomOrder) => void;
+  onInvite: (room: RoomRow) => void;
+  onEnd: (room: RoomRow) => void;
+};
+
+const codecs: Record<string, string> = { h264: 'H.264', vp8: 'VP8' };
+
+export function roomColumns({ order, onOrder, onInvite, onEnd }: RoomColumnsOptions): Column<RoomRow>[] {
+  /** Names begin at A, figures at the highest. */
+  const sort = (by: RoomOrder['by']): Column<RoomRow>['sort'] => ({
+    by: order.by !== by ? undefined : order.down ? 'descending' : 'ascending',
+    toggle: () => onOrder(order.by === by ? { by, down: !order.down } : { by, down: by !== 'name' }),
+  });
+  return [
+    {
+      id: 'name',
+      title: 'Room',
+      width: 'minmax(0, 3fr)',
+      narrow: 'head',
+      sort: sort('name'),
+      cell: (room) => (
+        <span className="room-title-cell">
+          <a className="row-name cut" href={roomHash(room.id)}>
+            {room.id}
+          </a>
+          {room.externalId !== undefined && (
+            <bdi className="quiet-text small-text cut" title="Your own key (externalId)">
+              {room.externalId}
+            </bdi>
+          )}
+        </span>
+      ),
+    },
+    {
+      id: 'people',
+      title: 'In the room',
+      width: '132px',
+      sort: sort('people'),
+      narrow: 'plain',
+      cell: (room) => <People room={room} />,
+    },
+    {
+      id: 'names',
+      title: 'Who',
+      width: 'minmax(0, 3fr)',
+      narrow: 'hide',
+      cell: (room) => <Names room={room} />,
+    },
+    {
+      id: 'components',
+      title: 'Components',
+      width: '104px',
+      numeric: true,
+      sort: sort('components'),
+      cell: ({ components }) => (components > 0 ? <span data-testid="component-count">{components}</span> : null),
+    },
+    {
+      id: 'codec',
+      title: 'Codec',
+      width: '72px',
+      narrow: 'plain',
+      cell: ({ videoCodec }) => (videoCodec === null ? null : <span className="quiet-text">{codecs[videoCodec] ?? videoCodec}</span>),
+    },
+    {
+      id: 'actions',
+      title: 'Actions',
+      quietTitle: true,
+      width: '150px',
+      narrow: 'actions',
+      cell: (room) => (
+        <div className="row-actions">
+          <ActionButton
+            className="button icon-only small"
+            aria-label={`Invite to ${room.id}`}
+            title="Invite a guest"
+            data-testid="invite"
+            onClick={() => onInvite(room)}
+          >
+            <LinkIcon />
+          </ActionButton>
+          <ActionButton
+            className="button icon-only small"
+            aria-label={`End ${room.id}`}
+            title="End the room"
+            data-testid="remove-room"
+            onClick={() => onEnd(room)}
+          >
+            <TrashIcon />
+          </ActionButton>
+          <a className="button small join" href={roomHash(room.id)} data-testid="open-room" aria-label={`Open ${room.id}`}>
+            Open
+          </a>
+        </div>
+      ),
+    },
+  ];
+}
+
+function People({ room: { present, maxPeers, expected } }: { room: RoomRow }) {
+  return (
+    <span className={present > 0 ? 'people live' : 'people'}>
+      <PeopleIcon />
+      <span data-testid="peer-count">
+        {present}
+        {maxPeers !== null && ` of ${maxPeers}`}
+      </span>
+      <span className="visually-hidden"> in the room</span>
+      {expected > 0 && (
+        <span className="quiet-text expected" title={`${expected} expected: they have a place, and are not connected`}>
+          +{expected}
+          <span className="visually-hidden"> expected</span>
+        </span>
+      )}
+    </span>
+  );
+}
+
+/** Names come from strangers: each stands by itself, whatever direction it has. */
+function Names({ room: { names, present } }: { room: RoomRow }) {
+  const more = present - names.length;
+  return (
+    <span className="quiet-text cut" data-testid="names">
+      {names.map((name, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: names may be the same
+        <span key={index}>
+          {index > 0 && ', '}
+          <bdi>{name}</bdi>
+        </span>
+      ))}
+      {names.length > 0 && more > 0 && ` and ${more} more`}
+    </span>
+  );
+}

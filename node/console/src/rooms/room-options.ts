@@ -1,0 +1,53 @@
+// The options of a new room: what each is for, and how a form says them. What is no number goes to the server as it is: its sentence says what is wrong.
+import type { RoomOptions } from '../api/shapes.ts';
+
+/** The first choice leaves the option out, the second says null, the third says the value beside it. */
+export type LimitField = {
+  name: keyof RoomOptions;
+  label: string;
+  about: string;
+  choices: readonly [string, string, string];
+  unit: string;
+};
+
+export const limitFields: readonly LimitField[] = [
+  {
+    name: 'maxPeers',
+    label: 'Most people',
+    about: 'Who comes when the room is full is refused.',
+    choices: ['As the server says', 'No limit', 'At most'],
+    unit: 'people',
+  },
+  {
+    name: 'peerlessPurgeTimeout',
+    label: 'Ends when empty',
+    about: 'How long the room stays when nobody is connected. Recordings and streams of it end then, too.',
+    choices: ['As the server says', 'Never', 'After'],
+    unit: 'seconds',
+  },
+  {
+    name: 'peerDisconnectedTimeout',
+    label: 'Forgets who left',
+    about: 'How long the place of somebody who lost the connection is kept. Within it they come back as the same peer.',
+    choices: ['As the server says', 'Never', 'After'],
+    unit: 'seconds',
+  },
+];
+
+/** Name of the field that says which choice was made. */
+export const choiceOf = (name: string): string => `${name}-choice`;
+
+export function readRoomOptions(form: FormData): RoomOptions {
+  const text = (name: string) => String(form.get(name) ?? '').trim();
+  const options: Record<string, unknown> = {};
+  for (const name of ['roomId', 'externalId', 'videoCodec', 'webhookUrl']) if (text(name)) options[name] = text(name);
+  for (const { name } of limitFields) {
+    if (text(choiceOf(name)) === 'null') options[name] = null;
+    if (text(choiceOf(name)) === 'value') options[name] = numberOr(text(name));
+  }
+  return options as RoomOptions;
+}
+
+function numberOr(text: string): number | string {
+  return text === '' || Number.isNaN(Number(text)) ? text : Number(text);
+}

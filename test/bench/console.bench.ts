@@ -1,0 +1,144 @@
+// The list of rooms in Chromium with 500 rooms and 5,000 peers on a real node: until all are shown, frames while scrolling, memory and questions over minutes of churn.
+import type { CDPSession, Page } from 'playwright-core';
+import { launch, logIn, openConsole, seeText } from '../browser/console-kit.ts';
+import { type ApiClient, apiClient } from '../kit/api-client.ts';
+import { startNodeProcess } from '../kit/node-process.ts';
+import { PeerSocket } from '../kit/peer-socket.ts';
+import { apiToken } from '../kit/start-node.ts';
+import { benchContext } from './bench-context.ts';
+import { printRows, quantile } from './report.ts';
+
+const rooms = 500;
+const peersPerRoom = 10;
+const churnFor = 5 * 60_000;
+/** Peers that come and go in a second of churn, and rooms; each peer is two events, each room as well. */
+const churn = { peers: 20, rooms: 1 };
+const scrollFor = 5_000;
+
+export async function benchConsole(): Promise<void> {
+  const { t, end } = benchContext();
+  try {
+    const node = await startNodeProcess(t, { SVC_LOG_LEVEL: 'error' });
+    const api = apiClient(node.url, apiToken);
+    await fill(api);
+    const sockets = await connectOnes(node.url, api);
+    t.after(() => {
+      for (const socket of sockets) socket.webSocket.terminate();
+    });
+    const { page } = await openConsole(await launch(t), node.url, { viewport: { width: 1440, height: 900 } });
+    const cdp = await page.context().newCDPSession(page);
+    await cdp.send('Performance.enable');
+    const started = performance.now();
+    await logIn(page, apiToken);
+    await seeText(page, 'facts', `${rooms} rooms · ${rooms} people`);
+    const shown = performance.now() - started;
+    const still = await scroll(page);
+    const before = await measure(cdp);
+    let questions = 0;
+    page.on('request', () => (questions += 1));
+    const churning = churnRooms(api);
+    await page.waitForTimeout(3_000);
+    const busy = await scroll(page);
+    const heaps = [];
+    for (const from = Date.now(); Date.now() < from + churnFor; heaps.push((await measure(cdp)).heap)) await page.waitForTimeout(15_000);
+    const events = await churning.stop();
+    const after = await measure(cdp);
+    printRows(`The console's list of ${rooms} rooms with ${rooms * peersPerRoom} peers in Chromium`, [
+      { what: 'from the token to all rooms shown', value: shown, unit: 'ms' },
+      { what: 'frames a second while scrolling', value: still.rate, unit: '', goal: '60' },
+      { what: 'frames a second while scrolling in churn', value: busy.rate, unit: '', goal: '60' },
+      { what: 'longest frame of 99 %, while scrolling', value: still.slow, unit: 'ms' },
+      { what: 'heap of the page before churn', value: before.heap / 1e6, unit: 'MB' },
+      { what: `heap after ${churnFor / 60_000} minutes of churn`, value: after.heap / 1e6, unit: 'MB', goal: 'flat' },
+      { what: 'highest heap in between', value: Math.max(...heaps) / 1e6, unit: 'MB' },
+      { what: 'nodes of the document before churn', value: before.nodes, unit: '' },
+      { what: 'nodes of the document after churn', value: after.nodes, unit: '' },
+      { what: 'events in churn', value: events, unit: '' },
+      { what: 'questions of the page in churn', value: questions, unit: '' },
+    ]);
+  } finally {
+    await end();
+  }
+}
+
+const name = (room: number): string => `room-${room}`;
+
+async function fill(api: ApiClient): Promise<void> {
+  for (let room = 0; room < rooms; room += 1) {
+    await api.post('/room', { roomId: name(room), maxPeers: 100, videoCodec: room % 2 ? 'h264' : null });
+    const peers = Array.from({ length: peersPerRoom - 1 }, (_, index) =>
+      api.post(`/room/${name(room)}/peer`, { type: 'webrtc', metadata: { name: `Person ${room}.${index}`, more: 'x'.repeat(200) } }),
+    );
+    await Promise.all(peers);
+  }
+}
+
+/** In each room one of the peers is there. */
+async function connectOnes(url: string, api: ApiClient): Promise<PeerSocket[]> {
+  const sockets: PeerSocket[] = [];
+  for (let room = 0; room < rooms; room += 1) {
+    const { body } = await api.post(`/room/${name(room)}/peer`, { type: 'webrtc', metadata: { name: `Host of ${room}` } });
+    sockets.push(await PeerSocket.enter(`${url.replace(/^http/, 'ws')}/socket/peer/websocket`, body.data.token));
+  }
+  return sockets;
+}
+
+/** Peers and rooms come and go until it is stopped, which gives how many events that made. */
+function churnRooms(api: ApiClient): { stop: () => Promise<number> } {
+  let stopped = false;
+  let events = 0;
+  const run = async () => {
+    for (let round = 0; !stopped; round += 1) {
+      const next = performance.now() + 1_000;
+      const peers = Array.from({ length: churn.peers }, async (_, index) => {
+        const path = `/room/${name((round * churn.peers + index) % rooms)}/peer`;
+        const { body } = await api.post(path, { type: 'webrtc', metadata: { name: `Guest ${round}` } });
+        await api.delete(`${path}/${body.data.peer.id}`);
+      });
+      const made = Array.from({ length: churn.rooms }, async (_, index) => {
+        const { body } = await api.post('/room', { roomId: `passing-${round}-${index}` });
+        await api.delete(`/room/${body.data.room.id}`);
+      });
+      await Promise.all([...peers, ...made]);
+      events += 2 * (churn.peers + churn.rooms);
+      await new Promise((resolve) => setTimeout(resolve, Math.max(0, next - performance.now())));
+    }
+  };
+  const done = run();
+  return {
+    stop: async () => {
+      stopped = true;
+      await done;
+      return events;
+    },
+  };
+}
+
+/** Scrolls down and up again, a bit in every frame. */
+async function scroll(page: Page): Promise<{ rate: number; slow: number }> {
+  const frames = await page.evaluate<number[]>(`new Promise((resolve) => {
+    const frames = [];
+    const began = performance.now();
+    let last = began, step = 30;
+    const draw = (now) => {
+      frames.push(now - last);
+      last = now;
+      if (now - began > ${scrollFor}) return resolve(frames.slice(2));
+      const { scrollHeight, clientHeight, scrollTop } = document.documentElement;
+      if (scrollTop + clientHeight >= scrollHeight - 1) step = -30;
+      if (scrollTop <= 0) step = 30;
+      window.scrollBy(0, step);
+      requestAnimationFrame(draw);
+    };
+    requestAnimationFrame(draw);
+  })`);
+  const mean = frames.reduce((sum, each) => sum + each, 0) / frames.length;
+  return { rate: 1_000 / mean, slow: quantile(frames, 0.99) };
+}
+
+async function measure(cdp: CDPSession): Promise<{ heap: number; nodes: number }> {
+  await cdp.send('HeapProfiler.collectGarbage');
+  const { metrics } = await cdp.send('Performance.getMetrics');
+  const of = (wanted: string) => metrics.find((metric) => metric.name === wanted)?.value ?? Number.NaN;
+  return { heap: of('JSHeapUsedSize'), nodes: of('Nodes') };
+}

@@ -1,0 +1,243 @@
+// Rooms, Cluster and Health walked through: on a phone and a screen, light and dark, by keyboard, with names of strangers, and with a token that may only read.
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { apiClient } from '../kit/api-client.ts';
+import { startNodePair } from '../kit/node-pair.ts';
+import { PeerSocket } from '../kit/peer-socket.ts';
+import { apiToken, type StartedNode, startNode } from '../kit/start-node.ts';
+import { byId, launch, openConsole, seeText, tabTo } from './console-kit.ts';
+import { addressesOf, lookAt, openPart } from './console-views.ts';
+
+/** Somebody who is in the room, with this name. */
+async function join(t: TestContext, node: StartedNode, roomId: string, name: string): Promise<void> {
+  const api = apiClient(node.url, apiToken);
+  const { body } = await api.post(`/room/${roomId}/peer`, { type: 'webrtc', metadata: { name } });
+  const socket = await PeerSocket.enter(node.peerSocketUrl, body.data.token);
+  t.after(() => socket.webSocket.terminate());
+}
+
+const strangers = {
+  html: '<img src=x onerror="document.title=1"><b>bold</b>',
+  rtl: '\u202Eevil\u202D \u05D0\u05D1\u05D2',
+  emoji: '👩‍🚀🏳️‍🌈',
+  /** With the rest of the metadata 16 KiB. */
+  long: 'W'.repeat(16 * 1024 - 11),
+};
+
+const cells = (page: Page, row: string) => page.locator(`${row} [role=cell]`).allTextContents();
+
+test('rooms with people in them are shown in every window, with names of strangers as the text that they are', async (t) => {
+  const node = await startNode(t);
+  const api = apiClient(node.url, apiToken);
+  await api.post('/room', { roomId: 'plain', maxPeers: 20, videoCodec: 'h264', externalId: strangers.html });
+  await api.post('/room', { roomId: 'a_name_as_long_as_nobody_would_ever_choose_'.repeat(2) });
+  await api.post('/room', { roomId: 'strange' });
+  for (const name of Object.values(strangers)) await join(t, node, 'strange', name);
+  await api.post('/room/plain/peer', { type: 'webrtc' });
+  const browser = await launch(t);
+  const { page, complaints } = await openPart(browser, { url: node.url, token: apiToken, hash: '#/' });
+  await seeText(page, 'facts', '3 rooms · 4 people in them');
+  const strange = '[data-room="strange"]';
+  await page.waitForSelector(strange);
+  assert.equal(await page.locator(`${strange} ${byId('peer-count')}`).textContent(), '4');
+  const names = page.locator(`${strange} ${byId('names')} bdi`);
+  assert.deepEqual(await names.allTextContents(), [`${strangers.html.slice(0, 40)}…`, strangers.rtl, strangers.emoji]);
+  assert.match((await page.locator(`${strange} ${byId('names')}`).textContent()) ?? '', / and 1 more$/);
+  assert.equal(await page.locator('[data-room="plain"] bdi').first().textContent(), strangers.html);
+  assert.equal(await page.locator('table img, table b').count(), 0);
+  assert.match((await cells(page, '[data-room="plain"]')).join('|'), /0 of 20.*1 expected.*H\.264/s);
+  await lookAt(page, 'rooms');
+  await page.click(byId('create-room'));
+  await page.selectOption('select[name=maxPeers-choice]', 'value');
+  await lookAt(page, 'rooms-new');
+  assert.equal(
+    await page
+      .locator(`dialog ${byId('copy-curl')}`)
+      .getAttribute('data-command')
+      .then((text) => text?.includes(apiToken)),
+    false,
+  );
+  await page.keyboard.press('Escape');
+  await page.locator(`${strange} ${byId('remove-room')}`).click();
+  await page.getByText('All 4 people in it are disconnected.').waitFor();
+  await lookAt(page, 'rooms-end');
+  await page.keyboard.press('Escape');
+  await page.fill(byId('search'), 'PLAIN');
+  await page.waitForSelector(strange, { state: 'detached' });
+  assert.equal(await page.locator(byId('room-row')).count(), 1);
+  await page.fill(byId('search'), '<b>');
+  await page.waitForSelector('[data-room="plain"]');
+  await page.fill(byId('search'), 'nothing like this');
+  await seeText(page, 'none-found', 'nothing like this');
+  await page.fill(byId('search'), '');
+  await page.getByRole('button', { name: 'In the room' }).click();
+  await page.waitForSelector('[aria-sort="descending"]');
+  assert.equal(await page.locator(byId('room-row')).first().getAttribute('data-room'), 'strange');
+  assert.deepEqual(complaints, []);
+});
+
+test('many rooms that come and go at once cost the server few questions', async (t) => {
+  const node = await startNode(t);
+  const api = apiClient(node.url, apiToken);
+  const browser = await launch(t);
+  const { page } = await openPart(browser, { url: node.url, token: apiToken, hash: '#/' });
+  await seeText(page, 'no-rooms', 'No rooms yet');
+  const addresses = addressesOf(page);
+  const began = Date.now();
+  const ids = Array.from({ length: 120 }, (_, index) => `room-${index}`);
+  await Promise.all(ids.map((roomId) => api.post('/room', { roomId })));
+  await seeText(page, 'facts', '120 rooms');
+  // One list and four single rooms in three seconds at most, however long it takes here.
+  const most = 10 + 2 * ((Date.now() - began) / 1_000);
+  assert.ok(addresses.length <= most, `${addresses.length} questions for 120 rooms: ${addresses.join(' ')}`);
+  assert.deepEqual(
+    (await page.locator(byId('room-row')).evaluateAll((rows) => rows.map((row) => row.getAttribute('data-room')))).toSorted(),
+    ids.toSorted(),
+  );
+  await Promise.all(ids.slice(1).map((roomId) => api.delete(`/room/${roomId}`)));
+  await seeText(page, 'facts', '1 room ·');
+});
+
+test('a token that may only read sees every part, and every button that would change something says why it does not', async (t) => {
+  const readToken = `${apiToken}-that-reads`;
+  const node = await startNode(t, { SVC_SERVER_API_READ_TOKEN: readToken });
+  const api = apiClient(node.url, apiToken);
+  await api.post('/room', { roomId: 'watched' });
+  const browser = await launch(t);
+  const { page, complaints } = await openPart(browser, { url: node.url, token: readToken, hash: '#/' });
+  await seeText(page, 'scope', 'Read only');
+  await page.waitForSelector('[data-room="watched"]');
+  for (const button of ['create-room', 'invite', 'remove-room']) {
+    const found = page.locator(byId(button)).first();
+    assert.equal(await found.getAttribute('aria-disabled'), 'true', button);
+    assert.equal(await found.getAttribute('title'), 'Your token may only read.', button);
+    await found.click({ force: true });
+  }
+  assert.equal(await page.locator('dialog').count(), 0);
+  await api.post('/room', { roomId: 'made-meanwhile' });
+  await page.waitForSelector('[data-room="made-meanwhile"]');
+  await page.goto(`${node.url}/#/cluster`);
+  await page.locator(byId('drain')).click({ force: true });
+  assert.equal(await page.locator(byId('drain')).getAttribute('aria-disabled'), 'true');
+  assert.equal(await page.locator('dialog').count(), 0);
+  await page.goto(`${node.url}/#/health`);
+  await page.waitForSelector(byId('config-row'));
+  assert.equal((await page.content()).includes(readToken), false, 'no token stands in a page');
+  assert.deepEqual(complaints, []);
+});
+
+test('a node of two is drained and called back by keyboard, after the console said what that does', async (t) => {
+  const { owner, wrong, api } = await startNodePair(t, { both: { SVC_DRAIN_TIMEOUT: '600' } });
+  const nodes = (await api.get('/cluster/nodes')).body.data.map(({ name }: { name: string }) => name);
+  const own = nodes.find((name: string) => name.startsWith('owner'));
+  await apiClient(owner.url, apiToken).post('/room', { roomId: 'kept' });
+  const holder = (await fetch(`${owner.url}/health`, { headers: { authorization: `Bearer ${apiToken}` } }).then((answer) =>
+    answer.json(),
+  )) as {
+    data: { load: { rooms: number } };
+  };
+  const [busy, name] = holder.data.load.rooms === 1 ? [owner, own] : [wrong, nodes.find((each: string) => each !== own)];
+  await join(t, busy, 'kept', 'Ada');
+  const browser = await launch(t);
+  const { page, complaints } = await openPart(browser, { url: wrong.url, token: apiToken, hash: '#/cluster' });
+  const row = `[data-node="${name}"]`;
+  await page.locator(row).getByText('Takes rooms').waitFor();
+  await seeText(page, 'facts', '2 nodes · 1 room');
+  await lookAt(page, 'cluster');
+  await page.locator(`${row} ${byId('drain')}`).focus();
+  await page.keyboard.press('Enter');
+  await page.getByText('New rooms go to the one other node that takes some.').waitFor();
+  await page.getByText('1 room with 1 person goes on until everybody left').waitFor();
+  await page.getByText('As the node is configured (SVC_DRAIN_TIMEOUT): 10 minutes from now').waitFor();
+  await lookAt(page, 'cluster-drain');
+  await tabTo(page, 'drain-minutes');
+  await page.keyboard.type('x');
+  assert.equal(await page.locator(byId('confirm')).isDisabled(), true);
+  await page.keyboard.press('Backspace');
+  await page.keyboard.type('90');
+  await page.getByText('1 hour 30 minutes from now').waitFor();
+  assert.match((await page.locator(`dialog ${byId('copy-curl')}`).getAttribute('data-command')) ?? '', /-X POST .*\{"deadline":5400\}/);
+  await tabTo(page, 'confirm');
+  await page.keyboard.press('Enter');
+  await page.waitForSelector(`${row}[data-state="draining"]`);
+  await seeText(page, 'drain-progress', '1 room left, at the latest until');
+  const { deadline } = (await api.get(`/cluster/nodes/${name}/drain`)).body.data;
+  const left = Date.parse(deadline) - Date.now();
+  assert.ok(left > 80 * 60_000 && left <= 90 * 60_000, `${left} ms`);
+  await tabTo(page, 'cancel-drain');
+  await page.keyboard.press('Enter');
+  await seeText(page, 'cancel-sentences', 'The deadline of its 1 room is lifted');
+  await tabTo(page, 'confirm');
+  await page.keyboard.press('Enter');
+  await page.waitForSelector(`${row}[data-state="accepting"]`);
+  assert.equal((await api.get(`/cluster/nodes/${name}/drain`)).body.data.state, 'accepting');
+  await page.goto(`${wrong.url}/#/health`);
+  await page.selectOption(byId('config-node'), name ?? '');
+  await page.waitForSelector(`${byId('config-row')}[data-name="SVC_DIST_NODE_NAME"]`);
+  await page
+    .locator('[data-name="SVC_DIST_NODE_NAME"]')
+    .getByText(name ?? '')
+    .waitFor();
+  assert.deepEqual(complaints, []);
+});
+
+test('health says in words how the node is, which settings have no effect, and what is in force, without a secret', async (t) => {
+  const node = await startNode(t, { SVC_DRAIN_TIMEOUT: '77' });
+  const browser = await launch(t);
+  const { page, complaints } = await openPart(browser, { url: node.url, token: apiToken, hash: '#/health' });
+  await seeText(page, 'facts', 'takes rooms · alone, without a cluster');
+  await page.waitForSelector(byId('config-row'));
+  await lookAt(page, 'health');
+  const drain = page.locator('[data-name="SVC_DRAIN_TIMEOUT"]');
+  assert.match((await drain.textContent()) ?? '', /77[\s\S]*Environment/);
+  assert.match((await page.locator('[data-name="SVC_SERVER_API_TOKEN"]').textContent()) ?? '', /kept secret/);
+  assert.equal((await page.content()).includes(apiToken), false);
+  await tabTo(page, 'config-search');
+  await page.keyboard.type('drain_time');
+  await page.waitForSelector('[data-name="SVC_SERVER_API_TOKEN"]', { state: 'detached' });
+  assert.equal(await page.locator(byId('config-row')).count(), 1);
+  await page.fill(byId('config-search'), '');
+  await tabTo(page, 'own-only');
+  await page.keyboard.press('Space');
+  await page.waitForSelector('[data-source="default"]', { state: 'detached' });
+  assert.deepEqual(complaints, []);
+});
+
+test('the frame is gone through by keyboard: past the navigation, to another part, from light to dark and out', async (t) => {
+  const node = await startNode(t);
+  const browser = await launch(t);
+  const { page } = await openConsole(browser, node.url);
+  await page.fill(byId('login-token'), apiToken);
+  await page.keyboard.press('Enter');
+  await page.waitForSelector(byId('create-room'));
+  await page.keyboard.press('Tab');
+  assert.match(await page.evaluate<string>('document.activeElement.textContent'), /Skip to the content/);
+  await page.keyboard.press('Enter');
+  assert.equal(await page.evaluate('document.activeElement.tagName'), 'MAIN');
+  await page.keyboard.press('Tab');
+  assert.equal(await page.evaluate('document.activeElement.dataset.testid'), 'search');
+  await page.reload();
+  await page.waitForSelector(byId('create-room'));
+  await tabTo(page, 'theme');
+  for (const [theme, scheme] of [
+    ['light', 'light'],
+    ['dark', 'dark'],
+  ]) {
+    await page.keyboard.press('Enter');
+    await page.waitForSelector(`${byId('theme')}[data-theme-now="${theme}"]`);
+    assert.equal(await page.evaluate('getComputedStyle(document.documentElement).colorScheme'), scheme);
+  }
+  await page.reload();
+  await page.waitForSelector(`${byId('theme')}[data-theme-now="dark"]`);
+  assert.equal(await page.evaluate('localStorage.length'), 0);
+  await tabTo(page, 'nav-health');
+  await page.keyboard.press('Enter');
+  await page.waitForSelector(byId('config-row'));
+  assert.equal(await page.evaluate('document.activeElement.tagName'), 'MAIN', 'who goes to another part goes on there');
+  assert.equal(await page.title(), 'Health · Mediarooms');
+  await page.locator(byId('log-out')).focus();
+  await page.keyboard.press('Enter');
+  await page.waitForSelector(byId('login-token'));
+  assert.equal(await page.evaluate(`JSON.stringify(sessionStorage).includes(${JSON.stringify(apiToken)})`), false);
+});

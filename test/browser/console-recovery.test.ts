@@ -1,0 +1,92 @@
+// What Rooms, Cluster and Health say while their server restarts, the network is cut, the node drains or the token is taken back, and that they recover by themselves.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { apiClient } from '../kit/api-client.ts';
+import { startNodeProcess } from '../kit/node-process.ts';
+import { apiToken, startNode } from '../kit/start-node.ts';
+import { startTcpProxy } from '../kit/tcp-proxy.ts';
+import { byId, launch, seeText } from './console-kit.ts';
+import { openPart, tokenFile } from './console-views.ts';
+
+const parts = ['#/', '#/cluster', '#/health'] as const;
+const lost = 'Connection to the server lost, trying again…';
+/** Questions that fail are asked again after half a minute at the latest. */
+const patience = { timeout: 60_000 };
+
+const isLive = (page: Page) => page.waitForSelector(`${byId('status')}[data-state="live"]`, patience);
+
+test('a server that is killed and started again, and a network that is cut, are told in every part, and pass', async (t) => {
+  const first = await startNodeProcess(t);
+  const proxy = await startTcpProxy(t, first.port);
+  const browser = await launch(t);
+  const url = `http://127.0.0.1:${proxy.port}`;
+  const pages = await Promise.all(parts.map((hash) => openPart(browser, { url, token: apiToken, hash })));
+  for (const { page } of pages) await isLive(page);
+  await apiClient(first.url, apiToken).post('/room', { roomId: 'before' });
+  await seeText(pages[0]?.page as Page, 'room-row', 'before');
+  proxy.cut();
+  for (const { page } of pages) await seeText(page, 'status', lost);
+  assert.equal(await pages[0]?.page.locator('[data-room="before"]').count(), 1, 'what was known stays to be seen');
+  proxy.mend();
+  for (const { page } of pages) await isLive(page);
+  first.kill('SIGKILL');
+  await first.ended;
+  for (const { page } of pages) await seeText(page, 'status', lost);
+  const again = await startNodeProcess(t, { SVC_PORT: String(first.port) });
+  for (const { page } of pages) await isLive(page);
+  await seeText(pages[0]?.page as Page, 'no-rooms', 'No rooms yet');
+  await apiClient(again.url, apiToken).post('/room', { roomId: 'after' });
+  await seeText(pages[0]?.page as Page, 'room-row', 'after');
+  await seeText(pages[1]?.page as Page, 'facts', '1 node · 1 room');
+  assert.deepEqual(
+    pages.flatMap(({ complaints }) => complaints),
+    [],
+  );
+});
+
+test('a token that is taken back leads from every part to the login, which says why, and back when the token is good again', async (t) => {
+  const [good, other] = [`${apiToken}-one`, `${apiToken}-two`];
+  const tokens = await tokenFile(t, good);
+  const node = await startNode(t, { SVC_SERVER_API_TOKEN: undefined, SVC_CONFIG_FILES: tokens.path });
+  const browser = await launch(t);
+  const pages = await Promise.all(parts.map((hash) => openPart(browser, { url: node.url, token: good, hash })));
+  for (const { page } of pages) await isLive(page);
+  await tokens.replace(other);
+  for (const { page } of pages) {
+    await page.waitForSelector(byId('login-token'), patience);
+    await seeText(page, 'login-problem', 'The server no longer accepts this API token.');
+    assert.equal((await page.content()).includes(good), false);
+  }
+  const [rooms, cluster, health] = pages.map(({ page }) => page) as [Page, Page, Page];
+  await health.fill(byId('login-token'), other);
+  await health.click(byId('login-submit'));
+  await health.waitForSelector(byId('config-row'));
+  await tokens.replace(good);
+  await rooms.waitForSelector(byId('create-room'), patience);
+  await cluster.waitForSelector(byId('node-row'), patience);
+});
+
+test('a node that drains is told in Cluster and Health, and a file of settings that is refused in Health, until both are mended', async (t) => {
+  const tokens = await tokenFile(t, apiToken);
+  const node = await startNode(t, { SVC_CONFIG_FILES: tokens.path });
+  const api = apiClient(node.url, apiToken);
+  const browser = await launch(t);
+  const open = (hash: string) => openPart(browser, { url: node.url, token: apiToken, hash });
+  const [{ page: cluster }, { page: health }] = await Promise.all([open('#/cluster'), open('#/health')]);
+  const { name } = (await api.get('/cluster/nodes')).body.data[0];
+  await seeText(health, 'finding', 'apiTokens of the files has no effect');
+  await api.post(`/cluster/nodes/${name}/drain`, { deadline: 3600 });
+  await cluster.waitForSelector('[data-state="draining"]');
+  await seeText(cluster, 'no-node-takes', 'No node takes rooms');
+  await seeText(cluster, 'drain-progress', 'No room is left: it can be taken away.');
+  await seeText(health, 'finding', 'This node is draining');
+  await tokens.replace('');
+  await seeText(health, 'finding', 'The configuration files are refused');
+  await tokens.replace(`${apiToken}-two`);
+  await api.delete(`/cluster/nodes/${name}/drain`);
+  await cluster.waitForSelector('[data-state="accepting"][data-node]');
+  await cluster.waitForSelector(byId('no-node-takes'), { state: 'detached' });
+  await health.waitForSelector(`${byId('finding')}[data-tone="danger"]`, { state: 'detached' });
+  await health.getByText('This node is draining').waitFor({ state: 'detached' });
+});

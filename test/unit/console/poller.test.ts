@@ -1,0 +1,116 @@
+// Asking again and again: one question at a time, slower while it fails, none while nobody looks, none after the end.
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { type Polled, Poller } from '../../../node/console/src/hooks/poller.ts';
+
+/** Answers by hand, time by hand. */
+function start(t: TestContext, every = 1_000) {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const questions: { answer: (value: number) => void; fail: () => void; signal: AbortSignal }[] = [];
+  const told: Polled<number>[] = [];
+  const listeners = new Set<() => void>();
+  const look = { hidden: false };
+  const poller = new Poller<number>({
+    load: (signal) => {
+      const { promise, resolve, reject } = Promise.withResolvers<number>();
+      questions.push({ answer: resolve, fail: () => reject(new Error('refused')), signal });
+      return promise;
+    },
+    every,
+    onChange: (state) => told.push(state),
+    isHidden: () => look.hidden,
+    onVisibility: (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  });
+  t.after(() => poller.close());
+  const pass = async (milliseconds: number) => {
+    await settle();
+    t.mock.timers.tick(milliseconds);
+    await settle();
+  };
+  const show = (hidden: boolean) => {
+    look.hidden = hidden;
+    for (const listener of listeners) listener();
+  };
+  return { poller, questions, told, pass, show, listeners };
+}
+
+/** Lets promises that are settled already be seen. */
+async function settle(): Promise<void> {
+  for (let i = 0; i < 10; i += 1) await Promise.resolve();
+}
+
+test('the next question comes some time after the answer, never beside one that is under way', async (t) => {
+  const { poller, questions, told, pass } = start(t);
+  assert.equal(questions.length, 1);
+  await pass(60_000);
+  assert.equal(questions.length, 1, 'the first one is not answered yet');
+  void poller.refresh();
+  void poller.refresh();
+  assert.equal(questions.length, 1);
+  questions[0]?.answer(1);
+  await settle();
+  assert.equal(questions.length, 2, 'whoever asked meanwhile is asked for once');
+  questions[1]?.answer(2);
+  await pass(500);
+  assert.equal(questions.length, 2);
+  await pass(1_000);
+  assert.equal(questions.length, 3);
+  assert.deepEqual(told, [
+    { data: 1, error: undefined },
+    { data: 2, error: undefined },
+  ]);
+});
+
+test('what was known stays while questions fail, each failure makes the pause longer, up to half a minute', async (t) => {
+  const { questions, told, pass } = start(t);
+  questions[0]?.answer(1);
+  await pass(1_200);
+  const pauses: number[] = [];
+  for (let round = 1; round < 9; round += 1) {
+    questions[round]?.fail();
+    await settle();
+    let pause = 0;
+    for (; questions.length === round + 1 && pause < 60_000; pause += 250) await pass(250);
+    pauses.push(pause);
+  }
+  assert.ok(
+    pauses.every((pause) => pause <= 36_000),
+    String(pauses),
+  );
+  assert.ok((pauses[3] ?? 0) > 2 * (pauses[0] ?? 0) && (pauses.at(-1) ?? 0) >= 26_000, String(pauses));
+  assert.equal(told.at(-1)?.data, 1);
+  assert.match(String(told.at(-1)?.error), /refused/);
+  questions.at(-1)?.answer(2);
+  await pass(1_200);
+  assert.deepEqual(told.at(-1), { data: 2, error: undefined });
+  assert.equal(questions.length, 11, 'and then it is asked as often as before');
+});
+
+test('nobody is asked while the page is hidden, and at once when it is shown again', async (t) => {
+  const { questions, pass, show } = start(t);
+  questions[0]?.answer(1);
+  await settle();
+  show(true);
+  await pass(600_000);
+  assert.equal(questions.length, 1);
+  show(false);
+  await settle();
+  assert.equal(questions.length, 2);
+  show(true);
+  show(false);
+  assert.equal(questions.length, 2, 'not twice at once');
+});
+
+test('after the end nothing is asked and nothing told, and what is under way is given up', async (t) => {
+  const { poller, questions, told, pass, listeners } = start(t);
+  poller.close();
+  poller.close();
+  assert.equal(questions[0]?.signal.aborted, true);
+  questions[0]?.answer(1);
+  await pass(60_000);
+  void poller.refresh();
+  assert.deepEqual([questions.length, told.length, listeners.size], [1, 0, 0]);
+});

@@ -1,0 +1,89 @@
+// The list of rooms: what events change in it, which rows stay the same, names of strangers, searching and sorting.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Peer, Room, RoomEvent } from '../../../node/console/src/api/shapes.ts';
+import { RoomList, type RoomRow, searchRooms, sortRooms } from '../../../node/console/src/rooms/room-list.ts';
+
+const config = { maxPeers: null, videoCodec: null, webhookUrl: null, peerlessPurgeTimeout: null, peerDisconnectedTimeout: null };
+
+function room(id: string, peers: Partial<Peer>[] = [], more: Partial<Room> = {}): Room {
+  const whole = peers.map((peer, index): Peer => ({ id: `p${index}`, status: 'connected', metadata: null, tracks: [], ...peer }));
+  return { id, incarnation: `01-${id}`, externalId: null, config, peers: whole, components: [], ...more };
+}
+
+const event = (type: string, roomId: string, more: Partial<RoomEvent> = {}): RoomEvent => ({
+  type,
+  roomId,
+  incarnation: `01-${roomId}`,
+  ...more,
+});
+
+const rowOf = (list: RoomList, id: string): RoomRow | undefined => list.rows().find((row) => row.id === id);
+
+test('events of peers and components change the figures of their room alone', () => {
+  const list = new RoomList([room('a'), room('b')]);
+  const [a, b] = list.rows();
+  list.apply(event('PeerAdded', 'a', { peerId: 'ada', metadata: { name: 'Ada' } }));
+  assert.deepEqual([rowOf(list, 'a')?.present, rowOf(list, 'a')?.expected, rowOf(list, 'a')?.names], [0, 1, []]);
+  list.apply(event('PeerConnected', 'a', { peerId: 'ada' }));
+  list.apply(event('ComponentAdded', 'a', { componentId: 'c' }));
+  assert.deepEqual([rowOf(list, 'a')?.present, rowOf(list, 'a')?.expected, rowOf(list, 'a')?.components], [1, 0, 1]);
+  assert.deepEqual(rowOf(list, 'a')?.names, ['Ada']);
+  list.apply(event('PeerMetadataUpdated', 'a', { peerId: 'ada', metadata: { name: 'Ada L.' } }));
+  assert.deepEqual(rowOf(list, 'a')?.names, ['Ada L.']);
+  list.apply(event('PeerDisconnected', 'a', { peerId: 'ada' }));
+  list.apply(event('PeerDeleted', 'a', { peerId: 'ada' }));
+  list.apply(event('ComponentCrashed', 'a', { componentId: 'c' }));
+  assert.deepEqual([rowOf(list, 'a')?.present, rowOf(list, 'a')?.expected, rowOf(list, 'a')?.components], [0, 0, 0]);
+  assert.notEqual(rowOf(list, 'a'), a);
+  assert.equal(rowOf(list, 'b'), b, 'a row that did not change is the same object, so that it is not drawn again');
+});
+
+test('events that change nothing, or are of a room that is not known, leave every row as it is', () => {
+  const list = new RoomList([room('a', [{ id: 'ada' }])]);
+  const before = list.rows()[0];
+  list.apply(event('TrackAdded', 'a', { peerId: 'ada' }));
+  list.apply(event('PeerAdded', 'a', { peerId: 'ada' }));
+  list.apply(event('PeerDeleted', 'a', { peerId: 'nobody' }));
+  list.apply(event('PeerAdded', 'elsewhere', { peerId: 'bob' }));
+  list.apply({ ...event('RoomDeleted', 'a'), incarnation: 'an older room of this name' });
+  assert.deepEqual(list.rows(), [before]);
+  assert.equal(list.rows()[0], before);
+});
+
+test('a room that ends goes, and one of the same name that comes after it is another one', () => {
+  const list = new RoomList([room('a', [{}])]);
+  list.apply(event('RoomDeleted', 'a'));
+  assert.deepEqual(list.rows(), []);
+  list.put(room('a', [], { incarnation: '02-a' }));
+  assert.equal(list.has(event('RoomCreated', 'a')), false);
+  assert.equal(list.has({ ...event('RoomCreated', 'a'), incarnation: '02-a' }), true);
+  assert.equal(rowOf(list, 'a')?.present, 0);
+});
+
+test('of a name of 16 KiB the first characters are kept, none cut in half, and of many people three are named', () => {
+  const list = new RoomList([
+    room('a', [{ metadata: { name: '👩‍🚀'.repeat(3_000) } }, ...Array.from({ length: 9 }, (_, i) => ({ metadata: { name: `n${i}` } }))]),
+  ]);
+  const [row] = list.rows();
+  assert.equal(row?.names.length, 3);
+  const [long = ''] = row?.names ?? [];
+  assert.ok(long.length < 100 && long.endsWith('…'));
+  assert.ok(long.isWellFormed());
+});
+
+test('rooms are found by name, own key and who is in them, whatever the case, and sorted by figures and names', () => {
+  const list = new RoomList([
+    room('room-10', [{ metadata: { name: 'Ada' } }]),
+    room('room-2', [{}, {}], { externalId: 'Lesson-7' }),
+    room('empty', [], { components: [{ id: 'c' }] }),
+  ]);
+  const ids = (rows: readonly RoomRow[]) => rows.map(({ id }) => id);
+  assert.deepEqual(ids(list.rows()), ['empty', 'room-2', 'room-10']);
+  assert.deepEqual(ids(searchRooms(list.rows(), ' ADA ')), ['room-10']);
+  assert.deepEqual(ids(searchRooms(list.rows(), 'lesson')), ['room-2']);
+  assert.deepEqual(ids(searchRooms(list.rows(), '.*')), []);
+  assert.deepEqual(ids(sortRooms(list.rows(), { by: 'people', down: true })), ['room-2', 'room-10', 'empty']);
+  assert.deepEqual(ids(sortRooms(list.rows(), { by: 'components', down: true })), ['empty', 'room-2', 'room-10']);
+  assert.deepEqual(ids(sortRooms(list.rows(), { by: 'name', down: true })), ['room-10', 'room-2', 'empty']);
+});
