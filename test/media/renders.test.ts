@@ -66,11 +66,11 @@ async function longRecording(t: TestContext): Promise<{ resources: string; folde
 }
 
 test('what is rendered over HTTP is in the list, in the report and in the file', async (t) => {
-  const { resources, folder } = await makeRecording(t, [
-    { file: 'red.webm' },
-    { file: 'blue.webm', offset: 1000 },
-    { file: 'missing.webm', offset: 1000 },
-  ]);
+  const { resources, folder } = await makeRecording(
+    t,
+    [{ file: 'red.webm' }, { file: 'blue.webm', offset: 1000 }, { file: 'missing.webm', offset: 1000 }],
+    { type: 'recording' },
+  );
   await encode(join(folder, 'red.webm'), 'vp8', picture('red', '320x180', 3));
   await encode(join(folder, 'blue.webm'), 'vp8', picture('blue', '320x180', 2));
   const { url, token } = await startNode(t, { SVC_RESOURCES_BASE_PATH: resources });
