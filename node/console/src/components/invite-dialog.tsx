@@ -2,6 +2,7 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { type Api, sentenceOf } from '../api/rest.ts';
 import { guestAddress } from '../router.ts';
+import { CopyCurl } from './copy-curl.tsx';
 import { Dialog } from './dialog.tsx';
 
 export function InviteDialog({ api, roomId, onClose }: { api: Api; roomId: string; onClose: () => void }) {
@@ -70,6 +71,7 @@ export function InviteDialog({ api, roomId, onClose }: { api: Api; roomId: strin
         <button type="button" className="button" onClick={make}>
           Another link
         </button>
+        <CopyCurl call={{ method: 'POST', path: `room/${encodeURIComponent(roomId)}/peer`, body: { type: 'webrtc' } }} what="add a peer" />
         <span className="spacer" />
         <button type="button" className="button" data-testid="invite-close" onClick={onClose}>
           Close

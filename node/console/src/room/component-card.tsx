@@ -70,11 +70,17 @@ function State({ component: { type, properties } }: { component: RoomComponent }
 function factsOf({ type, tracks, properties }: RoomComponent): string[] {
   const sent = tracks.map((track) => `${track.type}${track.encoding ? ` (${track.encoding})` : ''}${track.muted ? ', muted' : ''}`);
   const sends = sent.length > 0 ? [`Sends ${sent.join(' and ')}`] : type === 'file' ? ['Sends nothing'] : [];
+  if (type === 'sip') return [...sends, accountOf(properties), properties.answerIncoming ? 'takes calls' : 'refuses calls that come in'];
   if (type === 'hls')
     return [`${properties.width}×${properties.height}`, `${properties.framerate} pictures a second`, `${properties.layout}`];
   const shown = new Set(['filePath', 'playable', 'playlist', 'registered', 'calls', 'registrarCredentials']);
   const rest = Object.entries(properties).filter(([name, value]) => !shown.has(name) && value !== null && typeof value !== 'object');
   return [...sends, ...rest.map(([name, value]) => oneLine(`${name}: ${String(value)}`))];
+}
+
+function accountOf({ registrarCredentials }: Record<string, unknown>): string {
+  const { username, address } = (registrarCredentials ?? {}) as { username?: string; address?: string };
+  return oneLine(`${username ?? ''} at ${address ?? ''}`);
 }
 
 function Properties({ properties }: { properties: Record<string, unknown> }) {

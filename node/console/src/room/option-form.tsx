@@ -74,7 +74,7 @@ function OptionField({ field, problem }: { field: PlainField; problem: string | 
   return (
     <div className={field.kind === 'long' ? 'field option-wide' : 'field'}>
       <label htmlFor={id}>
-        {field.title} {field.required || field.default !== undefined ? null : <em>optional</em>}
+        {field.title} {field.required && <em>required</em>}
       </label>
       <Input field={field} common={common} />
       {below}

@@ -1,5 +1,4 @@
 // The tracks of a peer or component with what can be done to each.
-import { sourceOf } from '../call/call-state.ts';
 import { Badge } from '../components/page-head.tsx';
 import type { Action } from '../hooks/use-action.ts';
 import { CallButton } from './call-button.tsx';
@@ -7,7 +6,14 @@ import { bitrateText, shareText } from './figures.ts';
 import type { PublishedFigures, ReceivedFigures, TrackDetails } from './shapes.ts';
 import type { LiveRoom } from './use-room.ts';
 
-const names = { camera: 'Camera', microphone: 'Microphone', screen: 'Screen', screenSound: 'Sound of the screen' } as const;
+const names: Record<string, string> = { camera: 'Camera', microphone: 'Microphone', screen: 'Screen', screenSound: 'Sound of the screen' };
+
+/** By the console's own convention; what others publish is what it is. */
+function nameOfTrack({ metadata, type }: TrackDetails): string {
+  const source = typeof metadata === 'object' && metadata !== null && 'source' in metadata ? metadata.source : undefined;
+  const known = typeof source === 'string' && Object.hasOwn(names, source) ? names[source] : undefined;
+  return known ?? (type === 'video' ? 'Picture' : 'Sound');
+}
 
 export type TrackListProps = {
   tracks: readonly TrackDetails[];
@@ -26,7 +32,7 @@ export function TrackList({ tracks, whose, stats, received = [], live: { calls, 
       {tracks.length > 0 && (
         <ul className="tracks" aria-label={`Tracks of ${whose}`}>
           {tracks.map((track) => {
-            const name = names[sourceOf(track.metadata, track.type)];
+            const name = nameOfTrack(track);
             const what = `${name.toLowerCase()} of ${whose}`;
             return (
               <li key={track.id} className="track" data-testid="track" data-track={track.id} data-kind={track.type}>

@@ -1,0 +1,312 @@
+// The page of a room in Chromium with real people in it: how their media goes, moderation, components of every kind, events, and who may only look.
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { type TestContext, test } from 'node:test';
+import { promisify } from 'node:util';
+import type { Browser, Page } from 'playwright-core';
+import { type ApiClient, apiClient } from '../kit/api-client.ts';
+import { account, Kamailio } from '../kit/kamailio.ts';
+import { freePorts } from '../kit/kube/ports.ts';
+import * as far from '../kit/sipp.ts';
+import { apiToken, startNode } from '../kit/start-node.ts';
+import { byId, comesToHold, deadline, enter, launch, openConsole, seesMovingPicture, seeText, tabTo, tileOf } from './console-kit.ts';
+import { lookAt } from './console-views.ts';
+
+const run = promisify(execFile);
+const readToken = `read-${apiToken}`;
+const wide = { viewport: { width: 1440, height: 900 } };
+
+async function openRoom(browser: Browser, url: string, roomId: string, token = apiToken) {
+  const opened = await openConsole(browser, `${url}/#/room/${roomId}`, wide);
+  await opened.page.fill(byId('login-token'), token);
+  await opened.page.click(byId('login-submit'));
+  await opened.page.waitForSelector(byId('room-panel'));
+  return opened;
+}
+
+const peer = (page: Page, name: string) => page.locator(`${byId('peer')}[data-name=${JSON.stringify(name)}]`);
+const component = (page: Page, kind: string) => page.locator(`${byId('component-row')}[data-kind="${kind}"]`);
+const open = (entry: ReturnType<Page['locator']>) => entry.locator('summary').first().click();
+
+async function until(holds: () => Promise<boolean>, what: string): Promise<void> {
+  for (const end = Date.now() + deadline; !(await holds()); await new Promise((resolve) => setTimeout(resolve, 50))) {
+    assert.ok(Date.now() < end, `it did not come to hold: ${what}`);
+  }
+}
+
+async function peerOf(api: ApiClient, roomId: string, name: string) {
+  const { body } = await api.get(`/room/${roomId}`);
+  return body.data.peers.find((each: { metadata: { name?: string } | null }) => each.metadata?.name === name);
+}
+
+/** Runs a command line that the console copied, as somebody does who pastes it. */
+async function runCopied(t: TestContext, command: string): Promise<void> {
+  assert.equal(command.includes(apiToken), false, command);
+  assert.ok(command.includes('$TOKEN'), command);
+  const { stdout } = await run('sh', ['-c', `${command} -w '%{http_code}'`], { env: { ...process.env, TOKEN: apiToken }, timeout: 20_000 });
+  t.diagnostic(stdout.slice(-3));
+  assert.match(stdout, /2\d\d$/);
+}
+
+test('who is in the room is seen with figures and charts, and is muted, unpublished, restricted and removed without joining', async (t) => {
+  const node = await startNode(t);
+  const api = apiClient(node.url, apiToken);
+  await api.post('/room', { roomId: 'stage' });
+  const browser = await launch(t);
+  const ada = await openRoom(browser, node.url, 'stage');
+  await enter(ada.page, 'Ada');
+  const bob = await openRoom(browser, node.url, 'stage');
+  await enter(bob.page, 'Bob');
+  await seesMovingPicture(ada.page, 'Bob');
+  // Both microphones beep: who speaks is told where one is silent.
+  await ada.page.click(byId('toggle-mic'));
+  await ada.page.waitForSelector(`${tileOf('Bob')}.speaking`);
+  await ada.page.waitForSelector(`${tileOf('Bob')} ${byId('tile-received')}[data-layers="3"][data-layer]`);
+  assert.match((await ada.page.textContent(`${tileOf('Bob')} ${byId('tile-received')}`)) ?? '', /^\d+×\d+ · layer [123] of 3$/);
+
+  const { page, complaints } = await openRoom(browser, node.url, 'stage');
+  await open(peer(page, 'Bob'));
+  const entry = peer(page, 'Bob');
+  await until(async () => Number(await entry.locator(byId('chart-up')).getAttribute('data-points')) >= 3, 'three points of the chart');
+  assert.match((await entry.locator(byId('chart-up')).locator('svg').getAttribute('aria-label')) ?? '', /^Sends: now [\d.]+ [kM]b\/s/);
+  assert.match((await entry.locator(byId('peer-facts')).textContent()) ?? '', /↑ [\d.]+ [kM]b\/s.*ms/);
+  assert.match((await entry.locator(byId('quality')).getAttribute('data-quality')) ?? '', /^(excellent|good|poor|bad)$/);
+  await lookAt(page, 'room-peers');
+
+  const camera = entry.locator(`${byId('track')}[data-kind="video"]`);
+  await camera.locator(byId('mute')).click();
+  await camera.locator(byId('unmute')).waitFor();
+  await ada.page.waitForSelector(`${tileOf('Bob')} video`, { state: 'detached' });
+  const unmute = await camera.locator(byId('copy-curl')).first().getAttribute('data-command');
+  await runCopied(t, unmute ?? '');
+  await camera.locator(byId('mute')).waitFor();
+  await seesMovingPicture(ada.page, 'Bob');
+
+  const microphone = entry.locator(`${byId('track')}[data-kind="audio"]`);
+  await microphone.locator(byId('unpublish')).click();
+  await microphone.waitFor({ state: 'detached' });
+  assert.deepEqual(
+    (await peerOf(api, 'stage', 'Bob')).tracks.map(({ type }: { type: string }) => type),
+    ['video'],
+  );
+
+  await entry.locator(byId('permit-video')).click();
+  await comesToHold(page, `document.querySelector('${byId('peer')}[data-name="Bob"] ${byId('permit-video')}').checked === false`);
+  assert.deepEqual((await peerOf(api, 'stage', 'Bob')).permissions, { publish: ['audio'], subscribe: true, data: true });
+  await ada.page.waitForSelector(`${tileOf('Bob')} video`, { state: 'detached' });
+
+  await entry.locator(byId('remove-peer')).click();
+  await page.click(byId('confirm'));
+  await seeText(bob.page, 'call-over', 'You were removed from this room');
+  await entry.waitFor({ state: 'detached' });
+  await ada.page.waitForSelector(tileOf('Bob'), { state: 'detached' });
+  assert.equal(await peerOf(api, 'stage', 'Bob'), undefined);
+  assert.deepEqual([complaints, ada.complaints, bob.complaints], [[], [], []]);
+});
+
+test('components of each kind are added by forms made from the document, with the server’s sentence at the field', async (t) => {
+  const [farEndPort = 0, firstPort = 0] = await freePorts(2);
+  const kamailio = await Kamailio.start(t, { farEndPort });
+  const node = await startNode(t, { SVC_COMPONENTS_USED: 'file hls recording sip', SVC_SIP_PORT: String(firstPort) });
+  const api = apiClient(node.url, apiToken);
+  await api.post('/room', { roomId: 'stage' });
+  await api.post('/room/stage/peer', { type: 'webrtc', peerId: 'ada', metadata: { name: 'Ada' } });
+  const { page, complaints } = await openRoom(await launch(t), node.url, 'stage');
+  const fill = (name: string, value: string) => page.fill(byId(`option-${name}`), value);
+  const properties = async (kind: string) =>
+    (await api.get('/room/stage')).body.data.components.find(({ type }: { type: string }) => type === kind)?.properties;
+
+  await page.click(byId('components'));
+  await page.waitForSelector(byId('no-components'));
+  await page.click(byId('kind-file'));
+  await fill('filePath', 'missing.ogg');
+  await page.click(byId('add-component'));
+  await seeText(page, 'component-problem', 'File not found');
+
+  await page.click(byId('kind-hls'));
+  assert.equal(await page.isChecked(byId('option-lowLatency')), true);
+  assert.equal(await page.getAttribute(byId('option-framerate'), 'placeholder'), '24');
+  await fill('width', '641');
+  await page.click(byId('add-component'));
+  await seeText(page, 'component-problem', 'Expected width to be even, got: 641.');
+  await comesToHold(page, `document.activeElement?.dataset.testid === 'option-width' && document.activeElement.ariaInvalid === 'true'`);
+  await lookAt(page, 'room-add-stream');
+  await fill('width', '640');
+  await fill('height', '360');
+  await page.selectOption(byId('option-subscribeMode'), 'manual');
+  const command = await page.locator(`form ${byId('copy-curl')}`).getAttribute('data-command');
+  assert.ok(command?.includes('"options":{"subscribeMode":"manual","width":640,"height":360}'), command ?? '');
+  await page.click(byId('add-component'));
+  await component(page, 'hls').waitFor();
+  const { width, height, subscribeMode } = await properties('hls');
+  assert.deepEqual([width, height, subscribeMode], [640, 360, 'manual']);
+  await open(component(page, 'hls'));
+  await page.check(`${byId('origin')}[data-origin="ada"]`);
+  await page.click(byId('subscribe'));
+  await seeText(page, 'subscribed', '1 subscribed.');
+  assert.equal(await page.getAttribute(byId('watch'), 'href'), '#/watch/stage');
+
+  await page.click(byId('kind-recording'));
+  await page.click(byId('add-component'));
+  await component(page, 'recording').waitFor();
+
+  await page.click(byId('kind-sip'));
+  await fill('registrarCredentials.address', 'nowhere at all');
+  await fill('registrarCredentials.username', account.username);
+  await fill('registrarCredentials.password', account.password);
+  await page.click(byId('add-component'));
+  await seeText(page, 'component-problem', 'Expected registrarCredentials.address to be the address of a registrar');
+  const withPassword = await page
+    .locator(`form ${byId('copy-curl')}`)
+    .last()
+    .getAttribute('data-command');
+  assert.equal(withPassword?.includes(account.password), false, 'the password stands in the command line');
+  await fill('registrarCredentials.address', `127.0.0.1:${kamailio.port};transport=tcp`);
+  await page.click(byId('add-component'));
+  await component(page, 'sip').filter({ hasText: 'Registered' }).waitFor();
+  await open(component(page, 'sip'));
+  const steps = [far.takeInvite, far.answer('180 Ringing'), far.pause(200), far.answer('200 OK', { sdp: true }), far.takeAck, far.takeBye];
+  const callee = await far.Sipp.run(t, steps.join('\n'), { port: farEndPort });
+  await callee.listening();
+  await page.fill(byId('phone-number'), 'no number!');
+  await page.click(byId('phone-number-send'));
+  await seeText(page, 'action-problem', 'phoneNumber');
+  await page.fill(byId('phone-number'), '+49123456');
+  await page.click(byId('phone-number-send'));
+  await page.waitForSelector(`${byId('phone-call')}[data-state="active"]`);
+  await page.fill(byId('digits'), '12#');
+  await page.click(byId('digits-send'));
+  await comesToHold(page, `document.querySelector('${byId('digits')}')?.value === ''`);
+  assert.equal(await page.locator(byId('action-problem')).count(), 0);
+  await lookAt(page, 'room-components');
+  await page.click(byId('hang-up'));
+  await page.waitForSelector(byId('phone-call'), { state: 'detached' });
+
+  for (const kind of ['hls', 'recording', 'sip']) {
+    if ((await component(page, kind).locator(byId('remove-component')).count()) === 0) await open(component(page, kind));
+    await component(page, kind).locator(byId('remove-component')).click();
+    await page.click(byId('confirm'));
+    await component(page, kind).waitFor({ state: 'detached' });
+  }
+  assert.deepEqual((await api.get('/room/stage')).body.data.components, []);
+  await page.click(byId('events'));
+  for (const type of ['SipCallRinging', 'SipCallStarted', 'SipCallEnded', 'ComponentRemoved'])
+    await page.waitForSelector(`${byId('event')}[data-type="${type}"]`);
+  assert.deepEqual(complaints, []);
+});
+
+const hostile = '<img src=x onerror="document.title=\'owned\'"> \u202Eevil\u202C 🦊👩‍👩‍👧‍👦 &amp; ';
+
+test('events are told from the begin on, filtered, held still and filled up; names of others are shown as text', async (t) => {
+  const node = await startNode(t);
+  const api = apiClient(node.url, apiToken);
+  await api.post('/room', { roomId: 'log' });
+  await api.post('/room/log/peer', { type: 'webrtc', peerId: 'early', metadata: { name: 'Early' } });
+  const { page, complaints } = await openRoom(await launch(t), node.url, 'log');
+  await page.click(byId('events'));
+  await page.waitForSelector(`${byId('event')}[data-type="RoomCreated"]`);
+  await page
+    .locator(`${byId('event')}[data-type="PeerAdded"]`)
+    .filter({ hasText: 'Early' })
+    .waitFor();
+
+  await page.click(byId('event-pause'));
+  const name = hostile + 'ü'.repeat(7_900);
+  assert.ok(Buffer.byteLength(JSON.stringify({ name })) < 16 * 1024);
+  assert.equal((await api.post('/room/log/peer', { type: 'webrtc', peerId: 'late', metadata: { name } })).status, 201);
+  await seeText(page, 'event-pause', 'Go on (1 new)');
+  assert.equal(await page.locator(`${byId('event')}[data-type="PeerAdded"]`).count(), 1);
+  await page.click(byId('event-pause'));
+  const late = page.locator(byId('event')).filter({ hasText: '<img src=x onerror=' });
+  await late.waitFor();
+  await late.locator('summary').click();
+  assert.equal(
+    await page
+      .locator(byId('event-json'))
+      .textContent()
+      .then((text) => JSON.parse(text ?? '').metadata.name),
+    name,
+  );
+  await lookAt(page, 'room-events');
+
+  await page.selectOption(byId('event-group'), 'Room');
+  await comesToHold(page, `document.querySelectorAll('${byId('event')}').length === 1`);
+  await page.selectOption(byId('event-group'), '');
+  await page.fill(byId('event-filter'), 'early');
+  await comesToHold(page, `document.querySelectorAll('${byId('event')}').length === 1`);
+
+  await page.click(byId('peers'));
+  const entry = page.locator(`${byId('peer')}[data-peer="late"]`);
+  await open(entry);
+  assert.ok((await entry.getAttribute('data-name'))?.startsWith('<img src=x'));
+  await entry.getByText('Metadata').click();
+  assert.equal(JSON.parse((await entry.locator(byId('metadata')).textContent()) ?? '').name, name);
+  await lookAt(page, 'room-hostile-names');
+  assert.equal(await page.title(), 'log · Mediarooms');
+  assert.equal(await page.locator('.room-panel img').count(), 0);
+  assert.deepEqual(complaints, []);
+});
+
+test('a token that may only read sees all of it and changes nothing', async (t) => {
+  const node = await startNode(t, { SVC_SERVER_API_READ_TOKEN: readToken, SVC_COMPONENTS_USED: 'hls' });
+  const api = apiClient(node.url, apiToken);
+  await api.post('/room', { roomId: 'seen' });
+  await api.post('/room/seen/peer', { type: 'webrtc', peerId: 'ada', metadata: { name: 'Ada' } });
+  await api.post('/room/seen/component', { type: 'hls', options: {} });
+  const before = (await api.get('/room/seen')).body.data;
+  const { page, complaints } = await openRoom(await launch(t), node.url, 'seen', readToken);
+  await seeText(page, 'cannot-join', 'Your token may only read.');
+  await open(peer(page, 'Ada'));
+  await peer(page, 'Ada').locator(byId('permit-video')).click({ force: true });
+  await peer(page, 'Ada').locator(byId('remove-peer')).click({ force: true });
+  assert.equal(await page.locator(byId('confirm')).count(), 0);
+  assert.equal(await peer(page, 'Ada').locator(byId('remove-peer')).getAttribute('aria-disabled'), 'true');
+  await lookAt(page, 'room-read-only');
+  await page.click(byId('components'));
+  await open(component(page, 'hls'));
+  await component(page, 'hls').locator(byId('remove-component')).click({ force: true });
+  await page.locator(byId('add-component')).click({ force: true });
+  await page.click(byId('events'));
+  await page.waitForSelector(`${byId('event')}[data-type="ComponentAdded"]`);
+  const after = (await api.get('/room/seen')).body.data;
+  assert.deepEqual([after.peers, after.components.length], [before.peers, 1]);
+  assert.deepEqual(complaints, []);
+});
+
+test('on a phone the panel is opened, walked through and closed with the keyboard alone', async (t) => {
+  const node = await startNode(t);
+  const api = apiClient(node.url, apiToken);
+  await api.post('/room', { roomId: 'by-keys' });
+  await api.post('/room/by-keys/peer', { type: 'webrtc', peerId: 'ada', metadata: { name: 'Ada' } });
+  const { page, complaints } = await openConsole(await launch(t), `${node.url}/#/room/by-keys`, { viewport: { width: 360, height: 740 } });
+  await page.waitForSelector(byId('login-token'));
+  await page.keyboard.type(apiToken);
+  await page.keyboard.press('Enter');
+  await page.waitForSelector(byId('panel-toggle'));
+  await tabTo(page, 'panel-toggle');
+  await page.keyboard.press('Enter');
+  await page.waitForSelector(byId('room-panel'));
+  await peer(page, 'Ada').waitFor();
+  await tabTo(page, 'peers');
+  await page.keyboard.press('ArrowRight');
+  await page.waitForSelector(`${byId('components')}[aria-selected="true"]`);
+  await page.keyboard.press('ArrowLeft');
+  await page.waitForSelector(`${byId('peers')}[aria-selected="true"]`);
+  for (let i = 0; i < 5 && (await peer(page, 'Ada').locator(byId('permit-data')).count()) === 0; i += 1) {
+    await page.keyboard.press('Tab');
+    if (await page.evaluate('document.activeElement?.tagName === "SUMMARY"')) await page.keyboard.press('Enter');
+  }
+  await tabTo(page, 'permit-data');
+  await page.keyboard.press('Space');
+  await until(async () => (await peerOf(api, 'by-keys', 'Ada')).permissions.data === false, 'the permission is changed');
+  await tabTo(page, 'remove-peer');
+  await page.keyboard.press('Enter');
+  await page.waitForSelector(byId('confirm'));
+  await tabTo(page, 'confirm');
+  await page.keyboard.press('Enter');
+  await page.waitForSelector(byId('no-peers'));
+  await page.locator(byId('room-panel')).press('Escape');
+  await page.waitForSelector(byId('room-panel'), { state: 'detached' });
+  await comesToHold(page, `document.activeElement?.dataset.testid === 'panel-toggle'`);
+  assert.deepEqual(complaints, []);
+});
