@@ -9,6 +9,7 @@ import { useStore } from '../hooks/store.ts';
 import { CallView } from './call-view.tsx';
 import { Lobby } from './lobby.tsx';
 import { PageHeader } from './page-header.tsx';
+import { ThemeButton } from './theme-button.tsx';
 
 export type StageProps = {
   roomId: string;
@@ -85,14 +86,14 @@ function Visit({ roomId, guest, getAccess, base, actions, onLeft, renderEnding, 
   if (visit.stage === 'over') {
     return (
       <>
-        <PageHeader home={!guest}>{actions}</PageHeader>
+        <PageHeader home={!guest}>{guest ? <ThemeButton /> : actions}</PageHeader>
         <main className="middle">{renderEnding(visit.ending, { join: () => void join(), lobby: () => setVisit({ stage: 'lobby' }) })}</main>
       </>
     );
   }
   return (
     <>
-      <PageHeader home={!guest}>{actions}</PageHeader>
+      <PageHeader home={!guest}>{guest ? <ThemeButton /> : actions}</PageHeader>
       <main className="middle">
         <Lobby
           roomId={roomId}
