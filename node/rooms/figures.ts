@@ -15,12 +15,9 @@ const bitrate = z.number().int().nonnegative().meta({ description: 'Bit/s.' });
 export const linkFiguresSchema = z
   .object({
     state: z.enum(['new', 'connecting', 'connected', 'disconnected', 'failed']),
-    protocol: z
-      .enum(['udp', 'tcp', 'relay'])
-      .nullable()
-      .meta({
-        description: "relay: over this node's TURN; one of others cannot be told from its own protocol. null before ICE is through.",
-      }),
+    protocol: z.enum(['udp', 'tcp', 'relay']).nullable().meta({
+      description: "relay: over this node's TURN; one of others cannot be told from its own protocol. null before ICE is through.",
+    }),
     bitrate,
     available: z.number().int().nonnegative().nullable().meta({ description: 'Bit/s that are thought to fit; null where unknown.' }),
     loss,
