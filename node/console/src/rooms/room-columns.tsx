@@ -61,7 +61,13 @@ export function roomColumns({ order, onOrder, onInvite, onEnd }: RoomColumnsOpti
       width: '104px',
       numeric: true,
       sort: sort('components'),
-      cell: ({ components }) => (components > 0 ? <span data-testid="component-count">{components}</span> : null),
+      cell: ({ components }) =>
+        components === 0 ? null : (
+          <span data-testid="component-count">
+            {components}
+            <span className="visually-hidden">{components === 1 ? ' component' : ' components'}</span>
+          </span>
+        ),
     },
     {
       id: 'codec',
