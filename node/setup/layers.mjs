@@ -11,6 +11,7 @@ import { aptPackages } from './packages.mjs';
  * @property {string} name the folder under test/
  * @property {boolean} worker needs the mediasoup worker
  * @property {boolean} builds needs the built client library and console
+ * @property {boolean} [runtimes] needs Deno and Bun, where they can be had
  * @property {readonly string[]} packages of the distribution
  * @property {readonly import('./kubernetes-versions.mjs').KubernetesProgram[]} [programs] of Kubernetes, and an S3 server
  * @property {number} concurrency test files at once
@@ -23,7 +24,16 @@ import { aptPackages } from './packages.mjs';
 export const layers = [
   { name: 'house', worker: false, builds: false, packages: [], concurrency: 2, testTimeout: 30_000, fileTimeout: 60_000 },
   { name: 'unit', worker: false, builds: false, packages: [], concurrency: 2, testTimeout: 30_000, fileTimeout: 120_000 },
-  { name: 'contract', worker: true, builds: false, packages: [], concurrency: 1, testTimeout: 60_000, fileTimeout: 300_000 },
+  {
+    name: 'contract',
+    worker: true,
+    builds: false,
+    runtimes: true,
+    packages: [],
+    concurrency: 1,
+    testTimeout: 60_000,
+    fileTimeout: 300_000,
+  },
   {
     name: 'media',
     worker: true,
@@ -50,7 +60,7 @@ export const layers = [
     worker: true,
     builds: false,
     packages: aptPackages.browser,
-    programs: [...controlPlanePrograms, 'helm'],
+    programs: [...controlPlanePrograms, 'helm', 'versitygw'],
     // They wait for leases, probes and lost hosts most of the time.
     concurrency: 2,
     testTimeout: 300_000,

@@ -13,6 +13,7 @@ import { ensureKubernetes } from './kubernetes.mjs';
 import { batches, chooseLayers, sum, summary, testFiles } from './layers.mjs';
 import { ensurePackages } from './packages.mjs';
 import { childEnvironment, pinnedNode, root } from './paths.mjs';
+import { ensureRuntimes } from './runtimes.mjs';
 import { secretsVariable } from './secret-search.mjs';
 import { fail, runInForeground, SetupError } from './steps.mjs';
 import { ensureWorker, findWorker } from './worker.mjs';
@@ -48,6 +49,7 @@ async function setUp() {
   if (needed.some((layer) => layer.worker)) await ensureWorker();
   await ensurePackages([...new Set(needed.flatMap((layer) => layer.packages))], 'the tests');
   if (needed.some((layer) => layer.builds)) await ensureBuilds();
+  if (needed.some((layer) => layer.runtimes)) await ensureRuntimes();
   const programs = [...new Set(needed.flatMap((layer) => layer.programs ?? []))];
   if (programs.length > 0) await ensureKubernetes(programs);
 }

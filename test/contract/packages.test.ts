@@ -1,4 +1,4 @@
-// The packed archives of both packages: what someone gets who installs them, in Node.js 20 and 24, under TypeScript, and through Vite.
+// The packed archives of both packages: what someone gets who installs them, in Node.js 20 and 24, in Deno and Bun, under TypeScript, and through Vite.
 import assert from 'node:assert/strict';
 import { execFile, execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync } from 'node:fs';
@@ -9,6 +9,7 @@ import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
 import { clientLibrary, ensureBuilds, serverSdk } from '../../node/setup/builds.mjs';
 import { nodeModules, pinnedNode, root } from '../../node/setup/paths.mjs';
+import { findRuntime } from '../../node/setup/runtimes.mjs';
 import { startNode } from '../kit/start-node.ts';
 
 const run = promisify(execFile);
@@ -107,6 +108,19 @@ for (const major of [20, 24]) {
     const { stdout, stderr } = await run(node ?? '', ['program.js', url, token], { cwd: folder, timeout: deadline });
     assert.deepEqual(stdout.split('\n').sort(), said.split('\n').sort());
     assert.equal(stderr, '');
+  });
+}
+
+for (const [name, args] of [
+  ['deno', ['run', '--no-prompt', '--allow-net', '--allow-read', '--allow-env']],
+  ['bun', []],
+] as const) {
+  const runtime = findRuntime(name);
+  test(`the same program runs in ${name}`, { skip: runtime === undefined && `${name} could not be fetched` }, async (t) => {
+    const { url, token } = await startNode(t);
+    await writeFile(join(folder, 'program.js'), program);
+    const { stdout } = await run(runtime ?? '', [...args, 'program.js', url, token], { cwd: folder, timeout: deadline });
+    assert.deepEqual(stdout.split('\n').sort(), said.split('\n').sort());
   });
 }
 
