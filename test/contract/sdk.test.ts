@@ -1,8 +1,12 @@
 // The server SDK against a real node, and against one behind a proxy that fails.
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { Mediarooms, MediaroomsError, type MediaroomsOptions } from '../../node/sdk/src/index.ts';
 import { startFaultyProxy } from '../kit/faulty-proxy.ts';
+import { makeResources } from '../kit/resources-folder.ts';
 import { startNode } from '../kit/start-node.ts';
 
 const refused = (status: number, headers: Record<string, string> = {}) => ({ status, headers, body: 'not now' });
@@ -149,4 +153,39 @@ test('a try that hangs is given up for the next, and an address that is dead for
   assert.deepEqual((await both.rooms.list()).data, []);
   assert.deepEqual((await both.rooms.list()).data, []);
   assert.equal(dead.asked.length, 1, 'the one that answers is asked from then on');
+});
+
+test('a file of a recording is read whole through connections that break off, and told to be gone where it is', async (t) => {
+  const resources = await makeResources(t);
+  const id = 'r-20260101T000000000Z';
+  const folder = join(resources, 'recordings', id);
+  await mkdir(folder, { recursive: true });
+  const bytes = randomBytes(3_000_000);
+  await writeFile(join(folder, 'track.mkv'), bytes);
+  const time = '2026-01-01T00:00:00.000Z';
+  const report = { id, type: 'recording', roomId: 'r', node: 'n', state: 'finished', startTime: time, endTime: time, tracks: [] };
+  await writeFile(join(folder, 'report.json'), JSON.stringify(report));
+  const node = await startNode(t, { SVC_COMPONENTS_USED: 'recording', SVC_RESOURCES_BASE_PATH: resources });
+  const proxy = await startFaultyProxy(t, node.port);
+  const mediarooms = new Mediarooms({ url: proxy.url, token: node.token });
+  assert.deepEqual((await mediarooms.recordings.list()).data, [id]);
+  assert.equal((await mediarooms.recordings.report(id)).state, 'finished');
+  const before = proxy.asked.length;
+  proxy.next('half', refused(503), 'half', 'cut');
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of mediarooms.recordings.read(id, 'track.mkv')) chunks.push(chunk);
+  assert.ok(Buffer.concat(chunks).equals(bytes), 'the file is another');
+  const ranges = proxy.asked.slice(before).map(({ headers }) => headers.range);
+  assert.equal(ranges.length, 5);
+  assert.equal(ranges[0], undefined);
+  assert.match(ranges.at(-1) ?? '', /^bytes=\d+-$/);
+  const abort = new AbortController();
+  await assert.rejects(
+    async () => {
+      for await (const _ of mediarooms.recordings.read(id, 'track.mkv', { signal: abort.signal })) abort.abort();
+    },
+    is({ code: 'aborted' }),
+  );
+  await mediarooms.recordings.delete(id);
+  await assert.rejects(mediarooms.recordings.read(id, 'track.mkv').next(), is({ status: 404, code: 'not_found' }));
 });
