@@ -5,6 +5,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { Mediarooms, MediaroomsError, type MediaroomsOptions } from '../../node/sdk/src/index.ts';
+import { apiClient } from '../kit/api-client.ts';
 import { startFaultyProxy } from '../kit/faulty-proxy.ts';
 import { makeResources } from '../kit/resources-folder.ts';
 import { startNode } from '../kit/start-node.ts';
@@ -144,7 +145,7 @@ test('a call ends with its deadline, also where Retry-After is later, and with t
 test('a try that hangs is given up for the next, and an address that is dead for the next one', async (t) => {
   const { node, proxy } = await start(t);
   proxy.next('hang');
-  const patient = new Mediarooms({ url: proxy.url, token: node.token, tryTimeout: 300 });
+  const patient = new Mediarooms({ url: proxy.url, token: node.token, tryTimeout: 3_000 });
   assert.deepEqual((await patient.rooms.list()).data, []);
   assert.equal(proxy.asked.length, 2);
   const dead = await startFaultyProxy(t, 1);
@@ -163,13 +164,17 @@ test('a file of a recording is read whole through connections that break off, an
   const bytes = randomBytes(3_000_000);
   await writeFile(join(folder, 'track.mkv'), bytes);
   const time = '2026-01-01T00:00:00.000Z';
-  const report = { id, type: 'recording', roomId: 'r', node: 'n', state: 'finished', startTime: time, endTime: time, tracks: [] };
+  const origin = { peerId: 'p' };
+  const track = { trackId: 't', file: 'track.mkv', type: 'video', encoding: 'vp8', origin, metadata: null, offset: 5, duration: 1000 };
+  const report = { id, type: 'recording', roomId: 'r', node: 'n', state: 'finished', startTime: time, endTime: time, tracks: [track] };
   await writeFile(join(folder, 'report.json'), JSON.stringify(report));
   const node = await startNode(t, { SVC_COMPONENTS_USED: 'recording', SVC_RESOURCES_BASE_PATH: resources });
   const proxy = await startFaultyProxy(t, node.port);
   const mediarooms = new Mediarooms({ url: proxy.url, token: node.token });
   assert.deepEqual((await mediarooms.recordings.list()).data, [id]);
-  assert.equal((await mediarooms.recordings.report(id)).state, 'finished');
+  assert.deepEqual(await mediarooms.recordings.report(id), report);
+  // Compared with the OpenAPI document.
+  assert.deepEqual((await apiClient(node.url, node.token).get(`/recording/${id}`)).body, report);
   const before = proxy.asked.length;
   proxy.next('half', refused(503), 'half', 'cut');
   const chunks: Uint8Array[] = [];

@@ -42,7 +42,7 @@ test('a file is played into a room to its end, while another program records the
   const env = { SVC_URL: node.url, SVC_SERVER_API_TOKEN: node.token };
   const target = await makeResources(t);
   await api.post('/room', { roomId: 'r', externalId: 'r' });
-  const recording = await startExample(t, 'record', ['r', '5', target], env);
+  const recording = await startExample(t, 'record', ['r', '15', target], env);
   await recording.says(/Recording r/);
   const publishing = await startExample(t, 'publish-file', ['green.h264', 'r'], env);
   await publishing.says(/green\.h264 plays in r: video \(h264\)/);
