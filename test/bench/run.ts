@@ -11,6 +11,7 @@ import { benchOperator } from './operator.bench.ts';
 import { benchRecording } from './recording.bench.ts';
 import { benchRest } from './rest.bench.ts';
 import { benchSipAudio } from './sip-audio.bench.ts';
+import { benchSipCalls } from './sip-calls.bench.ts';
 
 const benches: Record<string, () => Promise<void>> = {
   rest: benchRest,
@@ -25,6 +26,7 @@ const benches: Record<string, () => Promise<void>> = {
   operator: benchOperator,
   'sip-audio': benchSipAudio,
   console: benchConsole,
+  'sip-calls': benchSipCalls,
 };
 
 const names = process.argv.slice(2);

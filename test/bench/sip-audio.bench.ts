@@ -18,7 +18,7 @@ const warmUp = 2_000;
 const payloadTypes = { opus: 107, G722: 9, PCMA: 8, PCMU: 0 } as const;
 
 export async function benchSipAudio(): Promise<void> {
-  const bare = await measure({ calls: 10, codec: 'PCMA', bare: true });
+  const bare = await measureSound({ calls: 10, codec: 'PCMA', bare: true });
   const rows: Row[] = [];
   for (const { calls, codec } of [
     { calls: 10, codec: 'PCMA' },
@@ -26,7 +26,7 @@ export async function benchSipAudio(): Promise<void> {
     { calls: 10, codec: 'G722' },
     { calls: 10, codec: 'opus' },
   ] as const) {
-    const { cpu, memory, delays } = await measure({ calls, codec, bare: false });
+    const { cpu, memory, delays } = await measureSound({ calls, codec, bare: false });
     const what = `${calls} calls, ${codec}`;
     rows.push({
       what: `${what}, CPU`,
@@ -46,7 +46,7 @@ export async function benchSipAudio(): Promise<void> {
 type Load = { calls: number; codec: CallCodec; bare: boolean };
 
 /** The sound in a process of its own; the packets come from this one. */
-async function measure(load: Load): Promise<{ cpu: number; memory: number; delays: number[] }> {
+export async function measureSound(load: Load): Promise<{ cpu: number; memory: number; delays: number[] }> {
   const child = fork(import.meta.filename, ['child', JSON.stringify({ ...load, port: 0 })], {
     execArgv: ['--disable-warning=ExperimentalWarning'],
   });

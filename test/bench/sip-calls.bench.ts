@@ -1,0 +1,172 @@
+// Phone calls of a whole node, through a registrar to phones that echo: what they cost in one room and in ten, and how many are set up a second.
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import type { TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type ApiClient, apiClient } from '../kit/api-client.ts';
+import { account, Kamailio } from '../kit/kamailio.ts';
+import { freePorts } from '../kit/kube/ports.ts';
+import * as far from '../kit/sipp.ts';
+import { benchContext } from './bench-context.ts';
+import { benchToken, startPinnedNode, watchProcesses } from './processes.ts';
+import { printRows, type Row } from './report.ts';
+import { measureSound } from './sip-audio.bench.ts';
+
+/** Milliseconds. */
+const warmUp = 3_000;
+const window = 8_000;
+const patience = 60_000;
+/** Calls whose setting up is measured, and how many of them at once. */
+const setUps = 100;
+const atOnce = 10;
+const number = '+49123456';
+
+type Stage = { kamailio: Kamailio; farEndPort: number };
+
+export async function benchSipCalls(): Promise<void> {
+  const { t, end } = benchContext();
+  const rows: Row[] = [];
+  try {
+    const [farEndPort = 0] = await freePorts(1);
+    const stage = { kamailio: await Kamailio.start(t, { farEndPort }), farEndPort };
+    for (const { calls, rooms } of [
+      { calls: 10, rooms: 1 },
+      { calls: 50, rooms: 1 },
+      { calls: 10, rooms: 10 },
+      { calls: 50, rooms: 10 },
+    ]) {
+      const bare = await measureSound({ calls, codec: 'PCMA', bare: true });
+      const { cores, memory } = await measureCalls(stage, calls, rooms);
+      const what = `${calls} calls in ${rooms} ${rooms === 1 ? 'room' : 'rooms'}`;
+      const baseline = { what: 'as many packets echoed', value: bare.cpu };
+      rows.push({ what: `${what}, CPU of all processes of the node`, value: cores, unit: 'cores', baseline });
+      rows.push({ what: `${what}, their memory`, value: memory / 1024 / 1024, unit: 'MiB' });
+    }
+    const bare = await setUpBare(t, stage);
+    rows.push({
+      what: `calls set up and answered, ${atOnce} at once`,
+      value: await setUpCalls(stage),
+      unit: 'a second',
+      baseline: { what: 'SIPp to SIPp through the same registrar, without credentials', value: bare },
+    });
+  } finally {
+    await end();
+  }
+  printRows('Phone calls of a node', rows);
+}
+
+type Running = {
+  pid: number;
+  api: ApiClient;
+  paths: string[];
+  call: (path: string) => Promise<number>;
+  answered: () => Promise<number>;
+  end: () => Promise<void>;
+};
+
+/** A node with telephones that are registered, and a far end that answers and echoes so many calls. */
+async function run({ kamailio, farEndPort }: Stage, calls: number, rooms: number): Promise<Running> {
+  const { t, end } = benchContext();
+  try {
+    const node = await startPinnedNode({
+      SVC_COMPONENTS_USED: 'sip',
+      SVC_AV_MAX_CPU: '64',
+      SVC_SIP_PORT: '15060-15160',
+      SVC_SIP_RTP_PORTS: '15200-15500',
+    });
+    t.after(node.stop);
+    execFileSync('taskset', ['-a', '-cp', '0-255', String(node.pid)], { stdio: 'ignore' });
+    const api = apiClient(node.url, benchToken);
+    const registrarCredentials = { address: `127.0.0.1:${kamailio.port};transport=tcp`, ...account };
+    const places: { room: string; id: string }[] = [];
+    for (let room = 0; room < rooms; room += 1) {
+      await api.post('/room', { roomId: `r${room}` });
+      const { status, body } = await api.post(`/room/r${room}/component`, { type: 'sip', options: { registrarCredentials } });
+      if (status !== 201) throw new Error(JSON.stringify(body));
+      places.push({ room: `r${room}`, id: body.data.id });
+    }
+    const properties = () =>
+      Promise.all(places.map(async ({ room, id }) => (await api.get(`/room/${room}/component/${id}`)).body.data.properties));
+    await until(async () => (await properties()).every(({ registered }) => registered === true));
+    const steps = [far.takeInvite, far.answer('200 OK', { sdp: true }), far.takeAck, far.takeBye].join('\n');
+    const callee = await far.Sipp.run(t, steps, { port: farEndPort, calls, timeout: 300 });
+    await callee.listening();
+    return {
+      pid: node.pid,
+      api,
+      paths: places.map(({ room, id }) => `/sip/${room}/${id}/call`),
+      call: async (path) => (await api.post(path, { phoneNumber: number })).status,
+      answered: async () => (await properties()).flatMap((each) => each.calls).filter(({ state }) => state === 'active').length,
+      end,
+    };
+  } catch (error) {
+    await end();
+    throw error;
+  }
+}
+
+async function measureCalls(stage: Stage, calls: number, rooms: number): Promise<{ cores: number; memory: number }> {
+  const running = await run(stage, calls, rooms);
+  try {
+    for (let call = 0; call < calls; call += 1) {
+      const status = await running.call(running.paths[call % rooms] ?? '');
+      if (status !== 201) throw new Error(`a call was refused with ${status}`);
+    }
+    await until(async () => (await running.answered()) === calls);
+    await sleep(warmUp);
+    const { cores, memory } = await watchProcesses([running.pid, ...descendants(running.pid)], window);
+    if ((await running.answered()) !== calls) throw new Error('calls ended while they were measured');
+    // That of the node counts its children already.
+    return { cores: cores.reduce((sum, each) => sum + each, 0), memory: memory[0] ?? 0 };
+  } finally {
+    await running.end();
+  }
+}
+
+/** Each call that is answered makes place for the next one. */
+async function setUpCalls(stage: Stage): Promise<number> {
+  const running = await run(stage, setUps, 1);
+  try {
+    const start = performance.now();
+    let made = 0;
+    const caller = async () => {
+      while (made < setUps) {
+        made += 1;
+        const status = await running.call(running.paths[0] ?? '');
+        if (status !== 201) throw new Error(`a call was refused with ${status}`);
+      }
+    };
+    await Promise.all(Array.from({ length: atOnce }, caller));
+    await until(async () => (await running.answered()) === setUps, 5);
+    return (setUps / (performance.now() - start)) * 1000;
+  } finally {
+    await running.end();
+  }
+}
+
+async function setUpBare(t: TestContext, { kamailio, farEndPort }: Stage): Promise<number> {
+  const [port = 0] = await freePorts(1);
+  const steps = [far.takeInvite, far.answer('200 OK', { sdp: true }), far.takeAck, far.takeBye].join('\n');
+  const callee = await far.Sipp.run(t, steps, { port: farEndPort, calls: setUps });
+  await callee.listening();
+  const calling = [far.invite('49123456'), far.maybe(100), far.takeOk, far.further('ACK', 1), far.further('BYE', 2), far.take(200)].join(
+    '\n',
+  );
+  const start = performance.now();
+  const caller = await far.Sipp.run(t, calling, { port, target: `127.0.0.1:${kamailio.port}`, calls: setUps, atOnce, rate: 1000 });
+  await caller.done();
+  const time = performance.now() - start;
+  await callee.done();
+  return (setUps / time) * 1000;
+}
+
+function descendants(pid: number): number[] {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
+  return children.flatMap((child) => [child, ...descendants(child)]);
+}
+
+async function until(holds: () => Promise<boolean>, pause = 50): Promise<void> {
+  for (const end = Date.now() + patience; !(await holds()); await sleep(pause)) {
+    if (Date.now() > end) throw new Error('the calls did not come to be');
+  }
+}
