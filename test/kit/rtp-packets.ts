@@ -80,7 +80,7 @@ export async function sendInTime(
 }
 
 /** As browsers pack it: OBUs without sizes, in parts that fit (https://aomediacodec.github.io/av1-rtp-spec/, section 4.4). */
-function av1Packets(ivf: Buffer): Buffer[] {
+export function av1Packets(ivf: Buffer): Buffer[] {
   const packets: Buffer[] = [];
   for (let at = 32, time = 0; at + 12 <= ivf.length; time += 3000) {
     const size = ivf.readUInt32LE(at);

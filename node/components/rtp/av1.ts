@@ -1,4 +1,5 @@
 // AV1 in RTP (https://aomediacodec.github.io/av1-rtp-spec/); pictures come out as temporal units whose OBUs have sizes, as files have them.
+import { readAv1Sequence } from './av1-sequence.ts';
 import type { Picture, VideoDescription, VideoFormat } from './video-assembler.ts';
 
 const types = { sequenceHeader: 1, temporalDelimiter: 2, tileList: 8, padding: 15 } as const;
@@ -25,9 +26,16 @@ function readAggregation(payload: Buffer): Aggregation | undefined {
 }
 
 export class Av1Format implements VideoFormat {
+  readonly #delimited: boolean;
   #units: Buffer[] = [];
+  #sequence: VideoDescription | undefined;
   /** Of the OBU that is not whole yet. */
   #fragments: Buffer[] | undefined;
+
+  /** `delimited`: with a delimiter before each temporal unit, which Matroska leaves out. */
+  constructor({ delimited = true } = {}) {
+    this.#delimited = delimited;
+  }
 
   /** Only of a new sequence does it show for certain. */
   begins(payload: Buffer): boolean {
@@ -54,13 +62,14 @@ export class Av1Format implements VideoFormat {
 
   take(): Picture | undefined {
     if (this.#fragments || this.#units.length === 0) return undefined;
-    const key = this.#units.some((unit) => typeOf(unit) === types.sequenceHeader);
-    return { data: Buffer.concat([delimiter, ...this.#units]), key };
+    const header = this.#units.find((unit) => typeOf(unit) === types.sequenceHeader);
+    if (header) this.#sequence = describe(header);
+    return { data: Buffer.concat(this.#delimited ? [delimiter, ...this.#units] : this.#units), key: header !== undefined };
   }
 
-  /** The size is not read: nobody here needs it before the picture is decoded. */
+  /** Of the key picture that was taken last. */
   describe(): VideoDescription | undefined {
-    return undefined;
+    return this.#sequence;
   }
 
   /** Gives it a size where it has none, which is usual in RTP (AV1 specification, section 5.3). False for what is no OBU. */
@@ -79,6 +88,14 @@ export class Av1Format implements VideoFormat {
     this.#units.push(Buffer.concat([header, leb128(unit.length - start), unit.subarray(start)]));
     return true;
   }
+}
+
+/** `unit`: a sequence header with its size. */
+function describe(unit: Buffer): VideoDescription | undefined {
+  const start = (unit[0] ?? 0) & 0x04 ? 2 : 1;
+  const size = readLeb128(unit, start);
+  const sequence = size && readAv1Sequence(unit, unit.subarray(start + size.bytes, start + size.bytes + size.value));
+  return sequence && { width: sequence.width, height: sequence.height, codecPrivate: sequence.configuration };
 }
 
 function typeOf(unit: Buffer): number {

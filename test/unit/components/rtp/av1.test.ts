@@ -93,3 +93,17 @@ test('no bytes whatever throw', () => {
   }));
   assert.ok(assemble(packets).asked > 0);
 });
+
+test('a sequence header that is broken describes nothing, whatever is in it', () => {
+  const format = new Av1Format();
+  const mutator = new Mutator(7);
+  for (let round = 0; round < 2000; round += 1) {
+    const header = Buffer.concat([Buffer.from([0x08]), Buffer.from(Array.from({ length: round % 24 }, () => mutator.below(256)))]);
+    format.reset();
+    if (!format.add(payload(begins, [header]))) continue;
+    format.take();
+    const description = format.describe();
+    if (description)
+      assert.ok(description.width >= 1 && description.width <= 65_536 && description.height >= 1 && description.height <= 65_536);
+  }
+});
