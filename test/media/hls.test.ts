@@ -6,6 +6,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { type ApiClient, apiClient } from '../kit/api-client.ts';
+import { looks } from '../kit/composed.ts';
 import { download, follow, streamsOf } from '../kit/hls-viewer.ts';
 import { startNodeProcess } from '../kit/node-process.ts';
 import { PeerSocket } from '../kit/peer-socket.ts';
@@ -14,7 +15,7 @@ import { recordedLog } from '../kit/recorded-log.ts';
 import { smallDisk } from '../kit/small-disk.ts';
 import { addComponent, addSources, green, withSources } from '../kit/sources.ts';
 import { apiToken, startNode } from '../kit/start-node.ts';
-import { isAlive } from './kit.ts';
+import { isAlive, until } from './kit.ts';
 
 const small = { width: 320, height: 180, segmentDuration: 1 };
 const sleep = (time: number) => new Promise((resolve) => setTimeout(resolve, time));
@@ -100,7 +101,7 @@ test('a node that is killed leaves a stream that the next one keeps, and no comp
   assert.ok((await colours(path)).length >= 4 * 24);
 });
 
-test('a full disk is an event and a line in the log; the room lives, and what is to be kept waits on the disk', async (t) => {
+test('a full disk is an event and a line in the log; the room lives, and what there is becomes a recording at once', async (t) => {
   const resources = smallDisk(t, '4m');
   if (resources === undefined) return;
   await addSources(resources, 30);
@@ -128,9 +129,11 @@ test('a full disk is an event and a line in the log; the room lives, and what is
   );
   const again = await api.post('/room/r/component', { type: 'hls', options: small });
   assert.deepEqual([again.status, again.body.errors], [503, 'The stream cannot be written to the disk']);
-  const left = await readdir(join(resources, 'hls'));
-  assert.equal(left.length, 1);
-  assert.ok((await readdir(join(resources, 'hls', left[0] ?? ''))).includes('stream.m3u8'));
+  await until('it is a recording', async () => (await api.get('/recording')).body.data.length === 1);
+  assert.deepEqual(await readdir(join(resources, 'hls')), []);
+  const [kept] = (await api.get('/recording')).body.data;
+  const path = await download(t, `${node.url}/recording/${kept}/index.m3u8`, { authorization: `Bearer ${node.token}` });
+  assert.ok((await looks(path)).length >= 48, 'a whole segment of it can be seen');
   rmSync(join(resources, 'filler'));
   await addComponent(api, 'hls', small);
   await follow(await media(), ({ segments }) => segments.length >= 2);

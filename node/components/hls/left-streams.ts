@@ -3,6 +3,7 @@ import { mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Log } from '../../log.ts';
 import { recordingIdSchema } from '../../rooms/content.ts';
+import type { Report } from '../../rooms/recording-report.ts';
 import { reportName, writeReportFile } from '../../storage/report-file.ts';
 import type { Uploads } from '../../storage/upload.ts';
 import { Timer } from '../../timer.ts';
@@ -65,6 +66,15 @@ export class LeftStreams {
     return fresh;
   }
 
+  /**
+   * Of a stream of this process that could not be finished: what its playlist on disk names becomes a recording, the rest makes room for that.
+   * @returns its folder; undefined where there is nothing to keep @throws Error where the disk refuses
+   */
+  async keep(id: string): Promise<string | undefined> {
+    const found = await readStreamReport(join(streamsFolder(this.#options.resources), id));
+    return found && (await this.#keepListed(id, found.report, this.#options.now()));
+  }
+
   /** @returns false where somebody may still work on it */
   async #recoverOne(id: string): Promise<boolean> {
     const { resources, log, now } = this.#options;
@@ -72,20 +82,29 @@ export class LeftStreams {
     const found = await readStreamReport(folder);
     const touched = found?.touched ?? (await stat(folder)).mtimeMs;
     if (now() - touched < abandonedAfter) return false;
-    const files = found && (await listedFiles(folder));
-    if (!files) {
+    if (found && (await this.#keepListed(id, found.report, touched))) {
+      log.info({ recording: id }, 'a stream that a crash left was kept');
+    } else {
       await rm(folder, { recursive: true, force: true });
       log.info({ recording: id }, 'a stream that a crash left was removed');
-      return true;
     }
-    const endTime = found.report.endTime ?? new Date(touched).toISOString();
-    const state = found.report.state === 'finished' ? 'finished' : 'recovered';
-    for (const name of await readdir(folder)) if (!files.has(name)) await rm(join(folder, name), { recursive: true, force: true });
-    await writeReportFile(folder, { ...found.report, state, endTime });
-    await mkdir(recordingsFolder(resources), { recursive: true });
-    await rename(folder, join(recordingsFolder(resources), id));
-    log.info({ recording: id }, 'a stream that a crash left was kept');
     return true;
+  }
+
+  /** `end`: milliseconds since 1970, where the report does not say. */
+  async #keepListed(id: string, report: Report, end: number): Promise<string | undefined> {
+    const { resources } = this.#options;
+    const folder = join(streamsFolder(resources), id);
+    const files = await listedFiles(folder);
+    if (!files) return undefined;
+    const endTime = report.endTime ?? new Date(end).toISOString();
+    const state = report.state === 'finished' ? 'finished' : 'recovered';
+    for (const name of await readdir(folder)) if (!files.has(name)) await rm(join(folder, name), { recursive: true, force: true });
+    await writeReportFile(folder, { ...report, state, endTime });
+    await mkdir(recordingsFolder(resources), { recursive: true });
+    const kept = join(recordingsFolder(resources), id);
+    await rename(folder, kept);
+    return kept;
   }
 
   /** Uploads whose process ended before everything was there. */

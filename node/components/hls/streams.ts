@@ -196,8 +196,8 @@ export class Streams implements LiveStreams {
       }
     } catch (error) {
       mark.close();
-      log.error({ err: error, recording: id }, 'a stream cannot be kept: it is tried again when the node starts');
-      entry.kept = true;
+      log.error({ err: error, recording: id }, 'a stream cannot be kept in full');
+      await this.#keepListed(entry, upload, log);
     }
     this.#running.delete(id);
     entry.giveBack();
@@ -210,6 +210,22 @@ export class Streams implements LiveStreams {
     await mkdir(recordingsFolder(resources), { recursive: true });
     const folder = join(recordingsFolder(resources), entry.id);
     await rename(entry.stream.folder, folder);
+    this.#kept(entry, folder, upload);
+  }
+
+  /** The disk refuses the end of it. Never fails. */
+  async #keepListed(entry: Entry, upload: Upload | undefined, log: Log): Promise<void> {
+    try {
+      const folder = await this.#left.keep(entry.id);
+      if (folder) this.#kept(entry, folder, upload);
+      else upload?.discard();
+    } catch (error) {
+      log.error({ err: error, recording: entry.id }, 'a stream cannot be kept: it is tried again when the node starts');
+      entry.kept = true;
+    }
+  }
+
+  #kept(entry: Entry, folder: string, upload: Upload | undefined): void {
     entry.kept = true;
     entry.stream.moved(folder);
     upload?.moved(folder);

@@ -103,6 +103,26 @@ test('a persistent stream becomes a recording at once, with all of its segments,
   assert.equal(await new LocalContent(resources).has('recording', id), true);
 });
 
+test('a stream whose end the disk refuses becomes a recording at once, with what its playlist on disk names', async (t) => {
+  const { resources, streams, uploads, list } = await make(t);
+  const running = await streams.begin({ host, options: readOptions({ persistent: true }, false) });
+  await fill(running, 2);
+  await settled('the playlist is on the disk', async () => (await list(`hls/${running.id}`)).includes('index.m3u8'));
+  const listed = await readFile(join(running.stream.folder, 'stream.m3u8'), 'utf8');
+  // It cannot be written any more.
+  await addFiles(join(running.stream.folder, '.stream.m3u8'), { taken: '' });
+  await running.finish();
+  assert.deepEqual([await list('hls'), await list('recordings')], [[], [running.id]]);
+  const kept = join(resources, 'recordings', running.id);
+  assert.equal(await readFile(join(kept, 'stream.m3u8'), 'utf8'), listed);
+  const segments = (await list(`recordings/${running.id}`)).filter((name) => name.startsWith('segment-'));
+  assert.deepEqual(segments, listed.match(/^segment-.*$/gm));
+  const { state, endTime } = JSON.parse(await readFile(join(kept, 'report.json'), 'utf8'));
+  assert.equal(state, 'recovered');
+  assert.ok(Date.parse(endTime) > 0);
+  assert.deepEqual(uploads.said.slice(-3), ['moved', 'add report.json', 'finish']);
+});
+
 test('nothing is kept of a stream without a segment; a second one of the room takes the place of the first', async (t) => {
   const { streams, list, uploads } = await make(t, { grace: 60_000 });
   const first = await streams.begin({ host, options: readOptions({ persistent: true }, false) });
