@@ -49,13 +49,13 @@ export const defaultTiming: Timing = {
   pingInterval: 5_000,
   silence: 10_000,
   connectTimeout: 5_000,
-  openTimeout: 1_000,
+  openTimeout: 600,
   retryDelays: [0, 300, 600, 1_200, 2_400, 5_000],
   resumePause: 1_000,
   iceDisconnected: 2_000,
   iceRetry: 4_000,
   lostRoom: 60_000,
-  lostRoomPause: 750,
+  lostRoomPause: 400,
 };
 
 export type RoomClientOptions = {

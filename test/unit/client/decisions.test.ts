@@ -45,7 +45,7 @@ test('a socket has as long to open as the last one lets expect, and longer where
   const patience = new OpenPatience(defaultTiming);
   assert.equal(patience.limit, 5_000, 'nothing is known of the network');
   patience.opened(60);
-  assert.equal(patience.limit, 1_000);
+  assert.equal(patience.limit, 600);
   patience.opened(700);
   assert.equal(patience.limit, 2_800);
   patience.opened(60);
@@ -53,9 +53,9 @@ test('a socket has as long to open as the last one lets expect, and longer where
     patience.failed();
     return patience.limit;
   });
-  assert.deepEqual(limits, [1_000, 1_000, 2_000, 4_000, 5_000, 5_000]);
+  assert.deepEqual(limits, [600, 600, 1_200, 2_400, 4_800, 5_000]);
   patience.opened(60);
-  assert.equal(patience.limit, 1_000);
+  assert.equal(patience.limit, 600);
   patience.forget();
   assert.equal(patience.limit, 5_000);
 });
