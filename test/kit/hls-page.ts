@@ -14,7 +14,8 @@ export type Watched = {
 
 class Viewer {
   readonly video = document.createElement('video');
-  readonly #hls = new Hls({ lowLatencyMode: true });
+  /** As README recommends. */
+  readonly #hls = new Hls({ lowLatencyMode: true, maxLiveSyncPlaybackRate: 1.1 });
   readonly #errors: string[] = [];
   readonly #canvas = document.createElement('canvas');
   #latencies: number[] = [];
