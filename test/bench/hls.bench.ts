@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { places } from '../../node/components/hls/layout.ts';
+import { places } from '../../node/components/compose/layout.ts';
 import { bitratesOf, timesOf } from '../../node/components/hls/options.ts';
 import { looks, packetTimes, startComposer, wholeStream } from '../kit/composed.ts';
 import { makeResources } from '../kit/resources-folder.ts';

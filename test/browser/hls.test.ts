@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
-import { places } from '../../node/components/hls/layout.ts';
+import { places } from '../../node/components/compose/layout.ts';
 import { apiClient } from '../kit/api-client.ts';
 import { comesToHold } from '../kit/browser.ts';
 import type { Colour } from '../kit/client-page.ts';

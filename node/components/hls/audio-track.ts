@@ -1,10 +1,10 @@
 // One track's sound: packets in order, decoded, and placed in the stream by the clock of their sender.
 import { AudioDecoder } from '../av/native/audio-decoder.ts';
 import { AvError } from '../av/native/ffmpeg.ts';
+import { SoundLine } from '../compose/sound-line.ts';
 import { JitterBuffer, type OrderedPacket } from '../rtp/jitter-buffer.ts';
 import type { RtpPacket } from '../rtp/packets.ts';
 import { jitterWait, type PlayoutDelay, TrackTiming } from './playout.ts';
-import { SoundLine } from './sound-line.ts';
 
 export type AudioTrackOptions = {
   source: string;

@@ -2,16 +2,16 @@
 import { AudioEncoder, aacSamples } from '../av/native/audio-encoder.ts';
 import { FragmentMuxer } from '../av/native/mp4.ts';
 import { VideoEncoder } from '../av/native/video-encoder.ts';
+import { places } from '../compose/layout.ts';
+import { SoundMix } from '../compose/sound-mix.ts';
+import { SpeakerChoice } from '../compose/speaker.ts';
+import { type Cell, Stage } from '../compose/stage.ts';
 import type { RtpPacket } from '../rtp/packets.ts';
 import { AudioTrack } from './audio-track.ts';
 import type { ComposerCommand, ComposerReport } from './composer-messages.ts';
-import { places } from './layout.ts';
 import { type Part, Parts } from './parts.ts';
 import { PlayoutDelay, playoutDelay } from './playout.ts';
 import { SegmentFiles } from './segment-files.ts';
-import { SoundMix } from './sound-mix.ts';
-import { SpeakerChoice } from './speaker.ts';
-import { type Cell, Stage } from './stage.ts';
 import { isKey, pictureToMake, type Rhythm, rhythmOf } from './ticks.ts';
 import { VideoTrack } from './video-track.ts';
 

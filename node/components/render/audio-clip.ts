@@ -2,7 +2,7 @@
 import { AudioDecoder } from '../av/native/audio-decoder.ts';
 import { AvError } from '../av/native/ffmpeg.ts';
 import { mp4Rates } from '../av/native/mp4.ts';
-import { SoundLine } from '../hls/sound-line.ts';
+import { SoundLine } from '../compose/sound-line.ts';
 import { ClipPackets } from './clip-packets.ts';
 import type { Clip } from './plan.ts';
 

@@ -2,11 +2,11 @@
 import { aacSamples } from '../av/native/audio-encoder.ts';
 import type { Encoded } from '../av/native/encoded.ts';
 import { mp4Rates } from '../av/native/mp4.ts';
-import { places } from '../hls/layout.ts';
+import { places } from '../compose/layout.ts';
+import { SoundMix } from '../compose/sound-mix.ts';
+import { SpeakerChoice } from '../compose/speaker.ts';
+import { Stage } from '../compose/stage.ts';
 import { bitratesOf } from '../hls/options.ts';
-import { SoundMix } from '../hls/sound-mix.ts';
-import { SpeakerChoice } from '../hls/speaker.ts';
-import { Stage } from '../hls/stage.ts';
 import { AudioClip } from './audio-clip.ts';
 import { OutputFile } from './output-file.ts';
 import type { Clip, Plan } from './plan.ts';

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Rectangle } from '../../../../node/components/av/native/picture.ts';
-import { centred, fit, grid, places } from '../../../../node/components/hls/layout.ts';
-import { SpeakerChoice } from '../../../../node/components/hls/speaker.ts';
+import { centred, fit, grid, places } from '../../../../node/components/compose/layout.ts';
+import { SpeakerChoice } from '../../../../node/components/compose/speaker.ts';
 
 const size = { width: 1280, height: 720 };
 const area = { x: 0, y: 0, ...size };

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ceiling, Limiter, limiterDelay } from '../../../../node/components/audio/limiter.ts';
-import { SoundLine } from '../../../../node/components/hls/sound-line.ts';
+import { SoundLine } from '../../../../node/components/compose/sound-line.ts';
 import { seededRandom } from '../../../kit/seeded-random.ts';
 
 const rate = 48_000;
