@@ -9,7 +9,11 @@ export const webhookReceiverSchema = z
     pending: z.number().int().meta({ description: 'Deliveries that wait.' }),
     rooms: z.number().int().meta({ description: 'Rooms whose events wait.' }),
     failing: z.boolean().meta({ description: 'Whether the last try got no answer at all.' }),
-    problem: z.string().max(500).optional().meta({ description: 'Why the last try of something that waits failed.' }),
+    problem: z
+      .string()
+      .max(500)
+      .optional()
+      .meta({ description: 'Why the last try of something that waits failed, or why nothing more is sent of a room.' }),
   })
   .meta({ id: 'WebhookReceiver' });
 export type WebhookReceiverView = z.infer<typeof webhookReceiverSchema>;

@@ -47,7 +47,7 @@ type Receiver = {
   pausedUntil: number;
 };
 
-/** A receiver as an operator wants to see it. `problem`: why the last try of something that waits failed. */
+/** A receiver as an operator wants to see it. `problem`: why the last try of something that waits failed, or why nothing more is sent of a room. */
 export type ReceiverState = { url: string; pending: number; rooms: number; failing: boolean; problem?: string };
 
 export class Dispatcher {
@@ -102,12 +102,14 @@ export class Dispatcher {
   receivers(): ReceiverState[] {
     return [...this.#receivers.values()].map(({ url, queues, failing }) => {
       let pending = 0;
+      let rooms = 0;
       let problem: string | undefined;
-      for (const queue of queues.values()) {
-        pending += queue.entries.size;
-        problem ??= queue.problem;
+      for (const { entries, gone, problem: own } of queues.values()) {
+        pending += entries.size;
+        if (entries.size > 0) rooms += 1;
+        problem ??= own ?? (gone.size > 0 ? 'the receiver answered 410: it gets no further event of that room' : undefined);
       }
-      return { url, pending, rooms: queues.size, failing, ...(problem !== undefined && { problem }) };
+      return { url, pending, rooms, failing, ...(problem !== undefined && { problem }) };
     });
   }
 

@@ -28,7 +28,7 @@ const columns: readonly Column<RecordingRow>[] = [
       </a>
     ),
   },
-  { id: 'started', title: 'Started', width: '196px', cell: ({ start }) => <Moment time={start} /> },
+  { id: 'started', title: 'Started', width: '212px', cell: ({ start }) => <Moment time={start} /> },
   {
     id: 'length',
     title: 'Length',

@@ -53,7 +53,7 @@ export function DeadLetters({ given, onReplayed }: { given: string; onReplayed: 
             <input
               type="search"
               data-testid="letter-room"
-              placeholder="Id of a room"
+              placeholder="Room"
               value={room}
               spellCheck={false}
               aria-invalid={room !== '' && wanted === ''}
@@ -151,10 +151,10 @@ function columnsOf(look: (letter: DeadLetter) => void, replay: (letter: DeadLett
       ),
     },
     { id: 'room', title: 'Room', width: 'minmax(0, 1fr)', cell: ({ event }) => <bdi className="foreign">{event.roomId}</bdi> },
-    { id: 'receiver', title: 'Receiver', width: 'minmax(0, 1.4fr)', cell: ({ receiver }) => <bdi className="foreign">{receiver}</bdi> },
-    { id: 'reason', title: 'Reason', width: 'minmax(0, 2fr)', cell: ({ reason }) => <bdi className="foreign">{reason}</bdi> },
+    { id: 'receiver', title: 'Receiver', width: 'minmax(0, 1.8fr)', cell: ({ receiver }) => <bdi className="foreign">{receiver}</bdi> },
+    { id: 'reason', title: 'Reason', width: 'minmax(0, 1.8fr)', cell: ({ reason }) => <bdi className="foreign">{reason}</bdi> },
     { id: 'tries', title: 'Tries', width: '56px', numeric: true, cell: ({ attempts }) => attempts },
-    { id: 'when', title: 'Given up', width: '190px', cell: ({ givenUpAt }) => <Moment time={Date.parse(givenUpAt)} /> },
+    { id: 'when', title: 'Given up', width: '212px', cell: ({ givenUpAt }) => <Moment time={Date.parse(givenUpAt)} /> },
     {
       id: 'actions',
       title: 'Actions',

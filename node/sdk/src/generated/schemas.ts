@@ -762,7 +762,7 @@ export type WebhookReceiver = {
   rooms: number;
   /** Whether the last try got no answer at all. */
   failing: boolean;
-  /** Why the last try of something that waits failed. */
+  /** Why the last try of something that waits failed, or why nothing more is sent of a room. */
   problem?: string;
 };
 

@@ -112,6 +112,14 @@ describe('a receiver', () => {
     });
     assert.match(told(silent)?.problem ?? '', /ECONNREFUSED/);
     assert.equal(told(silent)?.failing, true);
+    const done = await startReceiver(t, refuse(410));
+    webhooks.publish(roomEvent('three', 1), done.url);
+    while (webhooks.counters().dead < 1) await new Promise((resolve) => setImmediate(resolve));
+    const { pending, rooms, problem } = told(done.url) ?? {};
+    assert.deepEqual([pending, rooms], [0, 0]);
+    assert.match(problem ?? '', /410/);
+    webhooks.publish(roomEvent('three', 2, 'RoomDeleted'), done.url);
+    assert.equal(told(done.url), undefined, 'the room is over');
     refusing.answer(take);
     while (webhooks.counters().pending > 1) await new Promise((resolve) => setImmediate(resolve));
     assert.equal(told(refusing.url), undefined);
