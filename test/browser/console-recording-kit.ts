@@ -54,6 +54,9 @@ export async function hears(page: Page, frequency: number): Promise<void> {
     const context = new AudioContext();
     window.heard = new AnalyserNode(context, { fftSize: 8192 });
     const media = document.querySelector('${byId('media')}');
+    // However late somebody listens.
+    media.loop = true;
+    void media.play();
     context.createMediaElementSource(media).connect(window.heard);
     window.heard.connect(new GainNode(context, { gain: 0 })).connect(context.destination);
     void context.resume();
