@@ -54,7 +54,7 @@ function Overlay({ player, over, onPhase }: { player: StreamPlayer } & Pick<Stre
             Turn the sound on
           </button>
         )}
-        {phase === 'playing' && latency !== undefined && latency > farBehind && (
+        {phase === 'playing' && !over && latency !== undefined && latency > farBehind && (
           <button type="button" className="button" data-testid="stream-now" onClick={() => player.toNow()}>
             Go to now
           </button>
