@@ -13,7 +13,7 @@ export function DeviceChoice({ media }: { media: LocalMedia }) {
       <DeviceField kind="camera" label="Camera" state={state} media={media} />
       <div className="device">
         <DeviceField kind="microphone" label="Microphone" state={state} media={media} />
-        <LevelMeter track={state.microphone} on={state.microphoneOn} />
+        {!state.problems.microphone && <LevelMeter track={state.microphone} on={state.microphoneOn} />}
       </div>
       {state.speakers.length > 0 && <SpeakerField state={state} media={media} />}
     </div>
