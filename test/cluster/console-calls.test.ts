@@ -10,12 +10,27 @@ import { addFiles, makeResources } from '../kit/resources-folder.ts';
 
 const readToken = `read-token-${randomBytes(16).toString('hex')}`;
 
+/** Of a recording without tracks. */
+const report = (node: string) => ({
+  id: 'r-1',
+  type: 'recording',
+  roomId: 'r',
+  node,
+  state: 'finished',
+  startTime: '2026-01-01T00:00:00.000Z',
+  endTime: null,
+  tracks: [],
+});
+
 test('a token that may only read sees everything at any node, and changes nothing', async (t) => {
   const resources = await makeResources(t);
   const both = { SVC_SERVER_API_READ_TOKEN: readToken };
   const { owner, wrong, api } = await startNodePair(t, { both, owner: { SVC_RESOURCES_BASE_PATH: resources } });
   await owner.node.parts.rooms.createRoom({ roomId: 'r' });
-  await addFiles(resources, { 'recordings/r-1/a.webm': '0123456789', 'recordings/r-1/report.json': '{"recording_id":"r-1"}' });
+  await addFiles(resources, {
+    'recordings/r-1/a.webm': '0123456789',
+    'recordings/r-1/report.json': JSON.stringify(report(owner.node.name)),
+  });
   await api.post('/room/r/peer', { type: 'webrtc', peerId: 'alice' });
   const ownerName = owner.node.name;
   const names = { roomId: 'r', peerId: 'alice', recordingId: 'r-1', nodeName: ownerName };
@@ -54,16 +69,7 @@ test('a token that may only read sees everything at any node, and changes nothin
 test('a recording is rendered on the node that has it, whichever is asked', async (t) => {
   const resources = await makeResources(t);
   const { owner, api } = await startNodePair(t, { owner: { SVC_RESOURCES_BASE_PATH: resources } });
-  const report = {
-    id: 'r-1',
-    roomId: 'r',
-    node: owner.node.name,
-    state: 'finished',
-    startTime: '2026-01-01T00:00:00.000Z',
-    endTime: null,
-    tracks: [],
-  };
-  await addFiles(resources, { 'recordings/r-1/report.json': JSON.stringify(report) });
+  await addFiles(resources, { 'recordings/r-1/report.json': JSON.stringify(report(owner.node.name)) });
   assert.deepEqual((await api.get('/recording/r-1/render')).body.data, { state: 'none', progress: 0 });
   assert.equal((await api.post('/recording/r-1/render', { width: 320, height: 180 })).status, 202);
   let { data } = (await api.get('/recording/r-1/render')).body;
