@@ -83,6 +83,7 @@ describe('a report', () => {
       tracks: [{ origin: { peerId: '😀'.repeat(5_000) }, offset: -1, duration: Number.NaN, metadata: 'x'.repeat(16_000) }],
     }).tracks;
     assert.ok(track && track.who.length < 200 && !/[\uD800-\uDBFF]…$/.test(track.who), 'a long name is cut between characters');
+    assert.equal(readReport({ tracks: [{ metadata: { name: '\u202Eeman\u2066 A' } }] }).tracks[0]?.who, 'eman A');
     assert.ok((track.about ?? '').length < 200);
     assert.deepEqual([track.offset, track.duration], [undefined, undefined]);
   });

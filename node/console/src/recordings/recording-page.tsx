@@ -48,7 +48,7 @@ export function RecordingPage({ route: { recordingId } }: { route: RouteOf<'reco
         actions={
           report && (
             <>
-              <CopyCurl call={recordingCalls.report(recordingId)} what="get the report" />
+              <CopyCurl call={recordingCalls.report(recordingId)} what="get the report" compact />
               <ActionButton className="button" data-testid="delete-recording" onClick={() => setDeleting(true)}>
                 <TrashIcon />
                 Delete

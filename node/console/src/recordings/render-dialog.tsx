@@ -56,7 +56,7 @@ export function RenderDialog({ recordingId, again, onStarted, onClose }: RenderD
           </select>
         </label>
         <label className="field">
-          <span>Pictures a second</span>
+          <span>Frame rate</span>
           <select
             data-testid="render-framerate"
             value={options.framerate}

@@ -107,8 +107,9 @@ function aboutOf(metadata: unknown): string | undefined {
   return short(Object.keys(rest).length === 1 && typeof source === 'string' ? source : JSON.stringify(rest));
 }
 
-/** What others wrote may be long. */
-function short(text: string): string {
+/** What others wrote may be long, and turn what stands behind it: an isolate that it opens and leaves open takes the end of <bdi> for its own. */
+function short(told: string): string {
+  const text = told.replace(/[\u202a-\u202e\u2066-\u2069]/g, '');
   return text.length <= maxText ? text : `${[...text.slice(0, maxText)].slice(0, -1).join('')}…`;
 }
 

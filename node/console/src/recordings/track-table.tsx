@@ -111,7 +111,7 @@ function Span({ track: { offset, duration, problem, file }, length }: { track: R
         <rect className="span-all" width="100" height="4" />
         <rect className="span-part" x={share(offset)} width={Math.max(1, share(duration ?? length - offset))} height="4" />
       </svg>
-      {problem !== undefined && <bdi className="track-problem">{problem}</bdi>}
+      {problem !== undefined && file !== undefined && <bdi className="track-problem">{problem}</bdi>}
     </div>
   );
 }
