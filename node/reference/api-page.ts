@@ -42,7 +42,7 @@ function callText({ id, method, path, summary, description, open, parameters, bo
   ].filter((each) => !everywhere.has(each));
   return [
     `### \`${method} ${path}\`\n`,
-    `${summary}${description === undefined ? '' : ` ${description}`} ${open ? ' Needs no token.' : ''} (\`${id}\`)\n`,
+    `${summary}${description === undefined ? '' : ` ${description}`} ${open ? 'Needs no token. ' : ''}(\`${id}\`)\n`,
     ...(rows.length > 0 ? [`${fieldHead.replace('field', 'parameter')}\n${rows.join('\n')}\n`] : []),
     ...(body ? [`Body${body.required ? '' : ' (may be left out)'}: ${typeWords(body.schema)}\n`] : []),
     ...answers.map(([status, { description: text, content }]) => `- ${status}: ${text}${contentWords(content)}`),
