@@ -30,6 +30,9 @@ type Offer = Answers['checkConnection'];
 type Opened = { socket: WebSocket; roundTrip: number; offer: Offer };
 
 const defaultDeadline = 8_000;
+/** How often statistics without a round trip are asked for again, and after how many milliseconds. */
+const measurements = 5;
+const measurePause = 100;
 const ways: readonly Way[] = ['udp', 'tcp', 'relay'];
 
 /** Needs a browser. Resolves with what was found; never rejects for a network that does not work. @throws the reason of `signal` */
@@ -152,13 +155,25 @@ function connects(connection: RTCPeerConnection, deadline: number, signal: Abort
 
 /** What the statistics of the pair that worked say. */
 async function measure(connection: RTCPeerConnection, way: Way): Promise<{ roundTrip: number | undefined; over?: 'udp' | 'tcp' | 'tls' }> {
-  const stats = await connection.getStats();
-  const reports = [...stats.values()];
-  const pair = reports.find(({ type, state }) => type === 'candidate-pair' && state === 'succeeded');
+  let stats = await connection.getStats();
+  let pair = pairOf(stats);
+  // Browsers keep statistics for a while: those of now may be from before the answer.
+  for (let i = 0; i < measurements && pair?.currentRoundTripTime === undefined; i += 1) {
+    await new Promise((resolve) => setTimeout(resolve, measurePause));
+    stats = await connection.getStats();
+    pair = pairOf(stats);
+  }
   const seconds: unknown = pair?.currentRoundTripTime;
   const roundTrip = typeof seconds === 'number' ? seconds * 1_000 : undefined;
   const over: unknown = pair && stats.get(pair.localCandidateId)?.relayProtocol;
   return way === 'relay' && (over === 'udp' || over === 'tcp' || over === 'tls') ? { roundTrip, over } : { roundTrip };
+}
+
+/** The pair of candidates that works, one with a round trip first. */
+// biome-ignore lint/suspicious/noExplicitAny: the DOM's own type of what a report holds
+function pairOf(stats: RTCStatsReport): any {
+  const pairs = [...stats.values()].filter(({ type, state }) => type === 'candidate-pair' && state === 'succeeded');
+  return pairs.find(({ currentRoundTripTime }) => currentRoundTripTime !== undefined) ?? pairs[0];
 }
 
 /** STUN servers alone relay nothing. */
