@@ -1,0 +1,93 @@
+// The page of a room while its server is away, starts again, or drains: it says so and goes on by itself.
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { apiClient } from '../kit/api-client.ts';
+import { startNodeProcess } from '../kit/node-process.ts';
+import { apiToken, startNode } from '../kit/start-node.ts';
+import { startTcpProxy } from '../kit/tcp-proxy.ts';
+import { byId, enter, launch, openConsole, seeText } from './console-kit.ts';
+
+async function openRoom(t: TestContext, url: string, token = apiToken): Promise<{ page: Page; complaints: string[] }> {
+  const opened = await openConsole(await launch(t), `${url}/#/room/trouble`, { viewport: { width: 1440, height: 900 } });
+  await logIn(opened.page, token);
+  return opened;
+}
+
+async function logIn(page: Page, token: string): Promise<void> {
+  await page.fill(byId('login-token'), token);
+  await page.click(byId('login-submit'));
+  await page.waitForSelector(byId('room-panel'));
+}
+
+const peer = (id: string) => `${byId('peer')}[data-peer="${id}"]`;
+
+test('a network that is cut is told; what happened meanwhile is filled in when it is back', async (t) => {
+  const node = await startNode(t);
+  const api = apiClient(node.url, apiToken);
+  await api.post('/room', { roomId: 'trouble' });
+  const proxy = await startTcpProxy(t, node.port);
+  const { page, complaints } = await openRoom(t, `http://127.0.0.1:${proxy.port}`);
+  await page.click(byId('events'));
+  await page.waitForSelector(`${byId('event')}[data-type="RoomCreated"]`);
+  proxy.cut();
+  await page.waitForSelector(byId('panel-lost'));
+  await page.waitForSelector(byId('log-lost'));
+  await api.post('/room/trouble/peer', { type: 'webrtc', peerId: 'ada' });
+  await api.delete('/room/trouble/peer/ada');
+  await api.post('/room/trouble/peer', { type: 'webrtc', peerId: 'bob' });
+  proxy.mend();
+  await page.waitForSelector(`${byId('event')}[data-type="PeerDeleted"]`);
+  await page.waitForSelector(byId('log-lost'), { state: 'detached' });
+  await page.waitForSelector(byId('panel-lost'), { state: 'detached' });
+  assert.deepEqual(await page.locator(byId('event')).evaluateAll((rows) => rows.map((row) => row.getAttribute('data-type'))), [
+    'PeerAdded',
+    'PeerDeleted',
+    'PeerAdded',
+    'RoomCreated',
+  ]);
+  await page.click(byId('peers'));
+  await page.waitForSelector(peer('bob'));
+  assert.deepEqual(complaints, []);
+});
+
+test('a server that is killed and started again: the room has ended, and is back when it is made again', async (t) => {
+  const first = await startNodeProcess(t);
+  await apiClient(first.url, apiToken).post('/room', { roomId: 'trouble' });
+  await apiClient(first.url, apiToken).post('/room/trouble/peer', { type: 'webrtc', peerId: 'ada' });
+  const { page, complaints } = await openRoom(t, first.url);
+  await page.waitForSelector(peer('ada'));
+  first.kill('SIGKILL');
+  await first.ended;
+  await page.waitForSelector(byId('panel-lost'));
+  await page.waitForSelector(peer('ada'));
+  const second = await startNodeProcess(t, { SVC_PORT: String(first.port) });
+  await page.waitForSelector(byId('panel-ended'));
+  await page.waitForSelector(byId('panel-lost'), { state: 'detached' });
+  const api = apiClient(second.url, apiToken);
+  await api.post('/room', { roomId: 'trouble' });
+  await api.post('/room/trouble/peer', { type: 'webrtc', peerId: 'bob' });
+  await page.waitForSelector(peer('bob'));
+  await page.waitForSelector(byId('panel-ended'), { state: 'detached' });
+  await page.click(byId('events'));
+  await page.waitForSelector(`${byId('event')}[data-type="PeerAdded"]`);
+  assert.deepEqual(complaints, []);
+});
+
+test('a node that drains tells who is in the call until when, and whoever only looks that the room has ended', async (t) => {
+  const node = await startNode(t);
+  const api = apiClient(node.url, apiToken);
+  await api.post('/room', { roomId: 'trouble' });
+  const ada = await openRoom(t, node.url);
+  await enter(ada.page, 'Ada');
+  const watcher = await openRoom(t, node.url);
+  const { name } = (await api.get('/cluster/nodes')).body.data[0];
+  assert.equal((await api.post(`/cluster/nodes/${name}/drain`, { deadline: 3600 })).status, 202);
+  await ada.page.getByText('The server goes away: this room ends at').waitFor();
+  await ada.page.click(byId('leave'));
+  await ada.page.waitForSelector(byId('left'));
+  await seeText(watcher.page, 'panel-ended', 'This room has ended.');
+  await watcher.page.click(byId('events'));
+  await watcher.page.waitForSelector(`${byId('event')}[data-type="RoomDeleted"]`);
+  assert.deepEqual([ada.complaints, watcher.complaints], [[], []]);
+});
