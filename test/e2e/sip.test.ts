@@ -1,0 +1,133 @@
+// Phone calls of a cluster: a registrar and a phone outside of the pods' network, a call out and a call in, with sound both ways through the ports that pods have for it.
+import assert from 'node:assert/strict';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, type TestContext, test } from 'node:test';
+import { decodeG711 } from '../../node/components/sip/audio/g711.ts';
+import { account, Kamailio } from '../kit/kamailio.ts';
+import { Child } from '../kit/kube/child.ts';
+import { freePorts } from '../kit/kube/ports.ts';
+import * as far from '../kit/sipp.ts';
+import { makeVoice } from '../kit/telephone.ts';
+import { decibels, levelOf } from '../kit/tones.ts';
+import { type Anything, Installed } from './installed.ts';
+
+const stage = await Installed.prepare({ after });
+const release = 'rooms';
+const { hub, server, nodes } = stage.cluster;
+/** A machine of the internet, as it were. */
+const place = { address: new URL(server.url).hostname, wrap: hub.wrapNetwork, pid: hub.pid };
+const ports = { calls: 3, components: 2 };
+const config = { componentsUsed: ['sip'] };
+const peerTone = 440;
+const phoneTone = 1000;
+const rate = 8000;
+await stage.settle(async () => {
+  // As in most clusters, pods go out under the address of their host.
+  const rules = `type nat hook postrouting priority 100; policy accept;\nip daddr ${place.address} meta l4proto udp oifname "eth0" masquerade`;
+  const table = `table ip outside {\nchain post {\n${rules}\n}\n}\n`;
+  for (const node of nodes) await node.machine.run(['nft', '-f', '-'], { input: table });
+  const password = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'phone' }, stringData: { password: account.password } };
+  await stage.apply(password);
+  const values = Object.entries({ sip: ports, config }).flatMap(([name, value]) => [
+    '--set-json',
+    `mediaCluster.spec.${name}=${JSON.stringify(value)}`,
+  ]);
+  await stage.install(release, [...stage.values, ...values]);
+  await stage.available(release);
+});
+
+/** The sound of a phone of the internet: what it heard is in a file. */
+async function openPhone(t: TestContext) {
+  const folder = await mkdtemp(join(tmpdir(), 'mediarooms-phone-'));
+  const [port = 0] = await freePorts(1);
+  const [said, heard] = [join(folder, 'said'), join(folder, 'heard')];
+  await Promise.all([writeFile(said, Buffer.concat(await makeVoice(t, 'PCMA', phoneTone, 3))), writeFile(heard, '')]);
+  const program = join(import.meta.dirname, '../kit/far-sound.ts');
+  const child = new Child([process.execPath, program, place.address, String(port), said, heard], {
+    log: join(folder, 'log'),
+    wrap: place.wrap,
+  });
+  t.after(async () => {
+    await child.stop();
+    await rm(folder, { recursive: true, force: true });
+  });
+  return {
+    port,
+    /** Resolves when it has heard the peer, and not itself, for a second. */
+    hears: () =>
+      stage.until('the phone hears the peer', async () => {
+        const last = decodeG711('PCMA', (await readFile(heard)).subarray(-rate));
+        if (last.length < rate || levelOf(last, peerTone, rate) < 0.05) return undefined;
+        return { own: decibels(levelOf(last, phoneTone, rate) / levelOf(last, peerTone, rate)) };
+      }),
+  };
+}
+
+test('a phone outside is called from a Room and calls it: both hear each other through the ports of its pod', {
+  timeout: 280_000,
+}, async (t) => {
+  const [farEndPort = 0] = await freePorts(1);
+  const kamailio = await Kamailio.start(t, { farEndPort, place });
+  const options = {
+    registrarAddress: `sip:${place.address}:${kamailio.port};transport=udp`,
+    username: account.username,
+    passwordSecretRef: { name: 'phone', key: 'password' },
+    answerIncoming: true,
+  };
+  const spec = { peers: [{ name: 'anna' }], components: [{ name: 'phone', type: 'sip', options }] };
+  const [browser, room] = await Promise.all([stage.browser(t), stage.room('calls', spec)]);
+  assert.doesNotMatch(JSON.stringify(room), new RegExp(account.password));
+  const component = await stage.until('the telephone is registered', async () => {
+    const { body } = await stage.rest(release, 'GET', '/room/calls');
+    const found = body.data.components.find(({ type }: Anything) => type === 'sip');
+    return found?.properties.registered === true ? found : undefined;
+  });
+  const anna = await stage.enter(stage.openPage(browser), 'calls', 'anna');
+  await anna.publish({ tone: peerTone });
+
+  const out = await openPhone(t);
+  const sound = far.soundAt(out.port, place.address);
+  const steps = [far.takeInvite, far.answer('200 OK', { sdp: sound }), far.takeAck, far.takeBye].join('\n');
+  const callee = await far.Sipp.run(t, steps, { port: farEndPort, place, timeout: 200 });
+  await callee.listening();
+  const path = `/sip/calls/${component.id}/call`;
+  const { status, body } = await stage.rest(release, 'POST', path, { phoneNumber: '+49123456' });
+  assert.equal(status, 201, JSON.stringify(body));
+  await anna.hears(component, phoneTone);
+  assert.ok((await out.hears()).own < -30);
+  assert.equal((await stage.rest(release, 'DELETE', path)).status, 204);
+  await callee.done();
+  const pod = await stage.get('pod', room.status.node);
+  const block = pod.spec.containers[0].ports
+    .filter(({ protocol }: Anything) => protocol === 'UDP')
+    .map((each: Anything) => each.containerPort);
+  const [signalling, calls] = [block.slice(-5, -3), block.slice(-3)];
+  const [, contactAddress, contactPort] = /^Contact: <sip:room@([\d.]+):(\d+)/m.exec(callee.messages) ?? [];
+  assert.equal(contactAddress, pod.status.hostIP);
+  assert.ok(signalling.includes(Number(contactPort)), `${contactPort} of ${signalling}`);
+  const offered = [...callee.messages.matchAll(/^m=audio (\d+)/gm)].map(([, port]) => Number(port)).filter((port) => port !== out.port);
+  assert.ok(offered.length > 0 && offered.every((port) => calls.includes(port)), `${offered} of ${calls}`);
+  assert.match(callee.messages, new RegExp(`^c=IN IP4 ${pod.status.hostIP}\\r?$`, 'm'));
+
+  const near = await openPhone(t);
+  const calling = [
+    far.invite('room', { sdp: far.soundAt(near.port, place.address) }),
+    far.maybe(100),
+    far.takeOk,
+    far.further('ACK', 1),
+    far.takeBye,
+  ];
+  const target = `${place.address}:${kamailio.port}`;
+  const caller = await far.Sipp.run(t, calling.join('\n'), { port: farEndPort, place, target, timeout: 200 });
+  const [call] = await stage.until('the call in is there', async () => {
+    const { properties } = (await stage.rest(release, 'GET', `/room/calls/component/${component.id}`)).body.data;
+    return properties.calls[0]?.direction === 'incoming' ? properties.calls : undefined;
+  });
+  await anna.hears(component, phoneTone);
+  assert.ok((await near.hears()).own < -30);
+  assert.equal((await stage.rest(release, 'DELETE', `${path}/${call.id}`)).status, 204);
+  await caller.done();
+  await stage.kubectl('delete', 'room', 'calls', '--timeout=60s');
+});
