@@ -18,7 +18,7 @@ const scrollFor = 5_000;
 export async function benchConsole(): Promise<void> {
   const { t, end } = benchContext();
   try {
-    const node = await startNodeProcess(t, { SVC_LOG_LEVEL: 'error' });
+    const node = await startNodeProcess(t, { SVC_LOG_LEVEL: 'info' });
     const api = apiClient(node.url, apiToken);
     await fill(api);
     const sockets = await connectOnes(node.url, api);

@@ -61,14 +61,14 @@ test('a node that is well has no findings, and each thing that is not is one, th
   assert.deepEqual(
     found.map(({ tone, title }) => [tone, title]),
     [
-      ['danger', 'The configuration files are refused'],
       ['danger', 'This node has no way to the others'],
+      ['danger', 'The configuration files are refused'],
       ['warning', 'This node is draining'],
       ['warning', 'Said at the start'],
       ['info', 'limits.maxRooms of the files has no effect'],
     ],
   );
-  assert.match(found[0]?.text ?? '', /^Expected logLevel to be a level, got: loud\. What was in force before stays/);
+  assert.match(found[1]?.text ?? '', /^Expected logLevel to be a level, got: loud\. What was in force before stays/);
 });
 
 test('the form of a new room leaves out, says never, or says how much; what is no number goes as it is', () => {

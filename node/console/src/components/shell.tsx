@@ -44,6 +44,7 @@ export function Shell({ current, children }: { current: PageName; children: Reac
 
 function Account() {
   const { development, scope, logOut } = useConsole();
+  const out = `Log out. Your token may ${scope === 'read' ? 'only read' : 'do everything'}.`;
   return (
     <div className="shell-tools">
       {scope === 'read' && (
@@ -61,7 +62,7 @@ function Account() {
       </a>
       <ThemeButton />
       {!development && (
-        <button type="button" className="button icon-only" data-testid="log-out" aria-label="Log out" title="Log out" onClick={logOut}>
+        <button type="button" className="button icon-only" data-testid="log-out" aria-label="Log out" title={out} onClick={logOut}>
           <LeaveIcon />
         </button>
       )}

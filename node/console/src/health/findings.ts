@@ -2,7 +2,9 @@
 import type { NodeState } from '../api/cluster.ts';
 import type { ConfigFiles, Health } from '../api/health.ts';
 
-export type Finding = { tone: 'danger' | 'warning' | 'info'; title: string; text: string };
+const tones = ['danger', 'warning', 'info'] as const;
+
+export type Finding = { tone: (typeof tones)[number]; title: string; text: string };
 
 const states: Record<Exclude<NodeState, 'accepting'>, Finding> = {
   draining: {
@@ -17,17 +19,14 @@ const states: Record<Exclude<NodeState, 'accepting'>, Finding> = {
   },
 };
 
-/** `config`: of the node that is looked at, which may be another one than the one with this health. */
-export function findingsOf(health: Health, warnings: readonly string[], config: ConfigFiles = health.config): Finding[] {
+/** `warnings`: what the node said when it started. */
+export function findingsOf(health: Health, warnings: readonly string[]): Finding[] {
+  const found = [...nodeFindings(health), ...configFindings(health.config, warnings)];
+  return tones.flatMap((wanted) => found.filter(({ tone }) => tone === wanted));
+}
+
+function nodeFindings({ distribution, state, status }: Health): Finding[] {
   const found: Finding[] = [];
-  const { distribution, state, status } = health;
-  if (config.error !== null) {
-    found.push({
-      tone: 'danger',
-      title: 'The configuration files are refused',
-      text: `${sentence(config.error)} What was in force before stays in force until they are mended.`,
-    });
-  }
   if (status === 'DOWN') found.push({ tone: 'danger', title: 'This node is down', text: 'It answers, and does not serve rooms.' });
   if (distribution.enabled && distribution.nodeStatus === 'DOWN') {
     found.push({
@@ -37,8 +36,20 @@ export function findingsOf(health: Health, warnings: readonly string[], config: 
     });
   }
   if (state !== 'accepting') found.push(states[state]);
+  return found;
+}
+
+export function configFindings({ error, shadowed }: ConfigFiles, warnings: readonly string[]): Finding[] {
+  const found: Finding[] = [];
+  if (error !== null) {
+    found.push({
+      tone: 'danger',
+      title: 'The configuration files are refused',
+      text: `${sentence(error)} What was in force before stays in force until they are mended.`,
+    });
+  }
   for (const warning of warnings) found.push({ tone: 'warning', title: 'Said at the start', text: sentence(warning) });
-  for (const name of config.shadowed) {
+  for (const name of shadowed) {
     found.push({
       tone: 'info',
       title: `${name} of the files has no effect`,

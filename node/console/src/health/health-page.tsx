@@ -1,13 +1,13 @@
 // How the node is that answers, in words, and the configuration in force on it or on another one.
-import { useCallback, useState } from 'react';
-import { listNodes } from '../api/cluster.ts';
-import { type ConfigFiles, getConfig, getHealth, type Health } from '../api/health.ts';
+import { useCallback } from 'react';
+import { getConfig, getHealth, type Health } from '../api/health.ts';
 import { ErrorNote, freshnessOf, PageHead } from '../components/page-head.tsx';
 import { useConsole } from '../hooks/console-context.ts';
-import { type Resource, useResource } from '../hooks/use-resource.ts';
+import { useResource } from '../hooks/use-resource.ts';
 import { count, durationWords, figure } from '../words.ts';
-import { ConfigTable } from './config-table.tsx';
-import { type Finding, findingsOf } from './findings.ts';
+import { ConfigSection } from './config-section.tsx';
+import { findingsOf } from './findings.ts';
+import { Findings } from './findings-list.tsx';
 import '../styles/health.css';
 
 const healthEvery = 5_000;
@@ -16,62 +16,32 @@ const configEvery = 10_000;
 
 export function HealthPage() {
   const { api } = useConsole();
-  const [node, setNode] = useState<string>();
   const health = useResource(
     useCallback((signal: AbortSignal) => getHealth(api, signal), [api]),
     healthEvery,
   );
   const config = useResource(
-    useCallback((signal: AbortSignal) => getConfig(api, node, signal), [api, node]),
+    useCallback((signal: AbortSignal) => getConfig(api, undefined, signal), [api]),
     configEvery,
   );
-  const nodes = useResource(
-    useCallback((signal: AbortSignal) => listNodes(api, signal), [api]),
-    configEvery,
-  );
-  const names = nodes.data?.map(({ name }) => name) ?? [];
-  const other = node !== undefined && node !== names[0];
+  // All at once: what comes later would push the rest down.
+  const ready = config.data !== undefined || config.problem !== undefined;
+  const findings = health.data && findingsOf(health.data, config.data?.warnings ?? []);
   return (
     <>
       <PageHead title="Health" freshness={freshnessOf(health)} facts={health.data && summaryOf(health.data)} />
       <ErrorNote problem={health.problem} />
-      {health.data && (
+      {ready && findings && (
         <>
-          <Findings findings={findingsOf(health.data, config.data?.warnings ?? [], config.data?.config)} />
-          <Facts health={health.data} />
-        </>
-      )}
-      <section className="health-section" aria-labelledby="config-title">
-        <div className="section-line">
-          <h2 id="config-title">Configuration in force</h2>
-          {names.length > 1 && (
-            <label className="inline-field">
-              <span>Node</span>
-              <select data-testid="config-node" value={node ?? config.data?.node ?? ''} onChange={(event) => setNode(event.target.value)}>
-                {names.map((name) => (
-                  <option key={name} value={name}>
-                    {name}
-                  </option>
-                ))}
-              </select>
-            </label>
+          {findings.length > 0 ? (
+            <Findings findings={findings} />
+          ) : (
+            <p className="all-well" data-testid="all-well">
+              Nothing needs your attention.
+            </p>
           )}
-        </div>
-        {other && config.lost && <p className="quiet-text">This node does not answer.</p>}
-        <Configuration config={config} />
-      </section>
-    </>
-  );
-}
-
-function Configuration({ config }: { config: Resource<Awaited<ReturnType<typeof getConfig>>> }) {
-  return (
-    <>
-      <ErrorNote problem={config.problem} testId="config-problem" />
-      {config.data && (
-        <>
-          <Files files={config.data.config.files} />
-          <ConfigTable values={config.data.values} />
+          {health.data && <Facts health={health.data} />}
+          <ConfigSection own={config} />
         </>
       )}
     </>
@@ -81,26 +51,6 @@ function Configuration({ config }: { config: Resource<Awaited<ReturnType<typeof 
 function summaryOf({ status, state, distribution }: Health): string {
   const can = status === 'DOWN' ? 'down' : { accepting: 'takes rooms', draining: 'draining', terminating: 'about to end' }[state];
   return distribution.enabled ? `${can} · one of ${count(distribution.nodesInCluster, 'node')}` : `${can} · alone, without a cluster`;
-}
-
-function Findings({ findings }: { findings: readonly Finding[] }) {
-  if (findings.length === 0) {
-    return (
-      <p className="all-well" data-testid="all-well">
-        Nothing needs your attention.
-      </p>
-    );
-  }
-  return (
-    <ul className="findings" aria-label="What needs attention">
-      {findings.map(({ tone, title, text }) => (
-        <li key={title + text} className={`page-note ${tone}`} data-testid="finding" data-tone={tone}>
-          <strong>{title}</strong>
-          <p className="foreign">{text}</p>
-        </li>
-      ))}
-    </ul>
-  );
 }
 
 function Facts({ health }: { health: Health }) {
@@ -124,23 +74,5 @@ function Facts({ health }: { health: Health }) {
         </div>
       ))}
     </dl>
-  );
-}
-
-function Files({ files }: { files: ConfigFiles['files'] }) {
-  if (files.length === 0) {
-    return (
-      <p className="quiet-text small-text">No configuration file: everything comes from the environment, or is as it is by default.</p>
-    );
-  }
-  return (
-    <ul className="config-files" aria-label="Configuration files in force">
-      {files.map(({ name, sha256 }) => (
-        <li key={name} data-testid="config-file">
-          <bdi className="foreign">{name}</bdi>
-          <code title={`SHA-256 of the bytes in force: ${sha256}`}>{sha256.slice(0, 16)}…</code>
-        </li>
-      ))}
-    </ul>
   );
 }

@@ -1,0 +1,90 @@
+// The configuration in force: of the node that answers, or of another one that is chosen.
+import { useCallback, useState } from 'react';
+import { listNodes } from '../api/cluster.ts';
+import { type ConfigFiles, getConfig, type NodeConfig } from '../api/health.ts';
+import { ErrorNote } from '../components/page-head.tsx';
+import { useConsole } from '../hooks/console-context.ts';
+import { type Resource, useResource } from '../hooks/use-resource.ts';
+import { ConfigTable } from './config-table.tsx';
+import { configFindings } from './findings.ts';
+import { Findings } from './findings-list.tsx';
+
+const askEvery = 10_000;
+
+/** `own`: of the node that answers. */
+export function ConfigSection({ own }: { own: Resource<NodeConfig> }) {
+  const { api } = useConsole();
+  const [chosen, setChosen] = useState<string>();
+  const nodes = useResource(
+    useCallback((signal: AbortSignal) => listNodes(api, signal), [api]),
+    askEvery,
+  );
+  const names = nodes.data?.map(({ name }) => name) ?? [];
+  const other = chosen !== undefined && chosen !== own.data?.node ? chosen : undefined;
+  return (
+    <section className="health-section" aria-labelledby="config-title">
+      <div className="section-line">
+        <h2 id="config-title">Configuration in force</h2>
+        {names.length > 1 && (
+          <label className="inline-field">
+            <span>Node</span>
+            <select data-testid="config-node" value={other ?? own.data?.node} onChange={(event) => setChosen(event.target.value)}>
+              {names.map((name) => (
+                <option key={name} value={name}>
+                  {name}
+                </option>
+              ))}
+            </select>
+          </label>
+        )}
+      </div>
+      {other === undefined ? <Configuration config={own} /> : <OtherNode key={other} node={other} />}
+    </section>
+  );
+}
+
+function OtherNode({ node }: { node: string }) {
+  const { api } = useConsole();
+  const config = useResource(
+    useCallback((signal: AbortSignal) => getConfig(api, node, signal), [api, node]),
+    askEvery,
+  );
+  return (
+    <>
+      {config.data && <Findings findings={configFindings(config.data.config, config.data.warnings)} />}
+      <Configuration config={config} />
+    </>
+  );
+}
+
+function Configuration({ config: { data, problem } }: { config: Resource<NodeConfig> }) {
+  return (
+    <>
+      <ErrorNote problem={problem} testId="config-problem" />
+      {data && (
+        <>
+          <Files files={data.config.files} />
+          <ConfigTable values={data.values} />
+        </>
+      )}
+    </>
+  );
+}
+
+function Files({ files }: { files: ConfigFiles['files'] }) {
+  if (files.length === 0) {
+    return (
+      <p className="quiet-text small-text">No configuration file: everything comes from the environment, or is as it is by default.</p>
+    );
+  }
+  return (
+    <ul className="config-files" aria-label="Configuration files in force">
+      {files.map(({ name, sha256 }) => (
+        <li key={name} data-testid="config-file">
+          <bdi className="foreign">{name}</bdi>
+          <code title={`SHA-256 of the bytes in force: ${sha256}`}>{sha256.slice(0, 16)}…</code>
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,16 @@
+// What needs attention, one field each; nothing where nothing does.
+import type { Finding } from './findings.ts';
+
+export function Findings({ findings }: { findings: readonly Finding[] }) {
+  if (findings.length === 0) return null;
+  return (
+    <ul className="findings" aria-label="What needs attention">
+      {findings.map(({ tone, title, text }) => (
+        <li key={title + text} className={`page-note ${tone}`} data-testid="finding" data-tone={tone}>
+          <strong>{title}</strong>
+          <p className="foreign">{text}</p>
+        </li>
+      ))}
+    </ul>
+  );
+}
