@@ -11,8 +11,8 @@ import { lookAt, openPart } from './console-views.ts';
 /** Starting a composer beside a browser takes its time on a busy machine. */
 const patience = 60_000;
 const readToken = `read-${apiToken}`;
-/** Milliseconds: nobody would call it live beyond. */
-const latencyBound = 10_000;
+/** Milliseconds: beyond it would be another time than that of the picture; how fast a machine is decides nothing. */
+const latencyBound = 60_000;
 const small = { width: 640, height: 360, framerate: 15 };
 
 const watch = (browser: Browser, url: string, token = apiToken) => openPart(browser, { url, token, hash: '#/watch/show' });
