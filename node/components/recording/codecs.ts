@@ -11,7 +11,7 @@ import { type MatroskaTrack, opusHead } from './matroska.ts';
 const videoCodecs = {
   vp8: { codecId: 'V_VP8', docType: 'webm', format: () => new Vp8Format() },
   vp9: { codecId: 'V_VP9', docType: 'webm', format: () => new Vp9Format() },
-  av1: { codecId: 'V_AV1', docType: 'webm', format: () => new Av1Format({ delimited: false }) },
+  av1: { codecId: 'V_AV1', docType: 'webm', format: () => new Av1Format() },
   h264: { codecId: 'V_MPEG4/ISO/AVC', docType: 'matroska', format: () => new H264Format() },
 } as const satisfies Record<string, { codecId: string; docType: MatroskaTrack['docType']; format: () => VideoFormat }>;
 

@@ -3,7 +3,10 @@ import { readAv1Sequence } from './av1-sequence.ts';
 import type { Picture, VideoDescription, VideoFormat } from './video-assembler.ts';
 
 const types = { sequenceHeader: 1, temporalDelimiter: 2, tileList: 8, padding: 15 } as const;
-/** An OBU of two bytes that begins a temporal unit (AV1 specification, section 5.6). */
+/**
+ * An OBU of two bytes that begins a temporal unit (AV1 specification, section 5.6). Matroska would rather have it left out, but without it
+ * dav1d shows nothing of units that lack the highest spatial layer, which come while layers are switched.
+ */
 const delimiter = Buffer.from([(types.temporalDelimiter << 3) | 0x02, 0]);
 
 /** Section 4.4. Elements lie one behind the other; `continues`: the first goes on with the last of the packet before; `open`: the last goes on. */
@@ -26,16 +29,10 @@ function readAggregation(payload: Buffer): Aggregation | undefined {
 }
 
 export class Av1Format implements VideoFormat {
-  readonly #delimited: boolean;
   #units: Buffer[] = [];
   #sequence: VideoDescription | undefined;
   /** Of the OBU that is not whole yet. */
   #fragments: Buffer[] | undefined;
-
-  /** `delimited`: with a delimiter before each temporal unit, which Matroska leaves out. */
-  constructor({ delimited = true } = {}) {
-    this.#delimited = delimited;
-  }
 
   /** Only of a new sequence does it show for certain. */
   begins(payload: Buffer): boolean {
@@ -64,7 +61,7 @@ export class Av1Format implements VideoFormat {
     if (this.#fragments || this.#units.length === 0) return undefined;
     const header = this.#units.find((unit) => typeOf(unit) === types.sequenceHeader);
     if (header) this.#sequence = describe(header);
-    return { data: Buffer.concat(this.#delimited ? [delimiter, ...this.#units] : this.#units), key: header !== undefined };
+    return { data: Buffer.concat([delimiter, ...this.#units]), key: header !== undefined };
   }
 
   /** Of the key picture that was taken last. */
