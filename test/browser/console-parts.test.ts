@@ -6,7 +6,7 @@ import { apiClient } from '../kit/api-client.ts';
 import { startNodePair } from '../kit/node-pair.ts';
 import { PeerSocket } from '../kit/peer-socket.ts';
 import { apiToken, type StartedNode, startNode } from '../kit/start-node.ts';
-import { byId, launch, openConsole, seeText, tabTo } from './console-kit.ts';
+import { byId, launch, openConsole, overflow, seeText, tabTo, windows } from './console-kit.ts';
 import { addressesOf, lookAt, openPart } from './console-views.ts';
 
 /** Somebody who is in the room, with this name. */
@@ -202,6 +202,32 @@ test('health says in words how the node is, which settings have no effect, and w
   await page.keyboard.press('Space');
   await page.waitForSelector('[data-source="default"]', { state: 'detached' });
   assert.deepEqual(complaints, []);
+});
+
+test('no part jumps while it loads, and the widest screen is used with measure', async (t) => {
+  const { wrong, api } = await startNodePair(t);
+  for (let index = 0; index < 40; index += 1) await api.post('/room', { roomId: `room-${index}` });
+  const browser = await launch(t);
+  const shown: Record<string, string> = { '#/': 'room-row', '#/cluster': 'node-row', '#/health': 'config-row' };
+  const { page } = await openPart(browser, { url: wrong.url, token: apiToken, hash: '#/' });
+  for (const size of [...windows, { width: 3840, height: 2160 }]) {
+    await page.setViewportSize(size);
+    for (const [hash, row] of Object.entries(shown)) {
+      await page.goto(`${wrong.url}/${hash}`);
+      await page.reload();
+      await page.waitForSelector(byId(row));
+      assert.ok((await overflow(page)) <= 0, `${hash} at ${size.width} px is too wide`);
+      // 0.1 is what Chromium's measure calls good.
+      const jumps = await page.evaluate<number>(`new Promise((resolve) => {
+        let sum = 0;
+        new PerformanceObserver((list) => {
+          for (const entry of list.getEntries()) if (!entry.hadRecentInput) sum += entry.value;
+        }).observe({ type: 'layout-shift', buffered: true });
+        setTimeout(() => resolve(sum), 500);
+      })`);
+      assert.ok(jumps < 0.1, `${hash} at ${size.width} px jumps by ${jumps}`);
+    }
+  }
 });
 
 test('the frame is gone through by keyboard: past the navigation, to another part, from light to dark and out', async (t) => {
