@@ -14,8 +14,7 @@ export type Watched = {
 
 class Viewer {
   readonly video = document.createElement('video');
-  /** As README recommends. */
-  readonly #hls = new Hls({ lowLatencyMode: true, maxLiveSyncPlaybackRate: 1.1 });
+  readonly #hls = new Hls({ lowLatencyMode: true });
   readonly #errors: string[] = [];
   readonly #canvas = document.createElement('canvas');
   #latencies: number[] = [];
