@@ -1,4 +1,4 @@
-// The page of a room while its server is away, starts again, or drains: it says so and goes on by itself.
+// The page of a room while its server is away, starts again, drains, or no longer takes the token: it says so and goes on by itself.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { Page } from 'playwright-core';
@@ -7,6 +7,7 @@ import { startNodeProcess } from '../kit/node-process.ts';
 import { apiToken, startNode } from '../kit/start-node.ts';
 import { startTcpProxy } from '../kit/tcp-proxy.ts';
 import { byId, enter, launch, openConsole, seeText } from './console-kit.ts';
+import { tokenFile } from './console-views.ts';
 
 async function openRoom(t: TestContext, url: string, token = apiToken): Promise<{ page: Page; complaints: string[] }> {
   const opened = await openConsole(await launch(t), `${url}/#/room/trouble`, { viewport: { width: 1440, height: 900 } });
@@ -72,6 +73,21 @@ test('a server that is killed and started again: the room has ended, and is back
   await page.click(byId('events'));
   await page.waitForSelector(`${byId('event')}[data-type="PeerAdded"]`);
   assert.deepEqual(complaints, []);
+});
+
+test('a token that is taken back leads to the login, and a good one back to the room', async (t) => {
+  const one = `${apiToken}-one`;
+  const two = `${apiToken}-two`;
+  const tokens = await tokenFile(t, one);
+  const node = await startNode(t, { SVC_SERVER_API_TOKEN: undefined, SVC_CONFIG_FILES: tokens.path });
+  await apiClient(node.url, one).post('/room', { roomId: 'trouble' });
+  const { page } = await openRoom(t, node.url, one);
+  await tokens.replace(two);
+  await page.waitForSelector(byId('login-token'));
+  await page.getByText('The server no longer accepts this API token.').waitFor();
+  await logIn(page, two);
+  await page.click(byId('events'));
+  await page.waitForSelector(`${byId('event')}[data-type="RoomCreated"]`);
 });
 
 test('a node that drains tells who is in the call until when, and whoever only looks that the room has ended', async (t) => {

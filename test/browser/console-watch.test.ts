@@ -34,7 +34,8 @@ async function plays(page: Page): Promise<void> {
     page,
     `(() => {
       const video = document.querySelector('${byId('stream-video')}');
-      const before = window.__shown ?? video.currentTime;
+      // Another stream begins at another time.
+      const before = Math.min(window.__shown ?? video.currentTime, video.currentTime);
       window.__shown = before;
       if (video.videoWidth !== 640 || video.currentTime < before + 1) return false;
       const canvas = Object.assign(document.createElement('canvas'), { width: 64, height: 36 });
