@@ -1,0 +1,66 @@
+// AV1 as Chromium sends it, through a room into a stream and a recording, judged by ffmpeg.
+import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { apiClient } from '../kit/api-client.ts';
+import { looks } from '../kit/composed.ts';
+import { download, follow } from '../kit/hls-viewer.ts';
+import { assertNear, colours, frameTimes, probe } from '../kit/recorded.ts';
+import { makeResources } from '../kit/resources-folder.ts';
+import { css, enter, red, setStage } from './client-kit.ts';
+
+/** Colours go through two conversions of a browser's own. */
+function assertRed(colour: readonly number[] | undefined): void {
+  for (const [channel, value] of red.entries()) assertNear(colour?.[channel], value, 40, `red, green or blue (${channel})`);
+}
+
+const size = { width: 640, height: 360 };
+
+test('AV1 of Chromium is in the stream of its room and in a recording', async (t) => {
+  const stage = await setStage(t, { SVC_COMPONENTS_USED: 'hls recording' });
+  const { node, roomId } = stage;
+  const api = apiClient(node.url, node.token);
+  const add = async (type: string, options: object) => {
+    const { status, body } = await api.post(`/room/${roomId}/component`, { type, options });
+    assert.equal(status, 201, JSON.stringify(body));
+    return body.data.id as string;
+  };
+  const hls = await add('hls', { ...size, persistent: true });
+  const recording = await add('recording', {});
+  const alice = await enter(stage, 'alice');
+  await alice.page.evaluate(async (colour) => {
+    const { room } = kit.rooms.main as InstanceType<typeof kit.TestRoom>;
+    await room.publish(kit.pattern(colour, 640, 360), { codec: 'av1' });
+  }, css(red));
+  const [track] = (await api.get(`/room/${roomId}`)).body.data.peers[0].tracks;
+  assert.equal(track.encoding, 'av1');
+  const { url, token } = (await api.post(`/hls/${roomId}/token`, {})).body.data;
+  const address = `http://${url.replace('index.m3u8', 'stream.m3u8')}`;
+  const { playlists } = await follow(address, () => true);
+  const before = playlists[0]?.segments.at(-1)?.number ?? 0;
+  await follow(address, ({ segments }) => (segments.at(-1)?.number ?? 0) >= before + 4);
+  for (const id of [recording, hls]) assert.equal((await api.delete(`/room/${roomId}/component/${id}`)).status, 204);
+
+  const ids = (await api.get('/recording')).body.data as string[];
+  const reports = await Promise.all(ids.map(async (id) => (await api.get(`/recording/${id}`)).body));
+  const report = reports.find(({ type }) => type === 'recording');
+  const [recorded] = report.tracks;
+  assert.deepEqual([recorded.encoding, recorded.file, recorded.lostPackets], ['av1', `${track.id}.webm`, 0], JSON.stringify(recorded));
+  const answer = await fetch(`${node.url}/recording/${report.id}/${recorded.file}`, { headers: { authorization: `Bearer ${node.token}` } });
+  const path = join(await makeResources(t), recorded.file);
+  await writeFile(path, Buffer.from(await answer.arrayBuffer()));
+  const { codec, duration } = await probe(path);
+  assert.equal(codec, 'av1');
+  assertNear((duration ?? 0) * 1000, recorded.duration, 1, 'the length in the report');
+  const pictures = await colours(path);
+  assert.equal(pictures.length, (await frameTimes(path)).length);
+  assert.ok(pictures.length > 60, `${pictures.length} pictures`);
+  assertRed(pictures.at(-1));
+
+  const stream = reports.find(({ type }) => type === 'hls');
+  const shown = await looks(await download(t, `${node.url}/recording/${stream.id}/index.m3u8?token=${token}`));
+  // A white bar wanders through the picture: most of it is red.
+  const row = Array.from({ length: 9 }, (_, index) => shown.at(-24)?.at((index + 0.5) / 9, 0.4) ?? []);
+  assertRed(red.map((_, channel) => row.map((colour) => colour[channel] ?? 0).toSorted((one, other) => one - other)[4] ?? 0));
+});
