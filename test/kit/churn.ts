@@ -74,7 +74,10 @@ export async function look(pid: number): Promise<Sample> {
         continue;
       }
       const command = readFileSync(`/proc/${each}/cmdline`, 'utf8');
-      const kind = each === pid ? 'node' : (/(composer|recorder)-child|mediasoup-worker/.exec(command)?.[0] ?? 'other');
+      const kind =
+        each === pid
+          ? 'node'
+          : (/(composer|recorder)-child|mediasoup-worker/.exec(command)?.[0] ?? `other (${command.replaceAll('\0', ' ')})`);
       counts[kind] = (counts[kind] ?? 0) + 1;
       const name = `${kind} ${counts[kind]}`;
       sample.memory[name] = Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1] ?? 0) * 1024;

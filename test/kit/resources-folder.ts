@@ -7,7 +7,8 @@ import type { TestContext } from 'node:test';
 /** `files`: contents by path in the directory. */
 export async function makeResources(context: TestContext, files: Record<string, string | Buffer> = {}): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'mediarooms-resources-'));
-  context.after(() => rm(folder, { recursive: true, force: true }));
+  // The node may still write, since it is ended later: what ends moves to where it is kept.
+  context.after(() => rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }));
   await addFiles(folder, files);
   return folder;
 }
