@@ -42,7 +42,7 @@ export const layers = [
     programs: ['versitygw'],
     // Media is made in real time: each waits most of the time.
     concurrency: 2,
-    alone: ['engine', 'hls', 'leaks', 'room-leaks'],
+    alone: ['engine', 'hls', 'hls-composer', 'leaks', 'room-leaks'],
     testTimeout: 90_000,
     fileTimeout: 600_000,
   },

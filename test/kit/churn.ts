@@ -74,10 +74,9 @@ export async function look(pid: number): Promise<Sample> {
         continue;
       }
       const command = readFileSync(`/proc/${each}/cmdline`, 'utf8');
-      const kind =
-        each === pid
-          ? 'node'
-          : (/(composer|recorder)-child|mediasoup-worker/.exec(command)?.[0] ?? `other (${command.replaceAll('\0', ' ')})`);
+      // One that is ending has given back its memory, and its command with it.
+      const known = command === '' ? 'ending' : (/(composer|recorder)-child|mediasoup-worker/.exec(command)?.[0] ?? 'other');
+      const kind = each === pid ? 'node' : known;
       counts[kind] = (counts[kind] ?? 0) + 1;
       const name = `${kind} ${counts[kind]}`;
       sample.memory[name] = Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1] ?? 0) * 1024;

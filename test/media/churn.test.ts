@@ -86,7 +86,7 @@ test(`${minutes} minutes in which a track comes or goes every second in two room
   }
   await until('the processes of the components are gone', async () => {
     const { memory, zombies } = await look(node.pid);
-    return zombies === 0 && !Object.keys(memory).some((name) => /composer|recorder/.test(name));
+    return zombies === 0 && !Object.keys(memory).some((name) => /composer|recorder|ending/.test(name));
   });
   assert.deepEqual(Object.keys((await look(node.pid)).memory).sort(), Object.keys(before.memory).sort());
 });
