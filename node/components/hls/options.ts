@@ -7,7 +7,7 @@ import type { PlaylistTimes } from './playlist.ts';
 import { rhythmOf } from './ticks.ts';
 
 /** Milliseconds that parts last about: whole pictures of them. Players stay three parts behind the newest (PART-HOLD-BACK). */
-const partDuration = 200;
+const partDuration = 250;
 /** Bits per second of 1280x720 at 24, of sound, and the least and most for pictures. */
 const referenceBitrate = 2_000_000;
 const referencePixels = 1280 * 720 * 24;

@@ -2,7 +2,7 @@
 import { TrackClock } from '../rtp/track-clock.ts';
 
 /** Milliseconds from capture to playout where arrival is steady: time for the network and for decoding. */
-export const playoutDelay = 220;
+export const playoutDelay = 350;
 /** Milliseconds that a missing packet is waited for. Pictures are sent again; lost sound does not come any more, it is only out of order. */
 export const jitterWait = { picture: 200, sound: 100 } as const;
 /** Milliseconds that a source may be late beyond it. */

@@ -45,10 +45,10 @@ test('an S3 storage of its own is refused where the node has one; a secret is in
 
 test('parts are whole pictures, segments as long as asked for; bits grow with the picture', () => {
   for (const [framerate, part] of [
-    [24, 209],
-    [25, 200],
-    [30, 200],
-    [60, 200],
+    [24, 250],
+    [25, 240],
+    [30, 267],
+    [60, 250],
     [1, 1000],
   ] as const) {
     const { times, partDuration } = timesOf({ lowLatency: true, segmentDuration: 2, framerate });
