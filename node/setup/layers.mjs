@@ -73,7 +73,7 @@ export const layers = [
     packages: aptPackages.browser,
     concurrency: 2,
     alone: ['client', 'client-reconnect', 'hls', 'network-cuts', 'node-loss', 'traffic', 'turn', 'worker-death', 'wrong-node'],
-    testTimeout: 120_000,
+    testTimeout: 180_000,
     fileTimeout: 900_000,
   },
 ];

@@ -1,4 +1,5 @@
 // The example of a React page, started by its one command: hooks in strict mode, in real rooms.
+import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { apiClient } from '../kit/api-client.ts';
@@ -52,12 +53,12 @@ test('people see each other in the page, write, switch their camera and are told
 
   const api = apiClient(node.url, node.token);
   const cameraPaused = async (name: string, paused: boolean) => {
-    for (;;) {
+    for (const end = Date.now() + 30_000; ; await ada.waitForTimeout(50)) {
       const { peers } = (await api.get('/room/demo')).body.data;
       const peer = peers.find(({ metadata }: { metadata: string }) => metadata === name);
       const [track] = peer.tracks.filter(({ type }: { type: string }) => type === 'video');
       if (track?.paused === paused && peer.tracks.length === 2) return;
-      await ada.waitForTimeout(50);
+      assert.ok(Date.now() < end, `The camera of ${name} is not ${paused ? 'off' : 'on'}: ${JSON.stringify(peer)}`);
     }
   };
   await bob.getByRole('button', { name: 'Camera off' }).click();

@@ -34,7 +34,7 @@ export async function comesToHold<Arg, Result>(
   page: Page,
   ask: (arg: Arg) => Result | Promise<Result>,
   arg: Arg,
-  timeout = 20_000,
+  timeout = 40_000,
 ): Promise<NonNullable<Result>> {
   for (const end = Date.now() + timeout; ; await page.waitForTimeout(50)) {
     // Playwright's own types of arguments go too deep for generic ones.
@@ -69,7 +69,7 @@ export async function startBrowser(t: TestContext, { args = [], wrap }: BrowserO
   const newPage: StartedBrowser['newPage'] = async (url, options = {}) => {
     const context = await browser.newContext(options);
     const page = await context.newPage();
-    page.setDefaultTimeout(20_000);
+    page.setDefaultTimeout(40_000);
     page.on('console', (message) => said.push(`[${message.type()}] ${message.text()}`));
     page.on('pageerror', (error) => said.push(`[exception] ${error.stack ?? error.message}`));
     if (url !== undefined) await page.goto(url);

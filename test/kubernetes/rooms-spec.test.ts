@@ -76,8 +76,7 @@ describe('Components of a Room', () => {
     await stage.apply(
       room('half', { components: [{ name: 'stream', type: 'hls' }, file('missing', 'none.ogg'), file('bass', 'long.ogg')] }),
     );
-    const half = await stage.waitFor('half', (each) => conditionOf(each, 'Degraded')?.status === 'True');
-    assert.equal(conditionOf(half, 'Degraded').reason, 'ComponentRefused');
+    const half = await stage.waitFor('half', (each) => conditionOf(each, 'Degraded')?.reason === 'ComponentRefused');
     assert.match(conditionOf(half, 'Degraded').message, /Component stream: Components of type hls are disabled on this node\./);
     assert.match(conditionOf(half, 'Degraded').message, /Component missing: File not found\./);
     assert.equal(conditionOf(half, 'Placed').status, 'True');
@@ -91,8 +90,7 @@ describe('Secrets of a Room', () => {
   test('that come after it are followed, and so are their changes', async () => {
     const s3 = { bucket: 'bucket', secretRef: { name: 'keys' } };
     await stage.apply(room('taped', { components: [{ name: 'tape', type: 'recording', options: { s3 } }] }));
-    const waiting = await stage.waitFor('taped', (each) => conditionOf(each, 'Degraded')?.status === 'True');
-    assert.equal(conditionOf(waiting, 'Degraded').message, 'Component tape: Secret keys does not exist.');
+    await stage.waitFor('taped', (each) => conditionOf(each, 'Degraded')?.message === 'Component tape: Secret keys does not exist.');
     const keys = (data: object) => ({
       apiVersion: 'v1',
       kind: 'Secret',
@@ -102,11 +100,11 @@ describe('Secrets of a Room', () => {
     await stage.apply(keys({ accessKeyId: 'id' }));
     await stage.waitFor(
       'taped',
-      (each) => conditionOf(each, 'Degraded').message === 'Component tape: Secret keys has no key secretAccessKey.',
+      (each) => conditionOf(each, 'Degraded')?.message === 'Component tape: Secret keys has no key secretAccessKey.',
     );
     await stage.apply(keys({ accessKeyId: 'id', secretAccessKey: 'a-secret-that-must-not-show' }));
     // This node has no recordings: what it says shows that it was asked.
-    const asked = await stage.waitFor('taped', (each) => conditionOf(each, 'Degraded').reason === 'ComponentRefused');
+    const asked = await stage.waitFor('taped', (each) => conditionOf(each, 'Degraded')?.reason === 'ComponentRefused');
     const revision = asked.status.components[0].revision;
     assert.doesNotMatch(JSON.stringify(asked), /must-not-show/);
     await stage.apply(keys({ accessKeyId: 'id', secretAccessKey: 'another' }));
@@ -122,8 +120,7 @@ describe('Secrets of a Room', () => {
     };
     await stage.apply(data);
     await stage.apply(room('guarded', { peers: [{ name: 'alice' }] }));
-    const guarded = await stage.waitFor('guarded', (each) => conditionOf(each, 'Degraded')?.status === 'True');
-    assert.equal(conditionOf(guarded, 'Degraded').reason, 'SecretNotOurs');
+    await stage.waitFor('guarded', (each) => conditionOf(each, 'Degraded')?.reason === 'SecretNotOurs');
     assert.deepEqual(await stage.secret('guarded-peers'), { mine: 'yes' });
     await stage.server.kubectl(['delete', 'secret', 'guarded-peers']);
     await stage.waitUntilReady('guarded');
@@ -131,7 +128,7 @@ describe('Secrets of a Room', () => {
     await stage.server.kubectl(['delete', 'secret', 'guarded-peers']);
     await stage.waitFor('guarded', () => true);
     for (let tries = 0; (await stage.secret('guarded-peers')) === undefined; tries += 1) {
-      assert.ok(tries < 200, 'the Secret was not made again');
+      assert.ok(tries < 1_000, 'the Secret was not made again');
       await new Promise((resolve) => setTimeout(resolve, 25));
     }
   });
@@ -148,7 +145,7 @@ describe('Peers of a Room', () => {
     assert.deepEqual(Object.keys((await stage.secret('class-peers')) ?? {}).sort(), ['ben.token', 'ben.url', 'cleo.token', 'cleo.url']);
     await api.delete('/room/class/peer/ben');
     for (let tries = 0; !(await peersOf('class')).includes('ben'); tries += 1) {
-      assert.ok(tries < 200, 'the peer was not made again');
+      assert.ok(tries < 1_000, 'the peer was not made again');
       await new Promise((resolve) => setTimeout(resolve, 25));
     }
     await stage.apply(room('class', {}));
@@ -161,8 +158,7 @@ describe('Peers of a Room', () => {
     await stage.waitUntilReady('small');
     await api.post('/room/small/peer', { type: 'webrtc', peerId: 'guest' });
     await stage.apply(room('small', { maxPeers: 2, peers: [{ name: 'ann' }, { name: 'ben' }] }));
-    const small = await stage.waitFor('small', (each) => conditionOf(each, 'Degraded')?.status === 'True');
-    assert.equal(conditionOf(small, 'Degraded').reason, 'RoomFull');
+    const small = await stage.waitFor('small', (each) => conditionOf(each, 'Degraded')?.reason === 'RoomFull');
     assert.match(conditionOf(small, 'Degraded').message, /Peer ben: Reached webrtc peers limit in room small\./);
     await api.delete('/room/small/peer/guest');
     await stage.waitUntilReady('small');
@@ -174,8 +170,7 @@ describe('A roomId', () => {
     await stage.apply(room('older', { roomId: 'wanted' }));
     const older = await stage.waitUntilReady('older');
     await stage.apply(room('younger', { roomId: 'wanted' }));
-    const younger = await stage.waitFor('younger', (each) => conditionOf(each, 'Accepted')?.status === 'False');
-    assert.equal(conditionOf(younger, 'Accepted').reason, 'RoomIdTaken');
+    const younger = await stage.waitFor('younger', (each) => conditionOf(each, 'Accepted')?.reason === 'RoomIdTaken');
     assert.match(conditionOf(younger, 'Ready').message, /Room older of this namespace has the roomId wanted/);
     assert.equal((await api.get('/room/wanted')).body.data.externalId, older.metadata.uid);
     await stage.server.kubectl(['delete', 'mroom', 'older']);
@@ -185,8 +180,7 @@ describe('A roomId', () => {
   test('that a stranger’s room has is never touched', async () => {
     await api.post('/room', { roomId: 'theirs', maxPeers: 7 });
     await stage.apply(room('theirs', { maxPeers: 1 }));
-    const refused = await stage.waitFor('theirs', (each) => conditionOf(each, 'Accepted')?.status === 'False');
-    assert.equal(conditionOf(refused, 'Accepted').reason, 'RoomIdTaken');
+    await stage.waitFor('theirs', (each) => conditionOf(each, 'Accepted')?.reason === 'RoomIdTaken');
     assert.equal((await stage.server.kubectl(['delete', 'mroom', 'theirs', '--timeout=10s'])).code, 0);
     assert.equal((await api.get('/room/theirs')).body.data.config.maxPeers, 7);
   });
@@ -206,15 +200,14 @@ describe('A Room', () => {
     await stage.waitUntilReady('steady');
     await api.patch('/room/steady', { maxPeers: 40, webhookUrl: 'http://127.0.0.1:9/' });
     for (let tries = 0; (await api.get('/room/steady')).body.data.config.maxPeers !== 4; tries += 1) {
-      assert.ok(tries < 400, 'it is still as somebody else wanted');
+      assert.ok(tries < 2_000, 'it is still as somebody else wanted');
       await new Promise((resolve) => setTimeout(resolve, 25));
     }
   });
 
   test('waits for its MediaCluster, and gets the timeouts of that', async () => {
     await stage.apply(room('early', { clusterRef: { name: 'late' } }));
-    const early = await stage.waitFor('early', (each) => conditionOf(each, 'Accepted')?.status === 'False');
-    assert.equal(conditionOf(early, 'Ready').reason, 'ClusterNotFound');
+    const early = await stage.waitFor('early', (each) => conditionOf(each, 'Ready')?.reason === 'ClusterNotFound');
     assert.deepEqual(early.metadata.finalizers, undefined);
     const spec = { config: { roomDefaults: { peerDisconnectedTimeout: 77 } } };
     await stage.addCluster('late', [{ url: nodeUrl }], spec);
@@ -222,7 +215,7 @@ describe('A Room', () => {
     assert.equal((await api.get('/room/early')).body.data.config.peerDisconnectedTimeout, 77);
     await stage.addCluster('late', [{ url: nodeUrl }], { config: { roomDefaults: { peerDisconnectedTimeout: 78 } } });
     for (let tries = 0; (await api.get('/room/early')).body.data.config.peerDisconnectedTimeout !== 78; tries += 1) {
-      assert.ok(tries < 200, 'the new default is not in force');
+      assert.ok(tries < 1_000, 'the new default is not in force');
       await new Promise((resolve) => setTimeout(resolve, 25));
     }
     // Its MediaCluster is gone: that must not hold it back.
@@ -288,8 +281,7 @@ describe('A Room', () => {
       'old.name': /A room cannot have the id old\.name/,
       'old-twice': /The name ann is declared twice/,
     })) {
-      const old = await stage.waitFor(name, (each) => conditionOf(each, 'Accepted')?.status === 'False');
-      assert.equal(conditionOf(old, 'Accepted').reason, 'InvalidSpec');
+      const old = await stage.waitFor(name, (each) => conditionOf(each, 'Accepted')?.reason === 'InvalidSpec');
       assert.match(conditionOf(old, 'Ready').message, sentence);
     }
     await stage.apply(roomDefinition);

@@ -19,7 +19,7 @@ type Stage = NodePair & {
 };
 
 const number = '+49123456';
-const patience = 15_000;
+const patience = 30_000;
 
 async function stage(t: TestContext, more: Record<string, string> = {}): Promise<Stage> {
   const [farEndPort = 0, firstPort = 0] = await freePorts(2);

@@ -62,7 +62,7 @@ export class MediaStage {
     kind: string,
     name: string,
     is: (object: Anything) => boolean,
-    patience = 30_000,
+    patience = 60_000,
     namespace = 'default',
   ): Promise<Anything> {
     const path = { room: 'rooms', mediacluster: 'mediaclusters' }[kind];

@@ -16,7 +16,7 @@ import { type ApiServer, startApiServer } from './api-server.ts';
 import type { Scope } from './scope.ts';
 
 /** How long anything is waited for, in milliseconds. */
-const patience = 20_000;
+const patience = 60_000;
 
 export type RoomOperatorOptions = { now?: () => number; pollMs?: number; workers?: number };
 // biome-ignore lint/suspicious/noExplicitAny: what an object holds is what tests assert.
