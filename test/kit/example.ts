@@ -6,6 +6,9 @@ import type { TestContext } from 'node:test';
 import { ensureBuilds, serverSdk } from '../../node/setup/builds.mjs';
 import { root } from '../../node/setup/paths.mjs';
 
+/** How long an example may take to say something, in milliseconds. */
+const patience = 90_000;
+
 export const examples = join(root, 'examples');
 
 export type RunningExample = {
@@ -57,10 +60,18 @@ export async function startExample(
     new Promise<RegExpExecArray>((resolve, reject) => {
       const look = () => {
         const found = pattern.exec(output);
+        const why = over ? 'ended' : late ? `went on for ${patience} ms` : undefined;
         if (found) resolve(found);
-        else if (over) reject(new Error(`The example ended without saying ${pattern}:\n${output}`));
-        if (found || over) looking.delete(look);
+        else if (why) reject(new Error(`The example ${why} without saying ${pattern}:\n${output}`));
+        else return;
+        looking.delete(look);
+        clearTimeout(timer);
       };
+      let late = false;
+      const timer = setTimeout(() => {
+        late = true;
+        look();
+      }, patience);
       looking.add(look);
       look();
     });

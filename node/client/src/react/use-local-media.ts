@@ -34,8 +34,8 @@ export function useLocalMedia({ audio = true, video = true, metadata, enabled = 
   const [problem, setProblem] = useState<Error>();
   const [on, setOn] = useState({ audio: true, video: true });
   const published = useRef(new Map<Kind, LocalTrack>());
+  // `on` beside its state: a track whose publishing ends before the next rendering follows what was chosen meanwhile.
   const first = useRef({ metadata, on });
-  first.current = { ...first.current, on };
 
   const wanted = enabled ? JSON.stringify({ audio, video }) : undefined;
   useEffect(() => {
@@ -91,7 +91,8 @@ export function useLocalMedia({ audio = true, video = true, metadata, enabled = 
 
   const set = useCallback(
     (kind: Kind, value: boolean) => {
-      setOn((now) => ({ ...now, [kind]: value }));
+      first.current.on = { ...first.current.on, [kind]: value };
+      setOn(first.current.on);
       const local = published.current.get(kind);
       if (local)
         follow(local, value).then(
