@@ -42,12 +42,14 @@ export class Kinds implements ComponentKinds {
     this.#options = options;
     const { log, resources, node, uploads, recordingTimeToLive: timeToLive } = options;
     this.#admission = new Admission(options.machine);
-    this.recordings = new Recordings({ log, resources, node, uploads, timeToLive });
+    const isUsed = (id: string) => this.renders.isAt(id);
+    this.recordings = new Recordings({ log, resources, node, uploads, timeToLive, isUsed });
     this.streams = new Streams({ log, resources, node, uploads, admission: this.#admission });
     this.renders = new Renders({
       log,
       resources,
       node,
+      uploads,
       isRunning: (id) => this.recordings.isRunning(id),
       admission: this.#admission,
     });

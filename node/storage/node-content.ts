@@ -38,9 +38,10 @@ export class NodeContent implements ContentService, RecordingList {
   }
 
   async deleteRecording(id: string): Promise<void> {
-    // First: an upload whose files are gone would be one that failed. It leaves alone what is being made.
-    this.#options.uploads.discard(id);
+    // Before the upload: what is rendered would go up. It leaves alone what is being made.
     await this.#options.renders.discard(id);
+    // Before the files: an upload whose files are gone would be one that failed.
+    this.#options.uploads.discard(id);
     await this.#options.local.deleteRecording(id);
   }
 }

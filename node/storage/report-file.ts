@@ -29,8 +29,25 @@ export async function readReportFile(folder: string): Promise<ReportFile | undef
   }
 }
 
-/** Nothing where there is no report. @throws Error where the disk refuses */
-export async function writeUploadState(folder: string, upload: UploadState): Promise<void> {
-  const report = await readReportFile(folder);
-  if (report) await writeReportFile(folder, { ...report, upload });
+/** What is being changed, by folder: of two who do it at once, one would take back what the other said. */
+const changing = new Map<string, Promise<void>>();
+
+/** Of a folder that is as it is to be. Nothing where there is no report. @throws Error where the disk refuses */
+export async function changeReportFile(folder: string, change: (report: ReportFile) => ReportFile): Promise<void> {
+  const before = changing.get(folder) ?? Promise.resolve();
+  const changed = before.then(async () => {
+    const report = await readReportFile(folder);
+    if (report) await writeReportFile(folder, change(report));
+  });
+  const settled = changed.catch(() => {});
+  changing.set(folder, settled);
+  try {
+    await changed;
+  } finally {
+    if (changing.get(folder) === settled) changing.delete(folder);
+  }
+}
+
+export function writeUploadState(folder: string, upload: UploadState): Promise<void> {
+  return changeReportFile(folder, (report) => ({ ...report, upload }));
 }

@@ -42,4 +42,9 @@ export interface Uploads {
   left(kind: UploadPlan['kind']): Promise<string[]>;
   /** Takes up one of them, once its folder is as it is to be. @returns undefined where there is none any more, or another process was faster */
   resume(id: string): Promise<Upload | undefined>;
+  /**
+   * A recording that was to be uploaded, and is as it is to be, has one more file, or another: it goes up to where the others are, without an
+   * event. Its report says how that stands. Nothing for one that was not to be uploaded. @throws Error where the disk refuses
+   */
+  again(id: string): Promise<void>;
 }

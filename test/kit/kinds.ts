@@ -10,6 +10,7 @@ export const noUploads: Uploads = {
   begin: async () => undefined,
   left: async () => [],
   resume: async () => undefined,
+  again: async () => {},
 };
 
 export function makeKinds(resources: string, used: readonly ComponentType[]): Kinds {

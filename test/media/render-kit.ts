@@ -10,9 +10,12 @@ import { promisify } from 'node:util';
 import { render } from '../../node/components/render/render.ts';
 import { silentLog } from '../../node/log.ts';
 import type { Report, ReportTrack } from '../../node/rooms/recording-report.ts';
+import type { RenderView } from '../../node/rooms/renders.ts';
+import type { ApiClient } from '../kit/api-client.ts';
 import { looks, packetTimes, probeStreams, samples } from '../kit/composed.ts';
 import { assertNear } from '../kit/recorded.ts';
 import { makeResources } from '../kit/resources-folder.ts';
+import { until } from './kit.ts';
 
 const run = promisify(execFile);
 export const root = join(import.meta.dirname, '../..');
@@ -55,6 +58,25 @@ export async function watch(path: string, duration: number) {
   assertNear(sound.length / 48, duration, 50, 'the sound');
   const at = (time: number) => pictures[Math.floor((time * 24) / 1000)];
   return { at, times, pictures, heard: (from: number, to: number) => sound.subarray(from * 48, to * 48) };
+}
+
+export async function renderState(api: ApiClient, id: string): Promise<RenderView> {
+  return (await api.get(`/recording/${id}/render`)).body.data;
+}
+
+/** As it is when it is over. */
+export async function renderOver(api: ApiClient, id: string): Promise<RenderView> {
+  let seen: RenderView | undefined;
+  await until(
+    'rendering is over',
+    async () => {
+      seen = await renderState(api, id);
+      return !['queued', 'running'].includes(seen.state);
+    },
+    90_000,
+  );
+  assert.ok(seen);
+  return seen;
 }
 
 /** The command. @returns what it wrote and how it ended */

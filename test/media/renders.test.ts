@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import type { RenderView } from '../../node/rooms/renders.ts';
 import { type ApiClient, apiClient } from '../kit/api-client.ts';
 import { childrenOf, startNodeProcess } from '../kit/node-process.ts';
 import { assertColour, assertNear } from '../kit/recorded.ts';
@@ -11,31 +10,15 @@ import { makeResources } from '../kit/resources-folder.ts';
 import { smallDisk } from '../kit/small-disk.ts';
 import { apiToken, startNode } from '../kit/start-node.ts';
 import { until } from './kit.ts';
-import { colours, encode, makeRecording, picture, watch } from './render-kit.ts';
+import { colours, encode, makeRecording, picture, renderOver, renderState, watch } from './render-kit.ts';
 
 const id = 'x-20260101T000000000Z';
 const size = { width: 640, height: 360 };
 /** Hours of black between two pictures: it is rendered for longer than any test takes. */
 const hours = 6 * 3_600_000;
 
-async function stateOf(api: ApiClient, recording = id): Promise<RenderView> {
-  return (await api.get(`/recording/${recording}/render`)).body.data;
-}
-
-/** As it is when it is over. */
-async function overOf(api: ApiClient, recording = id): Promise<RenderView> {
-  let seen: RenderView | undefined;
-  await until(
-    'rendering is over',
-    async () => {
-      seen = await stateOf(api, recording);
-      return !['queued', 'running'].includes(seen.state);
-    },
-    90_000,
-  );
-  assert.ok(seen);
-  return seen;
-}
+const stateOf = (api: ApiClient, recording = id) => renderState(api, recording);
+const overOf = (api: ApiClient, recording = id) => renderOver(api, recording);
 
 async function runs(api: ApiClient, recording = id): Promise<void> {
   await until(

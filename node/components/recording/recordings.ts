@@ -20,6 +20,8 @@ export type RecordingsOptions = {
   uploads: Uploads;
   /** Milliseconds after which recordings go; null: those that were uploaded after a day, the others never. */
   timeToLive: () => number | null;
+  /** Whether something is being made of this recording, which stays until then. */
+  isUsed?: (id: string) => boolean;
   now?: () => number;
 };
 
@@ -113,7 +115,7 @@ export class Recordings {
     for (const id of await this.#ids()) {
       const found = await this.#read(id);
       // Streams that were kept are no raw recordings.
-      if (!found || found.report.type === 'hls') continue;
+      if (!found || found.report.type === 'hls' || this.#options.isUsed?.(id)) continue;
       const timeToLive = lifetimeOf(found.report, this.#options.timeToLive());
       if (timeToLive === null || this.#now() - found.touched < timeToLive) continue;
       await rm(join(this.#folder, id), { recursive: true, force: true });

@@ -5,8 +5,9 @@ import { ServiceError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import { recordingIdSchema } from '../../rooms/content.ts';
 import { type RenderControl, type RenderOptions, type RenderView, renderedName } from '../../rooms/renders.ts';
-import { readReportFile, writeReportFile } from '../../storage/report-file.ts';
+import { changeReportFile, readReportFile } from '../../storage/report-file.ts';
 import { findItself } from '../../storage/safe-paths.ts';
+import type { Uploads } from '../../storage/upload.ts';
 import { Timer } from '../../timer.ts';
 import type { Admission } from '../av/admission.ts';
 import { diskReason } from '../av/disk-reason.ts';
@@ -44,6 +45,7 @@ export type RendersOptions = {
   resources: string;
   /** Name of this node. */
   node: () => string;
+  uploads: Pick<Uploads, 'again'>;
   /** Whether this recording is being made here. */
   isRunning: (recordingId: string) => boolean;
   admission: Pick<Admission, 'taken' | 'assertBudget' | 'assertIdle'>;
@@ -84,6 +86,11 @@ export class Renders implements RenderControl {
   async start(): Promise<void> {
     await this.#settleAll();
     if (!this.#closed) this.#secondLook = new Timer(abandonedAfter, () => void this.#settleAll());
+  }
+
+  /** Whether it is rendered, or waits for that. */
+  isAt(id: string): boolean {
+    return this.#jobs.has(id);
   }
 
   async render(id: string, options: RenderOptions): Promise<RenderView> {
@@ -231,6 +238,7 @@ export class Renders implements RenderControl {
       });
       outcome = { state: 'done', problems: job.problems };
       await this.#addToReport(folder, length, job);
+      await this.#options.uploads.again(id);
       log.info({ recording: id, length, took: performance.now() - began }, 'a recording was rendered');
     } catch (error) {
       const reason = error instanceof ServiceError ? error.message : diskReason(error);
@@ -269,10 +277,9 @@ export class Renders implements RenderControl {
 
   /** Whoever has the report sees that there is one more file. */
   async #addToReport(folder: string, duration: number, { options, problems }: Job): Promise<void> {
-    const report = await readReportFile(folder);
     const { size } = await stat(join(folder, renderedName));
     const rendered = { file: renderedName, time: new Date().toISOString(), duration, bytes: size, ...options, problems };
-    if (report) await writeReportFile(folder, { ...report, rendered });
+    await changeReportFile(folder, (report) => ({ ...report, rendered }));
   }
 
   async #settleAll(): Promise<void> {

@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import type { Log } from '../../log.ts';
 import { fileNameSchema } from '../../rooms/content.ts';
 import type { UploadState } from '../../rooms/recordings.ts';
+import { renderedName } from '../../rooms/renders.ts';
 import { Timer } from '../../timer.ts';
-import { readReportFile, reportName, reportText, writeReportFile, writeUploadState } from '../report-file.ts';
+import { readReportFile, reportName, reportText, writeUploadState } from '../report-file.ts';
 import { StorageError } from '../s3/s3-errors.ts';
 import type { S3Store } from '../s3/s3-store.ts';
 import type { Upload } from '../upload.ts';
@@ -42,7 +43,7 @@ type Step = { dueAt: number; run: () => Promise<void> };
 /** Bytes of a piece, at most. */
 const chunkSize = 8 * 1024 * 1024;
 /** Files whose content changes while their size may stay. */
-const changing = /\.(json|m3u8)$/;
+const isChanging = (file: string) => file === renderedName || /\.(json|m3u8)$/.test(file);
 
 export class FolderUpload implements Upload {
   readonly #options: FolderUploadOptions;
@@ -58,6 +59,8 @@ export class FolderUpload implements Upload {
   #failures = 0;
   #problem: string | undefined;
   #marked: string | undefined;
+  /** Files have come, or changed, since it was looked what is missing. */
+  #more = false;
   #wake: (() => void) | undefined;
   readonly #over: Promise<void>;
 
@@ -100,6 +103,11 @@ export class FolderUpload implements Upload {
     job.finishedAt = Date.now();
     this.#save();
     this.#wake?.();
+  }
+
+  /** After finish(): there is one more file, or another. It is not over before that is up as well. */
+  more(): void {
+    this.#more = true;
   }
 
   discard(): void {
@@ -230,6 +238,7 @@ export class FolderUpload implements Upload {
     const { job, slots, store, resumed, onOver, log } = this.#options;
     const { signal } = this.#current;
     if (this.#marked === undefined) await this.#mark({ state: 'pending' });
+    this.#more = false;
     const files = await this.#files();
     const there = new Map((await store().list(`${job.id}/`, signal)).map(({ name, size }) => [name, size]));
     for (const [file, version] of files) {
@@ -237,7 +246,7 @@ export class FolderUpload implements Upload {
       const up = this.#up.get(file);
       if (up && up.size === version.size && up.mtimeMs === version.mtimeMs) continue;
       // By an earlier process.
-      if (resumed && !changing.test(file) && there.get(`${job.id}/${file}`) === version.size) continue;
+      if (resumed && !isChanging(file) && there.get(`${job.id}/${file}`) === version.size) continue;
       await this.#put(file);
     }
     const chunks = [...there.keys()].filter((name) => parseChunk(name) !== undefined);
@@ -245,6 +254,10 @@ export class FolderUpload implements Upload {
     await slots.use(() => store().remove([...new Set([...chunks, ...late])], signal));
     await store().abortUploads(`${job.id}/`, signal);
     await this.#putReport();
+    if (this.#more) {
+      this.#marked = undefined;
+      return;
+    }
     log.info({ recording: job.id, files: files.size }, 'uploaded');
     this.#stop.abort();
     onOver('done');
@@ -254,9 +267,10 @@ export class FolderUpload implements Upload {
     const { job, slots, store } = this.#options;
     const report = await readReportFile(this.#folder);
     if (!report) return;
-    const done = { ...report, upload: { state: 'done', time: new Date().toISOString() } satisfies UploadState };
-    await slots.use(() => store().putText(`${job.id}/${reportName}`, reportText(done), this.#current.signal));
-    await writeReportFile(this.#folder, done);
+    const upload: UploadState = { state: 'done', time: new Date().toISOString() };
+    const text = reportText({ ...report, upload });
+    await slots.use(() => store().putText(`${job.id}/${reportName}`, text, this.#current.signal));
+    await writeUploadState(this.#folder, upload);
   }
 
   /** By name, in order; the folder has no other folders. @throws StorageError where the folder is gone */
@@ -277,8 +291,10 @@ export class FolderUpload implements Upload {
     const { signal } = this.#current;
     await store().abortUploads(`${job.id}/`, signal);
     const names = (await store().list(`${job.id}/`, signal)).map(({ name }) => name);
-    await slots.use(() => store().remove(names, signal));
-    log.info({ recording: job.id, objects: names.length }, 'what was uploaded is removed');
+    // What was told to be in a storage that is not the node's belongs to whoever was told.
+    const own = job.told && job.place !== null ? names.filter((name) => name === `${job.id}/${renderedName}`) : names;
+    await slots.use(() => store().remove(own, signal));
+    log.info({ recording: job.id, objects: own.length }, 'what was uploaded is removed');
     this.#stop.abort();
     onOver('discarded');
   }

@@ -25,6 +25,8 @@ export const jobSchema = z.strictObject({
   finishedAt: time.nullable(),
   /** Nothing of it is to be kept in S3. */
   discarded: z.boolean(),
+  /** Its end was told before; since then files have come. */
+  told: z.literal(true).optional(),
 });
 export type Job = z.infer<typeof jobSchema>;
 
@@ -38,10 +40,12 @@ export class JobFiles {
   /** Of this process alone. */
   readonly owner = randomBytes(9).toString('base64url');
   readonly #folder: string;
+  readonly #kept: string;
   #signedAt = Number.NEGATIVE_INFINITY;
 
   constructor(resources: string) {
     this.#folder = join(resources, 'uploads');
+    this.#kept = join(this.#folder, 'kept');
   }
 
   /** @throws Error where the disk refuses */
@@ -61,6 +65,27 @@ export class JobFiles {
 
   async remove(id: string): Promise<void> {
     await rm(this.#path(id), { force: true });
+  }
+
+  /** Remembers the storage of one that is over, with its keys, as long as its folder is there. @throws Error where the disk refuses */
+  async keep(job: Job): Promise<void> {
+    await mkdir(this.#kept, { recursive: true, mode: 0o700 });
+    const temporary = join(this.#kept, `.${job.id}.${this.owner}`);
+    await writeFile(temporary, JSON.stringify(job), { mode: 0o600 });
+    await rename(temporary, join(this.#kept, `${job.id}.json`));
+  }
+
+  async kept(id: string): Promise<Job | undefined> {
+    const job = await readJob(join(this.#kept, `${id}.json`));
+    return job === 'unreadable' ? undefined : job;
+  }
+
+  /** Forgets what is remembered of folders that are gone. `isThere`: by the id. */
+  async forget(isThere: (id: string) => Promise<boolean>): Promise<void> {
+    for (const name of await readdir(this.#kept).catch(() => [])) {
+      const id = name.startsWith('.') ? undefined : name.slice(0, -'.json'.length);
+      if (id === undefined || !(await isThere(id))) await rm(join(this.#kept, name), { force: true });
+    }
   }
 
   /** Says that this process is there, as far as it has not just said so. */

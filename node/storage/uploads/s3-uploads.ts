@@ -1,9 +1,11 @@
 // The uploads of a node: those of its components, those that an earlier process left, and who hears of their end.
+import { stat } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 import type { Log } from '../../log.ts';
 import type { S3Place } from '../../rooms/component-options.ts';
 import type { RoomEvent } from '../../rooms/events.ts';
 import { Timer } from '../../timer.ts';
+import { readReportFile, writeUploadState } from '../report-file.ts';
 import { StorageError } from '../s3/s3-errors.ts';
 import { S3Store } from '../s3/s3-store.ts';
 import { StoreOfNode } from '../s3/store-of-node.ts';
@@ -43,6 +45,8 @@ export class S3Uploads implements Uploads {
   readonly #files: JobFiles;
   readonly #slots = new Slots(maxTransfers);
   readonly #entries = new Map<string, Entry>();
+  /** Those that are over and not forgotten yet. */
+  readonly #ending = new Map<string, Promise<void>>();
   readonly #figures = { bytes: 0, done: 0, failures: 0, givenUp: 0 };
   readonly #unreadable = new Set<string>();
   readonly #shared: StoreOfNode;
@@ -92,6 +96,7 @@ export class S3Uploads implements Uploads {
       discarded: false,
     };
     await this.#files.save(job);
+    await this.#remember(job);
     return this.#work(job, { resumed: false, webhookUrl });
   }
 
@@ -103,7 +108,45 @@ export class S3Uploads implements Uploads {
   async resume(id: string): Promise<Upload | undefined> {
     if (this.#closed || this.#entries.has(id)) return undefined;
     const job = await this.#files.claim(id);
+    if (job) await this.#remember(job);
     return job && !this.#closed ? this.#work(job, { resumed: true }) : undefined;
+  }
+
+  async again(id: string): Promise<void> {
+    const entry = this.#entries.get(id);
+    if (entry) return entry.upload.more();
+    await this.#ending.get(id);
+    const folder = join(this.#options.resources, 'recordings', id);
+    const report = await readReportFile(folder);
+    if (report?.upload === undefined || this.#closed) return;
+    const job = (await this.#files.kept(id)) ?? (this.hasPlace() ? this.#jobOfNode(id, report.roomId) : undefined);
+    if (!job) {
+      const problem = 'What was rendered cannot be uploaded: the keys of its storage are not known any more';
+      return writeUploadState(folder, { state: 'failed', time: new Date().toISOString(), problem });
+    }
+    const more: Job = {
+      ...job,
+      folder: this.#namesOf(folder),
+      owner: this.#files.owner,
+      finishedAt: Date.now(),
+      discarded: false,
+      told: true,
+    };
+    await this.#files.save(more);
+    await writeUploadState(folder, { state: 'pending' });
+    this.#work(more, { resumed: true });
+  }
+
+  /** What is rendered of a recording goes to where it went. */
+  async #remember(job: Job): Promise<void> {
+    if (job.kind !== 'recording' || job.place === null) return;
+    await this.#files.keep(job).catch((error: unknown) => {
+      this.#options.log.warn({ err: error, recording: job.id }, 'where a recording goes cannot be remembered');
+    });
+  }
+
+  #jobOfNode(id: string, roomId: unknown): Omit<Job, 'folder' | 'owner' | 'finishedAt' | 'discarded'> {
+    return { id, kind: 'recording', roomId: String(roomId), incarnation: '', componentId: '', webhookUrl: null, place: null };
   }
 
   /** A folder that is as it was to be is removed: so is what is up of it, and nothing more of it goes up. */
@@ -151,7 +194,10 @@ export class S3Uploads implements Uploads {
       settings: this.#settings,
       save: (folder) => this.#save(job.id, folder, webhookUrl()),
       onFailure: () => (this.#figures.failures += 1),
-      onOver: (outcome) => void this.#over(job, outcome),
+      onOver: (outcome) => {
+        const over = this.#over(job, outcome).finally(() => this.#ending.delete(job.id));
+        this.#ending.set(job.id, over);
+      },
     });
     this.#entries.set(job.id, { job, upload, store: own, saving: Promise.resolve() });
     return upload;
@@ -176,7 +222,7 @@ export class S3Uploads implements Uploads {
     if (outcome === 'done') this.#figures.done += 1;
     else if (outcome !== 'discarded') this.#figures.givenUp += 1;
     // Told before it is forgotten: twice, with the same id, rather than never.
-    if (outcome !== 'discarded') this.#tell(job, outcome);
+    if (outcome !== 'discarded' && !job.told) this.#tell(job, outcome);
     await entry?.saving;
     await this.#files
       .remove(job.id)
@@ -212,6 +258,12 @@ export class S3Uploads implements Uploads {
     const { log } = this.#options;
     try {
       await this.#files.tidy();
+      await this.#files.forget((id) =>
+        stat(join(this.#options.resources, 'recordings', id)).then(
+          () => true,
+          () => false,
+        ),
+      );
       const { jobs, unreadable } = await this.#files.abandoned();
       for (const file of unreadable.filter((name) => !this.#unreadable.has(name))) {
         this.#unreadable.add(file);

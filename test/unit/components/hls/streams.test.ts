@@ -23,6 +23,7 @@ class WrittenUploads implements Uploads {
   begin: Uploads['begin'] = async ({ kind }) => this.#upload(`begin ${kind}`);
   left: Uploads['left'] = async () => this.leftIds;
   resume: Uploads['resume'] = async (id) => this.#upload(`resume ${id}`);
+  again = async () => assert.fail();
 
   #upload(first: string): Upload {
     this.said.push(first);

@@ -7,6 +7,7 @@ import { Admission } from '../../../../node/components/av/admission.ts';
 import { Renders } from '../../../../node/components/render/renders.ts';
 import { silentLog } from '../../../../node/log.ts';
 import { renderOptionsSchema } from '../../../../node/rooms/renders.ts';
+import { noUploads } from '../../../kit/kinds.ts';
 import { addFiles, makeResources } from '../../../kit/resources-folder.ts';
 
 const options = renderOptionsSchema.parse({});
@@ -20,7 +21,7 @@ async function busyNode(t: TestContext, ids: readonly string[], log = silentLog(
     await addFiles(resources, { [`recordings/${id}/report.json`]: JSON.stringify({ id, type: 'recording', state: 'finished' }) });
   const admission = new Admission(() => ({ budget: 1, cores: 2, busy: 0 }));
   admission.take(0.8);
-  const renders = new Renders({ log, resources, node: () => 'svc@here', isRunning: (id) => id === 'live', admission });
+  const renders = new Renders({ log, resources, node: () => 'svc@here', uploads: noUploads, isRunning: (id) => id === 'live', admission });
   t.after(() => renders.close());
   const folder = (id: string) => join(resources, 'recordings', id);
   return { renders, folder };

@@ -1,0 +1,102 @@
+// Renderings of recordings that are in a real S3 server: they go to where the recording is, over outages, and are removed with it.
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { type ApiClient, apiClient } from '../kit/api-client.ts';
+import { probeStreams } from '../kit/composed.ts';
+import { assertColour } from '../kit/recorded.ts';
+import { makeResources } from '../kit/resources-folder.ts';
+import { type S3Server, startS3Server } from '../kit/s3-server.ts';
+import { addComponent, green, withSources } from '../kit/sources.ts';
+import { startNode } from '../kit/start-node.ts';
+import { startReceiver } from '../kit/webhook-receiver.ts';
+import { until } from './kit.ts';
+import { renderOver, watch } from './render-kit.ts';
+
+const small = { width: 320, height: 180 };
+const used = { SVC_COMPONENTS_USED: 'file recording' };
+
+/** What is said of the upload of a recording. */
+const uploadOf = async (api: ApiClient, id: string) => (await api.get(`/recording/${id}`)).body.upload;
+const isUp = (api: ApiClient, id: string) => until('the upload', async () => (await uploadOf(api, id)).state === 'done', 60_000);
+
+/** A room that is recorded for some seconds. @returns the id of what comes of it */
+async function record(api: ApiClient, options: object, room: object = {}): Promise<string> {
+  await api.post('/room', { roomId: 'r', ...room });
+  await addComponent(api, 'recording', options);
+  await addComponent(api, 'file', { filePath: 'green.h264' });
+  await new Promise((resolve) => setTimeout(resolve, 2000));
+  assert.equal((await api.delete('/room/r')).status, 204);
+  return (await api.get('/recording')).body.data[0];
+}
+
+/** Plays to its end what S3 has, as long and as large as the report in S3 says, green. */
+async function assertRendered(t: TestContext, s3: S3Server, folder: string, { width, height }: typeof small): Promise<void> {
+  const report = JSON.parse(String(await s3.read(`${folder}/report.json`)));
+  assert.deepEqual([report.rendered.file, report.rendered.width, report.upload.state], ['rendered.mp4', width, 'done']);
+  const bytes = await s3.read(`${folder}/rendered.mp4`);
+  assert.ok(bytes);
+  assert.equal(bytes.length, report.rendered.bytes);
+  const path = join(await makeResources(t), 'rendered.mp4');
+  await writeFile(path, bytes);
+  const { at } = await watch(path, report.rendered.duration);
+  assert.ok(report.rendered.duration > 1000, `${report.rendered.duration} ms`);
+  const last = at(report.rendered.duration - 500);
+  // A white box moves over it, in one place at a time.
+  const [, colour] = [0.2, 0.5, 0.8].map((x) => last?.at(x, 0.5) ?? []).sort(([one = 0], [other = 0]) => one - other);
+  assertColour(colour, green);
+  const [video] = await probeStreams(path);
+  assert.deepEqual([video?.width, video?.height], [width, height]);
+}
+
+test('what is rendered of a recording with keys of its own goes to where that is, also after an outage; the upload is told once', async (t) => {
+  const s3 = await startS3Server(t);
+  const receiver = await startReceiver(t);
+  const resources = await withSources(t, 4);
+  const node = await startNode(t, { ...used, SVC_RESOURCES_BASE_PATH: resources });
+  const api = apiClient(node.url, node.token);
+  const id = await record(api, { credentials: s3.place, pathPrefix: 'tenant' }, { webhookUrl: receiver.url });
+  await isUp(api, id);
+  const before = await s3.names();
+  await s3.stop();
+  assert.equal((await api.post(`/recording/${id}/render`, small)).status, 202);
+  assert.deepEqual(await renderOver(api, id), { state: 'done', progress: 1 });
+  assert.equal((await uploadOf(api, id)).state, 'pending', 'nothing local goes');
+  await until('why it waits', async () => (await uploadOf(api, id)).problem === 'S3 cannot be reached (ECONNREFUSED)', 30_000);
+  const [listed] = (await api.get('/recording?details=true')).body.recordings;
+  assert.deepEqual([listed.upload.state, listed.rendered.width], ['pending', small.width]);
+  await s3.start();
+  await isUp(api, id);
+  assert.deepEqual(await s3.names(), [...before, `tenant/${id}/rendered.mp4`].sort());
+  await assertRendered(t, s3, `tenant/${id}`, small);
+
+  const other = { width: 640, height: 360 };
+  await api.post(`/recording/${id}/render`, other);
+  await renderOver(api, id);
+  await isUp(api, id);
+  await assertRendered(t, s3, `tenant/${id}`, other);
+  await receiver.untilTrue((received) => received.some(({ event }) => event.type === 'RecordingUploaded'));
+  assert.equal(receiver.received.filter(({ event }) => event.type === 'RecordingUploaded').length, 1);
+  assert.doesNotMatch(JSON.stringify((await api.get(`/recording/${id}`)).body), new RegExp(s3.place.secretAccessKey));
+
+  assert.equal((await api.delete(`/recording/${id}`)).status, 204);
+  assert.equal((await s3.names()).length, before.length + 1, 'what was told to be there is theirs');
+});
+
+test('what is rendered of a recording in the storage of all nodes is there too, and removed with it', async (t) => {
+  const s3 = await startS3Server(t);
+  const resources = await withSources(t, 4);
+  const node = await startNode(t, { ...used, ...s3.env, SVC_RESOURCES_BASE_PATH: resources });
+  const api = apiClient(node.url, node.token);
+  const id = await record(api, {});
+  await isUp(api, id);
+  await api.post(`/recording/${id}/render`, small);
+  await renderOver(api, id);
+  await isUp(api, id);
+  await assertRendered(t, s3, id, small);
+  assert.ok(existsSync(join(resources, 'recordings', id, 'rendered.mp4')));
+  assert.equal((await api.delete(`/recording/${id}`)).status, 204);
+  await until('all of it to be gone', async () => (await s3.names()).length === 0, 30_000);
+});
