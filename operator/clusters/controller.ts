@@ -59,7 +59,7 @@ export class ClusterController {
     const { client, stores, recorder, log, metrics } = options;
     const now = options.now ?? (() => performance.now());
     const clock = options.clock ?? (() => new Date());
-    const hosts = new HostWatch(stores.nodes, now);
+    const hosts = new HostWatch(stores.nodes, now, (host) => this.#heardAt(host));
     this.#stores = stores;
     this.access = new StoredClusters(stores, hosts);
     this.#queue = new WorkQueue({ name: 'mediacluster', ...(metrics ? { metrics } : {}) });
@@ -100,6 +100,14 @@ export class ClusterController {
       log,
       ...(metrics ? { metrics } : {}),
     });
+  }
+
+  /** When a media node on the host answered last, in monotonic milliseconds. */
+  #heardAt(host: string): number | undefined {
+    const times = this.#stores.pods
+      .list()
+      .flatMap((pod) => (pod.spec?.nodeName === host ? (this.#poll.answeredAt(pod.metadata.uid) ?? []) : []));
+    return times.length > 0 ? Math.max(...times) : undefined;
   }
 
   /** To be called for each change of an object of the stores; `old` as the reflector gives it. */

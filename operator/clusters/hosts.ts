@@ -6,7 +6,7 @@ export type Host = KubeObject & {
   status?: { conditions?: { type: string; status: string }[]; addresses?: { type: string; address: string }[] };
 };
 
-/** How long a host may say nothing before its pods are replaced, in milliseconds. */
+/** How long a host, and the media nodes on it, may say nothing before its pods are replaced, in milliseconds. */
 export const lostAfter = 10_000;
 /** How long pods of a host that goes away wait for their replacement before their rooms are told to end. */
 export const replacementWait = 60_000;
@@ -41,13 +41,18 @@ type Store = { get: (name: string) => Stored<Host> | undefined; list: () => Stor
 export class HostWatch {
   readonly #store: Store | undefined;
   readonly #now: () => number;
+  readonly #heardAt: (host: string) => number | undefined;
   readonly #unready = new Map<string, number>();
   readonly #leaving = new Map<string, number>();
 
-  /** Without a store (no permission to read Nodes) nothing is known, and no host is ever lost or leaving. `now`: monotonic milliseconds. */
-  constructor(store: Store | undefined, now: () => number) {
+  /**
+   * Without a store (no permission to read Nodes) nothing is known, and no host is ever lost or leaving. `now`: monotonic milliseconds;
+   * `heardAt`: when a media node of that host answered last.
+   */
+  constructor(store: Store | undefined, now: () => number, heardAt: (host: string) => number | undefined = () => undefined) {
     this.#store = store;
     this.#now = now;
+    this.#heardAt = heardAt;
   }
 
   get known(): boolean {
@@ -64,7 +69,10 @@ export class HostWatch {
     const unwell = this.#store?.synced === true && (host === undefined || !isHostReady(host));
     // Where none is well it is the API server that hears nothing: no host is lost then, and no other could take its pods.
     const since = this.#since(this.#unready, name, unwell && this.#store?.list().some(isHostReady) === true);
-    return since === undefined ? undefined : Math.max(0, since + lostAfter - this.#now());
+    if (since === undefined) return undefined;
+    // A kubelet may be silent where rooms live on: as long as a media node answers, nothing of it is lost.
+    const heard = Math.max(since, this.#heardAt(name) ?? since);
+    return Math.max(0, heard + lostAfter - this.#now());
   }
 
   /** How long the host has been leaving, in milliseconds; undefined where it is not. */

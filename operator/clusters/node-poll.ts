@@ -74,6 +74,12 @@ export class NodePoll {
     return report && this.#options.now() - report.at < believed ? report : undefined;
   }
 
+  /** When the node of the pod answered last, in monotonic milliseconds, whichever cluster it is of; undefined where it never did, or is not asked. */
+  answeredAt(uid: string): number | undefined {
+    for (const { nodes } of this.#clusters.values()) if (nodes.has(uid)) return nodes.get(uid)?.report?.at;
+    return undefined;
+  }
+
   /** Whether the node is about to be asked for the first time. */
   unasked(key: string, uid: string): boolean {
     const node = this.#clusters.get(key)?.nodes.get(uid);

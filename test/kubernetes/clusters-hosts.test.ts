@@ -1,6 +1,8 @@
 // Hosts that go away: announced, by eviction, or without a word.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { lostAfter } from '../../operator/clusters/hosts.ts';
 import { ClusterOperator } from '../kit/kube/cluster-operator.ts';
 import { startControlPlane } from '../kit/kube/control-plane.ts';
 import { applyDefinitions, type ClusterPod, LiveRoom, MediaClusterUser } from '../kit/kube/media-clusters.ts';
@@ -80,6 +82,25 @@ test('kubectl drain waits for live rooms and then takes the pod', async () => {
   } finally {
     await kubectl('uncordon', host);
   }
+});
+
+test('a host of which only the kubelet is silent is not lost: its media node answers, and a live room goes on', async () => {
+  const { user, pod, host, room } = await withRoom('silent');
+  runner.silenceHost(host);
+  try {
+    await user.until('Kubernetes hears nothing of the host', async () => {
+      const { stdout } = await server.kubectl(['get', 'node', host, '-o', 'jsonpath={.status.conditions[?(@.type=="Ready")].status}']);
+      return stdout === 'Unknown';
+    });
+    await sleep(lostAfter + 5_000);
+    assert.deepEqual(uids(await user.pods()), [pod.metadata.uid]);
+    assert.equal((await user.condition('Degraded')).status, 'False');
+    assert.equal(await room.lives(), true);
+  } finally {
+    await runner.hearHost(host);
+  }
+  assert.deepEqual(uids(await user.settled('c-0')), [pod.metadata.uid]);
+  assert.equal(await room.lives(), true);
 });
 
 test('pods of a lost host are replaced under another index, and the status says what happened', async () => {

@@ -147,6 +147,15 @@ export class PodRunner {
     run.worker.signal('SIGKILL');
   }
 
+  /** Its kubelet says nothing any more, until `hearHost`; its pods go on. */
+  silenceHost(name: string): void {
+    this.#heartbeats.get(name)?.stop();
+  }
+
+  async hearHost(name: string): Promise<void> {
+    await this.#heartbeats.get(name)?.start();
+  }
+
   /** Takes the power from a host: its processes are gone, it is silent, and Kubernetes finds out by itself. */
   async failHost(name: string): Promise<void> {
     this.#failed.add(name);

@@ -156,6 +156,19 @@ export class Cluster {
     );
   }
 
+  /** When each kubelet has given a sign of life since that time (milliseconds since 1970): Ready alone may be what was known before. */
+  async nodesHeard(since: number): Promise<void> {
+    type Leases = { items: { spec: { renewTime: string } }[] };
+    await this.until(
+      'all kubelets are heard',
+      async () => {
+        const { items } = (await this.server.client.call('/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases')).body as Leases;
+        return items.filter(({ spec }) => Date.parse(spec.renewTime) > since).length === this.nodes.length;
+      },
+      readyDeadline,
+    );
+  }
+
   /** What a reader of a failure wants to see. */
   async #picture(): Promise<string> {
     const { stdout } = await this.server.kubectl(['get', 'nodes,pods', '-A', '-o', 'wide']);

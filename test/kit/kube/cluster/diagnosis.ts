@@ -1,4 +1,5 @@
 // What a reader of a failed test wants to see of a cluster: its objects, what they say of themselves, events, and the last words of pods and programs.
+import { existsSync, readFileSync } from 'node:fs';
 import type { Cluster } from './cluster.ts';
 
 type Condition = { type: string; status: string; reason?: string; message?: string };
@@ -25,6 +26,7 @@ export async function diagnosis(cluster: Cluster): Promise<string> {
     ['what Rooms and MediaClusters say', told],
     [`the last ${lastEvents} events`, events],
     ...logs,
+    ...kubeletLogs(cluster),
     ['programs that ended by themselves', cluster.nodes.flatMap(({ failures }) => failures).join('\n')],
   ];
   return parts
@@ -58,6 +60,12 @@ async function podLogs(ask: (...args: string[]) => Promise<string>): Promise<[st
     }),
   );
   return Promise.all(logs);
+}
+
+function kubeletLogs({ logs }: Cluster): [string, string][] {
+  return Object.entries(logs)
+    .filter(([name, file]) => name.startsWith('kubelet') && existsSync(file))
+    .map(([name, file]) => [`log of ${name}`, tail(readFileSync(file, 'utf8'), lastLines)]);
 }
 
 function conditions(text: string): string {

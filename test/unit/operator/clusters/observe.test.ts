@@ -136,6 +136,25 @@ test('a host is lost 10 s after it was first seen unwell, by our own clock, and 
   assert.equal(watch.lostIn('host'), 10_000);
 });
 
+test('a host that is unwell is not lost before its media nodes have been silent for 10 s as well', () => {
+  let now = 0;
+  let heard: number | undefined;
+  const watch = new HostWatch(
+    { get: () => host({}, 'Unknown'), list: () => [host({})], synced: true },
+    () => now,
+    () => heard,
+  );
+  heard = -20_000;
+  assert.equal(watch.lostIn('host'), 10_000);
+  now = 30_000;
+  heard = 28_000;
+  assert.equal(watch.lostIn('host'), 8_000);
+  now = 38_000;
+  assert.equal(watch.lostIn('host'), 0);
+  heard = undefined;
+  assert.equal(watch.lostIn('host'), 0);
+});
+
 test('where no host is well none is lost, and the time begins anew when one is', () => {
   let now = 0;
   let others = [host({})];
