@@ -19,8 +19,10 @@ export type RoomProviderProps = {
   children?: ReactNode;
 };
 
+/** Where `url` or `options` are no good, that is thrown while it is rendered, for the error boundary around it. */
 export function RoomProvider({ url, token, metadata, options, onClosed, children }: RoomProviderProps): ReactNode {
   const [store] = useState(() => new RoomStore());
+  const [failure, setFailure] = useState<{ error: unknown }>();
   const latest = useRef({ metadata, options, onClosed });
   latest.current = { metadata, options, onClosed };
   useEffect(() => {
@@ -28,7 +30,12 @@ export function RoomProvider({ url, token, metadata, options, onClosed, children
     // Strict mode mounts, unmounts and mounts again at once: only what stays connects, or the peer would meet itself.
     const timer = setTimeout(() => {
       const now = latest.current;
-      leave = store.open({ ...now.options, url, token, ...(now.metadata !== undefined && { metadata: now.metadata }) });
+      try {
+        leave = store.open({ ...now.options, url, token, ...(now.metadata !== undefined && { metadata: now.metadata }) });
+      } catch (error) {
+        setFailure({ error });
+        return;
+      }
       store.part('room')?.on('closed', (closing) => latest.current.onClosed?.(closing));
     }, 0);
     return () => {
@@ -42,6 +49,7 @@ export function RoomProvider({ url, token, metadata, options, onClosed, children
     // Before the first entry the room is given it anyway.
     if (text !== undefined && room) room.setMetadata(JSON.parse(text)).catch(() => {});
   }, [store, text]);
+  if (failure) throw failure.error;
   return createElement(RoomContext.Provider, { value: store }, children);
 }
 

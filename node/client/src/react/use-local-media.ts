@@ -1,8 +1,8 @@
 // The hook of the own camera and microphone: asked for, published, switched off and on, stopped with the component.
 import { useCallback, useEffect, useRef, useState } from 'react';
-import type { LocalTrack } from '../local-track.ts';
 import type { Json, Kind } from '../protocol.ts';
-import { useRoom } from './hooks.ts';
+import { useLocalTracks, useRoom } from './hooks.ts';
+import { LocalSender, type Switches } from './local-sender.ts';
 import { useStore } from './room-provider.ts';
 
 export type LocalMediaOptions = {
@@ -20,9 +20,10 @@ export type LocalMedia = {
   stream: MediaStream | undefined;
   /** Why there is none, or why it could not be published. */
   problem: Error | undefined;
-  /** Whether the others get sound and picture. */
+  /** Whether the others get sound and picture: off too where the server muted or took them away, or the device is gone. */
   microphone: boolean;
   camera: boolean;
+  /** What was taken away is published again; devices that were refused, or are gone, are asked for anew. */
   setMicrophone: (on: boolean) => void;
   setCamera: (on: boolean) => void;
 };
@@ -30,19 +31,29 @@ export type LocalMedia = {
 export function useLocalMedia({ audio = true, video = true, metadata, enabled = true }: LocalMediaOptions = {}): LocalMedia {
   const room = useRoom();
   const store = useStore();
+  const locals = useLocalTracks();
   const [stream, setStream] = useState<MediaStream>();
   const [problem, setProblem] = useState<Error>();
-  const [on, setOn] = useState({ audio: true, video: true });
-  const published = useRef(new Map<Kind, LocalTrack>());
-  // `on` beside its state: a track whose publishing ends before the next rendering follows what was chosen meanwhile.
-  const first = useRef({ metadata, on });
+  const [on, setOn] = useState<Switches>({ audio: true, video: true });
+  /** Times that devices which were refused, or are gone, were asked for anew. */
+  const [renewals, setRenewals] = useState(0);
+  const refused = useRef(false);
+  const sender = useRef<LocalSender>(undefined);
+  // `on` beside its state: what is published before the next rendering follows what was chosen meanwhile.
+  const latest = useRef({ metadata, on });
+  const choose = useCallback((kind: Kind, value: boolean) => {
+    latest.current.on = { ...latest.current.on, [kind]: value };
+    setOn(latest.current.on);
+  }, []);
 
-  const wanted = enabled ? JSON.stringify({ audio, video }) : undefined;
+  const wanted = enabled ? JSON.stringify({ audio, video, renewals }) : undefined;
   useEffect(() => {
     if (wanted === undefined) return;
     let over = false;
     let mine: MediaStream | undefined;
-    navigator.mediaDevices.getUserMedia(JSON.parse(wanted)).then(
+    refused.current = false;
+    const { renewals: _, ...constraints } = JSON.parse(wanted) as MediaStreamConstraints & { renewals: number };
+    navigator.mediaDevices.getUserMedia(constraints).then(
       (found) => {
         mine = found;
         if (over) stop(found);
@@ -51,7 +62,11 @@ export function useLocalMedia({ audio = true, video = true, metadata, enabled = 
           setStream(found);
         }
       },
-      (error: unknown) => !over && setProblem(asError(error)),
+      (error: unknown) => {
+        if (over) return;
+        refused.current = true;
+        setProblem(error instanceof Error ? error : new Error(String(error)));
+      },
     );
     return () => {
       over = true;
@@ -62,65 +77,38 @@ export function useLocalMedia({ audio = true, video = true, metadata, enabled = 
 
   useEffect(() => {
     if (!room || !stream) return;
-    let over = false;
-    const tracks = published.current;
-    for (const track of stream.getTracks()) {
-      const kind = track.kind === 'audio' ? 'audio' : 'video';
-      const paused = !first.current.on[kind];
-      const { metadata: shown } = first.current;
-      room
-        .publish(track, { paused, ...(shown !== undefined && { metadata: shown }) })
-        .then(async (local) => {
-          if (over) {
-            await local.unpublish();
-            return;
-          }
-          tracks.set(kind, local);
-          await follow(local, first.current.on[kind]);
-          store.changed(['localTracks']);
-        })
-        .catch((error: unknown) => !over && setProblem(asError(error)));
-    }
+    const changed = () => store.changed(['localTracks']);
+    const sending = new LocalSender({ room, stream, ...latest.current, changed, problem: setProblem, off: (kind) => choose(kind, false) });
+    sender.current = sending;
     return () => {
-      over = true;
-      for (const local of tracks.values()) local.unpublish().catch(() => {});
-      tracks.clear();
-      store.changed(['localTracks']);
+      sender.current = undefined;
+      sending.close();
+      changed();
     };
-  }, [room, stream, store]);
+  }, [room, stream, store, choose]);
 
   const set = useCallback(
     (kind: Kind, value: boolean) => {
-      first.current.on = { ...first.current.on, [kind]: value };
-      setOn(first.current.on);
-      const local = published.current.get(kind);
-      if (local)
-        follow(local, value).then(
-          () => store.changed(['localTracks']),
-          (error: unknown) => setProblem(asError(error)),
-        );
+      choose(kind, value);
+      if (!refused.current) setProblem(undefined);
+      if (sender.current?.set(kind, value) === false || (value && refused.current)) setRenewals((count) => count + 1);
     },
-    [store],
+    [choose],
   );
+  const isOn = (kind: Kind) => {
+    const muted = locals.some((local) => local.kind === kind && local.muted && stream?.getTracks().includes(local.mediaStreamTrack));
+    return stream !== undefined && on[kind] && !muted;
+  };
   return {
     stream,
     problem,
-    microphone: stream !== undefined && audio !== false && on.audio,
-    camera: stream !== undefined && video !== false && on.video,
+    microphone: audio !== false && isOn('audio'),
+    camera: video !== false && isOn('video'),
     setMicrophone: useCallback((value) => set('audio', value), [set]),
     setCamera: useCallback((value) => set('video', value), [set]),
   };
 }
 
-async function follow(local: LocalTrack, on: boolean): Promise<void> {
-  if (local.paused === !on) return;
-  await (on ? local.resume() : local.pause());
-}
-
 function stop(stream: MediaStream): void {
   for (const track of stream.getTracks()) track.stop();
-}
-
-function asError(error: unknown): Error {
-  return error instanceof Error ? error : new Error(String(error));
 }
