@@ -32,7 +32,7 @@ export type PeerSurroundings = {
   /** What the other peers publish. */
   offeredTo: (peerId: string) => { tracks: Iterable<Track>; dataTracks: Iterable<DataTrack> };
   /** The other peers that are connected, and the components, as a newcomer is told. */
-  present: (peerId: string) => { peers: RemotePeer[]; components: ComponentView[] };
+  present: (peerId: string) => Present;
   /** What this peer publishes changed: the others' subscriptions follow. */
   offerChanged: (change: OfferChange, peerId: string) => void;
   /** The peer connected or disconnected (for the room's peerless purge). */
@@ -51,7 +51,9 @@ export type PeerSetup = {
   permissions: Permissions;
   enableSimulcast: boolean;
 };
-export type Welcome = { permissions: Permissions; rtpCapabilities: WireObject; peers: RemotePeer[]; components: ComponentView[] };
+/** What is there already when a peer comes. */
+type Present = { peers: RemotePeer[]; components: ComponentView[]; activeSpeaker: string | null };
+export type Welcome = Present & { permissions: Permissions; rtpCapabilities: WireObject };
 
 /** What exists only while the peer is connected. */
 type Session = { connection: PeerConnection; media: PeerMedia; publications: Publications; subscriptions: Subscriptions };

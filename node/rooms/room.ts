@@ -63,6 +63,7 @@ export class Room {
   readonly #measure: RoomMeasure;
   #config: RoomConfigView;
   #seq = 0;
+  #activeSpeaker: string | null = null;
   #purge: Timer | undefined;
   /** When it ends for want of peers, in milliseconds since 1970. */
   #purgeAt = 0;
@@ -78,7 +79,10 @@ export class Room {
       roomId: this.id,
       videoCodec: setup.config.videoCodec,
       onCrashed: (reason) => this.crash(reason),
-      onActiveSpeaker: (peerId) => this.#broadcast({ event: 'activeSpeaker', data: { peerId } }),
+      onActiveSpeaker: (peerId) => {
+        this.#activeSpeaker = peerId;
+        this.#broadcast({ event: 'activeSpeaker', data: { peerId } });
+      },
     });
     this.components = new Components({
       roomId: this.id,
@@ -244,6 +248,7 @@ export class Room {
       present: (peerId) => ({
         peers: [...this.#peers.values()].filter((peer) => peer.connected && peer.id !== peerId).map((peer) => peer.remoteView()),
         components: [...this.components.all()].map((component) => component.view()),
+        activeSpeaker: this.#activeSpeaker,
       }),
       offerChanged: (change, peerId) => this.#offerChanged(change, peerId),
       presenceChanged: () => this.#schedulePurge(),

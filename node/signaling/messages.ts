@@ -85,6 +85,7 @@ export const answerSchemas = {
     iceServers: z.array(wireObjectSchema),
     peers: z.array(remotePeerSchema),
     components: z.array(componentViewSchema),
+    activeSpeaker: z.string().nullable().meta({ description: 'Id of the peer who speaks just now; null: nobody.' }),
     svcAddress: z.string().meta({ description: 'Address of the node that owns the room: host[:port][/path].' }),
     resumeWindow: z.int().meta({ description: 'Seconds that a lost socket may be resumed in.' }),
   }),

@@ -71,6 +71,8 @@ export type Welcome = {
   iceServers: WireObject[];
   peers: PeerView[];
   components: ComponentView[];
+  /** Id of the peer who speaks just now; null: nobody. */
+  activeSpeaker: string | null;
   /** Address of the node that owns the room: host[:port][/path]. */
   svcAddress: string;
   /** Seconds that a lost socket may be resumed in. */

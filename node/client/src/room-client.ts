@@ -260,6 +260,8 @@ export class RoomClient extends Emitter<RoomEvents> {
     this.#setPermissions(welcome.permissions);
     this.#media.lost();
     this.#roster.replace(welcome);
+    // A server that is older does not say it.
+    this.#setActiveSpeaker(welcome.activeSpeaker ?? null);
     try {
       await this.#media.enter(welcome, { metadata: this.#metadata, mode: this.#mode });
     } catch (error) {
@@ -289,8 +291,7 @@ export class RoomClient extends Emitter<RoomEvents> {
         this.emit('layersChanged', event.data);
         break;
       case 'activeSpeaker':
-        this.#activeSpeaker = event.data.peerId;
-        this.emit('activeSpeaker', event.data);
+        this.#setActiveSpeaker(event.data.peerId);
         break;
       case 'data':
         this.emit('data', event.data);
@@ -321,6 +322,12 @@ export class RoomClient extends Emitter<RoomEvents> {
     const known = this.#permissions;
     this.#permissions = permissions;
     if (known && JSON.stringify(known) !== JSON.stringify(permissions)) this.emit('permissionsUpdated', { permissions });
+  }
+
+  #setActiveSpeaker(peerId: string | null): void {
+    if (this.#activeSpeaker === peerId) return;
+    this.#activeSpeaker = peerId;
+    this.emit('activeSpeaker', { peerId });
   }
 
   #setState(state: RoomState): void {

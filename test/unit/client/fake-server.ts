@@ -19,6 +19,7 @@ export const emptyWelcome: Welcome = {
   iceServers: [],
   peers: [],
   components: [],
+  activeSpeaker: null,
   svcAddress: 'localhost',
   resumeWindow: 30,
 };

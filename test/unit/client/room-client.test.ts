@@ -84,6 +84,23 @@ test('a fresh session tells the differences and nothing twice', async (t) => {
   );
 });
 
+test('who speaks is known from the welcome on, and forgotten with the session', async (t) => {
+  const server = await startFakeServer(t);
+  const { room, told, until } = roomAt(t, server);
+  const joined = room.join();
+  const socket = await server.next();
+  await socket.welcome({ activeSpeaker: 'anna' });
+  await joined;
+  assert.equal(room.activeSpeaker, 'anna');
+  socket.event('activeSpeaker', { peerId: 'anna' });
+  socket.cut();
+  await (await server.next()).welcome({ sessionId: 'session-2' });
+  await until('activeSpeaker', ({ peerId }) => peerId === null);
+  assert.equal(room.activeSpeaker, null);
+  const speakers = told.filter(({ name }) => name === 'activeSpeaker').map(({ data }) => data);
+  assert.deepEqual(speakers, [{ peerId: 'anna' }, { peerId: null }]);
+});
+
 test('what the peer shows and how it subscribes is told to a fresh session as it was last set', async (t) => {
   const server = await startFakeServer(t);
   server.prepare((socket) => void socket.automatically('setPeerMetadata'));

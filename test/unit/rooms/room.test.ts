@@ -43,6 +43,20 @@ describe('events', () => {
     assert.equal(media.rooms.size, 0);
   });
 
+  test('whoever comes while somebody speaks is told who', async () => {
+    const { rooms, media } = makeRooms();
+    await rooms.createRoom({ roomId: 'r' });
+    const alice = await joinPeer(rooms, 'r', 'alice');
+    const { onActiveSpeaker } = media.room('r').options;
+    assert.equal((await alice.peer.welcome()).activeSpeaker, null);
+    onActiveSpeaker('alice');
+    const bob = await joinPeer(rooms, 'r', 'bob');
+    assert.equal((await bob.peer.welcome()).activeSpeaker, 'alice');
+    onActiveSpeaker(null);
+    assert.equal((await bob.peer.welcome()).activeSpeaker, null);
+    assert.deepEqual(bob.connection.of('activeSpeaker'), [{ peerId: null }]);
+  });
+
   test('a crashed room disconnects its peers once and reports RoomCrashed with its reason', async () => {
     const { rooms, kinds, events, media } = makeRooms();
     await rooms.createRoom({ roomId: 'r' });
