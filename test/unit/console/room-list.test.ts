@@ -1,17 +1,31 @@
 // The list of rooms: what events change in it, which rows stay the same, names of strangers, searching and sorting.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Peer, Room, RoomEvent } from '../../../node/console/src/api/shapes.ts';
 import { RoomList, type RoomRow, searchRooms, sortRooms } from '../../../node/console/src/rooms/room-list.ts';
+import type { Component, EventType, Peer, Room, RoomEvent } from '../../../node/sdk/src/generated/schemas.ts';
 
 const config = { maxPeers: null, videoCodec: null, webhookUrl: null, peerlessPurgeTimeout: null, peerDisconnectedTimeout: null };
+const plain: Peer = {
+  id: '',
+  type: 'webrtc',
+  externalId: null,
+  status: 'connected',
+  metadata: null,
+  permissions: { publish: ['audio', 'video'], subscribe: true, data: true },
+  tracks: [],
+};
+
+const player: Component = { id: 'c', type: 'file', externalId: null, properties: {}, tracks: [] };
 
 function room(id: string, peers: Partial<Peer>[] = [], more: Partial<Room> = {}): Room {
-  const whole = peers.map((peer, index): Peer => ({ id: `p${index}`, status: 'connected', metadata: null, tracks: [], ...peer }));
-  return { id, incarnation: `01-${id}`, externalId: null, config, peers: whole, components: [], ...more };
+  const whole = peers.map((peer, index) => ({ ...plain, id: `p${index}`, ...peer }));
+  return { id, incarnation: `01-${id}`, externalId: null, config: { roomId: id, ...config }, peers: whole, components: [], ...more };
 }
 
-const event = (type: string, roomId: string, more: Partial<RoomEvent> = {}): RoomEvent => ({
+const event = (type: EventType, roomId: string, more: Partial<RoomEvent> = {}): RoomEvent => ({
+  id: `${type} of ${roomId}`,
+  time: '2026-11-22T09:00:00.000Z',
+  node: 'here',
   type,
   roomId,
   incarnation: `01-${roomId}`,
@@ -76,7 +90,7 @@ test('rooms are found by name, own key and who is in them, whatever the case, an
   const list = new RoomList([
     room('room-10', [{ metadata: { name: 'Ada' } }]),
     room('room-2', [{}, {}], { externalId: 'Lesson-7' }),
-    room('empty', [], { components: [{ id: 'c' }] }),
+    room('empty', [], { components: [player] }),
   ]);
   const ids = (rows: readonly RoomRow[]) => rows.map(({ id }) => id);
   assert.deepEqual(ids(list.rows()), ['empty', 'room-2', 'room-10']);

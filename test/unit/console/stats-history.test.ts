@@ -1,8 +1,8 @@
 // The charts of a room's peers: each measurement once, so many and no more, and nothing of who is gone.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { LinkFigures, PeerStats } from '../../../node/console/src/room/shapes.ts';
 import { kept, StatsHistory } from '../../../node/console/src/room/stats-history.ts';
+import type { LinkFigures, PeerStats, RoomStats } from '../../../node/sdk/src/generated/schemas.ts';
 
 const link = (bitrate: number, loss: number | null, roundTrip: number | null): LinkFigures => ({
   state: 'connected',
@@ -15,13 +15,20 @@ const link = (bitrate: number, loss: number | null, roundTrip: number | null): L
 });
 const peer = (id: string, up: LinkFigures | null, down: LinkFigures | null): PeerStats => ({
   id,
+  status: 'connected',
   quality: 'good',
   up,
   down,
   published: [],
   received: [],
+  receivedOmitted: 0,
 });
-const at = (second: number, ...peers: PeerStats[]) => ({ time: new Date(second * 1000).toISOString(), peers, components: [] });
+const at = (second: number, ...peers: PeerStats[]): RoomStats => ({
+  roomId: 'a',
+  time: new Date(second * 1000).toISOString(),
+  peers,
+  components: [],
+});
 
 test('a measurement counts once, its worse way is shown, and what was not measured is a hole', () => {
   const history = new StatsHistory();

@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
 import { curlOf } from '../../../node/console/src/api/curl.ts';
-import type { Health } from '../../../node/console/src/api/health.ts';
 import { drainSentences } from '../../../node/console/src/cluster/drain-words.ts';
 import { findingsOf } from '../../../node/console/src/health/findings.ts';
 import { readRoomOptions } from '../../../node/console/src/rooms/room-options.ts';
 import { count, durationWords } from '../../../node/console/src/words.ts';
+import type { Health } from '../../../node/sdk/src/generated/schemas.ts';
 
 test('durations have their two largest units, and one thing is not many', () => {
   assert.deepEqual([0, 1, 59.9, 60, 3_725, 90_000, 86_400].map(durationWords), [

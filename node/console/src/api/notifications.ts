@@ -1,5 +1,5 @@
 // Events of rooms, live: one notification socket that comes back by itself with back-off.
-import type { RoomEvent } from './shapes.ts';
+import type { RoomEvent } from '../../../sdk/src/generated/schemas.ts';
 
 const firstDelay = 500;
 const maxDelay = 5_000;

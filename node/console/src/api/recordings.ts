@@ -1,19 +1,7 @@
 // Recordings and kept streams of the whole cluster: lists, reports, and addresses of their files that do not hold the API token.
+import type { RecordingSummary, Recordings } from '../../../sdk/src/generated/schemas.ts';
 import { type Api, ApiError } from './rest.ts';
 
-export type Upload = { state: 'pending' | 'done' | 'failed'; time?: string; problem?: string };
-export type RecordingState = 'running' | 'finished' | 'recovered';
-export type RecordingKind = 'recording' | 'hls';
-export type RecordingSummary = {
-  id: string;
-  type: RecordingKind;
-  roomId: string;
-  node: string;
-  state: RecordingState;
-  startTime: string;
-  endTime: string | null;
-  upload?: Upload;
-};
 /** `ids`: of all; `described`: of the newest. `incomplete`: nodes that did not answer, and `s3`. */
 export type RecordingList = { ids: string[]; described: RecordingSummary[]; incomplete: string[] };
 
@@ -34,15 +22,7 @@ export function roomOfRecording(id: string): string | undefined {
 export async function listRecordings(api: Api, signal: AbortSignal): Promise<RecordingList> {
   const { method, path } = recordingCalls.list;
   const body = await api.call(method, path, undefined, signal);
-  const {
-    data = [],
-    recordings = [],
-    incomplete = [],
-  } = body as {
-    data?: string[];
-    recordings?: RecordingSummary[];
-    incomplete?: string[];
-  };
+  const { data = [], recordings = [], incomplete = [] } = body as Partial<Recordings>;
   return { ids: data, described: recordings, incomplete };
 }
 

@@ -1,16 +1,7 @@
 // Rendering a recording to one MP4 over REST.
+import type { Render, RenderOptions } from '../../../sdk/src/generated/schemas.ts';
 import { recordingCalls } from './recordings.ts';
 import { type Api, ApiError } from './rest.ts';
-
-/** `progress`: 0 to 1. `reason`: why it failed, or what it waits for. `problems`: what of the recording is not in the file. */
-export type Render = {
-  state: 'none' | 'queued' | 'running' | 'done' | 'failed';
-  progress: number;
-  reason?: string;
-  problems?: string[];
-};
-export type RenderLayout = 'grid' | 'speaker' | 'single';
-export type RenderOptions = { width: number; height: number; framerate: number; layout: RenderLayout };
 
 /** The file of the recording that it is. */
 export const renderedFile = 'rendered.mp4';

@@ -1,5 +1,6 @@
 // REST of the node that served this page, with a deadline on every call and the server's own sentence in every error.
-import type { ComponentDetails, ComponentType, PeerAccess, Room, RoomList, RoomOptions } from './shapes.ts';
+import type { Room, RoomOptions } from '../../../sdk/src/generated/schemas.ts';
+import type { PeerAccess, RoomList } from './shapes.ts';
 
 const deadline = 10_000;
 const maxPages = 20;
@@ -96,19 +97,6 @@ export class Api {
 
   async deletePeer(roomId: string, peerId: string): Promise<void> {
     await this.call('DELETE', `room/${encodeURIComponent(roomId)}/peer/${encodeURIComponent(peerId)}`);
-  }
-
-  async listComponents(roomId: string): Promise<ComponentDetails[]> {
-    const { data } = await this.call('GET', `room/${encodeURIComponent(roomId)}`);
-    return (data as { components: ComponentDetails[] }).components;
-  }
-
-  async addComponent(roomId: string, type: ComponentType, options: Record<string, unknown>): Promise<void> {
-    await this.call('POST', `room/${encodeURIComponent(roomId)}/component`, { type, options });
-  }
-
-  async deleteComponent(roomId: string, componentId: string): Promise<void> {
-    await this.call('DELETE', `room/${encodeURIComponent(roomId)}/component/${encodeURIComponent(componentId)}`);
   }
 
   /**

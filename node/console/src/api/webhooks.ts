@@ -1,24 +1,7 @@
 // Webhooks of all nodes over REST: who is behind, what was given up, and sending that again. Receivers are named without their path.
+import type { DeadLetter, WebhookReplay, WebhookStatus } from '../../../sdk/src/generated/schemas.ts';
 import type { Api } from './rest.ts';
 
-/** `problem`: why the last try of something that waits failed. */
-export type Receiver = { receiver: string; pending: number; rooms: number; failing: boolean; problem?: string };
-/** Of one node; counts are since its start. */
-export type WebhookStatus = {
-  node: string;
-  delivered: number;
-  retries: number;
-  dead: number;
-  pending: number;
-  pendingBytes: number;
-  spoolErrors: number;
-  spoolBytes: number;
-  receivers: Receiver[];
-};
-export type WebhookEvent = { id: string; type: string; time: string; roomId: string };
-export type DeadLetter = { node: string; receiver: string; givenUpAt: string; reason: string; attempts: number; event: WebhookEvent };
-/** Without anything: all. */
-export type ReplayFilter = { roomId?: string; eventIds?: string[] };
 /** `incomplete`: nodes that did not answer. */
 type Answer<T> = { data: T; incomplete: string[] };
 
@@ -31,7 +14,7 @@ export const webhookCalls = {
     const query = new URLSearchParams({ limit: String(limit), ...(roomId !== '' && { roomId }) });
     return { method: 'GET', path: `webhooks/dead?${query}` };
   },
-  replay: (filter: ReplayFilter) => ({ method: 'POST', path: 'webhooks/dead/replay', body: filter }),
+  replay: (filter: WebhookReplay) => ({ method: 'POST', path: 'webhooks/dead/replay', body: filter }),
 };
 
 export async function fetchWebhooks(api: Api, signal: AbortSignal): Promise<Answer<WebhookStatus[]>> {
@@ -46,7 +29,7 @@ export async function listDeadLetters(api: Api, roomId: string, limit: number, s
 }
 
 /** Sends dead letters again. @returns how many */
-export async function replayDeadLetters(api: Api, filter: ReplayFilter): Promise<Answer<{ replayed: number }>> {
+export async function replayDeadLetters(api: Api, filter: WebhookReplay): Promise<Answer<{ replayed: number }>> {
   const { method, path, body } = webhookCalls.replay(filter);
   return (await api.call(method, path, body)) as Answer<{ replayed: number }>;
 }

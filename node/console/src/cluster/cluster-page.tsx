@@ -1,6 +1,7 @@
 // The nodes of the cluster: what each carries, what state it is in, and calling one to drain or back.
 import { useCallback, useMemo, useState } from 'react';
-import { type ClusterNode, listNodes } from '../api/cluster.ts';
+import type { Node as ClusterNode } from '../../../sdk/src/generated/schemas.ts';
+import { listNodes } from '../api/cluster.ts';
 import { DataTable } from '../components/data-table.tsx';
 import { ErrorNote, freshnessOf, Note, PageHead } from '../components/page-head.tsx';
 import { useConsole } from '../hooks/console-context.ts';

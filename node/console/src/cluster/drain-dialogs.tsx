@@ -1,6 +1,7 @@
 // Asks before a node is drained or called back, and says what that will do to those who are on it now.
 import { useCallback, useState } from 'react';
-import { type ClusterNode, cancelDrain, type DrainView, drainNode, drainPath, getDrain } from '../api/cluster.ts';
+import type { Node as ClusterNode, DrainView } from '../../../sdk/src/generated/schemas.ts';
+import { cancelDrain, drainNode, drainPath, getDrain } from '../api/cluster.ts';
 import { CopyCurl } from '../components/copy-curl.tsx';
 import { ConfirmDialog } from '../components/dialog.tsx';
 import { ErrorNote } from '../components/page-head.tsx';

@@ -1,5 +1,5 @@
 // What draining a node will do, in sentences, from what lives on it now.
-import type { DrainView } from '../api/cluster.ts';
+import type { DrainView } from '../../../sdk/src/generated/schemas.ts';
 import { count } from '../words.ts';
 
 /** Hours and minutes where that is today, else the day as well; in the zone of the browser. */

@@ -1,5 +1,5 @@
 // The columns of the list of nodes.
-import type { ClusterNode } from '../api/cluster.ts';
+import type { Node as ClusterNode } from '../../../sdk/src/generated/schemas.ts';
 import { ActionButton } from '../components/action-button.tsx';
 import type { Column } from '../components/data-table.tsx';
 import { Badge } from '../components/page-head.tsx';

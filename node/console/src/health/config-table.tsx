@@ -1,6 +1,6 @@
 // Every variable of a node's configuration: what it is, where that comes from, what it means.
 import { useMemo, useState } from 'react';
-import type { ConfigValue } from '../api/health.ts';
+import type { ConfigValue } from '../../../sdk/src/generated/schemas.ts';
 import { type Column, DataTable } from '../components/data-table.tsx';
 import { Badge, EmptyState } from '../components/page-head.tsx';
 import { SearchIcon } from '../components/part-icons.tsx';

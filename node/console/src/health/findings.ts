@@ -1,6 +1,6 @@
 // What of a node's health and configuration somebody should look at, in sentences, the most urgent first.
-import type { NodeState } from '../api/cluster.ts';
-import type { ConfigFiles, Health } from '../api/health.ts';
+import type { Health, NodeState } from '../../../sdk/src/generated/schemas.ts';
+import type { ConfigFiles } from '../api/health.ts';
 
 const tones = ['danger', 'warning', 'info'] as const;
 

@@ -1,6 +1,7 @@
 // How the node is that answers, in words, and the configuration in force on it or on another one.
 import { useCallback } from 'react';
-import { getConfig, getHealth, type Health } from '../api/health.ts';
+import type { Health } from '../../../sdk/src/generated/schemas.ts';
+import { getConfig, getHealth } from '../api/health.ts';
 import { ErrorNote, freshnessOf, PageHead } from '../components/page-head.tsx';
 import { useConsole } from '../hooks/console-context.ts';
 import { useResource } from '../hooks/use-resource.ts';

@@ -1,11 +1,11 @@
 // The stream of a room as its viewers see it, beside the room as it is now.
 import { type ReactNode, useCallback, useEffect, useState } from 'react';
+import type { Component } from '../../../sdk/src/generated/schemas.ts';
 import { ActionButton } from '../components/action-button.tsx';
 import { CopyCurl } from '../components/copy-curl.tsx';
 import { EmptyState, freshnessOf, Note, PageHead } from '../components/page-head.tsx';
 import { useConsole } from '../hooks/console-context.ts';
 import { useAction } from '../hooks/use-action.ts';
-import type { RoomComponent } from '../room/shapes.ts';
 import { type LiveRoom, useRoom } from '../room/use-room.ts';
 import { type RouteOf, recordingsHash, roomHash } from '../router.ts';
 import { LiveSide } from '../watch/live-side.tsx';
@@ -44,7 +44,7 @@ export function WatchPage({ route: { roomId } }: { route: RouteOf<'watch'> }) {
 }
 
 /** A stream that ended stays on the page with its last picture until another one plays. */
-function Stream({ live, stream }: { live: LiveRoom; stream: RoomComponent | undefined }) {
+function Stream({ live, stream }: { live: LiveRoom; stream: Component | undefined }) {
   const { roomId, room } = live;
   const source = useSource(roomId, live.calls);
   const [phase, setPhase] = useState<PlayerState['phase']>('starting');
@@ -83,7 +83,7 @@ function Stream({ live, stream }: { live: LiveRoom; stream: RoomComponent | unde
   );
 }
 
-function Nothing({ live, stream }: { live: LiveRoom; stream: RoomComponent | undefined }): ReactNode {
+function Nothing({ live, stream }: { live: LiveRoom; stream: Component | undefined }): ReactNode {
   const { room, lost } = live;
   if (room === undefined) {
     return <p role="status">{lost ? 'The server does not answer, trying again…' : 'Looking for the stream…'}</p>;

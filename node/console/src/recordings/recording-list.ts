@@ -1,5 +1,6 @@
 // What the list of recordings shows: all ids, with what is known of the newest, the newest first.
-import { type RecordingList, type RecordingSummary, roomOfRecording } from '../api/recordings.ts';
+import type { RecordingSummary } from '../../../sdk/src/generated/schemas.ts';
+import { type RecordingList, roomOfRecording } from '../api/recordings.ts';
 
 /** `summary` is undefined where the nodes told no more than the id. `start`: milliseconds since 1970. */
 export type RecordingRow = { id: string; roomId: string; start: number | undefined; summary: RecordingSummary | undefined };

@@ -1,11 +1,14 @@
 // How the MP4 of a recording is to look.
 import { type FormEvent, useState } from 'react';
-import { type RenderLayout, type RenderOptions, renderCalls, startRender } from '../api/renders.ts';
+import type { RenderOptions } from '../../../sdk/src/generated/schemas.ts';
+import { renderCalls, startRender } from '../api/renders.ts';
 import { CopyCurl } from '../components/copy-curl.tsx';
 import { Dialog } from '../components/dialog.tsx';
 import { ErrorNote } from '../components/page-head.tsx';
 import { useConsole } from '../hooks/console-context.ts';
 import { useAction } from '../hooks/use-action.ts';
+
+type Picture = Required<RenderOptions>;
 
 const sizes = [
   [640, 360],
@@ -13,12 +16,12 @@ const sizes = [
   [1920, 1080],
 ] as const;
 const framerates = [15, 24, 30];
-const layouts: Readonly<Record<RenderLayout, string>> = {
+const layouts: Readonly<Record<Picture['layout'], string>> = {
   grid: 'Everybody in a grid',
   speaker: 'Whoever speaks large, the others beside',
   single: 'Whoever speaks alone',
 };
-const defaults: RenderOptions = { width: 1280, height: 720, framerate: 24, layout: 'grid' };
+const defaults: Picture = { width: 1280, height: 720, framerate: 24, layout: 'grid' };
 
 type RenderDialogProps = { recordingId: string; again: boolean; onStarted: () => void; onClose: () => void };
 
@@ -72,7 +75,7 @@ export function RenderDialog({ recordingId, again, onStarted, onClose }: RenderD
           <select
             data-testid="render-layout"
             value={options.layout}
-            onChange={({ target }) => setOptions({ ...options, layout: target.value as RenderLayout })}
+            onChange={({ target }) => setOptions({ ...options, layout: target.value as Picture['layout'] })}
           >
             {Object.entries(layouts).map(([layout, words]) => (
               <option key={layout} value={layout}>

@@ -1,6 +1,7 @@
 // The one MP4 of a recording: asked for, on its way, there, or failed and why.
 import { useCallback, useState } from 'react';
-import { cancelRender, fetchRender, type Render, renderCalls, renderedFile } from '../api/renders.ts';
+import type { Render } from '../../../sdk/src/generated/schemas.ts';
+import { cancelRender, fetchRender, renderCalls, renderedFile } from '../api/renders.ts';
 import { ActionButton } from '../components/action-button.tsx';
 import { CopyCurl } from '../components/copy-curl.tsx';
 import { lengthText, sizeText } from '../components/moment.tsx';

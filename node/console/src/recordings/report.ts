@@ -1,5 +1,5 @@
 // The report of a recording as the page shows it. It is a file that may have come from anywhere: what is not as it should be is left out.
-import type { RecordingKind, RecordingState, Upload } from '../api/recordings.ts';
+import type { RecordingSummary, Upload } from '../../../sdk/src/generated/schemas.ts';
 import { nameOf } from '../api/shapes.ts';
 
 /** `offset` and `duration` in milliseconds; `offset` from the start of the recording. */
@@ -22,10 +22,10 @@ export type ReportTrack = {
 /** `duration` in milliseconds. */
 export type Rendered = { size: string | undefined; duration: number | undefined; bytes: number | undefined; problems: string[] };
 export type Report = {
-  type: RecordingKind;
+  type: RecordingSummary['type'];
   roomId: string;
   node: string;
-  state: RecordingState;
+  state: RecordingSummary['state'];
   startTime: number | undefined;
   endTime: number | undefined;
   tracks: ReportTrack[];

@@ -1,9 +1,9 @@
 // The states of a recording and of its upload, in a word each.
-import type { RecordingState, Upload } from '../api/recordings.ts';
+import type { RecordingSummary, Upload } from '../../../sdk/src/generated/schemas.ts';
 import { Dash } from '../components/moment.tsx';
 import { Badge } from '../components/page-head.tsx';
 
-export function StateBadge({ state }: { state: RecordingState }) {
+export function StateBadge({ state }: { state: RecordingSummary['state'] }) {
   if (state === 'running') return <Badge tone="danger">recording</Badge>;
   return state === 'recovered' ? <Badge tone="warning">recovered</Badge> : <Badge>finished</Badge>;
 }

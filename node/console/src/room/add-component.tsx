@@ -1,8 +1,8 @@
 // Adds a component: first its kind, then a form made from what the server's document says of that kind.
 import { type FormEvent, useCallback, useEffect, useMemo, useRef, useState } from 'react';
+import type { ComponentType } from '../../../sdk/src/generated/schemas.ts';
 import type { Call } from '../api/curl.ts';
 import { ApiError, fetchSession, sentenceOf } from '../api/rest.ts';
-import type { ComponentType } from '../api/shapes.ts';
 import { ActionButton } from '../components/action-button.tsx';
 import { CopyCurl } from '../components/copy-curl.tsx';
 import { PlusIcon } from '../components/icons.tsx';

@@ -1,7 +1,6 @@
 // What can be done in a room, as calls of the REST API: the buttons make them, and show them as command lines.
+import type { ComponentType, Permissions } from '../../../sdk/src/generated/schemas.ts';
 import type { Call } from '../api/curl.ts';
-import type { ComponentType } from '../api/shapes.ts';
-import type { Permissions } from './shapes.ts';
 
 const path = (...steps: string[]) => steps.map(encodeURIComponent).join('/');
 

@@ -1,5 +1,6 @@
 // One component: how it stands, and behind that its properties, its tracks and what can be done with it.
 import { useState } from 'react';
+import type { Component } from '../../../sdk/src/generated/schemas.ts';
 import { ActionButton } from '../components/action-button.tsx';
 import { CopyCurl } from '../components/copy-curl.tsx';
 import { ConfirmDialog } from '../components/dialog.tsx';
@@ -10,12 +11,12 @@ import { watchHash } from '../router.ts';
 import { ActionProblem } from './call-button.tsx';
 import { componentTitle, Foreign, oneLine } from './names.tsx';
 import { Phone } from './phone.tsx';
-import { callsOf, type RoomComponent } from './shapes.ts';
+import { callsOf } from './phone-calls.ts';
 import { SubscribeForm } from './subscribe-form.tsx';
 import { TrackList } from './track-list.tsx';
 import type { LiveRoom } from './use-room.ts';
 
-export function ComponentCard({ component, live }: { component: RoomComponent; live: LiveRoom }) {
+export function ComponentCard({ component, live }: { component: Component; live: LiveRoom }) {
   const [open, setOpen] = useState(false);
   const action = useAction();
   const name = componentTitle(component);
@@ -56,7 +57,7 @@ export function ComponentCard({ component, live }: { component: RoomComponent; l
   );
 }
 
-function State({ component: { type, properties } }: { component: RoomComponent }) {
+function State({ component: { type, properties } }: { component: Component }) {
   if (type === 'hls') return properties.playable ? <Badge tone="good">Playable</Badge> : <Badge>Not yet playable</Badge>;
   if (type === 'recording') return <Badge tone="accent">Recording</Badge>;
   if (type === 'file') return <Badge tone="good">Playing</Badge>;
@@ -67,7 +68,7 @@ function State({ component: { type, properties } }: { component: RoomComponent }
 }
 
 /** What it sends now, then its properties but for those that are shown otherwise. */
-function factsOf({ type, tracks, properties }: RoomComponent): string[] {
+function factsOf({ type, tracks, properties }: Component): string[] {
   const sent = tracks.map((track) => `${track.type}${track.encoding ? ` (${track.encoding})` : ''}${track.muted ? ', muted' : ''}`);
   const sends = sent.length > 0 ? [`Sends ${sent.join(' and ')}`] : type === 'file' ? ['Sends nothing'] : [];
   if (type === 'sip') return [...sends, accountOf(properties), properties.answerIncoming ? 'takes calls' : 'refuses calls that come in'];
@@ -100,14 +101,14 @@ function Properties({ properties }: { properties: Record<string, unknown> }) {
   );
 }
 
-const endings: Record<RoomComponent['type'], string> = {
+const endings: Record<Component['type'], string> = {
   file: 'It stops playing.',
   hls: 'The stream ends for all who watch it. A persistent one stays as video on demand.',
   recording: 'The recording ends. What was recorded stays.',
   sip: 'Its calls are hung up, and it takes no more.',
 };
 
-function RemoveComponent({ component, name, live, action }: { component: RoomComponent; name: string; live: LiveRoom; action: Action }) {
+function RemoveComponent({ component, name, live, action }: { component: Component; name: string; live: LiveRoom; action: Action }) {
   const { api } = useConsole();
   const [asking, setAsking] = useState(false);
   const call = live.calls.removeComponent(component.id);

@@ -1,8 +1,8 @@
 // What happened in one room: from what the nodes still know on, live, bounded, and filled up after each loss of the connection.
+import type { RoomEvent } from '../../../sdk/src/generated/schemas.ts';
 import { Notifications } from '../api/notifications.ts';
 import type { Api } from '../api/rest.ts';
 import { Store } from '../hooks/store.ts';
-import type { LoggedEvent } from './shapes.ts';
 
 /** Events that are kept; older ones are forgotten. */
 export const maxEvents = 1_000;
@@ -11,7 +11,7 @@ const settleTime = 80;
 
 export type EventLogState = {
   /** The newest last. */
-  events: readonly LoggedEvent[];
+  events: readonly RoomEvent[];
   /** Whether events come in now. Undefined until it is known. */
   connected: boolean | undefined;
   /** Some were told while nobody listened and are gone, or more came than are kept. */
@@ -21,7 +21,7 @@ export type EventLogState = {
 export class EventLog extends Store<EventLogState> {
   readonly #notifications: Notifications;
   readonly #known = new Set<string>();
-  #fresh: LoggedEvent[] = [];
+  #fresh: RoomEvent[] = [];
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(api: Api, roomId: string) {
@@ -32,7 +32,7 @@ export class EventLog extends Store<EventLogState> {
       room: roomId,
       history: true,
       onOpen: (gap) => this.update({ connected: true, incomplete: this.state.incomplete || gap }),
-      onEvent: (event) => this.#take(event as LoggedEvent),
+      onEvent: (event) => this.#take(event as RoomEvent),
       onLost: () => this.update({ connected: false }),
     });
   }
@@ -43,7 +43,7 @@ export class EventLog extends Store<EventLogState> {
     this.#notifications.close();
   }
 
-  #take(event: LoggedEvent): void {
+  #take(event: RoomEvent): void {
     // Of a room that was lost with its node several nodes may tell.
     if (this.#known.has(event.id)) return;
     this.#known.add(event.id);

@@ -1,10 +1,10 @@
 // What happens in the room, as it happens: filtered, held still where somebody reads, and never more than the page can carry.
 import { useDeferredValue, useState } from 'react';
+import type { Room, RoomEvent } from '../../../sdk/src/generated/schemas.ts';
 import { EmptyState, Note } from '../components/page-head.tsx';
 import { useStore } from '../hooks/store.ts';
 import { type EventLog, maxEvents } from './event-log.ts';
 import { Foreign, titleOf } from './names.tsx';
-import type { LoggedEvent, RoomDetails } from './shapes.ts';
 import type { LiveRoom } from './use-room.ts';
 
 /** So many are drawn, the newest first, until more are asked for. */
@@ -26,7 +26,7 @@ export function EventsTab({ live }: { live: LiveRoom }) {
 
 function LogView({ log, room }: { log: EventLog; room: LiveRoom['room'] }) {
   const { events, connected, incomplete } = useStore(log);
-  const [held, setHeld] = useState<readonly LoggedEvent[]>();
+  const [held, setHeld] = useState<readonly RoomEvent[]>();
   const [group, setGroup] = useState('');
   const [text, setText] = useState('');
   const [most, setMost] = useState(page);
@@ -92,7 +92,7 @@ function LogView({ log, room }: { log: EventLog; room: LiveRoom['room'] }) {
   );
 }
 
-function EventRow({ event, room }: { event: LoggedEvent; room: RoomDetails | null | undefined }) {
+function EventRow({ event, room }: { event: RoomEvent; room: Room | null | undefined }) {
   const [open, setOpen] = useState(false);
   const id = event.componentId ?? event.peerId;
   const what = id === undefined ? undefined : (titleOf(room, id) ?? id.slice(0, 8));
@@ -124,6 +124,6 @@ function EventRow({ event, room }: { event: LoggedEvent; room: RoomDetails | nul
   );
 }
 
-function searched(event: LoggedEvent): string {
+function searched(event: RoomEvent): string {
   return JSON.stringify(event).toLowerCase();
 }

@@ -1,6 +1,6 @@
 // Names and texts of others, shown as text: cut to what a line can hold, in their own direction, never as markup.
+import type { Component, Room } from '../../../sdk/src/generated/schemas.ts';
 import { componentName, nameOf } from '../api/shapes.ts';
-import type { RoomComponent, RoomDetails } from './shapes.ts';
 
 const longest = 120;
 
@@ -19,12 +19,12 @@ export function peerName(peer: { id: string; metadata: unknown }): string {
   return name === undefined ? `Peer ${peer.id.slice(0, 8)}` : oneLine(name);
 }
 
-export function componentTitle(component: Pick<RoomComponent, 'type' | 'properties'>): string {
+export function componentTitle(component: Pick<Component, 'type' | 'properties'>): string {
   return oneLine(componentName(component));
 }
 
 /** What an id of an event or of a subscription stands for, where it is still there. */
-export function titleOf(room: RoomDetails | null | undefined, id: string): string | undefined {
+export function titleOf(room: Room | null | undefined, id: string): string | undefined {
   const peer = room?.peers.find((each) => each.id === id);
   if (peer) return peerName(peer);
   const component = room?.components.find((each) => each.id === id);

@@ -1,5 +1,6 @@
 // One peer: a line that says how it goes, and behind it the figures, the tracks and the moderation.
 import { memo, useState } from 'react';
+import type { Peer, PeerStats } from '../../../sdk/src/generated/schemas.ts';
 import { ActionButton } from '../components/action-button.tsx';
 import { CopyCurl } from '../components/copy-curl.tsx';
 import { ConfirmDialog } from '../components/dialog.tsx';
@@ -12,12 +13,11 @@ import { bitrateText, shareText, timeText } from './figures.ts';
 import { Foreign, peerName } from './names.tsx';
 import { PeerPermissions } from './peer-permissions.tsx';
 import { QualityMark } from './quality.tsx';
-import type { PeerDetails, PeerStats } from './shapes.ts';
 import { kept, type PeerHistory, worse } from './stats-history.ts';
 import { TrackList } from './track-list.tsx';
 import type { LiveRoom } from './use-room.ts';
 
-export type PeerCardProps = { peer: PeerDetails; stats: PeerStats | undefined; history: PeerHistory; live: LiveRoom };
+export type PeerCardProps = { peer: Peer; stats: PeerStats | undefined; history: PeerHistory; live: LiveRoom };
 
 export const PeerCard = memo(function PeerCard({ peer, stats, history, live }: PeerCardProps) {
   const [open, setOpen] = useState(false);
@@ -40,7 +40,7 @@ export const PeerCard = memo(function PeerCard({ peer, stats, history, live }: P
   );
 });
 
-function Facts({ peer, stats }: { peer: PeerDetails; stats: PeerStats | undefined }) {
+function Facts({ peer, stats }: { peer: Peer; stats: PeerStats | undefined }) {
   if (peer.status !== 'connected') return 'Expected: it has a token, and no connection now.';
   const tracks = `${peer.tracks.length} ${peer.tracks.length === 1 ? 'track' : 'tracks'}`;
   if (!stats) return tracks;
@@ -121,7 +121,7 @@ export function Metadata({ value }: { value: unknown }) {
   );
 }
 
-function RemovePeer({ peer, name, live: { calls, refresh } }: { peer: PeerDetails; name: string; live: LiveRoom }) {
+function RemovePeer({ peer, name, live: { calls, refresh } }: { peer: Peer; name: string; live: LiveRoom }) {
   const { api } = useConsole();
   const [asking, setAsking] = useState(false);
   const action = useAction();

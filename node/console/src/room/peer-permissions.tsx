@@ -1,14 +1,14 @@
 // What a peer may do, changed with one click and in force at once.
 import { useId } from 'react';
+import type { Peer, Permissions } from '../../../sdk/src/generated/schemas.ts';
 import { CopyCurl } from '../components/copy-curl.tsx';
 import { useConsole, useRefusal } from '../hooks/console-context.ts';
 import type { Action } from '../hooks/use-action.ts';
-import type { PeerDetails, Permissions } from './shapes.ts';
 import type { LiveRoom } from './use-room.ts';
 
 type Choice = { title: string; testId: string; on: boolean; changed: Permissions };
 
-export function PeerPermissions({ peer, name, live, action }: { peer: PeerDetails; name: string; live: LiveRoom; action: Action }) {
+export function PeerPermissions({ peer, name, live, action }: { peer: Peer; name: string; live: LiveRoom; action: Action }) {
   const { api } = useConsole();
   const refusal = useRefusal();
   const refusalId = useId();

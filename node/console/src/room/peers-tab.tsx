@@ -1,9 +1,9 @@
 // Everybody who is in the room or may come: how their media goes, what they send, and what can be done about it.
 import { useState } from 'react';
+import type { Peer } from '../../../sdk/src/generated/schemas.ts';
 import { EmptyState, Note } from '../components/page-head.tsx';
 import { peerName } from './names.tsx';
 import { PeerCard } from './peer-card.tsx';
-import type { PeerDetails } from './shapes.ts';
 import type { LiveRoom } from './use-room.ts';
 import { useStats } from './use-stats.ts';
 
@@ -55,7 +55,7 @@ export function PeersTab({ live }: { live: LiveRoom }) {
   );
 }
 
-function connectedFirst(one: PeerDetails, other: PeerDetails): number {
+function connectedFirst(one: Peer, other: Peer): number {
   if (one.status !== other.status) return one.status === 'connected' ? -1 : 1;
   return peerName(one).localeCompare(peerName(other)) || one.id.localeCompare(other.id);
 }

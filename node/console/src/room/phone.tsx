@@ -1,5 +1,6 @@
 // A telephone in the room: call somebody, press keys, hang up.
 import { type FormEvent, useState } from 'react';
+import type { Call, Component } from '../../../sdk/src/generated/schemas.ts';
 import { ActionButton } from '../components/action-button.tsx';
 import { CopyCurl } from '../components/copy-curl.tsx';
 import { Badge } from '../components/page-head.tsx';
@@ -7,12 +8,12 @@ import { useConsole } from '../hooks/console-context.ts';
 import type { Action } from '../hooks/use-action.ts';
 import { CallButton } from './call-button.tsx';
 import { Foreign } from './names.tsx';
-import { callsOf, type PhoneCall, type RoomComponent } from './shapes.ts';
+import { callsOf } from './phone-calls.ts';
 import type { LiveRoom } from './use-room.ts';
 
-type PhoneProps = { component: RoomComponent; live: LiveRoom; action: Action };
+type PhoneProps = { component: Component; live: LiveRoom; action: Action };
 
-const states: Record<PhoneCall['state'], string> = { calling: 'Calling…', ringing: 'Rings', active: 'In the call' };
+const states: Record<Call['state'], string> = { calling: 'Calling…', ringing: 'Rings', active: 'In the call' };
 
 export function Phone({ component, live, action }: PhoneProps) {
   const { registered, registrationError } = component.properties;
@@ -39,7 +40,7 @@ export function Phone({ component, live, action }: PhoneProps) {
   );
 }
 
-function Line({ component, call, live, action }: PhoneProps & { call: PhoneCall }) {
+function Line({ component, call, live, action }: PhoneProps & { call: Call }) {
   return (
     <div className="phone-line" data-testid="phone-call" data-state={call.state}>
       <p>

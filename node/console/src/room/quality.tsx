@@ -1,5 +1,5 @@
 // The quality of somebody's media: bars for the eye and the word beside them.
-import type { Quality } from './shapes.ts';
+import type { Quality } from '../../../sdk/src/generated/schemas.ts';
 
 const words: Record<Quality, { text: string; bars: number; tone: string }> = {
   excellent: { text: 'Excellent', bars: 4, tone: 'good' },

@@ -1,5 +1,5 @@
 // The last minutes of each peer's figures, as the charts need them. Peers that are gone are forgotten.
-import type { PeerStats, RoomStats } from './shapes.ts';
+import type { PeerStats, RoomStats } from '../../../sdk/src/generated/schemas.ts';
 
 /** Measurements that are kept of each peer. */
 export const kept = 60;

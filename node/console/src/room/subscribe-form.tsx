@@ -1,14 +1,14 @@
 // Whom a component in manual mode receives: peers and components are added to it by hand.
 import { type FormEvent, useState } from 'react';
+import type { Component, Room } from '../../../sdk/src/generated/schemas.ts';
 import { ActionButton } from '../components/action-button.tsx';
 import { CopyCurl } from '../components/copy-curl.tsx';
 import { useConsole } from '../hooks/console-context.ts';
 import type { Action } from '../hooks/use-action.ts';
 import { componentTitle, Foreign, peerName } from './names.tsx';
-import type { RoomComponent, RoomDetails } from './shapes.ts';
 import type { LiveRoom } from './use-room.ts';
 
-export function SubscribeForm({ component, live, action }: { component: RoomComponent; live: LiveRoom; action: Action }) {
+export function SubscribeForm({ component, live, action }: { component: Component; live: LiveRoom; action: Action }) {
   const { api } = useConsole();
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const [done, setDone] = useState<number>();
@@ -50,7 +50,7 @@ export function SubscribeForm({ component, live, action }: { component: RoomComp
   );
 }
 
-function originsOf(room: RoomDetails | null | undefined, self: string): { id: string; name: string }[] {
+function originsOf(room: Room | null | undefined, self: string): { id: string; name: string }[] {
   if (!room) return [];
   return [
     ...room.peers.map((peer) => ({ id: peer.id, name: peerName(peer) })),

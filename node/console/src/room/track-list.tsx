@@ -1,22 +1,22 @@
 // The tracks of a peer or component with what can be done to each.
+import type { PublishedFigures, ReceivedFigures, Track } from '../../../sdk/src/generated/schemas.ts';
 import { Badge } from '../components/page-head.tsx';
 import type { Action } from '../hooks/use-action.ts';
 import { CallButton } from './call-button.tsx';
 import { bitrateText, shareText } from './figures.ts';
-import type { PublishedFigures, ReceivedFigures, TrackDetails } from './shapes.ts';
 import type { LiveRoom } from './use-room.ts';
 
 const names: Record<string, string> = { camera: 'Camera', microphone: 'Microphone', screen: 'Screen', screenSound: 'Sound of the screen' };
 
 /** By the console's own convention; what others publish is what it is. */
-function nameOfTrack({ metadata, type }: TrackDetails): string {
+function nameOfTrack({ metadata, type }: Track): string {
   const source = typeof metadata === 'object' && metadata !== null && 'source' in metadata ? metadata.source : undefined;
   const known = typeof source === 'string' && Object.hasOwn(names, source) ? names[source] : undefined;
   return known ?? (type === 'video' ? 'Picture' : 'Sound');
 }
 
 export type TrackListProps = {
-  tracks: readonly TrackDetails[];
+  tracks: readonly Track[];
   whose: string;
   stats: readonly PublishedFigures[] | undefined;
   /** What a peer gets of others. */
@@ -91,7 +91,7 @@ function layerText(layers: ReceivedFigures['layers']): string {
   return `${layers.spatialLayer + 1}${layers.temporalLayer === null ? '' : `.${layers.temporalLayer + 1}`}`;
 }
 
-function factsOf(track: TrackDetails, figures: PublishedFigures | undefined): string[] {
+function factsOf(track: Track, figures: PublishedFigures | undefined): string[] {
   const flowing = figures?.encodings.filter(({ bitrate }) => bitrate > 0).length ?? 0;
   const layers = track.simulcast ? [figures ? `simulcast, ${flowing} ${flowing === 1 ? 'layer flows' : 'layers flow'}` : 'simulcast'] : [];
   const measured = figures ? [bitrateText(figures.bitrate), `${shareText(figures.loss)} lost`] : [];

@@ -1,11 +1,11 @@
 // One room, live: asked for now and then, and whenever something happened in it.
 import { useCallback, useEffect, useMemo, useState } from 'react';
+import type { Room } from '../../../sdk/src/generated/schemas.ts';
 import { ApiError } from '../api/rest.ts';
 import { useConsole } from '../hooks/console-context.ts';
 import { useResource } from '../hooks/use-resource.ts';
 import { type RoomCalls, roomCalls } from './calls.ts';
 import { EventLog } from './event-log.ts';
-import type { RoomDetails } from './shapes.ts';
 
 /** Events come at once; what no event tells, e.g. whether a telephone is registered, is seen by this. */
 const pollEvery = 4_000;
@@ -14,7 +14,7 @@ export type LiveRoom = {
   roomId: string;
   calls: RoomCalls;
   /** Undefined until the first answer; null where there is no such room. */
-  room: RoomDetails | null | undefined;
+  room: Room | null | undefined;
   /** The server's sentence where it refused to tell. */
   problem: string | undefined;
   lost: boolean;
@@ -27,9 +27,9 @@ export function useRoom(roomId: string): LiveRoom {
   const { api } = useConsole();
   const calls = useMemo(() => roomCalls(roomId), [roomId]);
   const load = useCallback(
-    async (signal: AbortSignal): Promise<RoomDetails | null> => {
+    async (signal: AbortSignal): Promise<Room | null> => {
       try {
-        return (await api.call('GET', calls.show().path, undefined, signal)).data as RoomDetails;
+        return (await api.call('GET', calls.show().path, undefined, signal)).data as Room;
       } catch (error) {
         if (error instanceof ApiError && error.status === 404) return null;
         throw error;

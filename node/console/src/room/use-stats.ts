@@ -1,10 +1,10 @@
 // Figures of the media of a room while somebody looks at them.
 import { useCallback, useRef, useState } from 'react';
+import type { RoomStats } from '../../../sdk/src/generated/schemas.ts';
 import { ApiError } from '../api/rest.ts';
 import { useConsole } from '../hooks/console-context.ts';
 import { type Resource, useResource } from '../hooks/use-resource.ts';
 import type { RoomCalls } from './calls.ts';
-import type { RoomStats } from './shapes.ts';
 import { StatsHistory } from './stats-history.ts';
 
 /** The server measures once a second at most. */

@@ -1,6 +1,6 @@
 // Makes a room, with all that can be said of one.
 import { type FormEvent, type SyntheticEvent, useRef, useState } from 'react';
-import type { RoomOptions } from '../api/shapes.ts';
+import type { RoomOptions } from '../../../sdk/src/generated/schemas.ts';
 import { CopyCurl } from '../components/copy-curl.tsx';
 import { Dialog } from '../components/dialog.tsx';
 import { useConsole } from '../hooks/console-context.ts';

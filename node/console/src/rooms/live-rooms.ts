@@ -1,7 +1,7 @@
 // The rooms of the whole cluster, live: fetched whenever the notification socket opens, kept up to date by events that are shown a few times a second.
+import type { RoomEvent } from '../../../sdk/src/generated/schemas.ts';
 import { Notifications } from '../api/notifications.ts';
 import { type Api, ApiError } from '../api/rest.ts';
-import type { RoomEvent } from '../api/shapes.ts';
 import { Store } from '../hooks/store.ts';
 import { RoomList, type RoomRow } from './room-list.ts';
 

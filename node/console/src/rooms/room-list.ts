@@ -1,5 +1,6 @@
 // What the list of rooms says of each room, kept up to date by events: thousands of peers cost one small entry each, whatever their metadata.
-import { nameOf, type Room, type RoomEvent } from '../api/shapes.ts';
+import type { Room, RoomEvent } from '../../../sdk/src/generated/schemas.ts';
+import { nameOf } from '../api/shapes.ts';
 
 /** One row: a new object whenever something in it changed, the same one otherwise. */
 export type RoomRow = {

@@ -1,5 +1,5 @@
 // The options of a new room: what each is for, and how a form says them. What is no number goes to the server as it is: its sentence says what is wrong.
-import type { RoomOptions } from '../api/shapes.ts';
+import type { RoomOptions } from '../../../sdk/src/generated/schemas.ts';
 
 /** The first choice leaves the option out, the second says null, the third says the value beside it. */
 export type LimitField = {

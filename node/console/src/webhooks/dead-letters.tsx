@@ -1,6 +1,7 @@
 // Deliveries that were given up: looked at one by one, and sent again one by one or all.
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
-import { type DeadLetter, listDeadLetters, maxLetters, type ReplayFilter, replayDeadLetters, webhookCalls } from '../api/webhooks.ts';
+import type { DeadLetter, WebhookReplay } from '../../../sdk/src/generated/schemas.ts';
+import { listDeadLetters, maxLetters, replayDeadLetters, webhookCalls } from '../api/webhooks.ts';
 import { ActionButton } from '../components/action-button.tsx';
 import { CopyCurl } from '../components/copy-curl.tsx';
 import { type Column, DataTable } from '../components/data-table.tsx';
@@ -41,7 +42,7 @@ export function DeadLetters({ given, onReplayed }: { given: string; onReplayed: 
   const [confirming, setConfirming] = useState(false);
   const columns = useMemo(() => columnsOf(setLooked, replay.one), [replay.one]);
   const letters = data?.data;
-  const all: ReplayFilter = wanted === '' ? {} : { roomId: wanted };
+  const all: WebhookReplay = wanted === '' ? {} : { roomId: wanted };
   return (
     <section className="webhook-part" aria-label="Dead letters">
       <header className="webhook-head">
@@ -183,7 +184,7 @@ function useReplay(onDone: () => void) {
   const { api } = useConsole();
   const { busy, problem, run } = useAction();
   const [said, setSaid] = useState<string>();
-  const send = (filter: ReplayFilter) =>
+  const send = (filter: WebhookReplay) =>
     run(async () => {
       setSaid(undefined);
       const { data, incomplete } = await replayDeadLetters(api, filter);

@@ -1,5 +1,5 @@
 // One dead letter as a whole: what was to be delivered, to whom, and why it was not.
-import type { DeadLetter } from '../api/webhooks.ts';
+import type { DeadLetter } from '../../../sdk/src/generated/schemas.ts';
 import { ActionButton } from '../components/action-button.tsx';
 import { Dialog } from '../components/dialog.tsx';
 import { Moment } from '../components/moment.tsx';

@@ -1,16 +1,16 @@
 // Receivers of webhooks and how far they are, and the counts of each node.
 import { useMemo } from 'react';
-import type { Receiver, WebhookStatus } from '../api/webhooks.ts';
+import type { WebhookReceiver, WebhookStatus } from '../../../sdk/src/generated/schemas.ts';
 import { type Column, DataTable } from '../components/data-table.tsx';
 import { Dash, sizeText } from '../components/moment.tsx';
 import { Badge, EmptyState } from '../components/page-head.tsx';
 
-type ReceiverRow = Receiver & { node: string; key: string };
+type ReceiverRow = WebhookReceiver & { node: string; key: string };
 
 const receiverColumns: readonly Column<ReceiverRow>[] = [
   {
     id: 'receiver',
-    title: 'Receiver',
+    title: 'WebhookReceiver',
     width: 'minmax(0, 1.6fr)',
     narrow: 'head',
     cell: ({ receiver }) => <bdi className="strong">{receiver}</bdi>,
@@ -58,7 +58,7 @@ function ReceiverState({ row: { failing, problem, pending } }: { row: ReceiverRo
 
 /** Those in trouble first, then those with the most to take. Two receivers of one host look alike: their paths are not told. */
 function rowsOf(nodes: readonly WebhookStatus[]): ReceiverRow[] {
-  const rank = ({ failing, problem }: Receiver) => (failing ? 2 : problem === undefined ? 0 : 1);
+  const rank = ({ failing, problem }: WebhookReceiver) => (failing ? 2 : problem === undefined ? 0 : 1);
   return nodes
     .flatMap(({ node, receivers }) => receivers.map((receiver, index) => ({ ...receiver, node, key: `${node} ${index}` })))
     .sort((one, other) => rank(other) - rank(one) || other.pending - one.pending || (one.receiver < other.receiver ? -1 : 1));

@@ -1,6 +1,7 @@
 // Webhooks of all nodes: receivers that are behind, what waits, and what was given up.
 import { useCallback } from 'react';
-import { fetchWebhooks, type WebhookStatus, webhookCalls } from '../api/webhooks.ts';
+import type { WebhookStatus } from '../../../sdk/src/generated/schemas.ts';
+import { fetchWebhooks, webhookCalls } from '../api/webhooks.ts';
 import { CopyCurl } from '../components/copy-curl.tsx';
 import { sizeText } from '../components/moment.tsx';
 import { ErrorNote, freshnessOf, Note, PageHead } from '../components/page-head.tsx';
