@@ -80,6 +80,28 @@ test('rooms that others make and remove appear and go without a reload, and the 
   assert.deepEqual(complaints, []);
 });
 
+test('the form of a new room tells what the server does where nothing is said, and does that', async (t) => {
+  const node = await startNode(t, {
+    SVC_PEERLESS_PURGE_TIMEOUT: '5400',
+    SVC_PEER_DISCONNECTED_TIMEOUT: 'none',
+    SVC_MAX_PEERS_PER_ROOM: '40',
+  });
+  const browser = await launch(t);
+  const { page, complaints } = await openConsole(browser, node.url);
+  await logIn(page, apiToken);
+  await page.click(byId('create-room'));
+  const told = (name: string) => page.locator(`select[name=${name}-choice] option`).first();
+  await told('maxPeers').filter({ hasText: 'As the server says: at most 40 people' }).waitFor({ state: 'attached' });
+  assert.equal(await told('peerlessPurgeTimeout').textContent(), 'As the server says: after 1 hour 30 minutes');
+  assert.equal(await told('peerDisconnectedTimeout').textContent(), 'As the server says: never');
+  await page.fill(byId('room-id'), 'as-it-says');
+  await page.click(byId('create-submit'));
+  await seeText(page, 'room-row', 'as-it-says');
+  const { config } = (await apiClient(node.url, apiToken).get('/room/as-it-says')).body.data;
+  assert.deepEqual([config.maxPeers, config.peerlessPurgeTimeout, config.peerDisconnectedTimeout], [null, 5400, null]);
+  assert.deepEqual(complaints, []);
+});
+
 test('everything on the rooms page is reached and done with the keyboard alone', async (t) => {
   const node = await startNode(t);
   const browser = await launch(t);

@@ -5,9 +5,9 @@ import { test } from 'node:test';
 import { curlOf } from '../../../node/console/src/api/curl.ts';
 import { drainSentences } from '../../../node/console/src/cluster/drain-words.ts';
 import { findingsOf } from '../../../node/console/src/health/findings.ts';
-import { readRoomOptions } from '../../../node/console/src/rooms/room-options.ts';
+import { leftWords, limitFields, readRoomOptions } from '../../../node/console/src/rooms/room-options.ts';
 import { count, durationWords } from '../../../node/console/src/words.ts';
-import type { Health } from '../../../node/sdk/src/generated/schemas.ts';
+import type { ConfigValue, Health } from '../../../node/sdk/src/generated/schemas.ts';
 
 test('durations have their two largest units, and one thing is not many', () => {
   assert.deepEqual([0, 1, 59.9, 60, 3_725, 90_000, 86_400].map(durationWords), [
@@ -86,6 +86,23 @@ test('the form of a new room leaves out, says never, or says how much; what is n
   assert.deepEqual(readRoomOptions(form), { roomId: 'a', videoCodec: 'h264', maxPeers: 12, peerlessPurgeTimeout: null });
   form.set('maxPeers', 'many');
   assert.equal(readRoomOptions(form).maxPeers as unknown, 'many');
+});
+
+test('what the form of a new room leaves to the server is told with the configuration in force, as far as that is known', () => {
+  const value = (name: string, of: number | null): ConfigValue => ({
+    name,
+    value: of,
+    source: 'default',
+    secret: false,
+    reloadable: true,
+    meaning: '',
+  });
+  const words = (config?: ConfigValue[]) => limitFields.map((field) => leftWords(field, config));
+  assert.deepEqual(words(), ['As the server says', 'As the server says', 'As the server says']);
+  assert.deepEqual(
+    words([value('SVC_MAX_PEERS_PER_ROOM', 1_500), value('SVC_PEERLESS_PURGE_TIMEOUT', null), value('SVC_PEER_DISCONNECTED_TIMEOUT', 120)]),
+    ['As the server says: at most 1,500 people', 'As the server says: never', 'As the server says: after 2 minutes'],
+  );
 });
 
 test('a call as a command line never holds the token, and a shell takes the rest as it was', () => {

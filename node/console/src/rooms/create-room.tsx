@@ -1,17 +1,26 @@
 // Makes a room, with all that can be said of one.
-import { type FormEvent, type SyntheticEvent, useRef, useState } from 'react';
+import { type FormEvent, type SyntheticEvent, useCallback, useRef, useState } from 'react';
 import type { RoomOptions } from '../../../sdk/src/generated/schemas.ts';
+import { getConfig } from '../api/health.ts';
 import { CopyCurl } from '../components/copy-curl.tsx';
 import { Dialog } from '../components/dialog.tsx';
 import { useConsole } from '../hooks/console-context.ts';
 import { useAction } from '../hooks/use-action.ts';
-import { choiceOf, type LimitField, limitFields, readRoomOptions } from './room-options.ts';
+import { useResource } from '../hooks/use-resource.ts';
+import { choiceOf, type LimitField, leftWords, limitFields, readRoomOptions } from './room-options.ts';
+
+/** Files of settings may change while the form is open. */
+const configEvery = 15_000;
 
 export function CreateRoom({ onMade, onClose }: { onMade: (roomId: string) => void; onClose: () => void }) {
   const { api } = useConsole();
   const form = useRef<HTMLFormElement>(null);
   const [options, setOptions] = useState<RoomOptions>({});
   const { busy, problem, run } = useAction();
+  const config = useResource(
+    useCallback((signal: AbortSignal) => getConfig(api, undefined, signal), [api]),
+    configEvery,
+  );
   const readForm = () => setOptions(form.current ? readRoomOptions(new FormData(form.current)) : {});
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -36,7 +45,7 @@ export function CreateRoom({ onMade, onClose }: { onMade: (roomId: string) => vo
           </small>
         </label>
         {limitFields.map((field) => (
-          <Limit key={field.name} field={field} />
+          <Limit key={field.name} field={field} left={leftWords(field, config.data?.values)} />
         ))}
         <label className="field">
           <span>Video codec</span>
@@ -81,9 +90,10 @@ export function CreateRoom({ onMade, onClose }: { onMade: (roomId: string) => vo
   );
 }
 
-function Limit({ field: { name, label, about, choices, unit } }: { field: LimitField }) {
+/** `left`: what the first choice means. */
+function Limit({ field: { name, label, about, choices, unit }, left }: { field: LimitField; left: string }) {
   const [choice, setChoice] = useState('');
-  const [left, none, value] = choices;
+  const [, none, value] = choices;
   return (
     <fieldset className="field">
       <legend>{label}</legend>

@@ -1,5 +1,6 @@
 // The options of a new room: what each is for, and how a form says them. What is no number goes to the server as it is: its sentence says what is wrong.
-import type { RoomOptions } from '../../../sdk/src/generated/schemas.ts';
+import type { ConfigValue, RoomOptions } from '../../../sdk/src/generated/schemas.ts';
+import { durationWords, figure } from '../words.ts';
 
 /** The first choice leaves the option out, the second says null, the third says the value beside it. */
 export type LimitField = {
@@ -8,6 +9,8 @@ export type LimitField = {
   about: string;
   choices: readonly [string, string, string];
   unit: string;
+  /** Of the configuration: what is in force where the option is left out. */
+  variable: string;
 };
 
 export const limitFields: readonly LimitField[] = [
@@ -17,6 +20,7 @@ export const limitFields: readonly LimitField[] = [
     about: 'Who comes when the room is full is refused.',
     choices: ['As the server says', 'No limit', 'At most'],
     unit: 'people',
+    variable: 'SVC_MAX_PEERS_PER_ROOM',
   },
   {
     name: 'peerlessPurgeTimeout',
@@ -24,6 +28,7 @@ export const limitFields: readonly LimitField[] = [
     about: 'How long the room stays when nobody is connected. Recordings and streams of it end then, too.',
     choices: ['As the server says', 'Never', 'After'],
     unit: 'seconds',
+    variable: 'SVC_PEERLESS_PURGE_TIMEOUT',
   },
   {
     name: 'peerDisconnectedTimeout',
@@ -31,8 +36,17 @@ export const limitFields: readonly LimitField[] = [
     about: 'How long the place of somebody who lost the connection is kept. Within it they come back as the same peer.',
     choices: ['As the server says', 'Never', 'After'],
     unit: 'seconds',
+    variable: 'SVC_PEER_DISCONNECTED_TIMEOUT',
   },
 ];
+
+/** The first choice with what it comes to by the configuration in force, as far as that is known: `As the server says: after 2 minutes`. */
+export function leftWords({ choices: [left, none, value], unit, variable }: LimitField, config: readonly ConfigValue[] = []): string {
+  const known = config.find(({ name }) => name === variable)?.value;
+  if (known === null) return `${left}: ${none.toLowerCase()}`;
+  if (typeof known !== 'number') return left;
+  return `${left}: ${value.toLowerCase()} ${unit === 'seconds' ? durationWords(known) : `${figure(known)} ${unit}`}`;
+}
 
 /** Name of the field that says which choice was made. */
 export const choiceOf = (name: string): string => `${name}-choice`;
