@@ -2,7 +2,7 @@
 import { ServiceError } from '../../errors.ts';
 import { Timer } from '../../timer.ts';
 
-type Wait = { isOver: () => boolean; settled: PromiseWithResolvers<boolean>; deadline: Timer };
+type Wait = { isOver: () => boolean; settled: PromiseWithResolvers<boolean>; deadline: Timer; waiting: number };
 
 /** Requests that wait at once. */
 const maxWaiting = 20_000;
@@ -10,6 +10,11 @@ const maxWaiting = 20_000;
 export class Waiters {
   readonly #waits = new Map<string, Wait>();
   #waiting = 0;
+
+  /** What is waited for now. */
+  get kinds(): number {
+    return this.#waits.size;
+  }
 
   /** Requests that wait now. */
   get size(): number {
@@ -23,17 +28,21 @@ export class Waiters {
   async wait(key: string, { isOver, deadline, signal }: { isOver: () => boolean; deadline: number; signal: AbortSignal }): Promise<void> {
     if (isOver() || signal.aborted) return;
     if (this.#waiting >= maxWaiting) throw new ServiceError('unavailable', 'Too many requests wait for this stream', { retryAfter: 1 });
-    const { settled } = this.#waits.get(key) ?? this.#begin(key, isOver, deadline);
+    const wait = this.#waits.get(key) ?? this.#begin(key, isOver, deadline);
     const gone = Promise.withResolvers<boolean>();
     const leave = () => gone.resolve(true);
     signal.addEventListener('abort', leave);
     this.#waiting += 1;
+    wait.waiting += 1;
     try {
-      const came = await Promise.race([settled.promise, gone.promise]);
+      const came = await Promise.race([wait.settled.promise, gone.promise]);
       if (!came) throw new ServiceError('unavailable', 'The stream does not go on', { retryAfter: 1 });
     } finally {
       this.#waiting -= 1;
+      wait.waiting -= 1;
       signal.removeEventListener('abort', leave);
+      // Nobody is left who waits for it.
+      if (wait.waiting === 0 && this.#waits.get(key) === wait) this.#end(key, wait, false);
     }
   }
 
@@ -47,6 +56,7 @@ export class Waiters {
       isOver,
       settled: Promise.withResolvers<boolean>(),
       deadline: new Timer(deadline, () => this.#end(key, wait, false)),
+      waiting: 0,
     };
     this.#waits.set(key, wait);
     return wait;
