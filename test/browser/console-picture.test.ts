@@ -1,0 +1,153 @@
+// The picture of the console in the README: real people in a real room, compared with how the console looks now; `npm run picture` makes it anew.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { apiClient } from '../kit/api-client.ts';
+import { servePlainPage } from '../kit/plain-page.ts';
+import { installPortraits, type Look } from '../kit/portraits.ts';
+import { makeResources } from '../kit/resources-folder.ts';
+import { apiToken, startNode } from '../kit/start-node.ts';
+import { assertAccessible, byId, comesToHold, enter, launch, openConsole, tileOf } from './console-kit.ts';
+
+/** Set: the picture is made; else it is looked at only. */
+const making = process.env.MEDIAROOMS_MAKE_PICTURE !== undefined;
+const root = join(import.meta.dirname, '../..');
+const path = join(root, 'docs/console.png');
+const window = { width: 1440, height: 900 };
+const mostBytes = 300_000;
+
+const ada: Look = { wall: ['#3b4a5a', '#27313d'], skin: '#e8b894', hair: '#5b3a29', shirt: '#2f9e8f', length: 0.8 };
+const others: readonly { peerId: string; name: string; speaks: boolean; muted: boolean; look: Look }[] = [
+  {
+    ...{ peerId: 'priya', name: 'Priya Raman', speaks: true, muted: false },
+    look: { wall: ['#7d5a4f', '#3f2f38'], skin: '#b97f57', hair: '#1d1716', shirt: '#d9a441', length: 1 },
+  },
+  {
+    ...{ peerId: 'jonas', name: 'Jonas Weber', speaks: false, muted: true },
+    look: { wall: ['#4d6650', '#26352c'], skin: '#f0c6a4', hair: '#c89b5a', shirt: '#4a5d8f', length: 0 },
+  },
+  {
+    ...{ peerId: 'mina', name: 'Mina Okafor', speaks: false, muted: false },
+    look: { wall: ['#55507a', '#2a2840'], skin: '#7a4f36', hair: '#14100f', shirt: '#c2574f', length: 0.6 },
+  },
+];
+
+test('the picture in the README shows the console as it is: a call with its panel open', async (t) => {
+  const env = { SVC_COMPONENTS_USED: 'hls recording', SVC_RESOURCES_BASE_PATH: await makeResources(t) };
+  const node = await startNode(t, env);
+  const api = apiClient(node.url, apiToken);
+  const roomId = 'design-review';
+  await api.post('/room', { roomId });
+  const small = { width: 320, height: 180, framerate: 10 };
+  for (const [type, options] of [
+    ['hls', small],
+    ['recording', {}],
+  ] as const) {
+    const { status, body } = await api.post(`/room/${roomId}/component`, { type, options });
+    assert.equal(status, 201, JSON.stringify(body));
+  }
+  const browser = await launch(t);
+  const pageUrl = await servePlainPage(t);
+  for (const { look, ...person } of others) {
+    const { body } = await api.post(`/room/${roomId}/peer`, { type: 'webrtc', peerId: person.peerId, metadata: { name: person.name } });
+    const page = await (await browser.newContext()).newPage();
+    await page.addInitScript(installPortraits);
+    await page.goto(pageUrl);
+    await page.evaluate(
+      async ([settings, { speaks, muted }, shown]) => {
+        const entered = new kit.TestRoom({ fallbackUrls: [], ...settings });
+        entered.size = { width: 320, height: 180 };
+        kit.rooms.main = entered;
+        await entered.room.join();
+        await entered.room.publish(portraits.camera(shown), { metadata: { source: 'camera' } });
+        const microphone = await entered.room.publish(portraits.microphone(speaks), { metadata: { source: 'microphone' } });
+        if (muted) await microphone.pause();
+      },
+      [{ url: `ws://${body.data.peer_websocket_url}`, token: body.data.token }, person, look] as const,
+    );
+  }
+
+  const { page, context, complaints } = await openConsole(browser, 'about:blank', { viewport: window, colorScheme: 'dark' });
+  await context.addInitScript(installPortraits, ada);
+  await page.goto(`${node.url}/#/room/${roomId}`);
+  await page.fill(byId('login-token'), apiToken);
+  await page.click(byId('login-submit'));
+  await page.waitForSelector(byId('room-panel'));
+  await enter(page, 'Ada Lind');
+  await page.waitForSelector(byId('watch-link'));
+  const shown = `[...document.querySelectorAll('${byId('tile-video')}')].filter((video) => video.videoWidth > 0 && video.currentTime > 0).length`;
+  await comesToHold(page, `${shown} === ${others.length + 1}`);
+  await page.waitForSelector(`${tileOf('Priya Raman')}.speaking`);
+  await page.waitForSelector(`${tileOf('Jonas Weber')} ${byId('tile-muted')}`);
+  const card = page.locator(`${byId('peer')}[data-name="Priya Raman"]`);
+  await card.locator('summary').first().click();
+  const points = `Number(document.querySelector('${byId('chart-up')}')?.dataset.points)`;
+  await comesToHold(page, `${points} >= ${making ? 12 : 3}`);
+  await assertAccessible(page, 'the picture');
+  // Nothing has the focus, and nothing is hovered.
+  await page.evaluate('document.activeElement?.blur()');
+  await page.mouse.move(0, 0);
+  const now = await page.screenshot();
+  assert.deepEqual(complaints, []);
+
+  if (making) await writeFile(path, withFewColours(now));
+  const kept = readFileSync(path);
+  assert.ok(kept.length < mostBytes, `docs/console.png has ${kept.length} bytes, more than ${mostBytes}`);
+  assert.deepEqual([kept.readUInt32BE(16), kept.readUInt32BE(20)], [window.width, window.height]);
+  assert.match(readFileSync(join(root, 'README.md'), 'utf8'), /!\[[^\]]{20,}\]\(docs\/console\.png\)/);
+  const blank = await (await browser.newContext()).newPage();
+  const differing = await shareThatDiffers(blank, now, kept);
+  t.diagnostic(`${(100 * differing).toFixed(1)} % of the picture differ`);
+  assert.ok(differing < 0.15, `${Math.round(100 * differing)} % of docs/console.png is not how the console looks now: npm run picture`);
+});
+
+/** As small as a page that is read over a phone wants it: 256 colours do. */
+function withFewColours(picture: Buffer): Buffer {
+  const filter = 'split[one][other];[one]palettegen=stats_mode=single[palette];[other][palette]paletteuse=dither=none';
+  const args = [
+    '-v',
+    'error',
+    '-f',
+    'png_pipe',
+    '-i',
+    'pipe:0',
+    '-vf',
+    filter,
+    '-f',
+    'image2pipe',
+    '-c:v',
+    'png',
+    '-pred',
+    'mixed',
+    'pipe:1',
+  ];
+  return execFileSync('ffmpeg', args, { input: picture, timeout: 30_000, maxBuffer: 64 * 1024 * 1024 });
+}
+
+/** How much of two pictures of one size is of another colour: from 0 to 1, coarsely, so that fonts and people who move do not count. */
+async function shareThatDiffers(page: Page, one: Buffer, other: Buffer): Promise<number> {
+  const urls = [one, other].map((picture) => `data:image/png;base64,${picture.toString('base64')}`);
+  return page.evaluate(async (pictures) => {
+    const [columns, rows] = [36, 24];
+    const coarse = async (url: string) => {
+      const image = new Image();
+      image.src = url;
+      await image.decode();
+      const context = new OffscreenCanvas(columns, rows).getContext('2d') as OffscreenCanvasRenderingContext2D;
+      context.imageSmoothingQuality = 'high';
+      context.drawImage(image, 0, 0, columns, rows);
+      return context.getImageData(0, 0, columns, rows).data;
+    };
+    const [first, second] = await Promise.all(pictures.map(coarse));
+    let differing = 0;
+    for (let cell = 0; cell < columns * rows; cell += 1) {
+      const distances = [0, 1, 2].map((channel) => Math.abs((first?.[4 * cell + channel] ?? 0) - (second?.[4 * cell + channel] ?? 255)));
+      if (Math.max(...distances) > 32) differing += 1;
+    }
+    return differing / (columns * rows);
+  }, urls);
+}
