@@ -1,35 +1,13 @@
 // The example of a React page, started by its one command: hooks in strict mode, in real rooms.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Page } from 'playwright-core';
 import { apiClient } from '../kit/api-client.ts';
-import { comesToHold, startBrowser } from '../kit/browser.ts';
+import { startBrowser } from '../kit/browser.ts';
 import { startExample } from '../kit/example.ts';
 import { startNode } from '../kit/start-node.ts';
+import { cameraOf, cameraPaused, playing, shows } from './react-kit.ts';
 
-/** How many videos of others play, i.e. move. */
-const playing = (page: Page, count: number) =>
-  comesToHold(
-    page,
-    async (wanted) => {
-      const videos = [...document.querySelectorAll('section video')] as HTMLVideoElement[];
-      const before = videos.map(({ currentTime }) => currentTime);
-      await new Promise((resolve) => setTimeout(resolve, 300));
-      return videos.filter((video, index) => video.videoWidth > 0 && video.currentTime > (before[index] ?? 0)).length === wanted;
-    },
-    count,
-    60_000,
-  );
-
-const shows = (page: Page, selector: string, text: string) =>
-  comesToHold(
-    page,
-    ([which, wanted]) => [...document.querySelectorAll(which)].some((each) => each.textContent?.includes(wanted)),
-    [selector, text] as const,
-    60_000,
-  );
-
-test('people see each other in the page, write, switch their camera and are told of the end', async (t) => {
+test('people see each other in the page, write, switch their camera, are told that it was taken away, and of the end', async (t) => {
   const node = await startNode(t);
   const env = { SVC_URL: node.url, SVC_SERVER_API_TOKEN: node.token, PORT: '0' };
   const example = await startExample(t, 'react-page', [], env);
@@ -52,20 +30,19 @@ test('people see each other in the page, write, switch their camera and are told
   await shows(ada, '[role=log]', 'Grüß Gott <b>');
 
   const api = apiClient(node.url, node.token);
-  const cameraPaused = async (name: string, paused: boolean) => {
-    for (const end = Date.now() + 30_000; ; await ada.waitForTimeout(50)) {
-      const { peers } = (await api.get('/room/demo')).body.data;
-      const peer = peers.find(({ metadata }: { metadata: string }) => metadata === name);
-      const [track] = peer.tracks.filter(({ type }: { type: string }) => type === 'video');
-      if (track?.paused === paused && peer.tracks.length === 2) return;
-      assert.ok(Date.now() < end, `The camera of ${name} is not ${paused ? 'off' : 'on'}: ${JSON.stringify(peer)}`);
-    }
-  };
   await bob.getByRole('button', { name: 'Camera off' }).click();
-  await cameraPaused('Bob', true);
+  await cameraPaused(api, 'Bob', true);
   await bob.getByRole('button', { name: 'Camera on' }).click();
-  await cameraPaused('Bob', false);
+  await cameraPaused(api, 'Bob', false);
   await playing(ada, 1);
+
+  const camera = await cameraOf(api, 'Ada');
+  assert.equal((await api.delete(`/room/demo/track/${camera?.id}`)).status, 204);
+  await shows(ada, '[role=status]', 'The camera was taken away by the server');
+  await ada.getByRole('button', { name: 'Camera on' }).click();
+  await shows(ada, '[role=status]', 'joined');
+  await playing(bob, 1);
+  assert.notEqual((await cameraOf(api, 'Ada'))?.id, camera?.id);
 
   await api.delete('/room/demo');
   await shows(bob, '[role=status]', 'The room was stopped');

@@ -1,0 +1,48 @@
+// The example of a React page as its tests look at it.
+import assert from 'node:assert/strict';
+import type { Page } from 'playwright-core';
+import type { ApiClient } from '../kit/api-client.ts';
+import { comesToHold } from '../kit/browser.ts';
+
+const deadline = 60_000;
+
+/** Resolves when so many videos of others play, i.e. move. */
+export async function playing(page: Page, count: number): Promise<void> {
+  await comesToHold(
+    page,
+    async (wanted) => {
+      const videos = [...document.querySelectorAll('section video')] as HTMLVideoElement[];
+      const before = videos.map(({ currentTime }) => currentTime);
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      return videos.filter((video, index) => video.videoWidth > 0 && video.currentTime > (before[index] ?? 0)).length === wanted;
+    },
+    count,
+    deadline,
+  );
+}
+
+/** Resolves when an element of the page has that text in it. */
+export async function shows(page: Page, selector: string, text: string): Promise<void> {
+  await comesToHold(
+    page,
+    ([which, wanted]) => [...document.querySelectorAll(which)].some((each) => each.textContent?.includes(wanted)),
+    [selector, text] as const,
+    deadline,
+  );
+}
+
+/** What the server knows of the person's camera; undefined where it has none. A page that was loaded twice left a peer that is not connected. */
+export async function cameraOf(api: ApiClient, name: string): Promise<{ id: string; paused: boolean } | undefined> {
+  const { peers } = (await api.get('/room/demo')).body.data;
+  const peer = peers.find(({ metadata, status }: { metadata: string; status: string }) => metadata === name && status === 'connected');
+  return peer?.tracks.find(({ type }: { type: string }) => type === 'video');
+}
+
+/** Resolves when the camera is published, and paused or not. */
+export async function cameraPaused(api: ApiClient, name: string, paused: boolean): Promise<void> {
+  for (const end = Date.now() + deadline; ; await new Promise((resolve) => setTimeout(resolve, 50))) {
+    const camera = await cameraOf(api, name);
+    if (camera?.paused === paused) return;
+    assert.ok(Date.now() < end, `The camera of ${name} is not ${paused ? 'off' : 'on'}: ${JSON.stringify(camera)}`);
+  }
+}
