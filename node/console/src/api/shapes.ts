@@ -1,5 +1,6 @@
 // What the console reads of the answers of REST beside their own shapes: lists, names, and what a peer enters with.
 import type { Component, ComponentType, Room } from '../../../sdk/src/generated/schemas.ts';
+import { withoutTurns } from '../foreign-text.ts';
 export type RoomList = { rooms: Room[]; incomplete: string[] };
 export type PeerAccess = { peerId: string; token: string; url: string };
 
@@ -11,8 +12,8 @@ export function componentName({ type, properties }: Pick<Component, 'type' | 'pr
   return typeof properties.filePath === 'string' ? `${kind}: ${properties.filePath}` : kind;
 }
 
-/** The name that a peer's metadata carries, by the console's own convention. */
+/** The name that a peer's metadata carries, by the console's own convention; nothing in it turns what stands behind it. */
 export function nameOf(metadata: unknown): string | undefined {
-  if (typeof metadata !== 'object' || metadata === null || !('name' in metadata)) return undefined;
-  return typeof metadata.name === 'string' && metadata.name.trim() !== '' ? metadata.name.trim() : undefined;
+  if (typeof metadata !== 'object' || metadata === null || !('name' in metadata) || typeof metadata.name !== 'string') return undefined;
+  return withoutTurns(metadata.name).trim() || undefined;
 }

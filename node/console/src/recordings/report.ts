@@ -1,6 +1,7 @@
 // The report of a recording as the page shows it. It is a file that may have come from anywhere: what is not as it should be is left out.
 import type { RecordingSummary, Upload } from '../../../sdk/src/generated/schemas.ts';
 import { nameOf } from '../api/shapes.ts';
+import { withoutTurns } from '../foreign-text.ts';
 
 /** `offset` and `duration` in milliseconds; `offset` from the start of the recording. */
 export type ReportTrack = {
@@ -107,9 +108,9 @@ function aboutOf(metadata: unknown): string | undefined {
   return short(Object.keys(rest).length === 1 && typeof source === 'string' ? source : JSON.stringify(rest));
 }
 
-/** What others wrote may be long, and turn what stands behind it: an isolate that it opens and leaves open takes the end of <bdi> for its own. */
+/** What others wrote may be long, and turn what stands behind it. */
 function short(told: string): string {
-  const text = told.replace(/[\u202a-\u202e\u2066-\u2069]/g, '');
+  const text = withoutTurns(told);
   return text.length <= maxText ? text : `${[...text.slice(0, maxText)].slice(0, -1).join('')}…`;
 }
 

@@ -1,13 +1,13 @@
 // Names and texts of others, shown as text: cut to what a line can hold, in their own direction, never as markup.
 import type { Component, Room } from '../../../sdk/src/generated/schemas.ts';
 import { componentName, nameOf } from '../api/shapes.ts';
+import { withoutTurns } from '../foreign-text.ts';
 
 const longest = 120;
 
 /** At most that many characters; a line has no breaks. */
 export function oneLine(text: string, most = longest): string {
-  const line = text
-    .slice(0, most * 4)
+  const line = withoutTurns(text.slice(0, most * 4))
     .replace(/\s+/g, ' ')
     .trim();
   const characters = [...line];

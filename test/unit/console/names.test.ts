@@ -1,0 +1,23 @@
+// Names of others as the console shows them.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { nameOf } from '../../../node/console/src/api/shapes.ts';
+import { readReport } from '../../../node/console/src/recordings/report.ts';
+import { RoomList } from '../../../node/console/src/rooms/room-list.ts';
+import type { Room } from '../../../node/sdk/src/generated/schemas.ts';
+
+test('a name turns nothing that stands behind it, wherever it is shown, and keeps what its language needs', () => {
+  const turned = '\u202Elive\u202C \u2066Ada\u2067 \u05D0\u200F!';
+  const plain = 'live Ada \u05D0\u200F!';
+  const metadata = { name: turned };
+  assert.equal(nameOf(metadata), plain);
+  assert.equal(readReport({ tracks: [{ metadata }] }).tracks[0]?.who, plain);
+  const room = { id: 'a', incarnation: '1', config: {}, components: [], peers: [{ id: 'p', status: 'connected', metadata }] };
+  assert.deepEqual(new RoomList([room as unknown as Room]).rows()[0]?.names, [plain]);
+});
+
+test('what is no name, or nothing but marks and blanks, is none', () => {
+  for (const metadata of [undefined, null, 'Ada', [], {}, { name: 7 }, { name: '' }, { name: ' \u2066\t\u202E ' }])
+    assert.equal(nameOf(metadata), undefined, JSON.stringify(metadata));
+  assert.equal(nameOf({ name: '  Ada ' }), 'Ada');
+});
