@@ -1,0 +1,138 @@
+// The example of a class: by kubectl alone to a room that streams and records a teacher in Chromium, and of which both are in S3 when it has ended.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { after, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { css, PagePeer, red } from '../browser/client-kit.ts';
+import { type ApiClient, apiClient } from '../kit/api-client.ts';
+import { type StartedBrowser, startBrowser } from '../kit/browser.ts';
+import { looks, samples, share, wholeStream } from '../kit/composed.ts';
+import { follow } from '../kit/hls-viewer.ts';
+import { startControlPlane } from '../kit/kube/control-plane.ts';
+import { applyDefinitions } from '../kit/kube/media-clusters.ts';
+import { type Anything, MediaStage } from '../kit/kube/media-stage.ts';
+import { startOperator } from '../kit/kube/operator-process.ts';
+import { startPodRunner } from '../kit/kube/pod-runner.ts';
+import { servePlainPage } from '../kit/plain-page.ts';
+import { colours } from '../kit/recorded.ts';
+import { startS3Server } from '../kit/s3-server.ts';
+import { examples } from './manifests.ts';
+
+const server = await startControlPlane({ after });
+await applyDefinitions(server);
+const runner = await startPodRunner(server);
+const stage = new MediaStage(server, runner, startOperator({ after }, server));
+const s3 = await startS3Server({ after });
+
+const tone = 440;
+const roomId = () => stage.kubectl('get', 'mroom', 'class', '-o', 'jsonpath={.status.roomId}');
+
+/** Fails unless most of the pictures are red: a white bar wanders over them, and Chromium's encoder is not exact. */
+function assertMostly(pictures: readonly (readonly number[])[], what: string): void {
+  const near = pictures.filter((picture) => red.every((value, index) => Math.abs(value - (picture[index] ?? -1000)) < 40));
+  assert.ok(near.length > 24 && near.length > pictures.length / 2, `${what}: ${near.length} of ${pictures.length} pictures are red`);
+}
+
+/** Joins with what the Secret of the Room says. */
+async function enter(browser: StartedBrowser, pageUrl: string, peer: string): Promise<PagePeer> {
+  const { data } = await stage.get('secret', 'class-peers');
+  const [url = '', token = ''] = ['url', 'token'].map((key) => Buffer.from(data[`${peer}.${key}`], 'base64').toString());
+  const page = await browser.newPage(pageUrl);
+  await page.evaluate(
+    async (settings) => {
+      kit.rooms.main = new kit.TestRoom({ fallbackUrls: [], logger: console, ...settings });
+      await kit.rooms.main.room.join();
+    },
+    { token, url },
+  );
+  return new PagePeer(peer, page);
+}
+
+/** Resolves when all that the room kept is in S3, with the two of it: the stream and the recording. */
+async function untilKept(api: ApiClient): Promise<Anything[]> {
+  for (const end = Date.now() + 60_000; ; await sleep(100)) {
+    const { recordings } = (await api.get('/recording?details=true')).body;
+    if (recordings.length === 2 && recordings.every(({ upload }: Anything) => upload?.state === 'done')) return recordings;
+    assert.ok(Date.now() < end, `Not in S3 after a minute: ${JSON.stringify(recordings)}`);
+  }
+}
+
+test('nodes with a stream, recordings and S3 are Available, without a key in what they show', async () => {
+  const { bucket, endpoint = '', accessKeyId, secretAccessKey } = s3.place;
+  const keys = [`--from-literal=accessKeyId=${accessKeyId}`, `--from-literal=secretAccessKey=${secretAccessKey}`];
+  await stage.kubectl('create', 'secret', 'generic', 'class-s3', ...keys);
+  // The storage of the example is somebody else's.
+  const text = readFileSync(join(examples, 'class-cluster.yaml'), 'utf8');
+  const theirs = { bucket: 'classes', region: 'eu-central-1', endpoint: 'https://s3.example.com' };
+  const ours = Object.entries({ bucket, region: 'us-east-1', endpoint }).reduce((manifest, [key, value]) => {
+    const line = `      ${key}: ${theirs[key as keyof typeof theirs]}\n`;
+    assert.ok(manifest.includes(line), `${line} is not in the example`);
+    return manifest.replace(line, `      ${key}: ${value}\n`);
+  }, text);
+  const file = join(server.dir, 'class-cluster.yaml');
+  await writeFile(file, ours);
+  await stage.kubectl('apply', '-f', file);
+  await stage.kubectl('wait', '--for=condition=Available', '--timeout=60s', 'mcl/class');
+  const shown = await stage.kubectl('get', 'mcl,pods,configmaps', '-o', 'yaml');
+  assert.ok(!shown.includes(accessKeyId) && !shown.includes(secretAccessKey));
+});
+
+test('the stream of the class plays while its teacher is seen; ended, the stream and the recording of each track are in S3', async (t) => {
+  await stage.kubectl('apply', '-f', join(examples, 'class.yaml'));
+  await stage.kubectl('wait', '--for=condition=Ready', '--timeout=60s', 'mroom/class');
+  const id = await roomId();
+  const node = `http://${runner.pod('class-0').status?.podIP}:8080`;
+  const api = apiClient(node, await stage.adminToken('class'));
+  const { components, peers } = (await api.get(`/room/${id}`)).body.data;
+  assert.deepEqual(components.map(({ type }: Anything) => type).sort(), ['hls', 'recording']);
+  assert.deepEqual(peers.map(({ id: peer }: Anything) => peer).sort(), ['pupil', 'teacher']);
+
+  const browser = await startBrowser(t);
+  const pageUrl = await servePlainPage(t);
+  const [teacher, pupil] = await Promise.all([enter(browser, pageUrl, 'teacher'), enter(browser, pageUrl, 'pupil')]);
+  await teacher.publish({ colour: css(red), tone });
+  await Promise.all([pupil.sees(teacher, red), pupil.hears(teacher, tone)]);
+  const { token } = (await api.post(`/hls/${id}/token`, {})).body.data;
+  // The stream may be older than the teacher's picture.
+  let before: number | undefined;
+  await follow(`${node}/hls/${id}/stream.m3u8?token=${token}`, ({ segments }) => {
+    const last = segments.at(-1)?.number ?? -1;
+    before ??= last;
+    return last >= before + 4;
+  });
+  for (const end = Date.now() + 60_000; !(await s3.names()).some((name) => /\/segment-\d+\.m4s$/.test(name)); await sleep(100))
+    assert.ok(
+      Date.now() < end,
+      `Nothing of the stream went to S3 while the class was under way:\n${runner.logOf('class-0').slice(-3_000)}`,
+    );
+
+  await stage.kubectl('delete', '--timeout=60s', '-f', join(examples, 'class.yaml'));
+  await untilKept(api);
+  const names = await s3.names();
+  assert.ok(
+    names.every((name) => name.startsWith('school/')),
+    names.join(),
+  );
+  const folder = join(server.dir, 'kept');
+  await mkdir(folder);
+  for (const name of names) if (!name.endsWith('.json')) await writeFile(join(folder, basename(name)), (await s3.read(name)) ?? '');
+  assert.match(readFileSync(join(folder, 'stream.m3u8'), 'utf8'), /#EXT-X-PLAYLIST-TYPE:VOD\n[\s\S]*#EXT-X-ENDLIST\n$/);
+
+  const [init] = names.map((name) => basename(name)).filter((name) => name.startsWith('init-'));
+  const stream = await wholeStream(folder, init);
+  // Where no white bar wanders for long and no name is.
+  const seen = (await looks(stream)).map((picture) => picture.at(0.5, 0.4));
+  assertMostly(seen.slice(-120, -24), 'the end of the stream');
+  const heard = share((await samples(stream)).slice(-2 * 48_000, -48_000), tone);
+  assert.ok(heard > 0.7, `${heard} of the stream's sound is the teacher's tone`);
+
+  const tracks = names.filter((name) => /\.(mkv|webm)$/.test(name)).map((name) => join(folder, basename(name)));
+  assert.equal(tracks.length, 2, names.join());
+  const kinds = await Promise.all(tracks.map(async (path) => ({ path, pictures: await colours(path).catch(() => []) })));
+  const [video, audio] = kinds.sort((one, other) => other.pictures.length - one.pictures.length);
+  assertMostly(video?.pictures ?? [], 'the recording');
+  const recorded = share((await samples(audio?.path ?? '')).slice(-2 * 48_000, -48_000), tone);
+  assert.ok(recorded > 0.9, `${recorded} of the recorded sound is the teacher's tone`);
+});
