@@ -117,6 +117,7 @@ export class MediaNode {
         events.publish(event);
       },
     });
+    const archive = new S3Archive(() => s3PlaceOf(hot.current.s3));
     const cpu = new CpuMeter();
     const kinds = new Kinds({
       used: () => hot.current.componentsUsed,
@@ -124,6 +125,7 @@ export class MediaNode {
       log,
       node: () => name,
       uploads,
+      archive,
       recordingTimeToLive: () => hot.current.timeouts.rawRecordingTtl,
       machine: () => ({ budget: hot.current.avMaxCpu, cores: availableParallelism(), busy: cpu.read() }),
       sip: () => ({
@@ -151,7 +153,6 @@ export class MediaNode {
         });
       },
     });
-    const archive = new S3Archive(() => s3PlaceOf(hot.current.s3));
     const traffic: Traffic = new Traffic({
       links,
       log,

@@ -1,19 +1,28 @@
-// Rendering over many nodes: that which has a recording on its disk does it, any of them is asked.
+// Rendering over many nodes: that which has a recording on its disk does it, else, where only S3 has it, the one that is asked; any of them says how far it is.
 import { z } from 'zod';
 import { ServiceError } from '../errors.ts';
 import { recordingIdSchema } from '../rooms/content.ts';
-import { type RenderControl, type RenderOptions, type RenderView, renderOptionsSchema, renderViewSchema } from '../rooms/renders.ts';
+import {
+  type OwnRenders,
+  type RenderControl,
+  type RenderOptions,
+  type RenderView,
+  renderOptionsSchema,
+  renderViewSchema,
+} from '../rooms/renders.ts';
 import type { Links, NodeName } from './links.ts';
 
 /** How long another node may take, in milliseconds: it ends processes for who cancels. */
 const callDeadline = 5_000;
+/** Milliseconds to say whether it is at work on it. */
+const searchDeadline = 1_000;
 
 const askSchema = z.object({ id: recordingIdSchema, options: renderOptionsSchema.optional() });
 type Method = 'renderRecording' | 'getRender' | 'cancelRender';
 
 export type ClusterRendersOptions = {
   links: Links;
-  own: RenderControl;
+  own: OwnRenders;
   /** The node that has the recording on its disk. */
   locate: (recordingId: string) => Promise<NodeName | undefined>;
 };
@@ -39,6 +48,7 @@ export class ClusterRenders implements RenderControl {
 
   /** Answers another node. @returns undefined where the call is none of ours. */
   answer(method: string, data: unknown): Promise<unknown> | undefined {
+    if (method === 'holdsRender') return this.#options.own.holds(askSchema.parse(data).id);
     if (method === 'renderRecording' || method === 'getRender' || method === 'cancelRender') return this.#answer(method, data);
     return undefined;
   }
@@ -52,17 +62,23 @@ export class ClusterRenders implements RenderControl {
     return null;
   }
 
-  async #ask<T>(
-    method: Method,
-    data: z.input<typeof askSchema>,
-    schema: z.ZodType<T>,
-    here: (own: RenderControl) => Promise<T>,
-  ): Promise<T> {
+  async #ask<T>(method: Method, data: z.input<typeof askSchema>, schema: z.ZodType<T>, here: (own: OwnRenders) => Promise<T>): Promise<T> {
     const { links, own, locate } = this.#options;
-    const node = (await locate(data.id)) ?? links.self;
+    const node = (await locate(data.id)) ?? (await this.#worker(data.id));
     if (node === links.self) return here(own);
     const answer = schema.safeParse(await links.call(node, method, data, callDeadline));
     if (!answer.success) throw new ServiceError('node_unreachable', `Node ${node} answered with what this version does not understand`);
     return answer.data;
+  }
+
+  /** The node that works on a recording that is on no disk; this one where none does. One that does not say so counts as none. */
+  async #worker(id: string): Promise<NodeName> {
+    const { links, own } = this.#options;
+    if (await own.holds(id)) return links.self;
+    const asked = links.nodes().map(async (node) => {
+      if ((await links.call(node, 'holdsRender', { id }, searchDeadline)) !== true) throw new Error('not there');
+      return node;
+    });
+    return Promise.any(asked).catch(() => links.self);
   }
 }

@@ -4,7 +4,7 @@ import type { Log } from '../log.ts';
 import type { RoomEvent } from '../rooms/events.ts';
 import type { ForwardSocket } from '../rooms/forwarded-socket.ts';
 import type { ArchivedContent } from '../rooms/recordings.ts';
-import type { RenderControl } from '../rooms/renders.ts';
+import type { OwnRenders } from '../rooms/renders.ts';
 import type { OwnWebhooks } from '../rooms/webhook-control.ts';
 import { ClusterEvents, type OwnEvents } from './cluster-events.ts';
 import { ClusterRenders } from './cluster-renders.ts';
@@ -22,7 +22,7 @@ export type TrafficOptions = {
   log: Log;
   events: OwnEvents;
   content: OwnContent;
-  ownRenders: RenderControl;
+  ownRenders: OwnRenders;
   /** Recordings that no node has any more. */
   archive?: ArchivedContent | undefined;
   /** SVC_SECRET_KEY_BASE: the first signs, all verify. */

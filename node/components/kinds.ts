@@ -2,6 +2,7 @@
 import { ServiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { ComponentKinds, PreparedComponent } from '../rooms/ports.ts';
+import type { RenderArchive } from '../rooms/renders.ts';
 import type { ComponentOptions } from '../rooms/room-config.ts';
 import type { ComponentType } from '../rooms/views.ts';
 import type { Uploads } from '../storage/upload.ts';
@@ -23,6 +24,8 @@ export type KindsOptions = {
   /** Name of this node. */
   node: () => string;
   uploads: Uploads;
+  /** Recordings that no node has any more; without it there are none. */
+  archive?: RenderArchive | undefined;
   /** Milliseconds after which recordings go; null = unset. */
   recordingTimeToLive: () => number | null;
   /** How much of it components may use, and how busy it is. */
@@ -50,6 +53,7 @@ export class Kinds implements ComponentKinds {
       resources,
       node,
       uploads,
+      archive: options.archive,
       isRunning: (id) => this.recordings.isRunning(id),
       admission: this.#admission,
     });

@@ -13,7 +13,7 @@ export const renderRoutes: readonly Route[] = [
     tag: 'content',
     summary: 'Render one MP4 of a recording, which is then its file rendered.mp4.',
     description:
-      'On the node that has the files, one recording at a time and behind everything that is live. Where it is queued or running already, that goes on.',
+      'On the node that has the files, else, where only the S3 storage of the server has them, on the one that is asked: one recording at a time and behind everything that is live. Where it is queued or running already, that goes on. What is rendered of a recording in S3 goes there too.',
     auth: 'token',
     body: { schema: renderOptionsSchema, required: false },
     answers: { 202: { description: 'It is rendered when its turn comes.', schema: dataSchema(renderViewSchema) } },

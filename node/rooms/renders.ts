@@ -1,6 +1,7 @@
 // Rendering recordings to one MP4 each, as callers ask for it and see it: the same interface for one node and for a cluster.
 import { z } from 'zod';
 import { hlsDefaults, layouts } from './component-options.ts';
+import type { ArchivedContent } from './recordings.ts';
 
 /** What is made, beside the files of the recording. */
 export const renderedName = 'rendered.mp4';
@@ -38,7 +39,7 @@ export type RenderView = z.infer<typeof renderViewSchema>;
 
 export interface RenderControl {
   /**
-   * Renders it when its turn comes; where it is queued or running already, that goes on.
+   * Renders it when its turn comes, where it is or, if only S3 has it, here; where it is queued or running already, that goes on.
    * @throws ServiceError `not_found`, `bad_request` for a stream, `conflict` while the recording is being made, `unavailable` where the queue is
    * full or the disk refuses
    */
@@ -47,4 +48,21 @@ export interface RenderControl {
   getRender(recordingId: string): Promise<RenderView>;
   /** Nothing half-made is left. What was rendered before stays. @throws ServiceError `not_found` */
   cancelRender(recordingId: string): Promise<void>;
+}
+
+/** Recordings in the S3 storage of all nodes, as rendering needs them. All fail with ServiceError `unavailable` where it cannot be asked. */
+export interface RenderArchive extends Pick<ArchivedContent, 'open'> {
+  /** Whether there is such a storage. */
+  isThere(): boolean;
+  /**
+   * Puts a file of the disk beside those of a recording, under its own name, then the report as it is with it.
+   * @throws ServiceError also `not_found` where the report is gone; what the disk throws
+   */
+  add(id: string, path: string, changeReport: (report: object) => object, signal: AbortSignal): Promise<void>;
+}
+
+/** Of one node, as the cluster uses it. */
+export interface OwnRenders extends RenderControl {
+  /** Whether a recording that only S3 has is worked on here, or failed here a while ago. Never fails. */
+  holds(recordingId: string): Promise<boolean>;
 }

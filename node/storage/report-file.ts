@@ -6,7 +6,7 @@ import type { UploadState } from '../rooms/recordings.ts';
 
 export const reportName = 'report.json';
 
-const reportFileSchema = z.record(z.string(), z.unknown());
+export const reportFileSchema = z.record(z.string(), z.unknown());
 export type ReportFile = z.infer<typeof reportFileSchema>;
 
 /** All of it or nothing, whenever the process ends. */

@@ -1,12 +1,15 @@
 // Recordings in the node's own S3 storage, read where no node has them: files, and what is there of files that never became whole.
+import { basename } from 'node:path';
 import { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { ServiceError } from '../errors.ts';
 import type { S3Place } from '../rooms/component-options.ts';
 import { type ContentAnswer, type ContentRequest, fileNameSchema, recordingIdSchema } from '../rooms/content.ts';
 import { type ArchivedContent, newestIds, type RecordingSummary, recordingSummarySchema } from '../rooms/recordings.ts';
+import type { RenderArchive } from '../rooms/renders.ts';
 import { planAnswer } from './file-answer.ts';
 import { inGroups } from './in-groups.ts';
-import { reportName } from './report-file.ts';
+import { reportFileSchema, reportName, reportText } from './report-file.ts';
 import { StorageError } from './s3/s3-errors.ts';
 import type { S3Store } from './s3/s3-store.ts';
 import { StoreOfNode } from './s3/store-of-node.ts';
@@ -25,12 +28,16 @@ const maxReport = 16 * 1024 * 1024;
 
 type Piece = { name: string; offset: number; size: number; modified: number };
 
-export class S3Archive implements ArchivedContent {
+export class S3Archive implements ArchivedContent, RenderArchive {
   readonly #store: StoreOfNode;
 
   /** `place`: the storage as it is configured now. */
   constructor(place: () => S3Place | null) {
     this.#store = new StoreOfNode(place, { idle: idleDeadline, maxSockets });
+  }
+
+  isThere(): boolean {
+    return this.#store.current() !== undefined;
   }
 
   async open(request: ContentRequest): Promise<ContentAnswer | undefined> {
@@ -64,6 +71,16 @@ export class S3Archive implements ArchivedContent {
     if (!store) return [];
     const found = await inGroups(newestIds(ids, maxReports), reportsAtOnce, (id) => reportOf(store, id).catch(() => undefined));
     return found.filter((summary) => summary !== undefined);
+  }
+
+  async add(id: string, path: string, changeReport: (report: object) => object, signal: AbortSignal): Promise<void> {
+    const store = this.#store.current();
+    if (!store) throw new ServiceError('unavailable', 'The server has no S3 storage any more');
+    await spoken(async () => {
+      await store.putFile(`${id}/${basename(path)}`, path, signal);
+      const report = await readObject(store, `${id}/${reportName}`, signal);
+      await store.putText(`${id}/${reportName}`, reportText(changeReport(reportFileSchema.parse(JSON.parse(report)))), signal);
+    }, 'written');
   }
 
   async remove(id: string): Promise<boolean> {
@@ -118,20 +135,21 @@ async function bodyOf(
 }
 
 async function reportOf(store: S3Store, id: string): Promise<RecordingSummary | undefined> {
-  const signal = AbortSignal.timeout(answerDeadline);
-  const parts: Buffer[] = [];
-  for await (const part of await store.read(`${id}/${reportName}`, { start: 0, end: maxReport - 1 }, signal, answerDeadline))
-    parts.push(part);
-  return recordingSummarySchema.safeParse(JSON.parse(Buffer.concat(parts).toString('utf8'))).data;
+  const report = await readObject(store, `${id}/${reportName}`, AbortSignal.timeout(answerDeadline));
+  return recordingSummarySchema.safeParse(JSON.parse(report)).data;
+}
+
+async function readObject(store: S3Store, name: string, signal: AbortSignal): Promise<string> {
+  return text(await store.read(name, { start: 0, end: maxReport - 1 }, signal, answerDeadline));
 }
 
 /** Failures of S3 as what callers see. */
-async function spoken<Result>(run: () => Promise<Result>): Promise<Result> {
+async function spoken<Result>(run: () => Promise<Result>, what = 'read'): Promise<Result> {
   try {
     return await run();
   } catch (error) {
     if (error instanceof StorageError && error.fault === 'missing') throw new ServiceError('not_found', 'It is not there any more');
     const why = error instanceof StorageError ? error.message : 'S3 did not answer in time';
-    throw new ServiceError('unavailable', `The recordings in S3 cannot be read: ${why}`, { cause: error, retryAfter: 5 });
+    throw new ServiceError('unavailable', `The recordings in S3 cannot be ${what}: ${why}`, { cause: error, retryAfter: 5 });
   }
 }

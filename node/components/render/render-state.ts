@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { renderedName } from '../../rooms/renders.ts';
 
-const stateName = '.render.json';
+export const stateName = '.render.json';
 /** Milliseconds between two signs of life, and without one after which nobody renders it any more. */
 export const touchInterval = 10_000;
 export const abandonedAfter = 60_000;
@@ -20,13 +20,14 @@ const stateSchema = z.discriminatedUnion('state', [
 ]);
 export type RenderState = z.infer<typeof stateSchema>;
 
-/** Of a folder. `fresh`: whether it was touched lately. Undefined where there is none that can be read. */
-export async function readState(folder: string): Promise<{ state: RenderState; fresh: boolean } | undefined> {
+/** Of a folder. `age`: milliseconds since it was touched; `fresh`: whether that was lately. Undefined where there is none that can be read. */
+export async function readState(folder: string): Promise<{ state: RenderState; fresh: boolean; age: number } | undefined> {
   try {
     const path = join(folder, stateName);
     const { size, mtimeMs } = await stat(path);
     if (size > maxBytes) return undefined;
-    return { state: stateSchema.parse(JSON.parse(await readFile(path, 'utf8'))), fresh: Date.now() - mtimeMs < abandonedAfter };
+    const age = Date.now() - mtimeMs;
+    return { state: stateSchema.parse(JSON.parse(await readFile(path, 'utf8'))), fresh: age < abandonedAfter, age };
   } catch {
     return undefined;
   }

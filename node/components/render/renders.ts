@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { ServiceError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import { recordingIdSchema } from '../../rooms/content.ts';
-import { type RenderControl, type RenderOptions, type RenderView, renderedName } from '../../rooms/renders.ts';
+import type { Report } from '../../rooms/recording-report.ts';
+import { type OwnRenders, type RenderArchive, type RenderOptions, type RenderView, renderedName } from '../../rooms/renders.ts';
 import { changeReportFile, readReportFile } from '../../storage/report-file.ts';
 import { findItself } from '../../storage/safe-paths.ts';
 import type { Uploads } from '../../storage/upload.ts';
@@ -12,6 +13,7 @@ import { Timer } from '../../timer.ts';
 import type { Admission } from '../av/admission.ts';
 import { diskReason } from '../av/disk-reason.ts';
 import { isAvInstalled } from '../av/installed.ts';
+import { ArchivedRecordings } from './archived.ts';
 import { render } from './render.ts';
 import {
   abandonedAfter,
@@ -46,6 +48,8 @@ export type RendersOptions = {
   /** Name of this node. */
   node: () => string;
   uploads: Pick<Uploads, 'again'>;
+  /** Recordings that no node has any more; without it there are none. */
+  archive?: RenderArchive | undefined;
   /** Whether this recording is being made here. */
   isRunning: (recordingId: string) => boolean;
   admission: Pick<Admission, 'taken' | 'assertBudget' | 'assertIdle'>;
@@ -56,6 +60,10 @@ export type RendersOptions = {
 type Job = {
   id: string;
   folder: string;
+  /** Only S3 has it. */
+  archived: boolean;
+  /** It is rendered and goes to S3: it is the turn of the next. */
+  leaves: boolean;
   options: RenderOptions;
   state: 'queued' | 'running';
   progress: number;
@@ -65,8 +73,12 @@ type Job = {
   over: PromiseWithResolvers<void>;
 };
 
-export class Renders implements RenderControl {
+/** `report`: of one that only S3 has, where it was read. */
+type Place = { folder: string; archived: boolean; report?: Report };
+
+export class Renders implements OwnRenders {
   readonly #options: RendersOptions;
+  readonly #archived: ArchivedRecordings;
   /** In the order of their turns; the first may be running. */
   readonly #jobs = new Map<string, Job>();
   /** Where the disk did not even take that it failed. */
@@ -77,6 +89,7 @@ export class Renders implements RenderControl {
 
   constructor(options: RendersOptions) {
     this.#options = options;
+    this.#archived = new ArchivedRecordings({ resources: options.resources, archive: options.archive });
   }
 
   /**
@@ -93,13 +106,19 @@ export class Renders implements RenderControl {
     return this.#jobs.has(id);
   }
 
+  async holds(id: string): Promise<boolean> {
+    return this.#jobs.has(id) || this.#untold.has(id) || (await readState(this.#archived.folderOf(id))) !== undefined;
+  }
+
   async render(id: string, options: RenderOptions): Promise<RenderView> {
-    const folder = await this.#folder(id);
+    const { folder, archived, report } = await this.#place(id);
     const known = this.#jobs.get(id);
     if (known) return viewOf(known);
     if (!isAvInstalled()) throw new ServiceError('unavailable', 'Recordings cannot be rendered: the package node-av is not installed');
-    await this.#assertRenderable(id, folder);
-    const elsewhere = await this.#settleLeft(id, folder);
+    // One that only S3 has is made by nobody any more, whatever its report says.
+    if (archived) assertTracks(id, report ?? (await this.#archived.report(id)));
+    else await this.#assertRenderable(id, folder);
+    const elsewhere = await this.#settleLeft(id, { folder, archived });
     if (elsewhere) return { state: elsewhere, progress: 0 };
     if (this.#closed) throw new ServiceError('unavailable', 'This node ends: it renders nothing more', { retryAfter: 10 });
     // Whoever asked for the same meanwhile was first.
@@ -110,6 +129,8 @@ export class Renders implements RenderControl {
     const job: Job = {
       id,
       folder,
+      archived,
+      leaves: false,
       options,
       state: 'queued',
       progress: 0,
@@ -121,9 +142,11 @@ export class Renders implements RenderControl {
     this.#jobs.set(id, job);
     this.#untold.delete(id);
     try {
+      if (archived) await this.#archived.begin(id);
       await this.#tell(job);
     } catch (error) {
       this.#forget(job);
+      if (archived) await this.#archived.clear(id);
       throw new ServiceError('unavailable', `It cannot be rendered: ${diskReason(error)}`, { cause: error });
     }
     this.#options.log.info({ recording: id }, 'a recording is to be rendered');
@@ -132,37 +155,38 @@ export class Renders implements RenderControl {
   }
 
   async getRender(id: string): Promise<RenderView> {
-    const folder = await this.#folder(id);
+    const { folder, archived, report } = await this.#place(id);
     const job = this.#jobs.get(id);
     if (job) return viewOf(job);
     const untold = this.#untold.get(id);
     if (untold !== undefined) return { state: 'failed', progress: 0, reason: untold };
-    const elsewhere = await this.#settleLeft(id, folder);
+    const elsewhere = await this.#settleLeft(id, { folder, archived });
     if (elsewhere) return { state: elsewhere, progress: 0 };
     const found = (await readState(folder))?.state;
     if (found?.state === 'failed') return { state: 'failed', progress: 0, reason: found.reason };
+    if (archived) return viewOfKept((report ?? (await this.#archived.report(id))).rendered);
     const isThere = await stat(join(folder, renderedName)).then(
       (file) => file.isFile(),
       () => false,
     );
     if (!isThere) return { state: 'none', progress: 0 };
-    const problems = found?.state === 'done' ? found.problems : [];
-    return { state: 'done', progress: 1, ...(problems.length > 0 && { problems }) };
+    return viewOfKept({ problems: found?.state === 'done' ? found.problems : [] });
   }
 
   async cancelRender(id: string): Promise<void> {
-    const folder = await this.#folder(id);
+    const { folder, archived } = await this.#place(id);
     await this.discard(id);
     this.#untold.delete(id);
-    if (await this.#settleLeft(id, folder))
+    if (await this.#settleLeft(id, { folder, archived }))
       throw new ServiceError('conflict', `Another node that has the same disk renders recording ${id}`);
     if ((await readState(folder))?.state.state === 'failed') await removeState(folder);
+    if (archived) await this.#archived.clear(id);
   }
 
   /** Gives up what is under way; resolves when nothing works on the recording any more. Never fails. */
   async discard(id: string): Promise<void> {
     const job = this.#jobs.get(id);
-    if (!job) return;
+    if (!job) return this.#archived.forget(id);
     job.ending.abort(cancelled);
     if (job.state === 'queued') await this.#finish(job, undefined);
     await job.over.promise;
@@ -185,7 +209,7 @@ export class Renders implements RenderControl {
 
   /** Begins the next one where it may. */
   #next(): void {
-    const [job] = this.#jobs.values();
+    const job = [...this.#jobs.values()].find(({ leaves }) => !leaves);
     this.#look?.stop();
     if (!job || job.state === 'running' || this.#closed) return;
     job.waitsFor = this.#refusal();
@@ -222,6 +246,17 @@ export class Renders implements RenderControl {
     let outcome: RenderState | undefined;
     try {
       await this.#tell(job);
+      const going = {
+        signal: ending.signal,
+        onWait: (sentence: string) => {
+          job.waitsFor = sentence;
+        },
+      };
+      if (job.archived) {
+        job.waitsFor = 'It comes from S3';
+        await this.#archived.fetch(id, going);
+        job.waitsFor = undefined;
+      }
       const length = await render({
         ...job.options,
         folder,
@@ -237,8 +272,17 @@ export class Renders implements RenderControl {
         },
       });
       outcome = { state: 'done', problems: job.problems };
-      await this.#addToReport(folder, length, job);
-      await this.#options.uploads.again(id);
+      const rendered = await factsOf(job, length);
+      if (job.archived) {
+        job.leaves = true;
+        job.waitsFor = 'It goes to S3';
+        this.#next();
+        await this.#archived.keep(id, rendered, going);
+      } else {
+        // Whoever has the report sees that there is one more file.
+        await changeReportFile(folder, (report) => ({ ...report, rendered }));
+        await this.#options.uploads.again(id);
+      }
       log.info({ recording: id, length, took: performance.now() - began }, 'a recording was rendered');
     } catch (error) {
       const reason = error instanceof ServiceError ? error.message : diskReason(error);
@@ -254,7 +298,8 @@ export class Renders implements RenderControl {
   /** Never fails. */
   async #finish(job: Job, outcome: RenderState | undefined): Promise<void> {
     try {
-      if (outcome) await writeState(job.folder, outcome);
+      // What is done of an archived one is in its report.
+      if (outcome && !(job.archived && outcome.state === 'done')) await writeState(job.folder, outcome);
       else await removeState(job.folder);
     } catch (error) {
       // Without room for it, the old state must not stay: it would say that somebody works on it.
@@ -262,6 +307,7 @@ export class Renders implements RenderControl {
       if (outcome?.state === 'failed') this.#untold.set(job.id, outcome.reason);
       this.#options.log.error({ err: error, recording: job.id }, 'what has become of rendering a recording cannot be written');
     }
+    if (job.archived) await this.#archived.clear(job.id);
     this.#forget(job);
     job.over.resolve();
     this.#next();
@@ -275,21 +321,20 @@ export class Renders implements RenderControl {
     await writeState(job.folder, { state: job.state, node: this.#options.node() });
   }
 
-  /** Whoever has the report sees that there is one more file. */
-  async #addToReport(folder: string, duration: number, { options, problems }: Job): Promise<void> {
-    const { size } = await stat(join(folder, renderedName));
-    const rendered = { file: renderedName, time: new Date().toISOString(), duration, bytes: size, ...options, problems };
-    await changeReportFile(folder, (report) => ({ ...report, rendered }));
-  }
-
   async #settleAll(): Promise<void> {
     const folder = join(this.#options.resources, 'recordings');
     const names = await readdir(folder).catch(() => []);
-    for (const id of names) if (recordingIdSchema.safeParse(id).success && !this.#closed) await this.#settleLeft(id, join(folder, id));
+    const ids = names.filter((name) => recordingIdSchema.safeParse(name).success);
+    for (const id of ids) if (!this.#closed) await this.#settleLeft(id, { folder: join(folder, id), archived: false });
+    for (const id of await this.#archived.ids()) {
+      if (this.#closed) return;
+      const elsewhere = await this.#settleLeft(id, { folder: this.#archived.folderOf(id), archived: true });
+      if (!elsewhere && !this.#jobs.has(id)) await this.#archived.clear(id);
+    }
   }
 
   /** @returns the state where another node is at work on it */
-  async #settleLeft(id: string, folder: string): Promise<'queued' | 'running' | undefined> {
+  async #settleLeft(id: string, { folder, archived }: Place): Promise<'queued' | 'running' | undefined> {
     if (this.#jobs.has(id)) return undefined;
     const left = await readState(folder);
     if (left?.state.state !== 'queued' && left?.state.state !== 'running') return undefined;
@@ -302,32 +347,49 @@ export class Renders implements RenderControl {
       this.#untold.set(id, ended);
       this.#options.log.error({ err: error, recording: id }, 'what has become of rendering a recording cannot be written');
     });
+    if (archived) await this.#archived.clear(id);
     return undefined;
   }
 
   async #assertRenderable(id: string, folder: string): Promise<void> {
     const report = await readReportFile(folder);
     if (!report) throw new ServiceError('bad_request', `Recording ${id} has no report: nobody knows what belongs where`);
-    if (report.type === 'hls')
-      throw new ServiceError('bad_request', `Recording ${id} is a stream that was kept, not one of tracks: it is composed already`);
+    assertTracks(id, report);
     if (this.#options.isRunning(id) || report.state === 'running')
       throw new ServiceError('conflict', `Recording ${id} is being made: it can be rendered once it has ended`);
   }
 
-  /** @throws ServiceError `not_found` */
-  async #folder(id: string): Promise<string> {
+  /** Where it is worked on. @throws ServiceError `not_found`; also `unavailable` where S3 does not say whether it has it */
+  async #place(id: string): Promise<Place> {
     const path = await findItself(join(this.#options.resources, 'recordings'), id);
-    if (path === undefined || !(await stat(path)).isDirectory())
-      throw new ServiceError('not_found', `Recording ${id} does not exist on the disk of a node`);
-    return path;
+    if (path !== undefined && (await stat(path)).isDirectory()) return { folder: path, archived: false };
+    const folder = this.#archived.folderOf(id);
+    if (await this.holds(id)) return { folder, archived: true };
+    return { folder, archived: true, report: await this.#archived.report(id) };
   }
+}
+
+function assertTracks(id: string, { type }: { type?: unknown }): void {
+  if (type === 'hls')
+    throw new ServiceError('bad_request', `Recording ${id} is a stream that was kept, not one of tracks: it is composed already`);
+}
+
+async function factsOf({ folder, options, problems }: Job, duration: number): Promise<NonNullable<Report['rendered']>> {
+  const { size } = await stat(join(folder, renderedName));
+  return { file: renderedName, time: new Date().toISOString(), duration, bytes: size, ...options, problems };
+}
+
+function viewOfKept(rendered: { problems: string[] } | undefined): RenderView {
+  if (!rendered) return { state: 'none', progress: 0 };
+  const { problems } = rendered;
+  return { state: 'done', progress: 1, ...(problems.length > 0 && { problems }) };
 }
 
 function viewOf({ state, progress, waitsFor, problems }: Job): RenderView {
   return {
     state,
     progress,
-    ...(state === 'queued' && waitsFor !== undefined && { reason: waitsFor }),
+    ...(waitsFor !== undefined && { reason: waitsFor.slice(0, maxSentence) }),
     ...(problems.length > 0 && { problems: [...problems] }),
   };
 }

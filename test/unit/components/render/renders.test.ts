@@ -2,11 +2,12 @@
 import assert from 'node:assert/strict';
 import { mkdir, readdir, readFile, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { type TestContext, test } from 'node:test';
 import { Admission } from '../../../../node/components/av/admission.ts';
 import { Renders } from '../../../../node/components/render/renders.ts';
 import { silentLog } from '../../../../node/log.ts';
-import { renderOptionsSchema } from '../../../../node/rooms/renders.ts';
+import { type RenderArchive, renderOptionsSchema } from '../../../../node/rooms/renders.ts';
 import { noUploads } from '../../../kit/kinds.ts';
 import { addFiles, makeResources } from '../../../kit/resources-folder.ts';
 
@@ -15,16 +16,24 @@ const ended = 'The node ended before it was rendered';
 const none = { state: 'none', progress: 0 };
 
 /** Something live has taken all that the machine can give, so that nothing is ever rendered. */
-async function busyNode(t: TestContext, ids: readonly string[], log = silentLog()) {
+async function busyNode(t: TestContext, ids: readonly string[], archive?: RenderArchive, log = silentLog()) {
   const resources = await makeResources(t);
   for (const id of ids)
     await addFiles(resources, { [`recordings/${id}/report.json`]: JSON.stringify({ id, type: 'recording', state: 'finished' }) });
   const admission = new Admission(() => ({ budget: 1, cores: 2, busy: 0 }));
   admission.take(0.8);
-  const renders = new Renders({ log, resources, node: () => 'svc@here', uploads: noUploads, isRunning: (id) => id === 'live', admission });
+  const renders = new Renders({
+    log,
+    resources,
+    node: () => 'svc@here',
+    uploads: noUploads,
+    archive,
+    isRunning: (id) => id === 'live',
+    admission,
+  });
   t.after(() => renders.close());
   const folder = (id: string) => join(resources, 'recordings', id);
-  return { renders, folder };
+  return { renders, folder, resources };
 }
 
 test('beside what is live it waits, and says for what', async (t) => {
@@ -109,4 +118,59 @@ test('who comes back under another name looks again once nobody can be at work o
   assert.match(await readFile(join(folder('other'), '.render.json'), 'utf8'), /"failed"|"running"/);
   await renders.close();
   assert.deepEqual(await renders.getRender('other'), { state: 'failed', progress: 0, reason: ended });
+});
+
+/** An S3 that has one recording, `kept`, and a stream. */
+const archive: RenderArchive = {
+  isThere: () => true,
+  open: async ({ folder, file }) => {
+    if (file !== 'report.json' || !['kept', 'stream'].includes(folder)) return undefined;
+    const startTime = '2026-01-01T00:00:00.000Z';
+    const type = folder === 'stream' ? 'hls' : 'recording';
+    const report = { id: folder, type, roomId: 'r', node: 'svc@gone', state: 'running', startTime, endTime: null, tracks: [] };
+    const text = JSON.stringify(report);
+    return { status: 200, headers: { 'content-length': String(text.length) }, body: Readable.from([text]) };
+  },
+  add: () => assert.fail(),
+};
+
+test('one that only S3 has is worked on in a folder of its own, which goes with the work; whoever asks is told', async (t) => {
+  const { renders, resources } = await busyNode(t, ['one'], archive);
+  const work = () => readdir(join(resources, 'renders'));
+  assert.deepEqual([await renders.getRender('kept'), await renders.holds('kept')], [none, false]);
+  await renders.render('one', options);
+  assert.deepEqual(await renders.render('kept', options), { state: 'queued', progress: 0 });
+  assert.deepEqual([await renders.holds('kept'), await renders.holds('one'), await work()], [true, true, ['kept']]);
+  await renders.cancelRender('kept');
+  assert.deepEqual([await renders.getRender('kept'), await renders.holds('kept'), await work()], [none, false, []]);
+  await assert.rejects(renders.render('stream', options), { code: 'bad_request' });
+  await assert.rejects(renders.render('other', options), { code: 'not_found' });
+  await renders.render('kept', options);
+  await renders.close();
+  assert.deepEqual(await renders.getRender('kept'), { state: 'failed', progress: 0, reason: ended });
+  assert.deepEqual(await readdir(join(resources, 'renders', 'kept')), ['.render.json']);
+  await renders.discard('kept');
+  assert.deepEqual(await work(), []);
+});
+
+test('of what a process left that fetched from S3 only the failure stays, for a day', async (t) => {
+  const { renders, resources } = await busyNode(t, [], archive);
+  const leave = async (id: string, state: object) => {
+    await addFiles(resources, { [`renders/${id}/.render.json`]: JSON.stringify(state), [`renders/${id}/track.webm`]: 'fetched' });
+    return join(resources, 'renders', id);
+  };
+  const folder = await leave('kept', { state: 'running', node: 'svc@here' });
+  const old = await leave('old', { state: 'failed', reason: ended });
+  const longAgo = new Date(Date.now() - 25 * 3600_000);
+  await utimes(join(old, '.render.json'), longAgo, longAgo);
+  const other = await leave('other', { state: 'running', node: 'svc@there' });
+  await renders.start();
+  assert.deepEqual((await readdir(join(resources, 'renders'))).sort(), ['kept', 'other']);
+  assert.deepEqual([await readdir(folder), (await readdir(other)).length], [['.render.json'], 2]);
+  assert.deepEqual(await renders.getRender('kept'), { state: 'failed', progress: 0, reason: ended });
+});
+
+test('without an S3 of the server it is said that this is missing', async (t) => {
+  const { renders } = await busyNode(t, [], { ...archive, isThere: () => false });
+  await assert.rejects(renders.render('kept', options), /is on the disk of no node, and the server has no S3 storage of its own/);
 });

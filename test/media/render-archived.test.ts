@@ -1,0 +1,148 @@
+// Renderings of recordings that only a real S3 server has: on the node that is asked, told of by all, back in S3, and nothing stays on the disk.
+import assert from 'node:assert/strict';
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import type { ReportTrack } from '../../node/rooms/recording-report.ts';
+import { S3Store } from '../../node/storage/s3/s3-store.ts';
+import { type ApiClient, apiClient } from '../kit/api-client.ts';
+import { startNodeProcess } from '../kit/node-process.ts';
+import { assertColour } from '../kit/recorded.ts';
+import { makeResources } from '../kit/resources-folder.ts';
+import { type S3Server, startS3Server } from '../kit/s3-server.ts';
+import { smallDisk } from '../kit/small-disk.ts';
+import { apiToken, startNode } from '../kit/start-node.ts';
+import { until } from './kit.ts';
+import { colours, encode, makeRecording, picture, renderOver, renderState, watch } from './render-kit.ts';
+
+const id = 'x-20260101T000000000Z';
+const size = { width: 640, height: 360 };
+/** Hours of black between two pictures: it is rendered for longer than any test takes. */
+const hours = 6 * 3_600_000;
+
+const work = (resources: string) => readdir(join(resources, 'renders')).catch(() => []);
+const runs = (api: ApiClient) => until('it renders', async () => (await renderState(api, id)).progress > 0, 60_000);
+
+/** A recording of two pictures that nobody has on a disk, `blue.webm` in pieces. @returns the folder of its files, beside all nodes */
+async function archive(t: TestContext, s3: S3Server, tracks: readonly Partial<ReportTrack>[], change: object = {}): Promise<string> {
+  const { folder } = await makeRecording(t, tracks, { type: 'recording', upload: { state: 'done' }, ...change });
+  await encode(join(folder, 'red.webm'), 'vp8', picture('red', '320x180', 3));
+  await encode(join(folder, 'blue.webm'), 'vp8', picture('blue', '320x180', 2));
+  const store = new S3Store(s3.place);
+  for (const file of ['red.webm', 'report.json']) await store.putFile(`${id}/${file}`, join(folder, file), t.signal);
+  const blue = join(folder, 'blue.webm');
+  const half = Math.floor((await stat(blue)).size / 2);
+  const piece = (start: number) => `${id}/.chunks/blue.webm/${String(start).padStart(15, '0')}`;
+  await store.putPart(piece(0), blue, { start: 0, length: half }, t.signal);
+  await store.putPart(piece(half), blue, { start: half, length: (await stat(blue)).size - half }, t.signal);
+  store.close();
+  return folder;
+}
+
+const both = [{ file: 'red.webm' }, { file: 'blue.webm', offset: 1000 }, { file: 'missing.webm', offset: 1000 }];
+const long = [
+  { file: 'red.webm', duration: 1000 },
+  { file: 'red.webm', duration: 1000, offset: hours },
+];
+
+test('what a lost node left in S3 is rendered on the node that is asked, pieces of files too; any node tells of it and has it then', async (t) => {
+  const s3 = await startS3Server(t);
+  await archive(t, s3, both, { state: 'running' });
+  const resources = await makeResources(t);
+  const names = { one: `one-archived-${process.pid}@localhost`, other: `other-archived-${process.pid}@localhost` };
+  const dist = { ...s3.env, SVC_DIST_ENABLED: 'true', SVC_DIST_NODES: Object.values(names).join(' ') };
+  const one = await startNode(t, { ...dist, SVC_DIST_NODE_NAME: names.one, SVC_RESOURCES_BASE_PATH: resources });
+  const second = await startNode(t, { ...dist, SVC_DIST_NODE_NAME: names.other });
+  const [api, other] = [apiClient(one.url, one.token), apiClient(second.url, second.token)];
+  await until('the cluster', async () => (await other.get('/health')).body.data.distribution.nodesInCluster === 2, 30_000);
+  assert.deepEqual(await renderState(other, id), { state: 'none', progress: 0 });
+  assert.equal((await api.post(`/recording/${id}/render`, size)).status, 202);
+  assert.notEqual((await renderState(other, id)).state, 'none', 'the other node knows who is at work on it');
+  const problems = ['missing.webm is left out: It is not there'];
+  assert.deepEqual(await renderOver(other, id), { state: 'done', progress: 1, problems });
+  assert.deepEqual(await work(resources), []);
+  const { rendered } = (await other.get(`/recording/${id}`)).body;
+  assert.deepEqual([rendered.file, rendered.width, rendered.problems], ['rendered.mp4', size.width, problems]);
+  const answer = await fetch(`${second.url}/recording/${id}/rendered.mp4`, { headers: { authorization: `Bearer ${second.token}` } });
+  const bytes = Buffer.from(await answer.arrayBuffer());
+  assert.deepEqual([answer.status, bytes.length], [200, rendered.bytes]);
+  const path = join(await makeResources(t), 'rendered.mp4');
+  await writeFile(path, bytes);
+  const { at } = await watch(path, rendered.duration);
+  assertColour(at(500)?.at(0.5, 0.5), colours.red);
+  assertColour(at(2000)?.at(0.25, 0.5), colours.red);
+  assertColour(at(2000)?.at(0.75, 0.5), colours.blue);
+  assert.equal((await other.delete(`/recording/${id}`)).status, 204);
+  assert.deepEqual(await s3.names(), []);
+  assert.equal((await other.get(`/recording/${id}/render`)).body.code, 'not_found');
+});
+
+test('while S3 is down what is rendered waits, and says for what; then it is up and nothing of it stays here', async (t) => {
+  const s3 = await startS3Server(t);
+  const minutes = 5 * 60_000;
+  const [first, last] = long;
+  await archive(t, s3, [{ ...first }, { ...last, offset: minutes }]);
+  const resources = await makeResources(t);
+  const node = await startNode(t, { ...s3.env, SVC_RESOURCES_BASE_PATH: resources });
+  const api = apiClient(node.url, node.token);
+  await api.post(`/recording/${id}/render`, { width: 160, height: 90, framerate: 24 });
+  await runs(api);
+  await s3.stop();
+  const waits = 'The recordings in S3 cannot be written: S3 cannot be reached (ECONNREFUSED)';
+  await until('why it waits', async () => (await renderState(api, id)).reason === waits, 90_000);
+  assert.deepEqual((await readdir(join(resources, 'renders', id))).sort(), ['.render.json', 'rendered.mp4'], 'the tracks are gone already');
+  await s3.start();
+  assert.deepEqual(await renderOver(api, id), { state: 'done', progress: 1 });
+  assert.deepEqual(await work(resources), []);
+  assert.ok((await s3.names()).includes(`${id}/rendered.mp4`));
+});
+
+test('cancelled, or with its node killed, it leaves nothing but why it failed', async (t) => {
+  const s3 = await startS3Server(t);
+  await archive(t, s3, long);
+  const resources = await makeResources(t);
+  const env = { ...s3.env, SVC_RESOURCES_BASE_PATH: resources, SVC_DIST_NODE_NAME: `archived${process.pid}@localhost` };
+  const first = await startNodeProcess(t, env);
+  const before = apiClient(first.url, apiToken);
+  const there = await s3.names();
+  await before.post(`/recording/${id}/render`, size);
+  await runs(before);
+  assert.equal((await before.delete(`/recording/${id}/render`)).status, 204);
+  assert.deepEqual([await work(resources), await renderState(before, id)], [[], { state: 'none', progress: 0 }]);
+  await before.post(`/recording/${id}/render`, size);
+  await runs(before);
+  first.kill('SIGKILL');
+  await first.ended;
+  const next = await startNodeProcess(t, env);
+  const api = apiClient(next.url, apiToken);
+  assert.deepEqual(await renderState(api, id), { state: 'failed', progress: 0, reason: 'The node ended before it was rendered' });
+  assert.deepEqual(await readdir(join(resources, 'renders', id)), ['.render.json']);
+  assert.equal((await api.delete(`/recording/${id}/render`)).status, 204);
+  assert.deepEqual([await work(resources), await s3.names()], [[], there]);
+});
+
+test('without a storage of the server, for what is not there, and for a disk that is too small, there is one clear sentence', async (t) => {
+  const bare = await startNode(t);
+  const refused = await apiClient(bare.url, bare.token).post(`/recording/${id}/render`);
+  const sentence = `Recording ${id} is on the disk of no node, and the server has no S3 storage of its own to fetch it from`;
+  assert.deepEqual([refused.status, refused.body.code, refused.body.errors], [404, 'not_found', sentence]);
+  const disk = smallDisk(t, '2m');
+  if (disk === undefined) return;
+  const s3 = await startS3Server(t);
+  const folder = await archive(t, s3, both);
+  const node = await startNode(t, { ...s3.env, SVC_RESOURCES_BASE_PATH: disk });
+  const api = apiClient(node.url, node.token);
+  const missing = await api.post('/recording/other-20260101T000000000Z/render');
+  assert.deepEqual([missing.status, missing.body.code], [404, 'not_found']);
+  const store = new S3Store(s3.place);
+  t.after(() => store.close());
+  await store.putText(`${id}/red.webm`, 'x'.repeat(1_500_000), t.signal);
+  await api.post(`/recording/${id}/render`, size);
+  const { state, reason } = await renderOver(api, id);
+  assert.equal(state, 'failed');
+  assert.match(reason ?? '', /^The recording has 2 MB, and the disk of this node has \d MB free, of which half is to stay$/);
+  assert.deepEqual(await readdir(join(disk, 'renders', id)), ['.render.json']);
+  const report = JSON.parse(await readFile(join(folder, 'report.json'), 'utf8'));
+  await store.putText(`${id}/report.json`, JSON.stringify({ ...report, type: 'hls' }), t.signal);
+  assert.equal((await api.post(`/recording/${id}/render`)).body.code, 'bad_request');
+});
