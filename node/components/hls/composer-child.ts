@@ -73,7 +73,13 @@ function add(command: Extract<ComposerCommand, { type: 'add' }>): void {
 function askForKey(ssrc: number): void {
   const now = performance.now();
   if (!feedbackTo || now - (asked.get(ssrc) ?? Number.NEGATIVE_INFINITY) < keyInterval) return;
+  // The oldest first: those that may be asked again need not be known.
+  asked.delete(ssrc);
   asked.set(ssrc, now);
+  for (const [each, at] of asked) {
+    if (now - at < keyInterval) break;
+    asked.delete(each);
+  }
   socket.send(pictureLoss(ownSsrc, ssrc), feedbackTo.port, feedbackTo.ip);
 }
 

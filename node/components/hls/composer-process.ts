@@ -78,14 +78,11 @@ export class ComposerProcess {
 
   /** Resolves when tracks can come. @throws ServiceError */
   async start(): Promise<void> {
-    const late = new ServiceError('unavailable', 'The composer did not start in time');
-    const timer = new Timer(startDeadline, () => {
-      this.#listening.reject(late);
-      this.#ready.reject(late);
-    });
+    const late = Promise.withResolvers<never>();
+    const timer = new Timer(startDeadline, () => late.reject(new ServiceError('unavailable', 'The composer did not start in time')));
     try {
-      const [port] = await Promise.all([this.#listening.promise, this.#ready.promise]);
-      const { ip, port: feedback } = await this.#tracks.connect(port);
+      const [port] = await Promise.race([late.promise, Promise.all([this.#listening.promise, this.#ready.promise])]);
+      const { ip, port: feedback } = await Promise.race([late.promise, this.#tracks.connect(port)]);
       if (this.#over) throw notStarted();
       this.#process.send({ type: 'connect', ip, port: feedback });
     } finally {

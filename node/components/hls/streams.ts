@@ -96,7 +96,15 @@ export class Streams implements LiveStreams {
       throw new ServiceError('unavailable', 'The stream cannot be written to the disk', { cause: error });
     });
     const upload = options.persistent
-      ? await this.#options.uploads.begin({ id, kind: 'hls', room: host.room, componentId: host.componentId, place: options.s3 }, folder)
+      ? await this.#options.uploads
+          .begin({ id, kind: 'hls', room: host.room, componentId: host.componentId, place: options.s3 }, folder)
+          .catch(async (error: unknown) => {
+            // Else it would look as if somebody were at work on it.
+            mark.close();
+            await rm(folder, { recursive: true, force: true }).catch(() => {});
+            host.log.error({ err: error }, 'a stream cannot be begun');
+            throw new ServiceError('unavailable', 'The stream cannot be written to the disk', { cause: error });
+          })
       : undefined;
     const { times } = timesOf(options);
     const { video, audio } = bitratesOf(options);

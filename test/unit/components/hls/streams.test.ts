@@ -174,3 +174,15 @@ test('what was left is kept with what its playlist names, or removed; what someb
   await writeFile(join(resources, 'hls', 'a-file'), '');
   await streams.start();
 });
+
+test('a stream whose upload cannot be begun leaves nothing, and nobody who looks as if he were at work on it', async (t) => {
+  const uploads = new WrittenUploads();
+  uploads.begin = async () => {
+    throw new Error('the disk is full');
+  };
+  const { streams, list } = await make(t, { uploads });
+  const begun = streams.begin({ host, options: readOptions({ persistent: true }, false) });
+  await assert.rejects(begun, { code: 'unavailable', message: 'The stream cannot be written to the disk' });
+  assert.deepEqual(await list('hls'), []);
+  assert.equal(streams.has('r'), false);
+});
