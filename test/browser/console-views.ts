@@ -11,6 +11,9 @@ import { assertAccessible, byId, type ConsolePage, openConsole, overflow, window
 /** Where to put pictures for people to look at; none are made without it. */
 const pictures = process.env.MEDIAROOMS_TEST_PICTURES;
 
+/** Looked at as well where pictures are made: it costs too much time for every run. */
+const widest = { width: 3840, height: 2160 };
+
 /** Opens the console at a part (`#/…`) and logs in there. */
 export async function openPart(
   browser: Browser,
@@ -26,7 +29,7 @@ export async function openPart(
 
 /** Looks at the page as it is: a phone and a screen, light and dark. It is left as a screen in light. */
 export async function lookAt(page: Page, name: string): Promise<void> {
-  for (const size of windows) {
+  for (const size of pictures ? [widest, ...windows] : windows) {
     await page.setViewportSize(size);
     for (const colorScheme of ['dark', 'light'] as const) {
       // Without motion: else colours are looked at on their way from one scheme to the other.

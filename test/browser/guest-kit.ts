@@ -7,8 +7,8 @@ import { apiClient } from '../kit/api-client.ts';
 import { apiToken, type StartedNode, startNode } from '../kit/start-node.ts';
 import { byId, type ConsolePage, comesToHold, deadline, openConsole } from './console-kit.ts';
 
-export type Hosted = {
-  node: StartedNode;
+export type Hosted<Node extends { url: string } = StartedNode> = {
+  node: Node;
   api: ReturnType<typeof apiClient>;
   roomId: string;
   /** A link for one more guest, at the node's own address or at another that leads there. */
@@ -21,7 +21,11 @@ export async function hostRoom(t: TestContext, env: Environment = {}): Promise<H
   return hostOn(node, apiClient(node.url, apiToken));
 }
 
-export async function hostOn(node: StartedNode, api: ReturnType<typeof apiClient>, roomId = 'meeting'): Promise<Hosted> {
+export async function hostOn<Node extends { url: string }>(
+  node: Node,
+  api: ReturnType<typeof apiClient>,
+  roomId = 'meeting',
+): Promise<Hosted<Node>> {
   assert.equal((await api.post('/room', { roomId })).status, 201);
   const invite: Hosted['invite'] = async (base = node.url) => {
     const { status, body } = await api.post(`/room/${roomId}/peer`, { type: 'webrtc' });
@@ -41,7 +45,7 @@ export type Guest = ConsolePage & { peerId: string };
 export type GuestOptions = BrowserContextOptions & { red?: string; base?: string };
 
 /** In the lobby. */
-export async function openGuest(browser: Browser, hosted: Hosted, options: GuestOptions = {}): Promise<Guest> {
+export async function openGuest(browser: Browser, hosted: Pick<Hosted, 'invite'>, options: GuestOptions = {}): Promise<Guest> {
   const { base, red, ...window } = options;
   const { link, peerId } = await hosted.invite(base);
   const opened = await openConsole(browser, red === undefined ? link : 'about:blank', window);

@@ -1,5 +1,5 @@
 // Which page is shown: by the address, and by who is logged in.
-import { type ComponentType, Suspense, useEffect, useMemo } from 'react';
+import { type ComponentType, Suspense, useEffect, useMemo, useRef } from 'react';
 import { LoadProblem } from './components/load-problem.tsx';
 import { PageHeader } from './components/page-header.tsx';
 import { Shell } from './components/shell.tsx';
@@ -48,6 +48,10 @@ function Page({ route }: { route: ConsoleRoute }) {
     document.title = `${title} · Mediarooms`;
   }, [title]);
   const key = JSON.stringify(there);
+  const first = useRef<string>(undefined);
+  const arrived = useRef(false);
+  first.current ??= key;
+  arrived.current ||= key !== first.current;
   const content = (
     <LoadProblem key={key}>
       <Suspense fallback={<p className="starting" role="status" />}>
@@ -55,5 +59,11 @@ function Page({ route }: { route: ConsoleRoute }) {
       </Suspense>
     </LoadProblem>
   );
-  return entry.frame === 'none' ? content : <Shell current={entry.under ?? there.page}>{content}</Shell>;
+  return entry.frame === 'none' ? (
+    content
+  ) : (
+    <Shell current={entry.under ?? there.page} arrived={arrived.current}>
+      {content}
+    </Shell>
+  );
 }

@@ -9,9 +9,10 @@ import { ThemeButton } from './theme-button.tsx';
 
 const parts: [PageName, Part][] = Object.entries(pages).flatMap(([name, { part }]) => (part ? [[name as PageName, part]] : []));
 
-export function Shell({ current, children }: { current: PageName; children: ReactNode }) {
+/** `arrived`: from another page, and not by opening the console here. */
+export function Shell({ current, arrived, children }: { current: PageName; arrived: boolean; children: ReactNode }) {
   const main = useRef<HTMLElement>(null);
-  useFocusOnChange(current, main);
+  useFocusOnChange(current, arrived, main);
   return (
     <div className="shell">
       <button type="button" className="skip" onClick={() => main.current?.focus()}>
@@ -71,8 +72,8 @@ function Account() {
 }
 
 /** Who goes to another part by keyboard goes on there, not in the navigation; the first part leaves the focus alone. */
-function useFocusOnChange(current: PageName, main: React.RefObject<HTMLElement | null>): void {
-  const before = useRef(current);
+function useFocusOnChange(current: PageName, arrived: boolean, main: React.RefObject<HTMLElement | null>): void {
+  const before = useRef(arrived ? undefined : current);
   useEffect(() => {
     if (before.current === current) return;
     before.current = current;

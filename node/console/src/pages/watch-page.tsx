@@ -1,10 +1,11 @@
 // The stream of a room as its viewers see it, beside the room as it is now.
 import { type ReactNode, useCallback, useEffect, useState } from 'react';
-import type { Component } from '../../../sdk/src/generated/schemas.ts';
+import type { Component, RoomEvent } from '../../../sdk/src/generated/schemas.ts';
 import { ActionButton } from '../components/action-button.tsx';
 import { CopyCurl } from '../components/copy-curl.tsx';
 import { EmptyState, freshnessOf, Note, PageHead } from '../components/page-head.tsx';
 import { useConsole } from '../hooks/console-context.ts';
+import { Store, useStore } from '../hooks/store.ts';
 import { useAction } from '../hooks/use-action.ts';
 import { type LiveRoom, useRoom } from '../room/use-room.ts';
 import { type RouteOf, recordingsHash, roomHash } from '../router.ts';
@@ -12,6 +13,7 @@ import { LiveSide } from '../watch/live-side.tsx';
 import type { PlayerState } from '../watch/stream-player.ts';
 import { StreamView } from '../watch/stream-view.tsx';
 import { useSource, viewersFor } from '../watch/use-source.ts';
+import { whyEnded } from '../watch/why-ended.ts';
 import '../room/cards.css';
 import '../watch/watch.css';
 
@@ -37,7 +39,7 @@ export function WatchPage({ route: { roomId } }: { route: RouteOf<'watch'> }) {
       {problem && <Note tone="danger">{problem}</Note>}
       <div className="watch">
         <Stream live={live} stream={stream} />
-        {room && <LiveSide roomId={roomId} />}
+        <LiveSide roomId={roomId} incarnation={room?.incarnation} />
       </div>
     </>
   );
@@ -46,6 +48,7 @@ export function WatchPage({ route: { roomId } }: { route: RouteOf<'watch'> }) {
 /** A stream that ended stays on the page with its last picture until another one plays. */
 function Stream({ live, stream }: { live: LiveRoom; stream: Component | undefined }) {
   const { roomId, room } = live;
+  const because = useBecause(live);
   const source = useSource(roomId, live.calls);
   const [phase, setPhase] = useState<PlayerState['phase']>('starting');
   const [shown, setShown] = useState<string>();
@@ -71,7 +74,7 @@ function Stream({ live, stream }: { live: LiveRoom; stream: Component | undefine
       )}
       {over && (
         <Note tone="info" testId="stream-ended">
-          {room === null ? 'The room has ended, and its stream with it. ' : 'The stream has ended. '}
+          {room === null ? `The room has ended${because}, and its stream with it. ` : 'The stream has ended. '}
           {stream
             ? 'A new one is being made ready and plays here as soon as it can.'
             : 'When it starts again, it plays here. A persistent one is among the '}
@@ -83,15 +86,25 @@ function Stream({ live, stream }: { live: LiveRoom; stream: Component | undefine
   );
 }
 
+const noLog = new Store<{ events: readonly RoomEvent[] }>({ events: [] });
+
+/** As whyEnded says it, with the word that leads to it. */
+function useBecause({ log }: LiveRoom): string {
+  const { events } = useStore<{ events: readonly RoomEvent[] }>(log ?? noLog);
+  const why = whyEnded(events);
+  return why === undefined ? '' : ` because ${why}`;
+}
+
 function Nothing({ live, stream }: { live: LiveRoom; stream: Component | undefined }): ReactNode {
   const { room, lost } = live;
+  const because = useBecause(live);
   if (room === undefined) {
     return <p role="status">{lost ? 'The server does not answer, trying again…' : 'Looking for the stream…'}</p>;
   }
   if (room === null) {
     return (
       <EmptyState title="There is no such room" testId="watch-no-room">
-        It has ended, or never was. When it is made, what it streams plays here.
+        {because ? `It has ended${because}.` : 'It has ended, or never was.'} When it is made, what it streams plays here.
       </EmptyState>
     );
   }

@@ -1,5 +1,6 @@
 // Plays the stream of one hls component in a video element: with little delay, through a viewer's token, and again after every loss.
 import Hls, { type ErrorData, type LevelUpdatedData } from 'hls.js';
+import { checkAddress } from '../api/content-files.ts';
 import { sentenceOf } from '../api/rest.ts';
 import { Store } from '../hooks/store.ts';
 
@@ -34,6 +35,7 @@ const repairPause = 5_000;
 export class StreamPlayer extends Store<PlayerState> {
   readonly #video: HTMLVideoElement;
   readonly #source: () => Promise<Source>;
+  readonly #closing = new AbortController();
   readonly #ticks: ReturnType<typeof setInterval>;
   readonly #onEnded = () => this.update({ phase: 'ended', problem: undefined, latency: undefined });
   readonly #onPlaying = () => this.#playing();
@@ -41,7 +43,6 @@ export class StreamPlayer extends Store<PlayerState> {
   #retry: ReturnType<typeof setTimeout> | undefined;
   #delay = firstRetry;
   #repairedAt = Number.NEGATIVE_INFINITY;
-  #closed = false;
 
   constructor(video: HTMLVideoElement, source: () => Promise<Source>) {
     super({
@@ -80,12 +81,15 @@ export class StreamPlayer extends Store<PlayerState> {
   over(): void {
     if (this.state.phase !== 'retrying') return;
     clearTimeout(this.#retry);
+    // The last picture stays; else the element would show for ever that it waits for the next one.
+    this.#video.pause();
+    if (this.#video.readyState < HTMLMediaElement.HAVE_CURRENT_DATA) this.#hls?.destroy();
     this.#onEnded();
   }
 
   /** Idempotent. */
   close(): void {
-    this.#closed = true;
+    this.#closing.abort();
     clearTimeout(this.#retry);
     clearInterval(this.#ticks);
     this.#video.removeEventListener('ended', this.#onEnded);
@@ -94,16 +98,18 @@ export class StreamPlayer extends Store<PlayerState> {
   }
 
   async #load(): Promise<void> {
-    this.#hls?.destroy();
-    this.#hls = undefined;
     let source: Source;
     try {
       source = await this.#source();
+      // Where there is nothing to load, the last picture stays.
+      if (this.#hls) await checkAddress(source.url, source.authorization, this.#closing.signal);
     } catch (error) {
       this.#again(sentenceOf(error));
       return;
     }
-    if (this.#closed) return;
+    if (this.#closing.signal.aborted || this.state.phase === 'ended') return;
+    this.#hls?.destroy();
+    this.#hls = undefined;
     if (!Hls.isSupported()) {
       this.update({ problem: 'This browser cannot play streams (it has no Media Source Extensions).' });
       return;
@@ -171,7 +177,7 @@ export class StreamPlayer extends Store<PlayerState> {
   }
 
   #again(problem: string): void {
-    if (this.#closed) return;
+    if (this.#closing.signal.aborted || this.state.phase === 'ended') return;
     this.#hls?.stopLoad();
     this.update({ phase: 'retrying', problem, latency: undefined });
     clearTimeout(this.#retry);

@@ -29,19 +29,33 @@ export function StreamView({ source, roomId, over, onPhase }: StreamViewProps) {
       <div className="stream-picture">
         {/* biome-ignore lint/a11y/useMediaCaption: nobody writes captions for people who talk */}
         <video ref={video} className="stream-video" controls playsInline aria-label={`Stream of ${roomId}`} data-testid="stream-video" />
-        {player && <Overlay player={player} over={over} onPhase={onPhase} />}
+        {player && <Overlay player={player} over={over} onPhase={onPhase} onDone={() => video.current?.focus()} />}
       </div>
       {player && <Facts player={player} />}
     </div>
   );
 }
 
-function Overlay({ player, over, onPhase }: { player: StreamPlayer } & Pick<StreamViewProps, 'over' | 'onPhase'>) {
+type OverlayProps = Pick<StreamViewProps, 'over' | 'onPhase'> & {
+  player: StreamPlayer;
+  /** A button has done its work and goes: what had the focus must not lose it. */
+  onDone: () => void;
+};
+
+function Overlay({ player, over, onPhase, onDone }: OverlayProps) {
   const { phase, problem, silent, latency } = useStore(player);
   useEffect(() => onPhase(phase), [phase, onPhase]);
   useEffect(() => {
     if (over && phase === 'retrying') player.over();
   }, [over, phase, player]);
+  const hear = () => {
+    player.hear();
+    onDone();
+  };
+  const toNow = () => {
+    player.toNow();
+    onDone();
+  };
   const text = problem ?? (phase === 'starting' ? 'Loading the stream…' : phase === 'ended' ? 'The stream has ended.' : undefined);
   return (
     <>
@@ -50,12 +64,12 @@ function Overlay({ player, over, onPhase }: { player: StreamPlayer } & Pick<Stre
       </p>
       <div className="stream-buttons">
         {silent && (
-          <button type="button" className="button primary" data-testid="stream-hear" onClick={() => player.hear()}>
+          <button type="button" className="button primary" data-testid="stream-hear" onClick={hear}>
             Turn the sound on
           </button>
         )}
         {phase === 'playing' && !over && latency !== undefined && latency > farBehind && (
-          <button type="button" className="button" data-testid="stream-now" onClick={() => player.toNow()}>
+          <button type="button" className="button" data-testid="stream-now" onClick={toNow}>
             Go to now
           </button>
         )}

@@ -1,0 +1,102 @@
+// Being in the room as a peer that watches: for as long as that is wanted, and again in the room that follows one that ended.
+import { useEffect, useRef, useState } from 'react';
+import { type Api, sentenceOf } from '../api/rest.ts';
+import { Call } from '../call/call.ts';
+import { LocalMedia } from '../call/local-media.ts';
+import { useConsole } from '../hooks/console-context.ts';
+
+type Visit = { call: Call; leave: () => Promise<void> };
+
+export type VisitOptions = {
+  roomId: string;
+  /** Undefined while there is no such room. */
+  incarnation: string | undefined;
+  /** Name of the peer. */
+  name: string;
+  /** Path and body of the call that makes the peer. */
+  path: string;
+  body: object;
+};
+
+export type Visiting = {
+  call: Call | undefined;
+  /** Whether the room is watched, or will be as soon as it is there. */
+  wanted: boolean;
+  /** Why it is not watched, in a sentence. */
+  problem: string | undefined;
+  start: () => void;
+  stop: () => void;
+};
+
+/** Why one incarnation of the room is not watched any more. */
+type Over = { incarnation: string | undefined; sentence: string };
+
+export function useVisit({ roomId, incarnation, name, path, body }: VisitOptions): Visiting {
+  const { api } = useConsole();
+  const [wanted, setWanted] = useState(false);
+  const [over, setOver] = useState<Over>();
+  const [call, setCall] = useState<Call>();
+  const leaving = useRef<Promise<void>>(undefined);
+  const isOver = over !== undefined && over.incarnation === incarnation;
+  const active = wanted && incarnation !== undefined && !isOver;
+  const how = useRef({ path, body, name });
+  how.current = { path, body, name };
+
+  useEffect(() => {
+    if (!active) return undefined;
+    let stopped = false;
+    let visit: Visit | undefined;
+    const join = async () => {
+      // Whoever comes again before having left would be taken for the peer that leaves.
+      await leaving.current;
+      if (stopped) return;
+      const made = await enter(api, roomId, how.current);
+      if (stopped) return made.leave();
+      visit = made;
+      setCall(made.call);
+      made.call.subscribe(() => {
+        const { ending } = made.call.state;
+        if (!ending || stopped) return;
+        // Who was sent away does not come back without being asked to.
+        if (ending.why === 'removed' || ending.why === 'takenOver') setWanted(false);
+        setOver({ incarnation, sentence: ending.sentence });
+      });
+    };
+    const joined = join().catch((error: unknown) => {
+      if (!stopped) setOver({ incarnation, sentence: sentenceOf(error) });
+    });
+    return () => {
+      stopped = true;
+      setCall(undefined);
+      leaving.current = visit ? visit.leave() : joined;
+    };
+  }, [active, api, roomId, incarnation]);
+
+  return {
+    call,
+    wanted: wanted && !isOver,
+    problem: isOver ? over.sentence : undefined,
+    start: () => {
+      setOver(undefined);
+      setWanted(true);
+    },
+    stop: () => {
+      setOver(undefined);
+      setWanted(false);
+    },
+  };
+}
+
+async function enter(api: Api, roomId: string, { path, body, name }: Pick<VisitOptions, 'path' | 'body' | 'name'>): Promise<Visit> {
+  const { data } = await api.call('POST', path, body);
+  const { peer, token, peer_websocket_url: url } = data as { peer: { id: string }; token: string; peer_websocket_url: string };
+  // Without devices: nothing is opened until somebody asks for it, and nobody does.
+  const media = new LocalMedia();
+  const call = new Call({ url, token, base: api.base, name, media });
+  const leave = () => {
+    call.close();
+    media.close();
+    return api.deletePeer(roomId, peer.id).catch(() => undefined);
+  };
+  return { call, leave };
+}

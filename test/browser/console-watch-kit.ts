@@ -1,0 +1,81 @@
+// The stream of a room as its tests watch it: a room with a stream, somebody in the picture, and a page that plays it.
+import assert from 'node:assert/strict';
+import { setTimeout } from 'node:timers/promises';
+import type { Browser, Page } from 'playwright-core';
+import { apiClient } from '../kit/api-client.ts';
+import { apiToken } from '../kit/start-node.ts';
+import { byId, type ConsolePage, comesToHold, tileOf } from './console-kit.ts';
+import { openPart } from './console-views.ts';
+import { type Guest, hostOn, joinAs, openGuest } from './guest-kit.ts';
+
+/** Starting a composer beside a browser takes its time on a busy machine. */
+export const patience = 60_000;
+/** Cheap to make. */
+const small = { width: 640, height: 360, framerate: 15 };
+
+export type Show = {
+  url: string;
+  api: ReturnType<typeof apiClient>;
+  /** Makes a stream. @returns the id of its component */
+  stream: () => Promise<string>;
+  /** Somebody whose camera is in the picture: a guest, whom no API token concerns. */
+  publish: (browser: Browser) => Promise<Guest>;
+};
+
+/** A room called show on the node. */
+export async function makeShow(node: { url: string }, token = apiToken): Promise<Show> {
+  const api = apiClient(node.url, token);
+  const hosted = await hostOn(node, api, 'show');
+  return {
+    url: node.url,
+    api,
+    stream: async () => {
+      for (const end = Date.now() + patience; ; await setTimeout(500)) {
+        const { status, body } = await api.post('/room/show/component', { type: 'hls', options: small });
+        if (status === 201) return body.data.id;
+        // A machine that is busy takes no second stream as long as the one before it is being finished.
+        assert.ok(status === 503 && Date.now() < end, JSON.stringify(body));
+      }
+    },
+    publish: async (browser) => {
+      const guest = await openGuest(browser, hosted);
+      await joinAs(guest.page, 'Ada');
+      return guest;
+    },
+  };
+}
+
+export const watch = (browser: Browser, url: string, token = apiToken): Promise<ConsolePage> =>
+  openPart(browser, { url, token, hash: '#/watch/show' });
+
+export async function phase(page: Page, name: string): Promise<void> {
+  await page.waitForSelector(`${byId('stream')}[data-phase="${name}"]`, { timeout: patience });
+}
+
+/** Resolves when the picture of the stream moves on and is Chromium's green camera somewhere. */
+export async function plays(page: Page): Promise<void> {
+  await phase(page, 'playing');
+  // Another stream begins at another time.
+  await page.evaluate('delete window.__shown');
+  await comesToHold(
+    page,
+    `(() => {
+      const video = document.querySelector('${byId('stream-video')}');
+      const before = Math.min(window.__shown ?? video.currentTime, video.currentTime);
+      window.__shown = before;
+      if (video.videoWidth !== ${small.width} || video.currentTime < before + 1) return false;
+      const canvas = Object.assign(document.createElement('canvas'), { width: 64, height: 36 });
+      const context = canvas.getContext('2d');
+      context.drawImage(video, 0, 0, 64, 36);
+      const { data } = context.getImageData(0, 0, 64, 36);
+      let green = 0;
+      for (let i = 0; i < data.length; i += 4) if (data[i + 1] - data[i] > 60) green += 1;
+      return green / (data.length / 4) > 0.3;
+    })()`,
+  );
+}
+
+/** Resolves when Ada is seen beside the stream. */
+export async function seesAda(page: Page): Promise<void> {
+  await page.waitForSelector(`${tileOf('Ada')} ${byId('tile-received')}`, { timeout: patience });
+}

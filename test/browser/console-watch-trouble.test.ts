@@ -1,0 +1,148 @@
+// The part Watch while its server is killed, no longer takes the token, or drains: it says what happened and goes on by itself. And walked through by keyboard only.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { startNodeProcess } from '../kit/node-process.ts';
+import { apiToken, startNode } from '../kit/start-node.ts';
+import { byId, comesToHold, launch, openConsole, seeText, tabTo, tileOf } from './console-kit.ts';
+import { lookAt, tokenFile } from './console-views.ts';
+import { makeShow, patience, phase, plays, seesAda, watch } from './console-watch-kit.ts';
+
+const streams = { SVC_COMPONENTS_USED: 'hls' };
+
+const video = `document.querySelector('${byId('stream-video')}')`;
+const focused = (page: Page) => page.evaluate<string>('document.activeElement?.dataset.testid ?? document.activeElement?.tagName ?? ""');
+
+test('a server that is killed and started again: the room has ended, and is streamed and seen again when it is made anew', async (t) => {
+  const first = await startNodeProcess(t, streams);
+  const before = await makeShow(first);
+  await before.stream();
+  const browser = await launch(t);
+  await before.publish(browser);
+  const { page, complaints } = await watch(browser, first.url);
+  await plays(page);
+  await page.click(byId('live-join'));
+  await seesAda(page);
+  first.kill('SIGKILL');
+  await first.ended;
+  await page.waitForSelector(`${byId('status')}[data-state="lost"]`);
+  await seeText(page, 'live-status', 'Connection to the server lost, trying again…');
+  await phase(page, 'retrying');
+  const second = await startNodeProcess(t, { ...streams, SVC_PORT: String(first.port) });
+  await seeText(page, 'stream-ended', 'The room has ended, and its stream with it.');
+  await seeText(page, 'live-status', 'The room has ended. When it is made anew, it is shown here again.');
+  await page.waitForSelector(`${byId('status')}[data-state="live"]`);
+  await phase(page, 'ended');
+  assert.equal(await page.evaluate(`${video}.readyState >= 2 && ${video}.videoWidth`), 640, 'the last picture stays');
+  await lookAt(page, 'watch-room-ended');
+  const after = await makeShow(second);
+  await after.stream();
+  await after.publish(browser);
+  await plays(page);
+  await page.waitForSelector(byId('stream-ended'), { state: 'detached' });
+  await seesAda(page);
+  assert.deepEqual(complaints, []);
+});
+
+test('a token that is taken back leads to the login, which says why, and back to the stream when it is good again', async (t) => {
+  const [good, other] = [`${apiToken}-one`, `${apiToken}-two`];
+  const tokens = await tokenFile(t, good);
+  const { url, stream, publish } = await makeShow(
+    await startNode(t, { ...streams, SVC_SERVER_API_TOKEN: undefined, SVC_CONFIG_FILES: tokens.path }),
+    good,
+  );
+  await stream();
+  const browser = await launch(t);
+  await publish(browser);
+  const { page, complaints } = await watch(browser, url, good);
+  await plays(page);
+  await tokens.replace(other);
+  await page.waitForSelector(byId('login-token'));
+  await seeText(page, 'login-problem', 'The server no longer accepts this API token.');
+  await tokens.replace(good);
+  await page.waitForSelector(byId('stream'), { timeout: patience });
+  await plays(page);
+  assert.deepEqual(complaints, []);
+});
+
+test('a node that drains: beside the stream it is told until when, after its end why, and the next stream is played', async (t) => {
+  const node = await startNode(t, streams);
+  const before = await makeShow(node);
+  const { api } = before;
+  await before.stream();
+  const browser = await launch(t);
+  const ada = await before.publish(browser);
+  const { page, complaints } = await watch(browser, node.url);
+  await plays(page);
+  await page.click(byId('live-join'));
+  await seesAda(page);
+  const { name } = (await api.get('/cluster/nodes')).body.data[0];
+  const drain = async (deadline: number) =>
+    assert.equal((await api.post(`/cluster/nodes/${name}/drain`, { deadline })).status, 202, `drain within ${deadline} s`);
+  await drain(3600);
+  await seeText(page, 'live-ends-at', 'The server goes away: this room ends at');
+  await plays(page);
+  await api.delete(`/cluster/nodes/${name}/drain`);
+  await page.waitForSelector(byId('live-ends-at'), { state: 'detached' });
+  await drain(0);
+  await seeText(page, 'stream-ended', 'The room has ended because its node is drained, and its stream with it.');
+  await seeText(page, 'live-status', 'The room has ended. When it is made anew, it is shown here again.');
+  await phase(page, 'ended');
+  await ada.context.close();
+  await api.delete(`/cluster/nodes/${name}/drain`);
+  const after = await makeShow(node);
+  await after.stream();
+  await after.publish(browser);
+  await plays(page);
+  await seesAda(page);
+  assert.deepEqual(complaints, []);
+});
+
+test('everything is reached and done with the keyboard alone', async (t) => {
+  const { url, api, stream, publish } = await makeShow(await startNode(t, streams));
+  const browser = await launch(t);
+  const { page, complaints } = await openConsole(browser, `${url}/#/watch/show`);
+  await page.waitForSelector(byId('login-token'));
+  await page.keyboard.type(apiToken);
+  await page.keyboard.press('Enter');
+  await page.waitForSelector(byId('watch-no-stream'));
+  await tabTo(page, 'start-stream');
+  await page.keyboard.press('Enter');
+  await page.waitForSelector(byId('watch-not-yet'));
+  // A smaller one is enough for what follows.
+  await api.delete(`/room/show/component/${(await api.get('/room/show')).body.data.components[0].id}`);
+  await page.waitForSelector(byId('watch-no-stream'));
+  await stream();
+  await publish(browser);
+  await plays(page);
+
+  await tabTo(page, 'stream-video');
+  await page.keyboard.press('Space');
+  await comesToHold(page, `${video}.paused`);
+  const stoodAt = await page.evaluate<number>(`${video}.currentTime`);
+  await page.evaluate(`${video}.addEventListener('seeked', () => { window.__sought = ${video}.currentTime; })`);
+  await page.waitForSelector(byId('stream-now'));
+  await tabTo(page, 'stream-now');
+  await page.keyboard.press('Enter');
+  await comesToHold(page, `window.__sought > ${stoodAt} + 2`);
+  await comesToHold(page, `!${video}.paused`);
+  assert.equal(await focused(page), 'stream-video', 'the focus is not lost with the button');
+  await plays(page);
+
+  await tabTo(page, 'live-join');
+  await page.keyboard.press('Enter');
+  await seesAda(page);
+  assert.equal(await focused(page), 'live-leave', 'the focus stays on what undoes it');
+  await page.keyboard.press('Enter');
+  await page.waitForSelector(tileOf('Ada'), { state: 'detached' });
+  assert.equal(await focused(page), 'live-join');
+
+  await tabTo(page, 'to-room');
+  await page.keyboard.press('Enter');
+  await page.waitForSelector(byId('room-panel'));
+  await tabTo(page, 'watch-link');
+  await page.keyboard.press('Enter');
+  await plays(page);
+  assert.equal(await focused(page), 'MAIN', 'who goes to another part goes on there');
+  assert.deepEqual(complaints, []);
+});
