@@ -91,9 +91,9 @@ test('the form of a new room tells what the server does where nothing is said, a
   await logIn(page, apiToken);
   await page.click(byId('create-room'));
   const told = (name: string) => page.locator(`select[name=${name}-choice] option`).first();
-  await told('maxPeers').filter({ hasText: 'As the server says: at most 40 people' }).waitFor({ state: 'attached' });
-  assert.equal(await told('peerlessPurgeTimeout').textContent(), 'As the server says: after 1 hour 30 minutes');
-  assert.equal(await told('peerDisconnectedTimeout').textContent(), 'As the server says: never');
+  await told('maxPeers').filter({ hasText: 'Default: at most 40 people' }).waitFor({ state: 'attached' });
+  assert.equal(await told('peerlessPurgeTimeout').textContent(), 'Default: after 1 hour 30 minutes');
+  assert.equal(await told('peerDisconnectedTimeout').textContent(), 'Default: never');
   await page.fill(byId('room-id'), 'as-it-says');
   await page.click(byId('create-submit'));
   await seeText(page, 'room-row', 'as-it-says');

@@ -98,10 +98,10 @@ test('what the form of a new room leaves to the server is told with the configur
     meaning: '',
   });
   const words = (config?: ConfigValue[]) => limitFields.map((field) => leftWords(field, config));
-  assert.deepEqual(words(), ['As the server says', 'As the server says', 'As the server says']);
+  assert.deepEqual(words(), ['Default of the server', 'Default of the server', 'Default of the server']);
   assert.deepEqual(
     words([value('SVC_MAX_PEERS_PER_ROOM', 1_500), value('SVC_PEERLESS_PURGE_TIMEOUT', null), value('SVC_PEER_DISCONNECTED_TIMEOUT', 120)]),
-    ['As the server says: at most 1,500 people', 'As the server says: never', 'As the server says: after 2 minutes'],
+    ['Default: at most 1,500 people', 'Default: never', 'Default: after 2 minutes'],
   );
 });
 

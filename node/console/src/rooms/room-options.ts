@@ -18,7 +18,7 @@ export const limitFields: readonly LimitField[] = [
     name: 'maxPeers',
     label: 'Most people',
     about: 'Who comes when the room is full is refused.',
-    choices: ['As the server says', 'No limit', 'At most'],
+    choices: ['Default of the server', 'No limit', 'At most'],
     unit: 'people',
     variable: 'SVC_MAX_PEERS_PER_ROOM',
   },
@@ -26,7 +26,7 @@ export const limitFields: readonly LimitField[] = [
     name: 'peerlessPurgeTimeout',
     label: 'Ends when empty',
     about: 'How long the room stays when nobody is connected. Recordings and streams of it end then, too.',
-    choices: ['As the server says', 'Never', 'After'],
+    choices: ['Default of the server', 'Never', 'After'],
     unit: 'seconds',
     variable: 'SVC_PEERLESS_PURGE_TIMEOUT',
   },
@@ -34,18 +34,18 @@ export const limitFields: readonly LimitField[] = [
     name: 'peerDisconnectedTimeout',
     label: 'Forgets who left',
     about: 'How long the place of somebody who lost the connection is kept. Within it they come back as the same peer.',
-    choices: ['As the server says', 'Never', 'After'],
+    choices: ['Default of the server', 'Never', 'After'],
     unit: 'seconds',
     variable: 'SVC_PEER_DISCONNECTED_TIMEOUT',
   },
 ];
 
-/** The first choice with what it comes to by the configuration in force, as far as that is known: `As the server says: after 2 minutes`. */
+/** The first choice, or what it comes to by the configuration in force where that is known: `Default: after 2 minutes`. Short: it has to fit. */
 export function leftWords({ choices: [left, none, value], unit, variable }: LimitField, config: readonly ConfigValue[] = []): string {
   const known = config.find(({ name }) => name === variable)?.value;
-  if (known === null) return `${left}: ${none.toLowerCase()}`;
+  if (known === null) return `Default: ${none.toLowerCase()}`;
   if (typeof known !== 'number') return left;
-  return `${left}: ${value.toLowerCase()} ${unit === 'seconds' ? durationWords(known) : `${figure(known)} ${unit}`}`;
+  return `Default: ${value.toLowerCase()} ${unit === 'seconds' ? durationWords(known) : `${figure(known)} ${unit}`}`;
 }
 
 /** Name of the field that says which choice was made. */
