@@ -83,8 +83,10 @@ export class JobFiles {
   /** Forgets what is remembered of folders that are gone. `isThere`: by the id. */
   async forget(isThere: (id: string) => Promise<boolean>): Promise<void> {
     for (const name of await readdir(this.#kept).catch(() => [])) {
-      const id = name.startsWith('.') ? undefined : name.slice(0, -'.json'.length);
-      if (id === undefined || !(await isThere(id))) await rm(join(this.#kept, name), { force: true });
+      const path = join(this.#kept, name);
+      // Written just now, or half.
+      const goes = name.startsWith('.') ? await isOlder(path, goneAfter) : !(await isThere(name.slice(0, -'.json'.length)));
+      if (goes) await rm(path, { force: true });
     }
   }
 
@@ -152,8 +154,7 @@ export class JobFiles {
       const [, writer] = /^\.(?!claim-).+\.([A-Za-z0-9_-]+)$/.exec(name) ?? [];
       if (writer !== undefined && writer !== 'alive' && !alive.has(writer)) await rm(join(this.#folder, name), { force: true });
       if (!name.endsWith('.alive')) continue;
-      const { mtimeMs } = await stat(join(this.#folder, name)).catch(() => ({ mtimeMs: Date.now() }));
-      if (Date.now() - mtimeMs > oldSign) await rm(join(this.#folder, name), { force: true });
+      if (await isOlder(join(this.#folder, name), oldSign)) await rm(join(this.#folder, name), { force: true });
     }
   }
 
@@ -175,6 +176,12 @@ export class JobFiles {
   #sign(owner: string): string {
     return join(this.#folder, `.${owner}.alive`);
   }
+}
+
+/** `age`: milliseconds since it was changed. What is not there is not old. */
+async function isOlder(path: string, age: number): Promise<boolean> {
+  const found = await stat(path).catch(() => undefined);
+  return found !== undefined && Date.now() - found.mtimeMs > age;
 }
 
 async function readJob(path: string): Promise<Job | 'unreadable' | undefined> {
