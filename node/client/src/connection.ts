@@ -41,6 +41,8 @@ export type ConnectionListener = {
 /** Milliseconds after which a session counts as stable. */
 const stableAfter = 5_000;
 const leaveDeadline = 1_000;
+/** `readyState` of an open websocket. */
+const open = 1;
 
 /** connect() -> welcome (-> lost -> resumed | welcome)* -> closed. */
 export class Connection {
@@ -99,7 +101,7 @@ export class Connection {
     if (this.#closing) return Promise.reject(new RoomClosedError(this.#closing));
     try {
       const { id, answer } = this.#pending.add<Answers[M]>(method, data, portable);
-      if (this.#sendable) this.#pending.send(id, (text) => this.#socket?.send(text));
+      if (this.#sendable) this.#pending.send(id, (text) => this.#send(text));
       return answer;
     } catch (error) {
       return Promise.reject(error);
@@ -114,7 +116,7 @@ export class Connection {
       this.close(closing('left'));
       return Promise.resolve();
     }
-    if (welcomed) socket.send(JSON.stringify({ id: this.#pending.nextId(), method: 'leave', data: {} } satisfies RequestFrame));
+    if (welcomed) this.#send(JSON.stringify({ id: this.#pending.nextId(), method: 'leave', data: {} } satisfies RequestFrame));
     this.#socket = undefined;
     release(socket);
     this.close(closing('left'));
@@ -196,10 +198,10 @@ export class Connection {
     const takeover = this.#options.takeover || (fresh && this.#asked) ? { takeover: true } : {};
     const before = this.#incarnation === undefined ? {} : { incarnation: this.#incarnation };
     const data = { token: this.#token, ...resume, ...takeover, ...before };
-    this.#socket?.send(JSON.stringify({ id, method: 'authenticate', data } satisfies RequestFrame));
+    this.#send(JSON.stringify({ id, method: 'authenticate', data } satisfies RequestFrame));
     this.#asked = true;
     if (!fresh) return;
-    this.#pending.repeat(-1, (text) => this.#socket?.send(text));
+    this.#pending.repeat(-1, (text) => this.#send(text));
     this.#sendable = true;
     this.#listener.opening();
   }
@@ -221,7 +223,7 @@ export class Connection {
       ping: () => this.#ping(),
       lost: () => this.#lose(1006, 'silence'),
     });
-    const send = (text: string) => this.#socket?.send(text);
+    const send = (text: string) => this.#send(text);
     if (welcome.resumed) {
       this.#pending.repeat(welcome.lastRequest, send);
       this.#sendable = true;
@@ -250,9 +252,14 @@ export class Connection {
     this.#listener.event(frame);
   }
 
+  /** A socket that closes already takes nothing, and browsers complain: its close event follows, and requests go over the next one. */
+  #send(text: string): void {
+    if (this.#socket?.readyState === open) this.#socket.send(text);
+  }
+
   #ping(): void {
     const frame: RequestFrame = { id: this.#pending.nextId(), method: 'ping', data: { received: this.#received } };
-    this.#socket?.send(JSON.stringify(frame));
+    this.#send(JSON.stringify(frame));
   }
 
   #networkChanged(): void {
