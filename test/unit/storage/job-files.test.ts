@@ -13,7 +13,7 @@ const job: Job = {
   incarnation: 'i',
   componentId: 'c',
   webhookUrl: null,
-  place: { bucket: 'b', accessKeyId: 'id', secretAccessKey: 'secret' },
+  place: { bucket: 'kept', accessKeyId: 'id', secretAccessKey: 'secret' },
   folder: ['recordings', 'r-20261121T120000005Z'],
   owner: 'one',
   finishedAt: 1,
