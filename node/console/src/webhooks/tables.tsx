@@ -10,7 +10,7 @@ type ReceiverRow = WebhookReceiver & { node: string; key: string };
 const receiverColumns: readonly Column<ReceiverRow>[] = [
   {
     id: 'receiver',
-    title: 'WebhookReceiver',
+    title: 'Receiver',
     width: 'minmax(0, 1.6fr)',
     narrow: 'head',
     cell: ({ receiver }) => <bdi className="strong">{receiver}</bdi>,
