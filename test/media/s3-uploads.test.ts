@@ -265,3 +265,39 @@ test('more objects than one answer of S3 holds are listed and removed', async (t
   );
   assert.deepEqual([await names(), await store.look(`${id}/1`, signal)], [[], undefined]);
 });
+
+test('what is rendered later goes to where the folder went, with the same keys, also by the next process; the keys go with the folder', async (t) => {
+  const { place, names, read } = await startS3Server(t);
+  const { folder, open, state, resources } = await stage(t);
+  const first = await open();
+  await writeFile(join(folder, 'a.webm'), 'a');
+  const upload = await first.uploads.begin(planOf({ ...place, pathPrefix: 'p' }), folder);
+  upload?.finish();
+  await until('the end of the upload', () => first.heard.length === 1, 30_000);
+  await first.uploads.close(0);
+  const kept = join(resources, 'uploads', 'kept', `${id}.json`);
+  assert.equal((await stat(kept)).mode & 0o777, 0o600);
+  const { uploads, heard } = await open();
+  for (const text of ['one picture', 'two picture']) {
+    await writeFile(join(folder, 'rendered.mp4'), text);
+    await uploads.again(id);
+    await until('the rendering', async () => (await state())?.state === 'done', 30_000);
+    assert.equal(String(await read(`p/${id}/rendered.mp4`)), text, 'of the same size it is another all the same');
+  }
+  assert.deepEqual(
+    await names(),
+    ['a.webm', 'rendered.mp4', 'report.json'].map((name) => `p/${id}/${name}`),
+  );
+  assert.deepEqual(heard, []);
+  await rename(folder, join(resources, 'gone'));
+  await until('the keys to be gone', async () => (await readdir(join(resources, 'uploads', 'kept'))).length === 0, 10_000);
+});
+
+test('where the keys are not known any more, the report says that what was rendered is not uploaded', async (t) => {
+  const { folder, open, state } = await stage(t);
+  await writeReportFile(folder, { id, roomId: 'r', upload: { state: 'done' } });
+  const { uploads } = await open();
+  await uploads.again(id);
+  const { state: said, problem } = (await state()) ?? {};
+  assert.deepEqual([said, problem], ['failed', 'What was rendered cannot be uploaded: the keys of its storage are not known any more']);
+});
