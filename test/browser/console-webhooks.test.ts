@@ -38,6 +38,8 @@ test('receivers that refuse, that do not answer and that are up to date are told
   await of(good.port).filter({ hasText: 'up to date' }).waitFor();
   await seeText(page, 'facts', '2 events wait');
   assert.ok(!(await page.content()).includes(key));
+  const titles = await page.getByRole('table', { name: 'Receivers' }).getByRole('columnheader').allTextContents();
+  assert.deepEqual(titles, ['Receiver', 'State', 'Waiting', 'Of rooms', 'Last error', 'Node']);
   await lookAt(page, 'webhooks-receivers');
 
   refusing.answer(take);
