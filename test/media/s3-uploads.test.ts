@@ -6,6 +6,7 @@ import { appendFile, mkdir, readdir, readFile, rename, stat, writeFile } from 'n
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { CreateMultipartUploadCommand, S3Client, UploadPartCommand } from '@aws-sdk/client-s3';
 import { silentLog } from '../../node/log.ts';
 import type { S3Place } from '../../node/rooms/component-options.ts';
 import type { RoomEvent } from '../../node/rooms/events.ts';
@@ -225,6 +226,28 @@ test('a large file over a slow way that breaks is taken up where it was, also by
   );
   const report = next.uploads.figures().bytes + sent - large.length;
   assert.ok(report > 0 && report < 1000, `${report} bytes were sent more than there are`);
+});
+
+test('a part that is as long as it should be and holds something else is sent again', async (t) => {
+  const server = await startS3Server(t);
+  const { folder, open } = await stage(t);
+  const part = 8 * 1024 * 1024;
+  const large = randomBytes(2 * part + 1000);
+  await writeFile(join(folder, 'large.mkv'), large);
+  const { bucket, endpoint, accessKeyId, secretAccessKey } = server.place;
+  const client = new S3Client({ endpoint, region: 'us-east-1', forcePathStyle: true, credentials: { accessKeyId, secretAccessKey } });
+  t.after(() => client.destroy());
+  const object = { Bucket: bucket, Key: `${id}/large.mkv` };
+  const { UploadId } = await client.send(new CreateMultipartUploadCommand(object));
+  const parts = [large.subarray(0, part), randomBytes(part)];
+  for (const [index, Body] of parts.entries())
+    await client.send(new UploadPartCommand({ ...object, UploadId, PartNumber: index + 1, Body }));
+  const { uploads, heard } = await open();
+  (await uploads.begin(planOf(server.place), folder))?.finish();
+  await until('the end of the upload', () => heard.length > 0, 30_000);
+  assert.ok((await server.read(`${id}/large.mkv`))?.equals(large));
+  const { bytes } = uploads.figures();
+  assert.ok(bytes > part && bytes < 2 * part, `${bytes} bytes were sent`);
 });
 
 test('what was left before its end waits for whoever finishes its files; what is removed is removed from S3 too', async (t) => {

@@ -1,4 +1,5 @@
 // Large files to S3 in parts: what a try that failed has put there already is not sent again, not even after a restart.
+import { createHash } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
 import {
   AbortMultipartUploadCommand,
@@ -30,16 +31,17 @@ export async function putInParts(connection: S3Connection, large: LargeFile): Pr
   const Bucket = connection.bucket;
   const Key = connection.keyOf(key);
   const partSize = partSizeOf(size);
-  const { uploadId, parts } = await takeUp(connection, Key, { size, partSize, contentType, signal });
+  const { uploadId, parts } = await takeUp(connection, Key, { file, size, partSize, contentType, signal });
   for (let number = 1; (number - 1) * partSize < size; number += 1) {
     if (parts.has(number)) continue;
     const start = (number - 1) * partSize;
     const length = Math.min(partSize, size - start);
+    const ContentMD5 = (await digestOf(file, start, length)).toString('base64');
     const { ETag } = await connection.call(
       (client, options) => {
         const Body = readBytes(file, start, length);
         return client.send(
-          new UploadPartCommand({ Bucket, Key, UploadId: uploadId, PartNumber: number, Body, ContentLength: length }),
+          new UploadPartCommand({ Bucket, Key, UploadId: uploadId, PartNumber: number, Body, ContentLength: length, ContentMD5 }),
           options,
         );
       },
@@ -63,13 +65,13 @@ export async function abortUploads(connection: S3Connection, below: string, sign
     await abort(connection, key, uploadId, signal);
 }
 
-type Wanted = { size: number; partSize: number; contentType: string; signal: AbortSignal };
+type Wanted = { file: FileHandle; size: number; partSize: number; contentType: string; signal: AbortSignal };
 
-/** An upload of this key that an earlier try left, with its parts that fit, or a new one. */
+/** An upload of this key that an earlier try left, with those of its parts that hold what the file holds, or a new one. */
 async function takeUp(
   connection: S3Connection,
   Key: string,
-  { size, partSize, contentType, signal }: Wanted,
+  { file, size, partSize, contentType, signal }: Wanted,
 ): Promise<{ uploadId: string; parts: Map<number, string> }> {
   const Bucket = connection.bucket;
   for (const { key, uploadId } of await uploadsBelow(connection, Key, signal)) {
@@ -77,7 +79,13 @@ async function takeUp(
     const parts = await partsOf(connection, Key, uploadId, signal);
     const lengthOf = (number: number) => Math.min(partSize, size - (number - 1) * partSize);
     if (parts.length > 0 && parts.every(({ number, length }) => length === lengthOf(number))) {
-      return { uploadId, parts: new Map(parts.map(({ number, etag }) => [number, etag])) };
+      const whole = new Map<number, string>();
+      for (const { number, length, etag } of parts) {
+        // A part that arrived in half may be listed in full. Where an ETag is no MD5 (encrypted with a key of the customer's), it is sent again.
+        const digest = await digestOf(file, (number - 1) * partSize, length);
+        if (etag.replaceAll('"', '') === digest.toString('hex')) whole.set(number, etag);
+      }
+      return { uploadId, parts: whole };
     }
     await abort(connection, Key, uploadId, signal);
   }
@@ -86,6 +94,13 @@ async function takeUp(
     { signal },
   );
   return { uploadId: UploadId ?? '', parts: new Map() };
+}
+
+/** MD5, as S3 has it in Content-MD5 and in the ETag of a part. */
+async function digestOf(file: FileHandle, start: number, length: number): Promise<Buffer> {
+  const hash = createHash('md5');
+  for await (const chunk of readBytes(file, start, length)) hash.update(chunk as Buffer);
+  return hash.digest();
 }
 
 async function uploadsBelow(connection: S3Connection, Prefix: string, signal: AbortSignal): Promise<{ key: string; uploadId: string }[]> {
