@@ -9,7 +9,7 @@ import { type ArchivedContent, newestIds, type RecordingSummary, recordingSummar
 import type { RenderArchive } from '../rooms/renders.ts';
 import { planAnswer } from './file-answer.ts';
 import { inGroups } from './in-groups.ts';
-import { reportFileSchema, reportName, reportText } from './report-file.ts';
+import { maxReport, reportFileSchema, reportName, reportText } from './report-file.ts';
 import { StorageError } from './s3/s3-errors.ts';
 import type { S3Store } from './s3/s3-store.ts';
 import { StoreOfNode } from './s3/store-of-node.ts';
@@ -23,8 +23,6 @@ const maxSockets = 500;
 /** Reports that are read for one list: the newest; and how many at once. */
 const maxReports = 200;
 const reportsAtOnce = 16;
-/** Bytes of a report. */
-const maxReport = 16 * 1024 * 1024;
 
 type Piece = { name: string; offset: number; size: number; modified: number };
 

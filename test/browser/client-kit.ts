@@ -37,6 +37,15 @@ export class PagePeer {
     this.page = page;
   }
 
+  /** Joins the room with the page, which has the client. */
+  static async join(page: Page, id: string, settings: Options & Pick<RoomClientOptions, 'url' | 'token'>): Promise<PagePeer> {
+    await page.evaluate(async (given) => {
+      kit.rooms.main = new kit.TestRoom({ fallbackUrls: [], logger: console, ...JSON.parse(given) });
+      await kit.rooms.main.room.join();
+    }, JSON.stringify(settings));
+    return new PagePeer(id, page);
+  }
+
   async publish(publishing: Publishing): Promise<void> {
     await this.page.evaluate(async ({ colour, width, height, tone }) => {
       const { room } = kit.rooms.main as InstanceType<typeof kit.TestRoom>;
@@ -105,15 +114,7 @@ export async function enter(stage: Stage, peerId: string, options: Options = {},
   assert.equal(answer.status, 201);
   const page = await browser.newPage(pageUrl);
   const { token } = answer.body.data;
-  const url = `ws://127.0.0.1:${port}/socket/peer/websocket`;
-  await page.evaluate(
-    async (settings) => {
-      kit.rooms.main = new kit.TestRoom({ fallbackUrls: [], logger: console, ...JSON.parse(settings) });
-      await kit.rooms.main.room.join();
-    },
-    JSON.stringify({ ...options, token, url }),
-  );
-  return new PagePeer(peerId, page);
+  return PagePeer.join(page, peerId, { ...options, token, url: `ws://127.0.0.1:${port}/socket/peer/websocket` });
 }
 
 export const red: Colour = [200, 30, 30];

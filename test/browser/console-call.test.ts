@@ -13,6 +13,7 @@ import {
   heardFrequency,
   hearsNothing,
   launch,
+  logInByKeys,
   openConsole,
   overflow,
   seesMovingPicture,
@@ -147,9 +148,7 @@ test('a call is done with the keyboard alone, at a phone’s width, without scro
     }
     assert.fail(`${testId} is not reached by Tab`);
   };
-  await page.waitForSelector(byId('login-token'));
-  await page.keyboard.type(apiToken);
-  await page.keyboard.press('Enter');
+  await logInByKeys(page, apiToken);
   await page.waitForSelector(byId('tile-video'));
   await tabTo('name');
   await page.keyboard.type('Ada');

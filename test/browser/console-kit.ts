@@ -54,6 +54,13 @@ export async function logIn(page: Page, token: string): Promise<void> {
   await page.waitForSelector(byId('create-room'));
 }
 
+/** On whichever page asks for the token, without a mouse. */
+export async function logInByKeys(page: Page, token: string): Promise<void> {
+  await page.waitForSelector(byId('login-token'));
+  await page.keyboard.type(token);
+  await page.keyboard.press('Enter');
+}
+
 /** From the lobby into the call. */
 export async function enter(page: Page, name: string, guest = false): Promise<void> {
   await page.waitForSelector(byId('tile-video'));

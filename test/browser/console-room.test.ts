@@ -9,7 +9,19 @@ import { account, Kamailio } from '../kit/kamailio.ts';
 import { freePorts } from '../kit/kube/ports.ts';
 import * as far from '../kit/sipp.ts';
 import { apiToken, startNode } from '../kit/start-node.ts';
-import { byId, comesToHold, deadline, enter, launch, openConsole, seesMovingPicture, seeText, tabTo, tileOf } from './console-kit.ts';
+import {
+  byId,
+  comesToHold,
+  deadline,
+  enter,
+  launch,
+  logInByKeys,
+  openConsole,
+  seesMovingPicture,
+  seeText,
+  tabTo,
+  tileOf,
+} from './console-kit.ts';
 import { lookAt } from './console-views.ts';
 
 const run = promisify(execFile);
@@ -279,9 +291,7 @@ test('on a phone the panel is opened, walked through and closed with the keyboar
   await api.post('/room', { roomId: 'by-keys' });
   await api.post('/room/by-keys/peer', { type: 'webrtc', peerId: 'ada', metadata: { name: 'Ada' } });
   const { page, complaints } = await openConsole(await launch(t), `${node.url}/#/room/by-keys`, { viewport: { width: 360, height: 740 } });
-  await page.waitForSelector(byId('login-token'));
-  await page.keyboard.type(apiToken);
-  await page.keyboard.press('Enter');
+  await logInByKeys(page, apiToken);
   await page.waitForSelector(byId('panel-toggle'));
   await tabTo(page, 'panel-toggle');
   await page.keyboard.press('Enter');

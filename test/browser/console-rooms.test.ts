@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { apiClient } from '../kit/api-client.ts';
 import { startNodeProcess } from '../kit/node-process.ts';
 import { apiToken, startNode } from '../kit/start-node.ts';
-import { byId, comesToHold, launch, logIn, openConsole, overflow, seeText, tabTo } from './console-kit.ts';
+import { byId, comesToHold, launch, logIn, logInByKeys, openConsole, overflow, seeText, tabTo } from './console-kit.ts';
 
 test('the console asks for the API token, says when it is wrong, and keeps it for the tab only', async (t) => {
   const node = await startNode(t);
@@ -107,9 +107,7 @@ test('everything on the rooms page is reached and done with the keyboard alone',
   const browser = await launch(t);
   const { page } = await openConsole(browser, node.url);
   const focused = () => page.evaluate<string>('document.activeElement?.dataset.testid ?? document.activeElement?.tagName ?? ""');
-  await page.waitForSelector(byId('login-token'));
-  await page.keyboard.type(apiToken);
-  await page.keyboard.press('Enter');
+  await logInByKeys(page, apiToken);
   await page.waitForSelector(byId('create-room'));
   await tabTo(page, 'create-room');
   await page.keyboard.press('Enter');

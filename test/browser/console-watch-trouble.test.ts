@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { startNodeProcess } from '../kit/node-process.ts';
 import { apiToken, startNode } from '../kit/start-node.ts';
-import { byId, comesToHold, launch, openConsole, seeText, tabTo, tileOf } from './console-kit.ts';
+import { byId, comesToHold, launch, logInByKeys, openConsole, seeText, tabTo, tileOf } from './console-kit.ts';
 import { lookAt, tokenFile } from './console-views.ts';
 import { makeShow, patience, phase, plays, seesAda, watch } from './console-watch-kit.ts';
 
@@ -102,9 +102,7 @@ test('everything is reached and done with the keyboard alone', async (t) => {
   const { url, api, stream, publish } = await makeShow(await startNode(t, streams));
   const browser = await launch(t);
   const { page, complaints } = await openConsole(browser, `${url}/#/watch/show`);
-  await page.waitForSelector(byId('login-token'));
-  await page.keyboard.type(apiToken);
-  await page.keyboard.press('Enter');
+  await logInByKeys(page, apiToken);
   await page.waitForSelector(byId('watch-no-stream'));
   await tabTo(page, 'start-stream');
   await page.keyboard.press('Enter');

@@ -31,18 +31,27 @@ export async function shows(page: Page, selector: string, text: string): Promise
   );
 }
 
-/** What the server knows of the person's camera; undefined where it has none. A page that was loaded twice left a peer that is not connected. */
-export async function cameraOf(api: ApiClient, name: string): Promise<{ id: string; paused: boolean } | undefined> {
+type Track = { id: string; type: string; paused: boolean };
+
+/** What the server knows of the person's tracks. A page that was loaded twice left a peer that is not connected. */
+async function tracksOf(api: ApiClient, name: string): Promise<Track[]> {
   const { peers } = (await api.get('/room/demo')).body.data;
   const peer = peers.find(({ metadata, status }: { metadata: string; status: string }) => metadata === name && status === 'connected');
-  return peer?.tracks.find(({ type }: { type: string }) => type === 'video');
+  return peer?.tracks ?? [];
 }
 
-/** Resolves when the camera is published, and paused or not. */
+const isVideo = ({ type }: Track) => type === 'video';
+
+/** Undefined where there is none. */
+export async function cameraOf(api: ApiClient, name: string): Promise<Track | undefined> {
+  return (await tracksOf(api, name)).find(isVideo);
+}
+
+/** Resolves when the camera is paused or not, and it and the microphone are published, each once. */
 export async function cameraPaused(api: ApiClient, name: string, paused: boolean): Promise<void> {
   for (const end = Date.now() + deadline; ; await new Promise((resolve) => setTimeout(resolve, 50))) {
-    const camera = await cameraOf(api, name);
-    if (camera?.paused === paused) return;
-    assert.ok(Date.now() < end, `The camera of ${name} is not ${paused ? 'off' : 'on'}: ${JSON.stringify(camera)}`);
+    const tracks = await tracksOf(api, name);
+    if (tracks.find(isVideo)?.paused === paused && tracks.length === 2) return;
+    assert.ok(Date.now() < end, `The camera of ${name} is not ${paused ? 'off' : 'on'}: ${JSON.stringify(tracks)}`);
   }
 }

@@ -167,15 +167,8 @@ export class Installed {
   /** Joins as a declared peer of a Room, with what its Secret says. */
   async enter(page: Promise<Page> | Page, room: string, peer: string, options: PeerOptions = {}): Promise<PagePeer> {
     const secret = await this.secret(`${room}-peers`);
-    const opened = await page;
-    await opened.evaluate(
-      async (settings) => {
-        kit.rooms.main = new kit.TestRoom({ fallbackUrls: [], logger: console, ...JSON.parse(settings) });
-        await kit.rooms.main.room.join();
-      },
-      JSON.stringify({ ...options, token: secret[`${peer}.token`], url: secret[`${peer}.url`] }),
-    );
-    return new PagePeer(peer, opened);
+    const [token = '', url = ''] = ['token', 'url'].map((key) => secret[`${peer}.${key}`]);
+    return PagePeer.join(await page, peer, { ...options, token, url });
   }
 
   /** When what is asked holds. @throws where it does not in time */

@@ -39,15 +39,7 @@ function assertMostly(pictures: readonly (readonly number[])[], what: string): v
 async function enter(browser: StartedBrowser, pageUrl: string, peer: string): Promise<PagePeer> {
   const { data } = await stage.get('secret', 'class-peers');
   const [url = '', token = ''] = ['url', 'token'].map((key) => Buffer.from(data[`${peer}.${key}`], 'base64').toString());
-  const page = await browser.newPage(pageUrl);
-  await page.evaluate(
-    async (settings) => {
-      kit.rooms.main = new kit.TestRoom({ fallbackUrls: [], logger: console, ...settings });
-      await kit.rooms.main.room.join();
-    },
-    { token, url },
-  );
-  return new PagePeer(peer, page);
+  return PagePeer.join(await browser.newPage(pageUrl), peer, { token, url });
 }
 
 /** Resolves when all that the room kept is in S3, with the two of it: the stream and the recording. */

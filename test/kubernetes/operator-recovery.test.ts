@@ -16,15 +16,7 @@ async function enter(t: TestContext, browser: StartedBrowser, room: string, peer
   const token = Buffer.from(data[`${peer}.token`], 'base64').toString();
   assert.match(Buffer.from(data[`${peer}.url`], 'base64').toString(), /^ws:\/\/127\.[\d.]+:8080\/socket\/peer\/websocket$/);
   const url = `ws://${await stage.runner.serviceAddress('default', 'media')}/socket/peer/websocket`;
-  const page = await browser.newPage(await servePlainPage(t));
-  await page.evaluate(
-    async (settings) => {
-      kit.rooms.main = new kit.TestRoom({ fallbackUrls: [], logger: console, ...settings });
-      await kit.rooms.main.room.join();
-    },
-    { token, url },
-  );
-  return new PagePeer(peer, page);
+  return PagePeer.join(await browser.newPage(await servePlainPage(t)), peer, { token, url });
 }
 
 async function tokensOf(room: string): Promise<string[]> {

@@ -91,10 +91,11 @@ export class Streams implements LiveStreams {
     this.assertCapacity(options);
     const { roomId } = host.room;
     const begun = this.#now();
-    const { id, folder, mark } = await this.#makeFolder(host, begun).catch((error: unknown) => {
+    const refuse = (error: unknown): never => {
       host.log.error({ err: error }, 'a stream cannot be begun');
       throw new ServiceError('unavailable', 'The stream cannot be written to the disk', { cause: error });
-    });
+    };
+    const { id, folder, mark } = await this.#makeFolder(host, begun).catch(refuse);
     const upload = options.persistent
       ? await this.#options.uploads
           .begin({ id, kind: 'hls', room: host.room, componentId: host.componentId, place: options.s3 }, folder)
@@ -102,8 +103,7 @@ export class Streams implements LiveStreams {
             // Else it would look as if somebody were at work on it.
             mark.close();
             await rm(folder, { recursive: true, force: true }).catch(() => {});
-            host.log.error({ err: error }, 'a stream cannot be begun');
-            throw new ServiceError('unavailable', 'The stream cannot be written to the disk', { cause: error });
+            return refuse(error);
           })
       : undefined;
     const { times } = timesOf(options);

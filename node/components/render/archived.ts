@@ -9,7 +9,7 @@ import { ServiceError } from '../../errors.ts';
 import { type ContentAnswer, fileNameSchema, recordingIdSchema } from '../../rooms/content.ts';
 import { type Report, reportSchema } from '../../rooms/recording-report.ts';
 import { type RenderArchive, renderedName } from '../../rooms/renders.ts';
-import { reportName, reportText } from '../../storage/report-file.ts';
+import { maxReport, reportName, reportText } from '../../storage/report-file.ts';
 import { retryDelay, uploadSettings } from '../../storage/uploads/settings.ts';
 import { Timer } from '../../timer.ts';
 import { readState, stateName } from './render-state.ts';
@@ -21,8 +21,6 @@ const uploadPatience = 3600_000;
 const fetchDeadline = 2 * 3600_000;
 /** Milliseconds of a report to come: whoever asked waits, and may be another node. */
 const reportDeadline = 4000;
-/** Bytes of a report. */
-const maxReport = 16 * 1024 * 1024;
 /** Milliseconds that it is remembered why a rendering failed. */
 const rememberedFor = 24 * 3600_000;
 /** What the disk says; all else came from S3. */

@@ -5,15 +5,13 @@ import { constants as osConstants, setPriority } from 'node:os';
 import { join } from 'node:path';
 import { type Report, reportSchema } from '../../rooms/recording-report.ts';
 import { issueSentence } from '../../sentences.ts';
-import { reportName } from '../../storage/report-file.ts';
+import { maxReport, reportName } from '../../storage/report-file.ts';
 import { diskReason } from '../av/disk-reason.ts';
 import { linkToParent } from '../av/parent-link.ts';
 import { planOf } from './plan.ts';
 import { type RenderCommand, type RenderReport, renderCommandSchema } from './render-messages.ts';
 import { Rendering } from './rendering.ts';
 
-/** Bytes of a report that is read. */
-const maxReport = 16 * 1024 * 1024;
 /** Milliseconds between two reports of how far it is. */
 const progressInterval = 500;
 /** Sentences about what is missing; more help nobody. */
