@@ -1,4 +1,4 @@
-// A reporter of node:test that writes what came of the whole run as one line of JSON: its counts, and the secrets that it printed.
+// A reporter of node:test that writes what came of the whole run as one line of JSON: its counts, what failed, and the secrets that it printed.
 
 import { inspect } from 'node:util';
 
@@ -7,10 +7,16 @@ import { readSecrets, SecretSearch, secretsVariable } from './secret-search.mjs'
 /**
  * @typedef {object} Told
  * @property {string} type
- * @property {{ name?: string, message?: string, file?: string, counts?: Record<string, number>, details?: { error?: unknown } }} data
+ * @property {{ name?: string, message?: string, file?: string, line?: number, counts?: Record<string, number>, details?: { error?: { failureType?: string, cause?: unknown } } }} data
  *
- * @typedef {{ counts: Record<string, number>, secrets: string[] }} Outcome secrets: a sentence for every kind that was printed
+ * @typedef {object} Outcome
+ * @property {Record<string, number>} counts
+ * @property {string[]} failures each failed test with its place and error
+ * @property {string[]} secrets a sentence for every kind that was printed
  */
+
+/** How much of an error is said again at the end, in characters. */
+const longestError = 4_000;
 
 /**
  * @param {AsyncIterable<Told>} source
@@ -19,14 +25,30 @@ import { readSecrets, SecretSearch, secretsVariable } from './secret-search.mjs'
 async function* outcomeReporter(source) {
   /** @type {string[]} */
   const printed = [];
+  /** @type {string[]} */
+  const failures = [];
   for await (const { type, data } of source) {
     if (data.message !== undefined) printed.push(data.message);
     if (type === 'test:pass' || type === 'test:fail') printed.push(`\n${data.name}\n`);
-    if (type === 'test:fail') printed.push(`${inspect(data.details?.error, { depth: 5 })}\n`);
+    if (type === 'test:fail') {
+      const error = inspect(data.details?.error, { depth: 5 });
+      printed.push(`${error}\n`);
+      // What only failed with one of its own parts is not told twice.
+      if (data.details?.error?.failureType !== 'subtestsFailed') failures.push(failure(data));
+    }
     // Each file has its summary; the one without a file is of all of them.
     if (type === 'test:summary' && data.file === undefined)
-      yield `${JSON.stringify({ counts: data.counts, secrets: secretsIn(printed.join('')) })}\n`;
+      yield `${JSON.stringify({ counts: data.counts, failures, secrets: secretsIn(printed.join('')) })}\n`;
   }
+}
+
+/**
+ * @param {Told['data']} data
+ * @returns {string}
+ */
+function failure({ name, file, line, details }) {
+  const error = inspect(details?.error?.cause ?? details?.error, { depth: 3 });
+  return `${file}:${line} ${name}\n${error.slice(0, longestError)}`;
 }
 
 /**

@@ -26,6 +26,8 @@ import { ensureWorker, findWorker } from './worker.mjs';
 const { chosen, filters } = chooseLayers(process.argv.slice(2));
 /** @type {{ layer: Layer, files: string[] }[]} */
 const plan = chosen.map((layer) => ({ layer, files: testFiles(join(root, 'test', layer.name), filters) }));
+/** @type {string[]} what failed, with its errors */
+const failures = [];
 
 try {
   if (filters.length > 0 && plan.every(({ files }) => files.length === 0)) {
@@ -37,6 +39,8 @@ try {
   await setUp();
   const rows = filters.length > 0 || !chosen.some((layer) => layer.name === 'house') ? [] : await runChecks();
   for (const { layer, files } of plan) rows.push(await runLayer(layer, files));
+  // Once more at the end: of a long log people, and CI, show the end.
+  for (const failure of failures) console.log(`\n✖ ${failure}`);
   console.log(`\n${summary(rows)}`);
   if (sum(rows).failed > 0) process.exitCode = 1;
 } catch (error) {
@@ -129,7 +133,8 @@ function ours(file) {
 function readOutcome(file, code) {
   try {
     /** @type {import('./outcome-reporter.mjs').Outcome} */
-    const { counts, secrets } = JSON.parse(readFileSync(file, 'utf8'));
+    const { counts, secrets, ...outcome } = JSON.parse(readFileSync(file, 'utf8'));
+    failures.push(...outcome.failures);
     for (const sentence of secrets) console.error(`[secrets] ${sentence}`);
     const { passed = 0, cancelled = 0, skipped = 0, todo = 0 } = counts;
     const failed = (counts.failed ?? 0) + cancelled;

@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
+import { stripVTControlCharacters } from 'node:util';
 import { ensureBuilds, serverSdk } from '../../node/setup/builds.mjs';
 import { root } from '../../node/setup/paths.mjs';
 
@@ -34,7 +35,9 @@ export async function startExample(
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  let output = '';
+  let printed = '';
+  // Vite and others colour what they say where CI is set.
+  const output = () => stripVTControlCharacters(printed);
   let over = false;
   const looking = new Set<() => void>();
   const ended = once(child, 'close').then(([code]) => {
@@ -44,7 +47,7 @@ export async function startExample(
   });
   for (const stream of [child.stdout, child.stderr]) {
     stream.on('data', (chunk: Buffer) => {
-      output += chunk.toString();
+      printed += chunk.toString();
       for (const look of looking) look();
     });
   }
@@ -59,10 +62,10 @@ export async function startExample(
   const says = (pattern: RegExp) =>
     new Promise<RegExpExecArray>((resolve, reject) => {
       const look = () => {
-        const found = pattern.exec(output);
+        const found = pattern.exec(output());
         const why = over ? 'ended' : late ? `went on for ${patience} ms` : undefined;
         if (found) resolve(found);
-        else if (why) reject(new Error(`The example ${why} without saying ${pattern}:\n${output}`));
+        else if (why) reject(new Error(`The example ${why} without saying ${pattern}:\n${output()}`));
         else return;
         looking.delete(look);
         clearTimeout(timer);
@@ -75,5 +78,5 @@ export async function startExample(
       looking.add(look);
       look();
     });
-  return { says, output: () => output, ended };
+  return { says, output, ended };
 }
