@@ -44,7 +44,14 @@ function run(command: ComposerCommand): void {
 async function start(command: Extract<ComposerCommand, { type: 'start' }>): Promise<void> {
   socket.bind(0, loopback, () => send({ type: 'listening', port: socket.address().port }));
   try {
-    composer = await Composer.start({ start: command, font: findFont(), onKeyNeeded: askForKey, onReport: send, onFailed: fail });
+    composer = await Composer.start({
+      start: command,
+      font: findFont(),
+      onKeyNeeded: askForKey,
+      onReport: send,
+      onFailed: fail,
+      onStuck: die,
+    });
   } catch (error) {
     fail(error);
   }
@@ -88,4 +95,10 @@ function fail(error: unknown): void {
   if (hasFailed) return;
   hasFailed = true;
   send({ type: 'failed', reason: diskReason(error) });
+}
+
+/** Another process takes over. An exit would wait for the thread that never answers. */
+function die(): void {
+  process.stderr.write('No picture came out for 10 s\n');
+  process.kill(process.pid, 'SIGKILL');
 }

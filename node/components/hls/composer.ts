@@ -12,7 +12,7 @@ import type { ComposerCommand, ComposerReport } from './composer-messages.ts';
 import { type Part, Parts } from './parts.ts';
 import { PlayoutDelay, playoutDelay } from './playout.ts';
 import { SegmentFiles } from './segment-files.ts';
-import { isKey, pictureToMake, type Rhythm, rhythmOf } from './ticks.ts';
+import { isKey, PictureWatch, pictureToMake, type Rhythm, rhythmOf } from './ticks.ts';
 import { VideoTrack } from './video-track.ts';
 
 export type ComposerOptions = {
@@ -23,6 +23,8 @@ export type ComposerOptions = {
   onReport: (report: ComposerReport) => void;
   /** It cannot go on; called at least once where it cannot. */
   onFailed: (error: unknown) => void;
+  /** The next picture does not come: something native never answers, and nothing can be hoped of this process. Called once. */
+  onStuck: () => void;
 };
 
 type Track = VideoTrack | AudioTrack;
@@ -53,6 +55,7 @@ export class Composer {
   readonly #tracks = new Map<number, { track: Track; ssrc: number }>();
   readonly #bySsrc = new Map<number, Track>();
   readonly #sources = new Map<string, Source>();
+  readonly #watch = new PictureWatch();
   readonly #began = clock();
   /** Gone from the stream: freed when no picture is being made. */
   #retired: Track[] = [];
@@ -168,8 +171,14 @@ export class Composer {
     const due = this.#began + this.#nextPicture * this.#rhythm.interval;
     this.#timers.picture = setTimeout(() => {
       this.#making = this.#makePicture().then(
-        () => this.#schedulePicture(),
-        (error: unknown) => this.#options.onFailed(error),
+        () => {
+          this.#watch.pictureMade();
+          this.#schedulePicture();
+        },
+        (error: unknown) => {
+          clearTimeout(this.#timers.sound);
+          this.#options.onFailed(error);
+        },
       );
     }, delayUntil(due));
   }
@@ -179,8 +188,10 @@ export class Composer {
     const due = this.#began + (this.#mix.made + aacSamples) / samplesPerMillisecond;
     this.#timers.sound = setTimeout(() => {
       try {
+        const before = this.#mix.made;
         this.#makeSound(clock() - this.#began);
-        this.#scheduleSound();
+        if (this.#mix.made > before && this.#watch.soundMade()) this.#options.onStuck();
+        else this.#scheduleSound();
       } catch (error) {
         this.#options.onFailed(error);
       }

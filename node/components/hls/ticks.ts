@@ -1,4 +1,4 @@
-// Which picture of the stream is made next, and how parts and segments are counted in pictures.
+// Which picture of the stream is made next, when none is to be hoped for, and how parts and segments are counted in pictures.
 
 export type Rhythm = {
   /** Milliseconds between two pictures. */
@@ -41,4 +41,25 @@ export function isKey(number: number, { perSegment, perKey }: Rhythm): boolean {
 export function pictureToMake(next: number, due: number, perPart: number): number {
   if (due - next <= patience) return next;
   return Math.min(due, Math.ceil(next / perPart) * perPart);
+}
+
+/** Rounds of sound, of 21.3 ms each: 10 s. The slowest machine that makes a stream at all makes a picture in far less. */
+const longestWait = 470;
+
+/**
+ * Whether pictures still come. It counts rounds of sound, not time: a process that stood still meanwhile, with its machine or for want of a
+ * core, makes up for all of it in one round.
+ */
+export class PictureWatch {
+  #rounds = 0;
+
+  pictureMade(): void {
+    this.#rounds = 0;
+  }
+
+  /** @returns whether no picture is to be hoped for */
+  soundMade(): boolean {
+    this.#rounds += 1;
+    return this.#rounds >= longestWait;
+  }
 }

@@ -1,0 +1,74 @@
+// A composer whose encoder never answers: its process ends by itself, and the stream goes on with another.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { Admission } from '../../node/components/av/admission.ts';
+import { HlsRunner } from '../../node/components/hls/hls-runner.ts';
+import { readOptions } from '../../node/components/hls/options.ts';
+import { Streams } from '../../node/components/hls/streams.ts';
+import { hostFacts } from '../kit/fake-components.ts';
+import { noUploads } from '../kit/kinds.ts';
+import { recordedLog } from '../kit/recorded-log.ts';
+import { makeResources } from '../kit/resources-folder.ts';
+import { engineFor, isAlive, openRoom, until } from './kit.ts';
+
+/** Node.js has four threads for native work (UV_THREADPOOL_SIZE); who opens a pipe that nobody writes to keeps one for good. */
+const threads = 4;
+
+/** The composer as it is, in a process that loses all of its threads for native work at SIGUSR2. */
+async function losingItsThreads(folder: string): Promise<string> {
+  const pipe = join(folder, 'pipe');
+  execFileSync('mkfifo', [pipe]);
+  const path = join(folder, 'composer.mjs');
+  const composer = new URL('../../node/components/hls/composer-child.ts', import.meta.url);
+  const hang = `for (let count = 0; count < ${threads}; count += 1) open(${JSON.stringify(pipe)}, () => {});`;
+  await writeFile(
+    path,
+    `import { open } from 'node:fs';\nimport ${JSON.stringify(composer)};\nprocess.on('SIGUSR2', () => { ${hang} });\n`,
+  );
+  return path;
+}
+
+test('where the encoder never answers its process ends, and the stream goes on with another after a discontinuity', async (t) => {
+  const [room, resources] = [openRoom(await engineFor(t)), await makeResources(t)];
+  const { log, of } = recordedLog();
+  const admission = new Admission(() => ({ budget: 1.5, cores: 2, busy: 0 }));
+  const streams = new Streams({ log, resources, node: () => 'svc@test', uploads: noUploads, admission });
+  t.after(() => streams.close());
+  const crashes: string[] = [];
+  const runner = new HlsRunner({
+    host: {
+      ...hostFacts,
+      log,
+      connect: () => Promise.reject(new Error('not asked for')),
+      publish: () => Promise.reject(new Error('not asked for')),
+      openOutput: () => room.openOutput(),
+      finished: () => {},
+      crashed: (reason) => crashes.push(reason),
+    },
+    streams,
+    options: readOptions({ width: 320, height: 180, segmentDuration: 1 }, false),
+    module: await losingItsThreads(resources),
+  });
+  t.after(() => runner.close());
+  await runner.start();
+  const composers = () => of('info').flatMap(({ msg, pid }) => (msg === 'composer started' && typeof pid === 'number' ? [pid] : []));
+  const playlist = async () => {
+    const asked = { kind: 'hls', folder: 'r', file: 'stream.m3u8', method: 'GET', range: undefined, ifRange: undefined } as const;
+    const answer = await streams.open({ ...asked, client: '::1', forwarded: false, signal: AbortSignal.timeout(30_000) });
+    return answer.bytes?.toString() ?? '';
+  };
+  const segments = (text = '') => text.match(/^segment-\d+\.m4s/gm)?.length ?? 0;
+  await until('it streams', async () => segments(await playlist()) >= 2, 60_000);
+  const [stuck = 0] = composers();
+  process.kill(stuck, 'SIGUSR2');
+  await until('it goes on', async () => segments((await playlist()).split('#EXT-X-DISCONTINUITY\n')[1]) >= 2, 120_000);
+  assert.equal(isAlive(stuck), false);
+  assert.equal(composers().length, 2);
+  const crash = of('warn').find(({ msg }) => msg === 'the composer crashed: started again');
+  assert.equal(crash?.reason, 'It was ended by SIGKILL');
+  assert.ok(of('warn').some(({ line, pid }) => line === 'No picture came out for 10 s' && pid === stuck));
+  assert.deepEqual(crashes, []);
+});
