@@ -42,6 +42,11 @@ export function checkoutLock(name) {
  * @returns {NodeJS.ProcessEnv}
  */
 export function childEnvironment(worker) {
-  const path = [join(nodeModules, '.bin'), process.env.PATH].filter(Boolean).join(delimiter);
-  return worker ? { ...process.env, PATH: path, MEDIASOUP_WORKER_BIN: worker } : { ...process.env, PATH: path };
+  const env = {
+    // What a program was compiled to: each of the many processes of a test run starts in little more than half the time.
+    NODE_COMPILE_CACHE: join(nodeModules, '.cache', 'compiled'),
+    ...process.env,
+    PATH: [join(nodeModules, '.bin'), process.env.PATH].filter(Boolean).join(delimiter),
+  };
+  return worker ? { ...env, MEDIASOUP_WORKER_BIN: worker } : env;
 }
