@@ -138,6 +138,19 @@ export function sum(rows) {
 }
 
 /**
+ * Where the time of a layer goes.
+ * @param {Record<string, number>} files milliseconds that each took
+ * @returns {string} the ten that took longest, in seconds, e.g. `engine 61, leaks 33`
+ */
+export function slowest(files) {
+  return Object.entries(files)
+    .sort(([, one], [, other]) => other - one)
+    .slice(0, 10)
+    .map(([file, milliseconds]) => `${basename(file, '.test.ts')} ${Math.round(milliseconds / 1000)}`)
+    .join(', ');
+}
+
+/**
  * The end of a run: a table, then the one line that others read.
  * @param {readonly Row[]} rows
  * @returns {string}

@@ -1,4 +1,4 @@
-// A reporter of node:test that writes what came of the whole run as one line of JSON: its counts, what failed, and the secrets that it printed.
+// A reporter of node:test that writes what came of the whole run as one line of JSON: its counts, how long each file took, what failed, and the secrets that it printed.
 
 import { inspect } from 'node:util';
 
@@ -7,10 +7,11 @@ import { readSecrets, SecretSearch, secretsVariable } from './secret-search.mjs'
 /**
  * @typedef {object} Told
  * @property {string} type
- * @property {{ name?: string, message?: string, file?: string, line?: number, counts?: Record<string, number>, details?: { error?: { failureType?: string, cause?: unknown } } }} data
+ * @property {{ name?: string, message?: string, file?: string, line?: number, counts?: Record<string, number>, duration_ms?: number, details?: { error?: { failureType?: string, cause?: unknown } } }} data
  *
  * @typedef {object} Outcome
  * @property {Record<string, number>} counts
+ * @property {Record<string, number>} files milliseconds that each took
  * @property {string[]} failures each failed test with its place and error
  * @property {string[]} secrets a sentence for every kind that was printed
  */
@@ -27,6 +28,8 @@ async function* outcomeReporter(source) {
   const printed = [];
   /** @type {string[]} */
   const failures = [];
+  /** @type {Record<string, number>} */
+  const files = {};
   for await (const { type, data } of source) {
     if (data.message !== undefined) printed.push(data.message);
     if (type === 'test:pass' || type === 'test:fail') printed.push(`\n${data.name}\n`);
@@ -36,9 +39,10 @@ async function* outcomeReporter(source) {
       // What only failed with one of its own parts is not told twice.
       if (data.details?.error?.failureType !== 'subtestsFailed') failures.push(failure(data));
     }
+    if (type !== 'test:summary') continue;
     // Each file has its summary; the one without a file is of all of them.
-    if (type === 'test:summary' && data.file === undefined)
-      yield `${JSON.stringify({ counts: data.counts, failures, secrets: secretsIn(printed.join('')) })}\n`;
+    if (data.file !== undefined) files[data.file] = data.duration_ms ?? 0;
+    else yield `${JSON.stringify({ counts: data.counts, files, failures, secrets: secretsIn(printed.join('')) })}\n`;
   }
 }
 

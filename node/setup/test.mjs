@@ -10,7 +10,7 @@ import { checkNames, runCheck } from './check.mjs';
 import { ensureDependencies } from './dependencies.mjs';
 import { deadlineVariable } from './file-deadline.mjs';
 import { ensureKubernetes } from './kubernetes.mjs';
-import { batches, chooseLayers, sum, summary, testFiles } from './layers.mjs';
+import { batches, chooseLayers, slowest, sum, summary, testFiles } from './layers.mjs';
 import { ensurePackages } from './packages.mjs';
 import { childEnvironment, pinnedNode, root } from './paths.mjs';
 import { ensureRuntimes } from './runtimes.mjs';
@@ -83,6 +83,7 @@ async function runLayer(layer, files) {
   const before = busyMilliseconds();
   const outcomes = [];
   for (const batch of batches(layer, files)) outcomes.push(await runBatch(layer, batch));
+  console.log(`\nslowest files in seconds: ${slowest(Object.assign({}, ...outcomes.map((outcome) => outcome.files)))}`);
   const note = outcomes.map((outcome) => outcome.note ?? '').join(' ');
   const milliseconds = performance.now() - started;
   return { name, ...sum(outcomes), milliseconds, cores: (busyMilliseconds() - before) / milliseconds, note };
@@ -128,19 +129,19 @@ function ours(file) {
  * A secret that was printed counts as a failed test.
  * @param {string} file
  * @param {number} code what the run exited with
- * @returns {{ passed: number, failed: number, skipped: number, note?: string }}
+ * @returns {import('./layers.mjs').Counts & { files: Record<string, number>, note?: string }}
  */
 function readOutcome(file, code) {
   try {
     /** @type {import('./outcome-reporter.mjs').Outcome} */
-    const { counts, secrets, ...outcome } = JSON.parse(readFileSync(file, 'utf8'));
+    const { counts, files, secrets, ...outcome } = JSON.parse(readFileSync(file, 'utf8'));
     failures.push(...outcome.failures);
     for (const sentence of secrets) console.error(`[secrets] ${sentence}`);
     const { passed = 0, cancelled = 0, skipped = 0, todo = 0 } = counts;
     const failed = (counts.failed ?? 0) + cancelled;
     // A run may fail without a failed test, e.g. when it is ended from outside.
-    return { passed, failed: (failed === 0 && code !== 0 ? 1 : failed) + secrets.length, skipped: skipped + todo };
+    return { passed, failed: (failed === 0 && code !== 0 ? 1 : failed) + secrets.length, skipped: skipped + todo, files };
   } catch {
-    return { passed: 0, failed: 1, skipped: 0, note: `ended with code ${code} and no counts` };
+    return { passed: 0, failed: 1, skipped: 0, files: {}, note: `ended with code ${code} and no counts` };
   }
 }

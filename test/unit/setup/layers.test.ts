@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { test } from 'node:test';
 
-import { batches, chooseLayers, layers, sum, summary, testFiles } from '../../../node/setup/layers.mjs';
+import { batches, chooseLayers, layers, slowest, sum, summary, testFiles } from '../../../node/setup/layers.mjs';
 
 test('without a name all layers run, house first and browser last', () => {
   const { chosen, filters } = chooseLayers([]);
@@ -67,4 +67,10 @@ test('the last line of a run is plain and counts all layers', () => {
   assert.equal(lines.at(-1), '42 passed, 1 failed, 3 skipped');
   assert.match(lines.find((line) => line.startsWith('unit')) ?? '', /^unit +40 +1 +0 +1\.2 +1\.3$/);
   assert.match(lines.find((line) => line.startsWith('kubernetes')) ?? '', /no tests here yet$/);
+});
+
+test('the slowest files of a layer are named, the slowest first', () => {
+  assert.equal(slowest({ '/a/short.test.ts': 400, '/a/long.test.ts': 61_400, '/b/middle.test.ts': 33_000 }), 'long 61, middle 33, short 0');
+  const many = Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`/file-${index}.test.ts`, index * 1000]));
+  assert.equal(slowest(many).split(', ').length, 10);
 });
