@@ -17,6 +17,9 @@ import { type RoomCall, type RoomCallArgs, type RoomCallResult, roomCallPrefix, 
 
 /** How long another node may take, in milliseconds. Lists are answered without those that take longer. */
 const callDeadline = 5_000;
+/** The same where a process is started or ended: longer than that may take, so that what is being done is not told to have failed. */
+const processDeadline = 20_000;
+const withProcess: readonly RoomCall[] = ['addComponent', 'deleteComponent'];
 const listDeadline = 2_000;
 const searchDeadline = 1_000;
 /** Rooms that are searched for at once; beyond, an unknown room is not found without asking. */
@@ -250,7 +253,8 @@ export class ClusterRooms implements RoomService {
   }
 
   async #at<C extends RoomCall>(node: NodeName, method: C, args: RoomCallArgs<C>): Promise<RoomCallResult<C>> {
-    if (node !== this.#options.links.self) return this.#call(node, method, args, callDeadline);
+    if (node !== this.#options.links.self)
+      return this.#call(node, method, args, withProcess.includes(method) ? processDeadline : callDeadline);
     return (await this.#callLocal(node, method, args)) as RoomCallResult<C>;
   }
 

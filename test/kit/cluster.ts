@@ -17,6 +17,7 @@ export type TestNode = {
   cluster: Cluster;
   local: LocalRooms;
   media: FakeMedia;
+  components: FakeKinds;
   events: RoomEvent[];
   lost: DirectoryEntry[];
   /** What the node says of its load beside its rooms. */
@@ -37,6 +38,7 @@ export function makeNode(network: FakeNetwork, name: NodeName, limits: Partial<L
   const log = silentLog();
   const links = network.join(name);
   const media = new FakeMedia();
+  const components = new FakeKinds();
   const events: RoomEvent[] = [];
   const lost: DirectoryEntry[] = [];
   const keys = new TokenKeys(['the secret of all nodes']);
@@ -46,7 +48,7 @@ export function makeNode(network: FakeNetwork, name: NodeName, limits: Partial<L
     node: name,
     log,
     engine: media,
-    components: new FakeKinds(),
+    components,
     clustered: true,
     address: () => address,
     limits: () => ({ ...noLimits, ...limits }),
@@ -75,7 +77,7 @@ export function makeNode(network: FakeNetwork, name: NodeName, limits: Partial<L
       receive: () => false,
     },
   });
-  return { name, links, cluster, local, media, events, lost, load };
+  return { name, links, cluster, local, media, components, events, lost, load };
 }
 
 /** Everything that was under way between nodes has arrived. */

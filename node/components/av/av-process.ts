@@ -25,6 +25,8 @@ const defaultMaxMemory = 1024 * 1024 * 1024;
 /** Megabytes of JavaScript among them. */
 const maxHeap = 256;
 const defaultSilence = 6000;
+/** The same until its first sign of life: its program is read first, which takes a while on a busy machine. */
+const startSilence = 15_000;
 /** Milliseconds for signs of life that wait behind a busy moment of this process. */
 const secondLook = 500;
 /** Lines of its errors that are logged. */
@@ -67,7 +69,7 @@ export class AvProcess<Command extends object, Report> {
     });
     this.#child.on('message', (message) => this.#hear(message));
     this.#logErrors();
-    this.#watch();
+    this.#watch(Math.max(startSilence, options.silence ?? 0));
   }
 
   get pid(): number | undefined {
@@ -104,9 +106,9 @@ export class AvProcess<Command extends object, Report> {
     else if (parsed.data.alive > (this.#options.maxMemory ?? defaultMaxMemory)) this.#kill('It used too much memory');
   }
 
-  #watch(): void {
+  #watch(silence = this.#options.silence ?? defaultSilence): void {
     this.#silence?.stop();
-    this.#silence = new Timer(this.#options.silence ?? defaultSilence, () => {
+    this.#silence = new Timer(silence, () => {
       this.#silence = new Timer(secondLook, () => this.#kill('It did not show life any more'));
     });
   }

@@ -23,7 +23,7 @@ type RecordedTrack = ReceivableTrack & { encoding: RecordedEncoding };
 /** Compiled or not, as this file is. */
 const module = join(import.meta.dirname, `recorder-child${extname(import.meta.filename)}`);
 /** Milliseconds for it to listen, to finish its files, and to end. */
-const startDeadline = 10_000;
+const startDeadline = 15_000;
 const finishDeadline = 8000;
 const endDeadline = 2000;
 

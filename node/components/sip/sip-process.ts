@@ -30,7 +30,7 @@ type Answer = { done: () => void; failed: (error: ServiceError) => void };
 
 /** Compiled or not, as this file is. */
 const module = join(import.meta.dirname, `sip-child${extname(import.meta.filename)}`);
-const startDeadline = 10_000;
+const startDeadline = 15_000;
 /** Of what is asked: less than nodes wait for each other. */
 const answerDeadline = 4000;
 /** For goodbyes, and for the end of the process after them. */

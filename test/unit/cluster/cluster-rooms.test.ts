@@ -162,6 +162,29 @@ describe('routing', () => {
   });
 });
 
+describe('components', () => {
+  test('a process at another node may take longer to start than its answers do', async (t) => {
+    const [a, b] = makeCluster(2).nodes;
+    assert.ok(a && b);
+    await quiet();
+    await b.local.createRoom({ roomId: 'r' });
+    await quiet();
+    const slow = Promise.withResolvers<void>();
+    b.components.gate = slow.promise;
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const added = a.cluster.rooms.addComponent('r', { type: 'file' });
+    await quiet();
+    t.mock.timers.tick(16_000);
+    slow.resolve();
+    assert.equal((await added).component.type, 'file');
+    b.components.gate = new Promise(() => {});
+    const never = assert.rejects(a.cluster.rooms.addComponent('r', { type: 'file' }), code('node_unreachable'));
+    await quiet();
+    t.mock.timers.tick(25_000);
+    await never;
+  });
+});
+
 describe('loss and partition', () => {
   test('rooms of a lost node leave the directory and are told to those who stay', async () => {
     const { network, nodes } = makeCluster(3);
