@@ -6,7 +6,7 @@ import type { TestContext } from 'node:test';
 import { promisify } from 'node:util';
 
 const run = promisify(execFile);
-const ip = (...args: string[]) => run('ip', args, { timeout: 10_000 });
+const ip = (...args: string[]) => run('ip', args, { timeout: 60_000 });
 /** No machine has it: what is sent there is lost without a word, as on a cable that was cut. */
 const nobody = '02:00:00:00:00:99';
 

@@ -55,7 +55,7 @@ export async function startComposer(t: TestContext, options: Partial<Start> = {}
     holds: (report: Extract<ComposerReport, { type: Type }>) => boolean,
   ) => {
     const { promise, resolve, reject } = Promise.withResolvers<Extract<ComposerReport, { type: Type }>>();
-    const timer = setTimeout(() => reject(new Error(`No ${type} came: ${JSON.stringify(reports.slice(-3))}`)), 30_000);
+    const timer = setTimeout(() => reject(new Error(`No ${type} came: ${JSON.stringify(reports.slice(-3))}`)), 60_000);
     const check = () => {
       const found = reports.find(
         (report): report is Extract<ComposerReport, { type: Type }> => report.type === type && holds(report as never),

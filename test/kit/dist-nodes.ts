@@ -27,7 +27,7 @@ export class LogRecorder {
   }
 
   /** Resolves with the first line of this message, also one that has been. */
-  logged(message: string, deadline = 20_000): Promise<LogLine> {
+  logged(message: string, deadline = 60_000): Promise<LogLine> {
     const { promise, resolve, reject } = Promise.withResolvers<LogLine>();
     const look = () => {
       const [found] = this.find(message);
@@ -69,7 +69,7 @@ export async function startDistNode(
 }
 
 /** Resolves when a node is connected to exactly these, in whatever order. */
-export function connectedTo(node: ErlangNode, names: readonly string[], deadline = 20_000): Promise<void> {
+export function connectedTo(node: ErlangNode, names: readonly string[], deadline = 60_000): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const wanted = names.toSorted().join();
   const look = () => {

@@ -29,8 +29,8 @@ export type ErlOptions = {
   wrap?: readonly string[];
 };
 
-const startDeadline = 20_000;
-const evalDeadline = 20_000;
+const startDeadline = 60_000;
+const evalDeadline = 60_000;
 const mark = '@@answer ';
 
 /** Reads lines, evaluates them one after the other, prints what they give behind the mark. */

@@ -9,7 +9,7 @@ import { type CheckedPlaylist, checkNext, checkPlaylist } from './hls-rules.ts';
 import { makeResources } from './resources-folder.ts';
 
 const run = promisify(execFile);
-const deadline = 30_000;
+const deadline = 60_000;
 
 export type Follower = {
   /** Each playlist that it got. */

@@ -10,6 +10,8 @@ import { Child } from './kube/child.ts';
 import { freePorts } from './kube/ports.ts';
 import { loopbackPlace, type SipPlace } from './sip-place.ts';
 
+const startDeadline = 60_000;
+
 export const account = { username: 'room', password: 'a secret of the test' };
 
 export type KamailioOptions = {
@@ -82,10 +84,8 @@ export class Kamailio {
       wrap: this.#place.wrap,
     });
     this.#child = child;
-    for (let tries = 0; tries < 200; tries += 1) {
-      if (child.end) break;
+    for (const end = Date.now() + startDeadline; !child.end && Date.now() < end; await sleep(50)) {
       if (await takes(this.#place.address, this.port)) return;
-      await sleep(50);
     }
     throw new Error(`Kamailio did not start: ${child.tail()}`);
   }
@@ -134,7 +134,7 @@ modparam("auth", "nonce_expire", 300)
 modparam("auth", "algorithm", "${algorithm}")
 modparam("registrar", "max_expires", ${maxExpires})
 modparam("registrar", "default_expires", ${maxExpires})
-modparam("tm", "fr_timer", 4000)
+modparam("tm", "fr_timer", 20000)
 modparam("tm", "fr_inv_timer", 30000)
 
 request_route {

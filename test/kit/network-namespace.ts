@@ -7,7 +7,7 @@ import type { TestContext } from 'node:test';
 import { promisify } from 'node:util';
 
 const run = promisify(execFile);
-const ip = (...args: string[]) => run('ip', args, { timeout: 10_000 });
+const ip = (...args: string[]) => run('ip', args, { timeout: 60_000 });
 
 export type NetworkNamespace = {
   name: string;

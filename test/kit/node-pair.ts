@@ -24,7 +24,7 @@ export async function startNodePair(t: TestContext, { owner: more, both, logs }:
   const owner = await startNode(t, { ...dist('owner'), ...more }, logs?.owner);
   const wrong = await startNode(t, dist('wrong'), logs?.wrong);
   const api = apiClient(wrong.url, wrong.token);
-  for (const end = Date.now() + 15_000; (await api.get('/health')).body.data.distribution.nodesInCluster < 2; ) {
+  for (const end = Date.now() + 45_000; (await api.get('/health')).body.data.distribution.nodesInCluster < 2; ) {
     assert.ok(Date.now() < end, 'the two nodes did not find each other');
     await new Promise((resolve) => setTimeout(resolve, 50));
   }

@@ -14,7 +14,7 @@ import { testEnvironment } from './start-node.ts';
 
 const main = join(import.meta.dirname, '../../node/main.ts');
 const startDeadline = 60_000;
-const endDeadline = 20_000;
+const endDeadline = 60_000;
 const startedUrl = /"url":"([^"]+)"/;
 const forTests: Environment = { ...testEnvironment, SVC_STRUCTURED_LOGGING: 'true', SVC_LOG_LEVEL: 'debug' };
 

@@ -9,7 +9,7 @@ export type Closing = { code: number; reason: string };
 type Waiter = { matches: (frame: Frame) => boolean; resolve: (frame: Frame) => void; reject: (error: Error) => void };
 
 /** How long anything is waited for, in milliseconds. */
-const patience = 20_000;
+const patience = 40_000;
 
 export class PeerSocket {
   /** Every frame that came, in order. */

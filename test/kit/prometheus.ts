@@ -13,7 +13,7 @@ import { z } from 'zod';
 export type PrometheusPlace = { address: string; wrap: readonly string[] };
 export type Sample = { labels: Record<string, string>; value: number };
 
-const startDeadline = 20_000;
+const startDeadline = 60_000;
 /** `msg="Listening on" address=127.0.0.1:39035`, whichever format this release logs in. */
 const listening = /Listening on.*?address"?[=:]"?([\d.]+:\d+)/;
 
@@ -61,7 +61,7 @@ export class Prometheus {
   }
 
   async #get(path: string): Promise<unknown> {
-    const response = await fetch(this.#url + path, { signal: AbortSignal.timeout(5000) });
+    const response = await fetch(this.#url + path, { signal: AbortSignal.timeout(30_000) });
     if (!response.ok && response.status !== 503) throw new Error(`Prometheus answered ${response.status}: ${await response.text()}`);
     // Until its data is open it answers 503: there is nothing yet.
     return response.ok ? response.json() : { data: { result: [] } };

@@ -26,7 +26,7 @@ export type S3Server = {
 };
 
 const bucket = 'kept';
-const startDeadline = 15_000;
+const startDeadline = 60_000;
 
 /** Where it runs, if not on loopback: an address, and what a command begins with to run there. */
 export type S3ServerPlace = { address: string; wrap: readonly string[] };

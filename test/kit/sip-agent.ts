@@ -7,7 +7,7 @@ import type { AgentSettings, SipReport } from '../../node/components/sip/sip-mes
 import { FakeCallAudio } from './fake-call-audio.ts';
 import { account } from './kamailio.ts';
 
-const patience = 20_000;
+const patience = 40_000;
 
 export class TestAgent {
   readonly agent: SipAgent;

@@ -45,7 +45,7 @@ export class Sipp {
   static async run(
     t: Pick<TestContext, 'after'>,
     steps: string,
-    { port, target, transport = 'udp', calls = 1, atOnce = calls, rate = 10, timeout = 40, place = loopbackPlace }: SippOptions,
+    { port, target, transport = 'udp', calls = 1, atOnce = calls, rate = 10, timeout = 80, place = loopbackPlace }: SippOptions,
   ): Promise<Sipp> {
     const folder = mkdtempSync(join(tmpdir(), 'mediarooms-sipp-'));
     const [mediaPort = 0] = await freePorts(1);

@@ -33,7 +33,7 @@ export async function sendBytes(transport: unknown, bytes: number): Promise<numb
   const socket = createSocket('udp4');
   try {
     const ask = async () => {
-      const answered = once(socket, 'message', { signal: AbortSignal.timeout(5000) }) as Promise<[Buffer]>;
+      const answered = once(socket, 'message', { signal: AbortSignal.timeout(30_000) }) as Promise<[Buffer]>;
       socket.send(encode(`${iceParameters.usernameFragment}:test`, iceParameters.password), candidate.port, candidate.ip);
       const [answer] = await answered;
       return answer.length;

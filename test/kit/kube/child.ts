@@ -44,7 +44,7 @@ export class Child {
   }
 
   /** Asks it to end, and kills it when it has not in time. */
-  async stop(signal: NodeJS.Signals = 'SIGKILL', patience = 5_000): Promise<ChildEnd> {
+  async stop(signal: NodeJS.Signals = 'SIGKILL', patience = 30_000): Promise<ChildEnd> {
     this.signal(signal);
     const timer = setTimeout(() => this.signal('SIGKILL'), patience);
     const end = await this.ended;

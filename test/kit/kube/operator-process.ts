@@ -9,7 +9,7 @@ import { Child, type ChildEnd } from './child.ts';
 import type { Scope } from './scope.ts';
 
 const main = join(import.meta.dirname, '../../../operator/main.ts');
-const startDeadline = 30_000;
+const startDeadline = 60_000;
 let count = 0;
 
 export type OperatorOptions = {
@@ -56,7 +56,7 @@ export class OperatorProcess {
 
   /** The value of a metric, summed over its series whose labels hold `having`. */
   async metric(name: string, having = ''): Promise<number> {
-    const text = await (await fetch(`${this.url}/metrics`, { signal: AbortSignal.timeout(5_000) })).text();
+    const text = await (await fetch(`${this.url}/metrics`, { signal: AbortSignal.timeout(30_000) })).text();
     const lines = text.split('\n').filter((line) => new RegExp(`^${name}[{ ]`).test(line) && line.includes(having));
     return lines.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
   }
@@ -71,9 +71,9 @@ export class OperatorProcess {
     }
   }
 
-  /** SIGTERM unless said otherwise; SIGKILL after 25 s. */
+  /** SIGTERM unless said otherwise; SIGKILL after 60 s. */
   stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<ChildEnd> {
-    return this.#child.stop(signal, 25_000);
+    return this.#child.stop(signal, 60_000);
   }
 
   signal(signal: NodeJS.Signals): void {
