@@ -116,7 +116,7 @@ for (const [what, each] of Object.entries(cases))
     t.after(() => rm(folder, { recursive: true }));
     const file = join(folder, 'test.yml');
     await writeFile(file, stringify({ rule_files: [rulesFile], evaluation_interval: '1m', tests: [ruleTest(each)] }));
-    await promisify(execFile)('promtool', ['test', 'rules', file], { timeout: 20_000 }).catch((error: { stdout: string; stderr: string }) =>
+    await promisify(execFile)('promtool', ['test', 'rules', file], { timeout: 60_000 }).catch((error: { stdout: string; stderr: string }) =>
       assert.fail(`${error.stdout}${error.stderr}`),
     );
   });

@@ -10,6 +10,7 @@ import { ComponentSound } from '../../node/components/sip/audio/component-sound.
 import { callCodecs } from '../../node/components/sip/audio/session.ts';
 import { digitType, makeVoice, readSrtp, soundOf, speakSrtp, Telephone } from '../kit/telephone.ts';
 import { levelOf } from '../kit/tones.ts';
+import { until } from './kit.ts';
 
 const rate = 48_000;
 const silent = { onDigit: () => {}, onSilent: () => {} };
@@ -103,7 +104,7 @@ test('silence is sent where nobody speaks, and a loud crowd is not cut off', asy
   const phone = await Telephone.open(t, 'PCMU');
   const call = await sound.open('one', silent);
   call.agree(phone.agreed());
-  await sleep(400);
+  await until('there is something to hear', () => phone.heard.length >= 20);
   const quiet = await phone.sound();
   assert.ok(quiet.length > 12_000 && quiet.every((sample) => Math.abs(sample) < 0.001));
   const since = performance.now();
@@ -153,13 +154,14 @@ test('digits go both ways between sound', async (t) => {
   const other = await sound.open('two', silent);
   call.agree(phone.agreed());
   await call.sendDigits('19#', { duration: 100, gap: 60 });
-  await sleep(100);
+  const ends = () => phone.heard.filter(({ payload, payloadType }) => payloadType === digitType && (payload[1] ?? 0) & 0x80).length;
+  await until('the ends of three digits, each said three times', () => ends() >= 9);
   const events = phone.heard.filter(({ payloadType }) => payloadType === digitType);
   assert.deepEqual(
     events.filter(({ marker }) => marker).map(({ payload }) => payload[0]),
     [1, 9, 11],
   );
-  assert.equal(events.filter(({ payload }) => (payload[1] ?? 0) & 0x80).length, 9);
+  assert.equal(ends(), 9);
   assert.ok(
     phone.heard.every((packet, index) => index === 0 || ((packet.sequence - (phone.heard[index - 1]?.sequence ?? 0)) & 0xffff) === 1),
   );
@@ -173,6 +175,7 @@ test('digits go both ways between sound', async (t) => {
   reader.agree({ ...phone.agreed(), remote: { ip: '127.0.0.1', port: other.port } });
   other.agree({ ...mirror.agreed(), remote: { ip: '127.0.0.1', port: reader.port } });
   await other.sendDigits('*0D', { duration: 120, gap: 80 });
+  await until('three digits', () => digits.length >= 3);
   await sleep(150);
   assert.deepEqual(digits, ['* 120', '0 120', 'D 120']);
   await assert.rejects(call.sendDigits('1a!'), RangeError);
@@ -191,7 +194,9 @@ test('hold: nothing is sent, nothing is heard; then both again', async (t) => {
   const voice = await makeVoice(t, 'PCMU', 600, 1);
   await phone.speak(voice, call);
   call.agree(phone.agreed({ direction: 'inactive' }));
+  // Twice: what was sent before is read between two timers, however late they are.
   await sleep(100);
+  await sleep(10);
   const held = performance.now();
   await phone.speak(voice, call);
   assert.equal(phone.heard.filter(({ at }) => at >= held).length, 0);
@@ -212,6 +217,7 @@ test('a far side that sends nothing is told once, one on hold never', async (t) 
   const held = await sound.open('held', { onDigit: () => {}, onSilent: () => silences.push('held') });
   gone.agree(phone.agreed());
   held.agree(phone.agreed({ direction: 'sendonly' }));
+  await until('silence is told', () => silences.length > 0);
   await sleep(900);
   assert.deepEqual(silences, ['gone']);
 });

@@ -50,7 +50,7 @@ function assertContinuous(playlist: string): number {
 }
 
 test(`${minutes} minutes in which a track comes or goes every second in two rooms: memory is flat, nothing is left of what ended, the stream has no gap`, {
-  timeout: (minutes + 1) * 60_000,
+  timeout: (minutes + 3) * 60_000,
 }, async (t) => {
   const { node, files } = await startWithFiles(t);
   const api = apiClient(node.url, apiToken);

@@ -5,6 +5,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { composedEncodings } from '../../node/components/hls/composer-messages.ts';
 import { type Look, looks, packetTimes, probeStreams, samples, startComposer } from '../kit/composed.ts';
+import { writtenPictures } from '../kit/fragments.ts';
 import { Mutator } from '../kit/mutator.ts';
 import { assertColour, assertNear } from '../kit/recorded.ts';
 import { makeRtp, sendInTime, withSsrc } from '../kit/rtp-packets.ts';
@@ -139,7 +140,7 @@ test('a hundred joins and leaves cost no memory and no file, and the stream has 
   assertNear(await files(), opened, 2, 'open files');
   const path = await composer.close();
   let end = 0;
-  for (const { time, duration } of await packetTimes(path, 'v')) {
+  for (const { time, duration } of await writtenPictures(path)) {
     assertNear(time, end, 0.1, 'a picture follows the one before');
     end = time + duration;
   }

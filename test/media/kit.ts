@@ -132,7 +132,7 @@ export const dtlsParameters: WireObject = {
 };
 
 /** Resolves when the condition holds; asks often, since processes send no event. */
-export async function until(what: string, condition: () => boolean | Promise<boolean>, timeout = 10_000): Promise<void> {
+export async function until(what: string, condition: () => boolean | Promise<boolean>, timeout = 60_000): Promise<void> {
   const deadline = Date.now() + timeout;
   while (!(await condition())) {
     if (Date.now() > deadline) throw new Error(`${what}: not within ${timeout} ms`);

@@ -146,7 +146,7 @@ describe('a room of two', () => {
   });
 
   test('a lost socket keeps its tracks for the resume window, and after it they go and the peer stays', async (t) => {
-    const { node, api } = await start(t, { SVC_PEER_RESUME_WINDOW: '1' });
+    const { node, api } = await start(t, { SVC_PEER_RESUME_WINDOW: '5' });
     const events = await watch(t, node);
     await api.post('/room', { roomId: 'r' });
     const alice = await join(t, node, api, 'r', { peerId: 'alice' });
@@ -170,7 +170,7 @@ describe('timeouts', () => {
   test('of a disconnected peer and of a room without peers come true', async (t) => {
     const { node, api } = await start(t);
     const events = await watch(t, node);
-    await api.post('/room', { roomId: 'r', peerDisconnectedTimeout: 1, peerlessPurgeTimeout: 2 });
+    await api.post('/room', { roomId: 'r', peerDisconnectedTimeout: 5, peerlessPurgeTimeout: 7 });
     const alice = await join(t, node, api, 'r', { peerId: 'alice' });
     await addPeer(api, 'r', { peerId: 'never' });
     await until('the peer that never came', () => events().includes('PeerDeleted:never'));
@@ -219,10 +219,8 @@ describe('a media worker killed with -9', () => {
     assert.equal(events().filter((kind) => kind.startsWith('PeerDisconnected')).length, 1);
     assert.equal((await closed.lives.socket.request('ping')).ok, true);
     await publish(closed.lives, 'video');
-    await until(
-      'the worker',
-      () => node.node.parts.media.workers().every(({ pid, state }) => state === 'running' && pid !== before[0]?.pid),
-      15_000,
+    await until('the worker', () =>
+      node.node.parts.media.workers().every(({ pid, state }) => state === 'running' && pid !== before[0]?.pid),
     );
     await api.post('/room', { roomId: 'three' });
     await publish(await join(t, node, api, 'three'), 'audio');

@@ -1,5 +1,6 @@
 // What is recorded of real RTP, judged by other people's decoders: codecs, picture, tone, length, losses, and a process that is killed.
 import assert from 'node:assert/strict';
+import { statSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { test } from 'node:test';
 import type { ReceivableTrack } from '../../node/rooms/ports.ts';
@@ -112,8 +113,8 @@ test('tracks that come late, go early and come again have files of their own, pl
   ] as const) {
     const { file, offset = Number.NaN, duration = Number.NaN } = track ?? {};
     // A machine that is busy takes a while for each step, but nothing is recorded before or long after it was wanted.
-    assertNear(begin + offset, start + 400, 500, `begin of ${file}`);
-    assertNear(begin + offset + duration, stop + 400, 500, `end of ${file}`);
+    assertNear(begin + offset, start + 1400, 1500, `begin of ${file}`);
+    assertNear(begin + offset + duration, stop + 1400, 1500, `end of ${file}`);
   }
   assertNear((await sound(pathOf(two?.file ?? ''))).frequency, 1000, 5, 'the tone');
 });
@@ -172,17 +173,22 @@ test('where packets are lost the file stays in time and whole: sound has holes, 
 });
 
 test('a recorder that is killed is started again: what it had is readable, the rest is in new files; the fourth time it crashed', async (t) => {
-  const { runner, publish, report, pathOf, pid, crashes } = await recordingStage(t);
+  const { runner, publish, report, folder, pathOf, pid, crashes } = await recordingStage(t);
   const track = await publish('opus', 700);
   runner.receive([track]);
   await sleep(2500);
+  // Files with more than a head.
+  const written = async () => {
+    const files = (await readdir(folder)).filter((name) => name.endsWith('.webm'));
+    return files.filter((name) => statSync(pathOf(name)).size > 3000);
+  };
   const killed: number[] = [];
   for (let times = 0; times < 3; times += 1) {
     const current = pid();
     killed.push(current);
     process.kill(current, 'SIGKILL');
     await until('a new recorder', () => pid() !== current);
-    await sleep(1500);
+    await until('it has written something', async () => (await written()).length === times + 2);
   }
   assert.deepEqual(crashes, []);
   process.kill(pid(), 'SIGKILL');
@@ -224,7 +230,7 @@ test('fifty times of a track that comes and goes leave no file open, and the rec
     await sleep(40);
     runner.receive([]);
   }
-  for (const end = Date.now() + 3000; (await opened()) > before; await sleep(20)) assert.ok(Date.now() < end, 'files are left open');
+  await until('no file is left open', async () => (await opened()) <= before);
   const recorder = pid();
   await runner.close();
   assert.ok(!isAlive(recorder));

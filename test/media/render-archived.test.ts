@@ -21,7 +21,7 @@ const size = { width: 640, height: 360 };
 const hours = 6 * 3_600_000;
 
 const work = (resources: string) => readdir(join(resources, 'renders')).catch(() => []);
-const runs = (api: ApiClient) => until('it renders', async () => (await renderState(api, id)).progress > 0, 60_000);
+const runs = (api: ApiClient) => until('it renders', async () => (await renderState(api, id)).progress > 0);
 
 /** A recording of two pictures that nobody has on a disk, `blue.webm` in pieces. @returns the folder of its files, beside all nodes */
 async function archive(t: TestContext, s3: S3Server, tracks: readonly Partial<ReportTrack>[], change: object = {}): Promise<string> {
@@ -54,7 +54,7 @@ test('what a lost node left in S3 is rendered on the node that is asked, pieces 
   const one = await startNode(t, { ...dist, SVC_DIST_NODE_NAME: names.one, SVC_RESOURCES_BASE_PATH: resources });
   const second = await startNode(t, { ...dist, SVC_DIST_NODE_NAME: names.other });
   const [api, other] = [apiClient(one.url, one.token), apiClient(second.url, second.token)];
-  await until('the cluster', async () => (await other.get('/health')).body.data.distribution.nodesInCluster === 2, 30_000);
+  await until('the cluster', async () => (await other.get('/health')).body.data.distribution.nodesInCluster === 2);
   assert.deepEqual(await renderState(other, id), { state: 'none', progress: 0 });
   assert.equal((await api.post(`/recording/${id}/render`, size)).status, 202);
   assert.notEqual((await renderState(other, id)).state, 'none', 'the other node knows who is at work on it');

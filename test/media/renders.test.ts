@@ -21,14 +21,10 @@ const stateOf = (api: ApiClient, recording = id) => renderState(api, recording);
 const overOf = (api: ApiClient, recording = id) => renderOver(api, recording);
 
 async function runs(api: ApiClient, recording = id): Promise<void> {
-  await until(
-    'it renders',
-    async () => {
-      const { state, progress } = await stateOf(api, recording);
-      return state === 'running' && progress > 0;
-    },
-    60_000,
-  );
+  await until('it renders', async () => {
+    const { state, progress } = await stateOf(api, recording);
+    return state === 'running' && progress > 0;
+  });
 }
 
 /** The processes that render, of a node. */

@@ -18,7 +18,7 @@ import { startReceiver } from '../kit/webhook-receiver.ts';
 const sleep = (time: number) => new Promise((resolve) => setTimeout(resolve, time));
 
 /** Asks again until it holds. */
-async function eventually(what: string, holds: () => Promise<boolean>, time = 30_000): Promise<void> {
+async function eventually(what: string, holds: () => Promise<boolean>, time = 60_000): Promise<void> {
   for (const end = Date.now() + time; !(await holds()); await sleep(50)) assert.ok(Date.now() < end, `${what}: not within ${time} ms`);
 }
 
@@ -153,7 +153,7 @@ test('a node that is killed in the middle loses seconds: another serves what wen
   assert.equal((await api.post('/room', { roomId: 'r', webhookUrl: receiver.url })).status, 201);
   await addComponent(api, 'recording');
   await addComponent(api, 'file', { filePath: 'green.h264' });
-  await eventually('a piece in S3', async () => (await s3.names()).some((name) => name.includes('/.chunks/')), 20_000);
+  await eventually('a piece in S3', async () => (await s3.names()).some((name) => name.includes('/.chunks/')));
   await sleep(500);
   owner.kill('SIGKILL');
   await owner.ended;

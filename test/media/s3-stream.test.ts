@@ -40,7 +40,7 @@ test('a persistent stream is playable, goes up while it is made, is told of afte
   const playable = await socket.waitFor('roomEvent', ({ type }) => type === 'HlsPlayable');
   assert.equal(playable.componentId, made.data.id);
   const segmentsUp = async () => (await s3.names()).filter((name) => /\/segment-\d+\.m4s$/.test(name));
-  for (const end = Date.now() + 30_000; (await segmentsUp()).length < 3; ) {
+  for (const end = Date.now() + 60_000; (await segmentsUp()).length < 3; ) {
     assert.ok(Date.now() < end, 'no segments went up while the room lives');
     await new Promise((resolve) => setTimeout(resolve, 100));
   }

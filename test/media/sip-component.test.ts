@@ -19,7 +19,7 @@ type Stage = NodePair & {
 };
 
 const number = '+49123456';
-const patience = 30_000;
+const patience = 60_000;
 
 async function stage(t: TestContext, more: Record<string, string> = {}): Promise<Stage> {
   const [farEndPort = 0, firstPort = 0] = await freePorts(2);
@@ -223,7 +223,7 @@ test('a call that rings ends with its room: the far side is told, and so are the
   await callee.done();
 });
 
-test('a far side that is gone without a word ends its call: by its silence, told with that reason', { timeout: 120_000 }, async (t) => {
+test('a far side that is gone without a word ends its call: by its silence, told with that reason', { timeout: 150_000 }, async (t) => {
   const { api, farEndPort, telephone, told } = await stage(t);
   const id = await telephone();
   const steps = [far.takeInvite, far.answer('200 OK', { sdp: true }), far.takeAck, far.takeBye].join('\n');

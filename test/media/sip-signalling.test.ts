@@ -108,7 +108,7 @@ test('a registrar that wants SHA-256 gets it; a wrong password is told, without 
 
 test('busy, nobody answers, nobody is known there, and a far side that hangs up: each is told with its reason', async (t) => {
   const { farEndPort, agent } = await stage(t);
-  const room = agent('UDP', { ringTimeout: 1500 });
+  const room = agent('UDP', { ringTimeout: 5000 });
   await room.report('registered');
   const call = async (callId: string, steps: readonly string[]) => {
     const callee = await far.Sipp.run(t, steps.join('\n'), { port: farEndPort });
