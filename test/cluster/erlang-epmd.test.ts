@@ -7,7 +7,7 @@ import { freePort, runCommand, startEpmd, startErl } from '../kit/erlang-node.ts
 
 /** Resolves when EPMD lists exactly these. */
 async function listed(port: number, names: readonly string[]): Promise<void> {
-  const until = Date.now() + 20_000;
+  const until = Date.now() + 60_000;
   for (;;) {
     const entries = await listNodes({ host: '127.0.0.1', port }).catch(() => []);
     const found = entries.map(({ name }) => name).sort();

@@ -31,7 +31,7 @@ describe('an Erlang node', () => {
     assert.equal(await erl.eval("net_adm:ping('svc@127.0.0.1')"), 'pong');
     assert.equal(await erl.eval('nodes()'), "['svc@127.0.0.1']");
     await connectedTo(ours.node, [erlName]);
-    assert.deepEqual(await ours.node.call(erlName, 'net_kernel', tuple(atom('is_auth'), atom(ours.node.name)), 5000), atom('yes'));
+    assert.deepEqual(await ours.node.call(erlName, 'net_kernel', tuple(atom('is_auth'), atom(ours.node.name)), 30_000), atom('yes'));
     assert.equal((await ours.record.logged('connected to node')).node, erlName);
   });
 
@@ -77,12 +77,12 @@ describe('an Erlang node', () => {
     await ours.node.connect(erlName);
     const reason = (wanted: string) => (error: unknown) => error instanceof CallError && error.reason === wanted;
     assert.deepEqual(
-      await ours.node.call(erlName, 'echo', tuple(1, 'text', new Float(0.5)), 5000),
+      await ours.node.call(erlName, 'echo', tuple(1, 'text', new Float(0.5)), 30_000),
       tuple(atom('echo'), tuple(1, Buffer.from('text'), new Float(0.5))),
     );
     await assert.rejects(ours.node.call(erlName, 'echo', tuple(atom('sleep'), 1), 100), reason('timeout'));
-    await assert.rejects(ours.node.call(erlName, 'nobody', 1, 5000), reason('noproc'));
-    await assert.rejects(ours.node.call(erlName, 'echo', atom('crash'), 5000), reason('failed'));
+    await assert.rejects(ours.node.call(erlName, 'nobody', 1, 30_000), reason('noproc'));
+    await assert.rejects(ours.node.call(erlName, 'echo', atom('crash'), 30_000), reason('failed'));
     const lost = ours.node.call(erlName, 'net_kernel', tuple(atom('nonsense')), 20_000);
     const rejected = assert.rejects(lost, reason('noconnection'));
     erl.kill('SIGKILL');
@@ -216,7 +216,8 @@ describe('connections', () => {
     erl.kill('SIGSTOP');
     assert.deepEqual(await down, [erlName, 'net_tick_timeout']);
     const took = performance.now() - stopped;
-    assert.ok(took > 2500 && took < 6000, `${took} ms`);
+    t.diagnostic(`lost after ${Math.round(took)} ms`);
+    assert.ok(took > 2500 && took < 15_000, `${took} ms`);
     assert.equal((await record.logged('lost the connection to node')).reason, 'net_tick_timeout');
     erl.kill('SIGCONT');
   });

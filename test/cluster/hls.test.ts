@@ -40,7 +40,7 @@ test('a stream is followed at the other node, where it is kept it is played ther
   assert.equal(await ask(`/hls/kept/stream.m3u8?token=${kept}&_HLS_msn=9999999999`), 400);
   assert.equal(await ask(`/hls/kept/report.json?token=${kept}`), 404);
   assert.equal((await api.delete('/room/kept')).status, 204);
-  for (const end = Date.now() + 15_000; (await recordings()).length === 0; await new Promise((resolve) => setTimeout(resolve, 100))) {
+  for (const end = Date.now() + 60_000; (await recordings()).length === 0; await new Promise((resolve) => setTimeout(resolve, 100))) {
     assert.ok(Date.now() < end, 'nothing was kept');
   }
 

@@ -33,7 +33,7 @@ describe('two nodes on one machine', () => {
         const { distribution } = (await get('/health')).body.data;
         assert.equal(distribution.enabled, true);
         if (distribution.nodesInCluster === 2) break;
-        assert.ok(performance.now() - started < 15_000, 'no cluster in 15 s');
+        assert.ok(performance.now() - started < 60_000, 'no cluster in a minute');
         await sleep(50);
       }
     }

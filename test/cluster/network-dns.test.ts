@@ -64,7 +64,7 @@ describe('the DNS strategy', onMachines, () => {
       [nodeName(a)],
     );
     dns.fail('servfail');
-    await until('the log says so', () => logged(second, 'the DNS query fails, what is known of it stays').length === 2, 15_000);
+    await until('the log says so', () => logged(second, 'the DNS query fails, what is known of it stays').length === 2);
     first.process.kill('SIGKILL');
     await counted([second], 1);
     const again = await startOn(t, a, byDns);

@@ -18,7 +18,7 @@ export type Room = { id: string; config: { roomId?: string }; [field: string]: u
 
 /** How often anything is looked at that is waited for, in milliseconds. */
 const pollInterval = 50;
-const patience = 20_000;
+const patience = 60_000;
 
 export function nodeName({ ip }: Machine): string {
   return `svc@${ip}`;

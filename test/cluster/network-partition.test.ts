@@ -19,7 +19,8 @@ describe('a partition', onMachines, () => {
       counted([third], 1).then(() => performance.now() - cut),
     ]);
     t.diagnostic(`two of three were down for the others after ${times.map(Math.round).join(' and ')} ms (tick 4 s)`);
-    for (const time of times) assert.ok(time > 2_900 && time < 5_800);
+    // Five seconds on a machine that has time.
+    for (const time of times) assert.ok(time > 2_900 && time < 15_000);
     assert.ok(!(await roomIds(first)).includes(before));
     assert.ok((await roomIds(third)).includes(before));
 

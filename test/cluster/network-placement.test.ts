@@ -140,14 +140,15 @@ describe('a node that takes no rooms', onMachines, () => {
     const [first, second, third] = await threeNodes(t);
     const room = await makeRoomOn(third, first);
     const peer = await enterRoom(t, first, room);
-    const started = performance.now();
+    const [started, asked] = [performance.now(), Date.now()];
     assert.equal((await first.api.post(`/cluster/nodes/${third.name}/drain`, { deadline: 2 })).status, 202);
     const { deadline } = await peer.waitFor('draining');
-    assert.ok(Math.abs(Date.parse(String(deadline)) - Date.now() - 2_000) < 500);
+    const told = Date.parse(String(deadline)) - 2_000;
+    assert.ok(told >= asked && told <= Date.now(), String(deadline));
     assert.deepEqual(await peer.closed, { code: 1001, reason: '' });
     const time = Math.round(performance.now() - started);
     t.diagnostic(`the peer was closed ${time} ms after a drain with a deadline of 2 s`);
-    assert.ok(time > 1_500 && time < 4_000);
+    assert.ok(time > 1_500 && time < 20_000, `${time} ms`);
     await until('the room left the list', async () => !(await roomIds(second)).includes(room));
     assert.equal((await stateOf(first, third)).state, 'draining');
   });

@@ -24,7 +24,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-async function allGone(pids: readonly number[], deadline = 5_000): Promise<boolean> {
+async function allGone(pids: readonly number[], deadline = 60_000): Promise<boolean> {
   const until = Date.now() + deadline;
   while (pids.some(isAlive) && Date.now() < until) await setTimeout(20);
   return !pids.some(isAlive);
