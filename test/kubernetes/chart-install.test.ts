@@ -23,7 +23,7 @@ async function kubectl(...args: string[]): Promise<string> {
 }
 
 const install = (release: string, namespace: string, ...flags: string[]) =>
-  mustRun(helm, ['install', release, chartFolder, '-n', namespace, '--create-namespace', '--wait', '--timeout', '90s', ...flags]);
+  mustRun(helm, ['install', release, chartFolder, '-n', namespace, '--create-namespace', '--wait', '--timeout', '120s', ...flags]);
 const uninstall = (release: string, namespace: string) =>
   mustRun(helm, ['uninstall', release, '-n', namespace, '--wait', '--timeout', '120s']);
 const available = (cluster: string, namespace: string) =>
@@ -107,7 +107,7 @@ test('with no values there are an operator and two nodes, and the lines of the n
   const forward = commands.find((command) => command.includes('port-forward')) ?? '';
   assert.equal(forward, 'kubectl -n default port-forward svc/mediarooms 8080');
   assert.equal(await kubectl('get', 'svc', 'mediarooms', '-o', 'jsonpath={.spec.ports[*].port}'), '8080');
-  await kubectl('wait', '--for=condition=Ready', 'mroom/first', '--timeout=30s');
+  await kubectl('wait', '--for=condition=Ready', 'mroom/first', '--timeout=60s');
   assert.ok(commands.includes('kubectl delete crd rooms.mediarooms.dev mediaclusters.mediarooms.dev'));
 });
 
@@ -144,7 +144,7 @@ test('a second install in another namespace has nodes, rooms and tokens of its o
   await uninstall('mediarooms', 'team');
   await gone('team');
   // The first one does not notice.
-  await kubectl('wait', '--for=condition=Ready', 'mroom/first', '--timeout=5s');
+  await kubectl('wait', '--for=condition=Ready', 'mroom/first', '--timeout=60s');
 });
 
 test('a second release in the same namespace stands by, and goes without touching the first', async () => {
@@ -152,9 +152,9 @@ test('a second release in the same namespace stands by, and goes without touchin
   await install('second', 'default', ...quick);
   await available('second', 'default');
   await makeRoom('of-second', 'default', { clusterRef: { name: 'second' } });
-  await kubectl('delete', 'mroom', 'of-second', '--timeout=30s');
+  await kubectl('delete', 'mroom', 'of-second', '--timeout=60s');
   await uninstall('second', 'default');
-  await kubectl('wait', '--for=condition=Ready', 'mroom/first', '--timeout=5s');
+  await kubectl('wait', '--for=condition=Ready', 'mroom/first', '--timeout=60s');
   assert.equal(await kubectl('get', 'mroom', 'first', '-o', 'jsonpath={.status.incarnation}'), before);
   await kubectl('wait', '--for=delete', 'pod/second-0', '--timeout=60s');
 });

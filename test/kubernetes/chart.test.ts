@@ -12,7 +12,7 @@ import { monitoringDefinitions } from '../kit/kube/other-definitions.ts';
 const server = await startApiServer({ after });
 await applyDefinitions(server);
 await server.apply(monitoringDefinitions);
-await server.kubectl(['wait', '--for=condition=Established', 'crd', '--all', '--timeout=30s']);
+await server.kubectl(['wait', '--for=condition=Established', 'crd', '--all', '--timeout=50s']);
 for (const name of ['media', 'team-a', 'team-b']) await server.kubectl(['create', 'namespace', name]);
 
 const helm = helmOf();

@@ -19,7 +19,7 @@ type Route = {
 const server = await startControlPlane({ after });
 await applyDefinitions(server);
 await server.apply(routeDefinition);
-await server.kubectl(['wait', '--for=condition=Established', 'crd', '--all', '--timeout=30s']);
+await server.kubectl(['wait', '--for=condition=Established', 'crd', '--all', '--timeout=50s']);
 await startPodRunner(server);
 await ClusterOperator.start(server, { httpRoutes: true });
 

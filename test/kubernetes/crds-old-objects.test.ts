@@ -58,7 +58,7 @@ describe('An object of a laxer time', () => {
 
   before(async () => {
     client = await KubeClient.connect({
-      ...{ kubeconfig: server.kubeconfig, log: silentLog(), userAgent: 'test', timeoutMs: 10_000, fieldManager: 'mediarooms-operator' },
+      ...{ kubeconfig: server.kubeconfig, log: silentLog(), userAgent: 'test', timeoutMs: 30_000, fieldManager: 'mediarooms-operator' },
     });
     const names = Object.values(definitions).map((definition) => (definition as unknown as KubeObject).metadata.name);
     for (const definition of Object.values(definitions)) await client.create(resources.customResourceDefinitions, lax(definition));
@@ -75,7 +75,7 @@ describe('An object of a laxer time', () => {
   async function untilStrict(): Promise<void> {
     for (const resource of [resources.rooms, resources.mediaClusters]) {
       const wrong = object(resource, 'probe', { replicas: -1, maxPeers: -1 });
-      const deadline = performance.now() + 10_000;
+      const deadline = performance.now() + 60_000;
       let refused = false;
       while (!refused && performance.now() < deadline) {
         const { stderr } = await server.kubectl(['create', '--dry-run=server', '--validate=ignore', '-f', '-'], {

@@ -222,7 +222,7 @@ describe('The definitions of Room and MediaCluster', () => {
     const wide = await rows('room', 'bare', '-o', 'wide');
     assert.deepEqual(wide[0]?.slice(6), ['ROOMID', 'COMPONENTS', 'REASON']);
     assert.deepEqual(wide[1]?.slice(6), ['bare', '1/2', 'AllThere']);
-    await run(['wait', '--for=condition=Ready', '--timeout=5s', 'mroom/bare']);
+    await run(['wait', '--for=condition=Ready', '--timeout=50s', 'mroom/bare']);
   });
 
   it('show a MediaCluster in a row, and more of it with -o wide', async () => {

@@ -62,12 +62,12 @@ const server = await startApiServer({ after });
 for (const name of ['room.yaml', 'mediacluster.yaml']) await server.apply(readFileSync(join(crds, name), 'utf8'));
 await server.apply(serviceMonitors);
 for (const name of ['mediaclusters.mediarooms.dev', 'servicemonitors.monitoring.coreos.com'])
-  await server.kubectl(['wait', '--for=condition=Established', `crd/${name}`, '--timeout=20s']);
+  await server.kubectl(['wait', '--for=condition=Established', `crd/${name}`, '--timeout=50s']);
 const client = await KubeClient.connect({
   kubeconfig: server.kubeconfig,
   log: silentLog(),
   userAgent: 'test',
-  timeoutMs: 10_000,
+  timeoutMs: 30_000,
   fieldManager: 'mediarooms-operator',
 });
 after(() => client.close());

@@ -12,11 +12,11 @@ import { startControlPlane } from '../kit/kube/control-plane.ts';
 import { testFacts } from '../kit/media-cluster.ts';
 
 const namespace = 'default';
-const deadline = 20_000;
+const deadline = 60_000;
 
 const server = await startControlPlane({ after });
 await server.apply(readFileSync(join(import.meta.dirname, '../../crds/mediacluster.yaml'), 'utf8'));
-await server.kubectl(['wait', '--for=condition=Established', 'crd/mediaclusters.mediarooms.dev', '--timeout=20s']);
+await server.kubectl(['wait', '--for=condition=Established', 'crd/mediaclusters.mediarooms.dev', '--timeout=50s']);
 
 async function call(method: string, path: string, body: unknown, contentType = 'application/json') {
   return server.client.call(path, { method, body, contentType });

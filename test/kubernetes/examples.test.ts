@@ -35,7 +35,7 @@ async function api() {
 describe('The examples', () => {
   it('give a MediaCluster that is Available', async () => {
     await kubectl('apply', '-f', join(examples, 'mediacluster.yaml'));
-    await kubectl('wait', '--for=condition=Available', '--timeout=40s', 'mcl/media');
+    await kubectl('wait', '--for=condition=Available', '--timeout=55s', 'mcl/media');
     const { metadata } = await runner.waitForPod('media-0');
     // As a volume of podTemplate would bring it.
     const sources = join(server.dir, 'pods', metadata.uid ?? '', 'volumes/resources/file_component_sources');
@@ -46,7 +46,7 @@ describe('The examples', () => {
 
   it('give Rooms that are Ready, with what they declare', async () => {
     await kubectl('apply', '-f', join(examples, 'room.yaml'), '-f', join(examples, 'room-with-peers.yaml'));
-    await kubectl('wait', '--for=condition=Ready', '--timeout=30s', 'mroom/standup', 'mroom/webinar');
+    await kubectl('wait', '--for=condition=Ready', '--timeout=55s', 'mroom/standup', 'mroom/webinar');
     const { body } = await (await api()).get('/room/webinar-2026');
     const { config, peers, components } = body.data;
     assert.deepEqual(config, {
@@ -88,14 +88,14 @@ describe('The examples', () => {
     assert.deepEqual(Object.keys(access).sort(), ['audience.token', 'audience.url', 'speaker.token', 'speaker.url']);
     const socket = await PeerSocket.enter(access['speaker.url'] ?? '', access['speaker.token'] ?? '');
     assert.equal(socket.welcome.ok, true);
-    await kubectl('wait', '--for=jsonpath={.status.peers.connected}=1', '--timeout=20s', 'mroom/webinar');
+    await kubectl('wait', '--for=jsonpath={.status.peers.connected}=1', '--timeout=55s', 'mroom/webinar');
     socket.webSocket.close();
     await socket.closed;
   });
 
   it('are changed while they live, and say when the change is in force', async () => {
     await kubectl('patch', 'mroom', 'webinar', '--type=merge', '-p', '{"spec":{"maxPeers":60}}');
-    await kubectl('wait', '--for=jsonpath={.status.observedGeneration}=2', '--timeout=20s', 'mroom/webinar');
+    await kubectl('wait', '--for=jsonpath={.status.observedGeneration}=2', '--timeout=55s', 'mroom/webinar');
     assert.equal((await (await api()).get('/room/webinar-2026')).body.data.config.maxPeers, 60);
   });
 
@@ -103,7 +103,7 @@ describe('The examples', () => {
     const owners = await kubectl('get', 'secret', 'webinar-peers', '-o', 'jsonpath={.metadata.ownerReferences[*].kind}');
     // The garbage collector takes it: half a minute after the definition of a kind it knows the kind.
     assert.equal(owners, 'Room');
-    await kubectl('delete', '--timeout=20s', '-f', join(examples, 'room.yaml'), '-f', join(examples, 'room-with-peers.yaml'));
+    await kubectl('delete', '--timeout=55s', '-f', join(examples, 'room.yaml'), '-f', join(examples, 'room-with-peers.yaml'));
     assert.deepEqual((await (await api()).get('/room')).body.data, []);
     assert.equal(await kubectl('get', 'mroom', '-o', 'name'), '');
   });

@@ -16,7 +16,7 @@ import { type ContainerStatus, isReady, type Pod, type Terminated } from '../kit
 
 const pollInterval = 50;
 
-async function until(what: string, look: () => Promise<boolean> | boolean, patience = 30_000): Promise<void> {
+async function until(what: string, look: () => Promise<boolean> | boolean, patience = 60_000): Promise<void> {
   const started = performance.now();
   for (;;) {
     if (await Promise.resolve(look()).catch(() => false)) return;
@@ -154,7 +154,7 @@ describe('an API server', () => {
     await api.startApiServer();
     const events: unknown[] = [];
     const watch = `/api/v1/configmaps?watch=true&resourceVersion=${resourceVersion}&timeoutSeconds=2`;
-    const status = await api.client.lines(watch, AbortSignal.timeout(10_000), (event) => events.push(event));
+    const status = await api.client.lines(watch, AbortSignal.timeout(60_000), (event) => events.push(event));
     const code = status === 200 ? (events[0] as { object: { code: number } }).object.code : status;
     assert.equal(code, 410);
   });

@@ -15,8 +15,8 @@ const elector = new LeaderElector({
   namespace: 'default',
   name: 'elector',
   identity,
-  leaseMs: 3000,
-  renewMs: 2000,
+  leaseMs: 12_000,
+  renewMs: 8000,
   retryMs: 300,
   log,
 });

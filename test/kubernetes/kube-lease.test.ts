@@ -93,7 +93,8 @@ describe('two processes that want to lead', () => {
     a.signal('SIGKILL');
     const killed = performance.now();
     const took = (await b.until('leads')) - killed;
-    assert.ok(took < 5000, `taken over after ${took} ms`);
+    t.diagnostic(`taken over after ${Math.round(took)} ms`);
+    assert.ok(took < 40_000, `taken over after ${took} ms`);
     await whenWrote('b');
 
     const c = await startElector(t, 'c');
@@ -109,7 +110,10 @@ describe('two processes that want to lead', () => {
     await d.until('waits');
     c.signal('SIGTERM');
     const told = performance.now();
-    assert.ok((await d.until('leads')) - told < 2000);
+    const given = (await d.until('leads')) - told;
+    t.diagnostic(`given on after ${Math.round(given)} ms`);
+    // It is not waited until the term is over.
+    assert.ok(given < 8_000, `given on after ${given} ms`);
     await c.until('ended');
     await whenWrote('d');
     assert.deepEqual(turns, ['a', 'b', 'c', 'd']);

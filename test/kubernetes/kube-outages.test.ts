@@ -70,7 +70,7 @@ async function untilCaughtUp(admin: KubeClient, reflector: Reflector<Widget>, kn
     const told = [...known].map(([key, version]) => `${key} ${version}`).sort();
     const same = (one: string[]) => JSON.stringify(one) === JSON.stringify(versions(items));
     if (same(told) && same(versions(reflector.list())) && items.every(({ spec, status }) => status?.seen === spec.size)) break;
-    if (performance.now() - began > 40_000) assert.fail(`not caught up after 40 s: ${told.length} known, ${items.length} there`);
+    if (performance.now() - began > 60_000) assert.fail(`not caught up after a minute: ${told.length} known, ${items.length} there`);
     await sleep(100);
   }
   return performance.now() - began;
@@ -107,7 +107,8 @@ describe('the kube layer', { concurrency: true }, () => {
     assert.ok(watches <= 75, `${watches} watches and lists`);
     // Each change is read and written once; a cut may repeat a call.
     assert.ok(others <= 4 * changes, `${others} other calls for ${changes} changes`);
-    assert.ok(took < 10_000, `${took} ms`);
+    // Ten seconds on a machine that has time.
+    assert.ok(took < 40_000, `${took} ms`);
   });
 
   it('stays on one watch while nothing happens, as it is told each minute that nothing does', { timeout: 3 * minute }, async (t) => {
@@ -158,7 +159,8 @@ describe('the kube layer', { concurrency: true }, () => {
     const took = await untilCaughtUp(admin, reflector, known);
     t.diagnostic(`${attempts} attempts in a minute without API server; caught up ${Math.round(took)} ms after it was back`);
     assert.ok(attempts >= 5 && attempts <= 150, `${attempts} attempts`);
-    assert.ok(took < 15_000, `${took} ms`);
+    // Fifteen seconds on a machine that has time.
+    assert.ok(took < 45_000, `${took} ms`);
 
     ends.length = 0;
     lists.length = 0;

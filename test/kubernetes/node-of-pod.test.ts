@@ -51,7 +51,7 @@ async function startNodeOf(t: TestContext, cluster: StoredCluster): Promise<Star
   });
   const node = await startNodeProcess(t, Object.fromEntries(whole), { bare: true });
   const get = (path: string) =>
-    fetch(`http://${podIP}:8080${path}`, { headers: { authorization: `Bearer ${token}` }, signal: AbortSignal.timeout(5000) });
+    fetch(`http://${podIP}:8080${path}`, { headers: { authorization: `Bearer ${token}` }, signal: AbortSignal.timeout(30_000) });
   return { node, get, announce: (text) => put(paths.address, text), files };
 }
 

@@ -17,7 +17,7 @@ const audit = new AuditLog({ after });
 const flags = [...audit.flags, '--enable-admission-plugins=OwnerReferencesPermissionEnforcement'];
 const server = await startControlPlane({ after }, { flags });
 await server.apply([olderDefinition('room.yaml'), olderDefinition('mediacluster.yaml'), serviceMonitors(), routeDefinition]);
-await server.kubectl(['wait', '--for=condition=Established', 'crd', '--all', '--timeout=30s']);
+await server.kubectl(['wait', '--for=condition=Established', 'crd', '--all', '--timeout=50s']);
 const runner = await startPodRunner(server);
 
 /** An installed definition that the operator replaces. */
@@ -118,7 +118,7 @@ async function exerciseEverything(stage: MediaStage): Promise<void> {
   await stage.waitFor('secret', 'class-peers', (secret) => secret !== undefined && !('bert.token' in secret.data));
   await server.apply(stage.room('class', {}));
   await stage.waitFor('secret', 'class-peers', (secret) => secret === undefined);
-  await stage.kubectl('delete', 'room', 'class', '--timeout=20s');
+  await stage.kubectl('delete', 'room', 'class', '--timeout=60s');
 
   // Twice, so that an event is told again: `Created pod media-1`.
   for (const replicas of [2, 1, 2, 1]) {

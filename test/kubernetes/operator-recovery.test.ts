@@ -32,7 +32,7 @@ test('the tokens of the Secret join with media; a host that fails costs its Room
   const [anna, bert] = await Promise.all([enter(t, browser, 'class', 'anna'), enter(t, browser, 'class', 'bert')]);
   await Promise.all([anna.publish({ colour: css(red), tone: 440 }), bert.publish({ colour: css(blue), tone: 1000 })]);
   await Promise.all([anna.sees(bert, blue), bert.sees(anna, red), anna.hears(bert, 1000)]);
-  const first = await stage.waitFor('room', 'class', (room) => room.status.peers?.connected === 2, 20_000);
+  const first = await stage.waitFor('room', 'class', (room) => room.status.peers?.connected === 2);
   const tokens = await tokensOf('class');
 
   const pod = stage.runner.pod(first.status.node);
@@ -45,7 +45,7 @@ test('the tokens of the Secret join with media; a host that fails costs its Room
   const noticedAt = performance.now();
   const other = (room: { status: { node?: string; incarnation?: string } }) =>
     isReady(room) && room.status.incarnation !== first.status.incarnation;
-  const after = await stage.waitFor('room', 'class', other, 40_000);
+  const after = await stage.waitFor('room', 'class', other);
   const recoveredAt = performance.now();
   assert.notEqual(after.status.node, first.status.node);
   await Promise.all([anna.sees(bert, blue), bert.sees(anna, red), anna.hears(bert, 1000)]);
@@ -62,8 +62,8 @@ test('a Room whose room is deleted over REST is Finished and is not made again',
   const { status } = await stage.makeRoom('over');
   const api = await stage.api(status.node);
   assert.equal((await api.delete('/room/over')).status, 204);
-  const room = await stage.waitFor('room', 'over', (each) => each.status.phase === 'Finished', 5_000);
+  const room = await stage.waitFor('room', 'over', (each) => each.status.phase === 'Finished');
   assert.equal(room.status.conditions.find((each: { type: string }) => each.type === 'Ready').status, 'False');
   assert.equal((await api.get('/room/over')).status, 404);
-  await stage.kubectl('delete', 'room', 'over', '--timeout=10s');
+  await stage.kubectl('delete', 'room', 'over', '--timeout=60s');
 });

@@ -25,7 +25,7 @@ after(async () => {
 describe('A Room', () => {
   test('becomes a room on a node, and kubectl shows it as a user expects', async () => {
     await stage.apply(room('lesson', { maxPeers: 3, peers: [{ name: 'teacher' }] }));
-    const { code } = await stage.server.kubectl(['wait', '--for=condition=Ready', 'mroom/lesson', '--timeout=20s']);
+    const { code } = await stage.server.kubectl(['wait', '--for=condition=Ready', 'mroom/lesson', '--timeout=50s']);
     assert.equal(code, 0);
     const made = await stage.room('lesson');
     const { body } = await apiClient(node.url, node.token).get('/room/lesson');
@@ -80,7 +80,7 @@ describe('A Room', () => {
       secret.metadata.ownerReferences.map(({ kind, uid, controller }: Record<string, unknown>) => ({ kind, uid, controller })),
       [{ kind: 'Room', uid: metadata.uid, controller: true }],
     );
-    const { code } = await stage.server.kubectl(['delete', 'mroom', 'passing', '--timeout=20s']);
+    const { code } = await stage.server.kubectl(['delete', 'mroom', 'passing', '--timeout=50s']);
     assert.equal(code, 0);
     assert.equal((await apiClient(node.url, node.token).get('/room/passing')).status, 404);
   });

@@ -39,7 +39,7 @@ async function both(namespace: string, prefix: string): Promise<{ declared: stri
 }
 
 async function settles(namespace: string, prefix: string): Promise<string[]> {
-  for (const end = Date.now() + 30_000; ; ) {
+  for (const end = Date.now() + 60_000; ; ) {
     const { declared, there } = await both(namespace, prefix);
     if (JSON.stringify(declared) === JSON.stringify(there)) return there;
     if (Date.now() > end) assert.deepEqual(there, declared);
@@ -54,7 +54,7 @@ test('A namespace that is deleted takes its rooms with it, whatever goes first',
   const names = Array.from({ length: 10 }, (_, index) => `passing-${index}`);
   await stage.apply(names.map((name) => room(name, { peers: [{ name: 'ann' }] }, 'passing')));
   await Promise.all(names.map((name) => stage.waitUntilReady(name, 'passing')));
-  const { code, stderr } = await stage.server.kubectl(['delete', 'namespace', 'passing', '--timeout=40s'], { timeoutMs: 50_000 });
+  const { code, stderr } = await stage.server.kubectl(['delete', 'namespace', 'passing', '--timeout=100s'], { timeoutMs: 120_000 });
   assert.equal(code, 0, stderr);
   const { body } = await api.get('/room');
   // Where the MediaCluster went first, nobody can be asked any more: its nodes end, and their rooms with them.
@@ -73,7 +73,7 @@ test('Two operators at once make each room once', async () => {
     const { body } = await api.get(`/room/${name}`);
     assert.equal(body.data.peers.length, 1);
   }
-  await stage.server.kubectl(['delete', 'mroom', '--all', '--timeout=30s']);
+  await stage.server.kubectl(['delete', 'mroom', '--all', '--timeout=50s']);
   await settles('default', 'twin-');
   for (const each of operators) await each.stop();
 });

@@ -46,7 +46,7 @@ export class ClusterOperator {
     const observe = (call: CallObservation) => {
       if (call.verb !== 'watch') calls.push(call);
     };
-    const common = { log, userAgent: 'mediarooms-test', timeoutMs: 10_000, fieldManager: 'mediarooms-operator', observe };
+    const common = { log, userAgent: 'mediarooms-test', timeoutMs: 30_000, fieldManager: 'mediarooms-operator', observe };
     const client = await KubeClient.connect({ kubeconfig: options.kubeconfig ?? server.kubeconfig, ...common });
     const recorder = new EventRecorder({ client, controller: 'mediarooms.dev/operator', instance: 'test', log });
     const stop = new AbortController();

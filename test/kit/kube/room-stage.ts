@@ -88,7 +88,7 @@ export class RoomStage {
       kubeconfig: this.server.kubeconfig,
       log,
       userAgent: 'mediarooms-test',
-      timeoutMs: 10_000,
+      timeoutMs: 30_000,
       fieldManager: 'mediarooms-operator',
       observe: (call) => {
         if (call.verb !== 'watch') calls.push(call);
