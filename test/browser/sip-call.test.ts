@@ -17,7 +17,7 @@ import { enter, setStage } from './client-kit.ts';
 const peerTone = 440;
 const phoneTone = 1000;
 const rate = 8000;
-const patience = 30_000;
+const patience = 60_000;
 const rounds = 12;
 
 /** Of PCMA, what the phone heard since then. */

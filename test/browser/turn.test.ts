@@ -100,7 +100,7 @@ test('the relay takes packets to the media of its own node and to no other addre
   /** What coturn's own client says when it wants to reach that address through the relay. */
   const tryPeer = async (peer: string, password = server.credential) => {
     const args = ['-v', '-n', '1', '-e', peer, '-u', server.username, '-w', password, '-p', String(port), '127.0.0.1'];
-    const said = await run('turnutils_uclient', args, { timeout: 15_000 }).catch((error: { stdout: string; stderr: string }) => error);
+    const said = await run('turnutils_uclient', args, { timeout: 60_000 }).catch((error: { stdout: string; stderr: string }) => error);
     return said.stdout + said.stderr;
   };
   assert.match(await tryPeer('127.0.0.2'), /error 403/);

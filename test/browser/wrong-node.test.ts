@@ -17,7 +17,7 @@ const dist = (name: string) => ({
 
 async function clusterOf(url: string, count: number): Promise<void> {
   const api = apiClient(url, apiToken);
-  for (const end = Date.now() + 20_000; ; await new Promise((resolve) => setTimeout(resolve, 50))) {
+  for (const end = Date.now() + 60_000; ; await new Promise((resolve) => setTimeout(resolve, 50))) {
     const { nodesInCluster } = (await api.get('/health')).body.data.distribution;
     if (nodesInCluster === count) return;
     assert.ok(Date.now() < end, `${nodesInCluster} of ${count} nodes in the cluster`);
@@ -56,7 +56,9 @@ test('two pages meet through the wrong node; it is killed, media goes on and the
   for (const peer of [first, second]) {
     assert.deepEqual(await peer.notes('trackUnsubscribed'), [], 'the session is the same');
     const gaps = await peer.page.evaluate(() => [...(kit.rooms.main?.gaps.values() ?? [])]);
-    assert.ok(Math.max(...gaps) < 1_000, `the longest time between two frames was ${Math.max(...gaps)} ms`);
+    t.diagnostic(`the longest time between two frames was ${Math.round(Math.max(...gaps))} ms`);
+    // A second on a machine that has time; a session that is not resumed has none for longer.
+    assert.ok(Math.max(...gaps) < 3_000, `the longest time between two frames was ${Math.max(...gaps)} ms`);
   }
   await first.page.evaluate(() => kit.rooms.main?.room.sendData('chat', 'through the third'));
   assert.equal(((await second.waitForNote('data')).detail as { payload: string }).payload, 'through the third');
