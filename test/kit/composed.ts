@@ -152,16 +152,16 @@ export async function probeStreams(path: string) {
   return streams;
 }
 
-/** Of each packet: when it begins and how long it lasts, in milliseconds, and whether it is a key frame. */
-export async function packetTimes(path: string, track: 'v' | 'a'): Promise<{ time: number; duration: number; key: boolean }[]> {
-  const entries = ['-select_streams', `${track}:0`, '-show_entries', 'packet=pts_time,duration_time,flags', '-of', 'csv=p=0'];
+/** Of each packet: when it begins in milliseconds, and whether it is a key frame. */
+export async function packetTimes(path: string, track: 'v' | 'a'): Promise<{ time: number; key: boolean }[]> {
+  const entries = ['-select_streams', `${track}:0`, '-show_entries', 'packet=pts_time,flags', '-of', 'csv=p=0'];
   const { stdout } = await run('ffprobe', ['-v', 'error', ...entries, path], limits);
   return stdout
     .split('\n')
     .filter(Boolean)
     .map((line) => {
-      const [time, duration, flags] = line.split(',');
-      return { time: Number(time) * 1000, duration: Number(duration) * 1000, key: flags?.startsWith('K') ?? false };
+      const [time, flags] = line.split(',');
+      return { time: Number(time) * 1000, key: flags?.startsWith('K') ?? false };
     });
 }
 

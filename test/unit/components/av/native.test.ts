@@ -12,6 +12,7 @@ import { VideoDecoder } from '../../../../node/components/av/native/video-decode
 import { VideoEncoder } from '../../../../node/components/av/native/video-encoder.ts';
 import { type Part, Parts } from '../../../../node/components/hls/parts.ts';
 import { rhythmOf } from '../../../../node/components/hls/ticks.ts';
+import { boxes, picturesIn } from '../../../kit/fragments.ts';
 
 const red = { y: 81, u: 90, v: 240 };
 const size = { width: 160, height: 90 };
@@ -27,12 +28,7 @@ async function encoders(t: TestContext) {
   return { video, audio };
 }
 
-/** Of the boxes of MP4 at the top, their names. */
-function boxes(bytes: Buffer): string[] {
-  const names: string[] = [];
-  for (let at = 0; at + 8 <= bytes.length; at += bytes.readUInt32BE(at)) names.push(bytes.toString('latin1', at + 4, at + 8));
-  return names;
-}
+const boxNames = (bytes: Buffer) => boxes(bytes).map(({ type }) => type);
 
 test('what is native is freed when the last call on it has ended, once', async () => {
   let freed = 0;
@@ -96,7 +92,7 @@ test('a text is as wide as it needs, whatever is in it', (t) => {
 test('parts are one fragment each and last as long as they are said to, also where pictures were left out', async (t) => {
   const made = await encoders(t);
   const muxer = await FragmentMuxer.open(made);
-  assert.deepEqual(boxes(muxer.init), ['ftyp', 'moov']);
+  assert.deepEqual(boxNames(muxer.init), ['ftyp', 'moov']);
   const parts: Part[] = [];
   const rhythm = rhythmOf(10, 500, 1000);
   const maker = new Parts({ muxer, rhythm, firstSegment: 7, onPart: (part) => parts.push(part) });
@@ -117,7 +113,13 @@ test('parts are one fragment each and last as long as they are said to, also whe
       [9, 20, 200, true],
     ],
   );
-  for (const { bytes } of parts) assert.deepEqual(boxes(bytes), ['moof', 'mdat']);
+  for (const { bytes } of parts) assert.deepEqual(boxNames(bytes), ['moof', 'mdat']);
+  // Each picture is shown until the next one, or until its part ends.
+  const shown = [100, 100, 100, 100, 100, 300, 200, 400, 100, 500, 100, 100];
+  assert.deepEqual(
+    picturesIn(Buffer.concat(parts.map(({ bytes }) => bytes))),
+    shown.map((duration, index) => ({ time: shown.slice(0, index).reduce((sum, each) => sum + each, 0), duration })),
+  );
   canvas.close();
   muxer.close();
 });
