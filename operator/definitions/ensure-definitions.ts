@@ -43,20 +43,29 @@ type Kind = { resource: Resource; ours: Definition };
 
 async function ensure(kind: Kind, options: EnsureOptions, until: number): Promise<void> {
   const { name } = kind.ours.metadata;
-  for (let why: string | undefined; ; ) {
+  for (let letIn = false; ; ) {
     options.signal.throwIfAborted();
+    let problem: string;
     try {
-      why = await step(kind, options);
+      const why = await step(kind, options);
       if (why === undefined) return;
+      problem = `The definition ${name} does not work: ${why}`;
     } catch (error) {
       if (!(error instanceof KubeError)) throw error;
-      if (isForbidden(error)) return withoutPermission(kind, options, error);
+      problem = `The definition ${name} does not work: ${error.message}`;
+      if (isForbidden(error)) {
+        // An API server that starts refuses everybody until it has read its rules. What it refuses once it has told what it serves is meant.
+        const served = await servesNow(kind, options);
+        if (served && letIn) return withoutPermission(kind, options);
+        letIn = served !== undefined;
+        if (served === false)
+          problem = `The kind ${kind.resource.kind} is not installed, and this operator may not install it (${error.message}): kubectl apply -f crds/`;
+      }
       // A conflict: another operator was faster, so look again.
-      if (!isConflict(error) && !isAlreadyExists(error) && !isUnavailable(error))
+      else if (!isConflict(error) && !isAlreadyExists(error) && !isUnavailable(error))
         throw new DefinitionsError(`The API server refuses the definition ${name}: ${error.message}`, { cause: error });
-      why = error.message;
     }
-    if (options.now() >= until) throw new DefinitionsError(`The definition ${name} does not work: ${why}`);
+    if (options.now() >= until) throw new DefinitionsError(problem);
     await options.sleep(pollMs, options.signal);
   }
 }
@@ -93,12 +102,18 @@ async function step({ resource, ours }: Kind, options: EnsureOptions): Promise<s
   return undefined;
 }
 
+/** Whether the API server knows the kind; undefined where it does not say now. */
+async function servesNow({ resource }: Kind, { client }: EnsureOptions): Promise<boolean | undefined> {
+  try {
+    return await client.serves(resource);
+  } catch (error) {
+    if (isForbidden(error) || isUnavailable(error)) return undefined;
+    throw error;
+  }
+}
+
 /** Without the right to read definitions the kinds may still be there. */
-async function withoutPermission({ resource, ours }: Kind, { client, log }: EnsureOptions, error: KubeError): Promise<void> {
-  if (!(await client.serves(resource)))
-    throw new DefinitionsError(
-      `The kind ${resource.kind} is not installed, and this operator may not install it (${error.message}): kubectl apply -f crds/`,
-    );
+function withoutPermission({ ours }: Kind, { log }: EnsureOptions): void {
   log.warn(
     { definition: ours.metadata.name },
     'This operator may not look after the definition of its kind; whether the installed one is old is not known',

@@ -54,8 +54,14 @@ export function isNotFound(error: unknown): boolean {
   return error instanceof KubeError && error.status === 404 && error.reason === 'NotFound';
 }
 
+/** Whether it was refused for who asks. Not: by an API server that starts, whose admission has not read yet what it judges by. */
 export function isForbidden(error: unknown): boolean {
-  return error instanceof KubeError && error.status === 403;
+  return error instanceof KubeError && error.status === 403 && !isNotReady(error);
+}
+
+/** What the admission of an API server says that starts (`WaitForReady` in k8s.io/apiserver/pkg/admission): 403, though nothing is forbidden. */
+function isNotReady({ status, message }: KubeError): boolean {
+  return status === 403 && message.endsWith('not yet ready to handle request');
 }
 
 /** Whether there was no API server to ask: none answers, or it says that it starts or stops. */
@@ -66,7 +72,7 @@ export function isUnreachable(error: unknown): boolean {
 /** Whether the API server could not be asked, or not now: nothing is known of what the call was about. */
 export function isUnavailable(error: unknown): boolean {
   if (isUnreachable(error)) return true;
-  return error instanceof KubeError && (error.reason === 'Timeout' || error.status === 429 || error.status >= 500);
+  return error instanceof KubeError && (error.reason === 'Timeout' || error.status === 429 || error.status >= 500 || isNotReady(error));
 }
 
 /** Failures before anything was sent: repeating what failed so can never do a thing twice. */

@@ -6,7 +6,7 @@ import { kubernetesPrograms } from './binaries.ts';
 import type { Scope } from './scope.ts';
 
 export type ControlPlaneOptions = Omit<ApiServerOptions, 'serviceAccountAdmission'> & {
-  /** How long a host may be silent before it is not ready, in milliseconds; 6,000. */
+  /** How long a host may be silent before it is not ready, in milliseconds; 10,000. */
   nodeGraceMs?: number;
   /** As kube-controller-manager takes them. */
   controllers?: readonly string[];
@@ -23,7 +23,7 @@ const usualControllers = ['*', '-endpointslice-controller', '-endpointslice-mirr
  * are bound, hosts that are lost. Pods stay Pending until a PodRunner runs them. Ready in about 6 s, 350 MB: share one among a file's tests.
  */
 export async function startControlPlane(scope: Scope, options: ControlPlaneOptions = {}): Promise<ApiServer> {
-  const { nodeGraceMs = 6_000, controllers = usualControllers, ...rest } = options;
+  const { nodeGraceMs = 10_000, controllers = usualControllers, ...rest } = options;
   const server = await ApiServer.start(scope, { ...rest, serviceAccountAdmission: true });
   const program = kubernetesPrograms(['kube-controller-manager'])['kube-controller-manager'];
   server.run('kube-controller-manager', [

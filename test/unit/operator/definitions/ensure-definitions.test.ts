@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { definitionsVersion, versionAnnotation } from '../../../../crds/definitions.ts';
-import { DefinitionsError, ensureDefinitions } from '../../../../operator/definitions/ensure-definitions.ts';
+import { DefinitionsError, type EnsureOptions, ensureDefinitions } from '../../../../operator/definitions/ensure-definitions.ts';
 import type { Definition } from '../../../../operator/definitions/judge.ts';
 import type { KubeClient } from '../../../../operator/kube/client.ts';
 import { KubeError } from '../../../../operator/kube/kube-error.ts';
@@ -74,7 +74,7 @@ function makeWorld(more: Partial<World> = {}): World {
 }
 
 /** Runs it in a time that passes with every sleep. */
-function run(world: World, more: { apply?: boolean; signal?: AbortSignal; patienceMs?: number } = {}): Promise<void> {
+function run(world: World, more: Partial<EnsureOptions> = {}): Promise<void> {
   let time = 0;
   return ensureDefinitions({
     client: clientOf(world),
@@ -169,6 +169,22 @@ describe('ensureDefinitions()', () => {
     assert.deepEqual(versions(world), [current, current]);
   });
 
+  it('survives an API server that starts: it refuses everybody until it has read its rules, and writes until its admission is ready', async () => {
+    const world = makeWorld();
+    const refusals = 5;
+    world.failures = [
+      ...Array.from({ length: refusals }, () => ({ call: 'get' as const, error: failed(403, 'Forbidden', 'cannot get') })),
+      { call: 'create', error: failed(403, 'Forbidden', 'definitions "rooms" is forbidden: not yet ready to handle request') },
+    ];
+    const client = clientOf(world);
+    const serves = async () => {
+      if (world.calls.length < refusals) throw failed(403, 'Forbidden', 'cannot get path');
+      return world.served;
+    };
+    await run(world, { client: { ...client, serves } });
+    assert.deepEqual(versions(world), [current, current]);
+  });
+
   it('gives up at once where the API server refuses a definition', async () => {
     const world = makeWorld({ failures: [{ call: 'create', error: failed(422, 'Invalid', 'spec.scope: is immutable') }] });
     await assert.rejects(
@@ -179,11 +195,15 @@ describe('ensureDefinitions()', () => {
   });
 
   it('works without the right to read definitions where the kinds are there, and else says what to do', async () => {
-    const forbidden = () => both.map(() => ({ call: 'get' as const, error: failed(403, 'Forbidden', 'cannot get') }));
-    const world = makeWorld({ failures: forbidden() });
+    const forbidden = (times: number) =>
+      Array.from({ length: times }, () => ({ call: 'get' as const, error: failed(403, 'Forbidden', 'cannot get') }));
+    const world = makeWorld({ failures: forbidden(4) });
     await run(world);
-    assert.equal(world.calls.length, 2);
-    const without = makeWorld({ failures: forbidden(), served: false });
+    assert.deepEqual(
+      world.calls,
+      both.flatMap((name) => [`get ${name}`, `get ${name}`]),
+    );
+    const without = makeWorld({ failures: forbidden(1_000), served: false });
     await assert.rejects(
       run(without),
       /Room is not installed, and this operator may not install it \(cannot get\): kubectl apply -f crds\//,
