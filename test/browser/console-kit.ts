@@ -7,7 +7,7 @@ import axe from 'axe-core';
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import { type BrowserOptions, startBrowser } from '../kit/browser.ts';
 
-export const deadline = 40_000;
+export const deadline = 60_000;
 
 export async function launch(t: TestContext, args: readonly string[] = [], wrap?: BrowserOptions['wrap']): Promise<Browser> {
   assert.ok(existsSync(join(import.meta.dirname, '../../node/console/dist/index.html')), 'The console is not built: npm run build:console');

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { apiClient } from '../kit/api-client.ts';
-import { startNodeProcess } from '../kit/node-process.ts';
+import { lastingPort, startNodeProcess } from '../kit/node-process.ts';
 import { apiToken, startNode } from '../kit/start-node.ts';
 import { startTcpProxy } from '../kit/tcp-proxy.ts';
 import { byId, launch, seeText } from './console-kit.ts';
@@ -17,7 +17,7 @@ const patience = { timeout: 60_000 };
 const isLive = (page: Page) => page.waitForSelector(`${byId('status')}[data-state="live"]`, patience);
 
 test('a server that is killed and started again, and a network that is cut, are told in every part, and pass', async (t) => {
-  const first = await startNodeProcess(t);
+  const first = await startNodeProcess(t, await lastingPort());
   const proxy = await startTcpProxy(t, first.port);
   const browser = await launch(t);
   const url = `http://127.0.0.1:${proxy.port}`;

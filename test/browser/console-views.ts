@@ -52,6 +52,15 @@ function tooWide(page: Page): Promise<string> {
     .slice(0, 5).map((each) => each.outerHTML.slice(0, 200)).join('\\n')`);
 }
 
+/** The rows of the list of rooms that are drawn, with where each says that it stands, from 0. */
+export async function drawnRooms(page: Page): Promise<{ room: string; index: number }[]> {
+  const rows = await page
+    .locator(byId('room-row'))
+    .evaluateAll((all) => all.map((row) => [row.getAttribute('data-room'), row.getAttribute('aria-rowindex')]));
+  assert.ok(rows.length > 0, 'no room is drawn');
+  return rows.map(([room, index]) => ({ room: room ?? '', index: Number(index) - 2 }));
+}
+
 /** Every address that the page asks for from now on. */
 export function addressesOf(page: Page): string[] {
   const addresses: string[] = [];

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { startNodeProcess } from '../kit/node-process.ts';
+import { lastingPort, startNodeProcess } from '../kit/node-process.ts';
 import { apiToken, startNode } from '../kit/start-node.ts';
 import { byId, comesToHold, launch, logInByKeys, openConsole, seeText, tabTo, tileOf } from './console-kit.ts';
 import { lookAt, tokenFile } from './console-views.ts';
@@ -14,7 +14,7 @@ const video = `document.querySelector('${byId('stream-video')}')`;
 const focused = (page: Page) => page.evaluate<string>('document.activeElement?.dataset.testid ?? document.activeElement?.tagName ?? ""');
 
 test('a server that is killed and started again: the room has ended, and is streamed and seen again when it is made anew', async (t) => {
-  const first = await startNodeProcess(t, streams);
+  const first = await startNodeProcess(t, { ...streams, ...(await lastingPort()) });
   const before = await makeShow(first);
   await before.stream();
   const browser = await launch(t);

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { apiClient } from '../kit/api-client.ts';
-import { startNodeProcess } from '../kit/node-process.ts';
+import { lastingPort, startNodeProcess } from '../kit/node-process.ts';
 import { apiToken, startNode } from '../kit/start-node.ts';
 import { refuse, startReceiver, take } from '../kit/webhook-receiver.ts';
 import { byId, launch, seeText, tabTo } from './console-kit.ts';
@@ -142,7 +142,7 @@ test('a node that does not answer is named, and the part recovers when it does, 
   const [held, asked] = ['held', 'asked'].map((name) => `${name}-${process.pid}@localhost`);
   const dist = { SVC_DIST_ENABLED: 'true', SVC_DIST_NODES: held };
   const holder = await startNodeProcess(t, { ...dist, SVC_DIST_NODE_NAME: held });
-  const first = await startNodeProcess(t, { ...dist, SVC_DIST_NODE_NAME: asked });
+  const first = await startNodeProcess(t, { ...dist, SVC_DIST_NODE_NAME: asked, ...(await lastingPort()) });
   const { page } = await openPart(await launch(t), { url: first.url, token: apiToken, hash });
   const ofHeld = page.locator(`${byId('webhook-node-row')}[data-node="${held}"]`);
   await ofHeld.waitFor();

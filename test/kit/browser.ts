@@ -34,7 +34,7 @@ export async function comesToHold<Arg, Result>(
   page: Page,
   ask: (arg: Arg) => Result | Promise<Result>,
   arg: Arg,
-  timeout = 40_000,
+  timeout = 60_000,
 ): Promise<NonNullable<Result>> {
   for (const end = Date.now() + timeout; ; await page.waitForTimeout(50)) {
     // Playwright's own types of arguments go too deep for generic ones.
@@ -59,7 +59,7 @@ export async function startBrowser(t: TestContext, { args = [], wrap }: BrowserO
   const program = places.find((path) => existsSync(path));
   if (!program) throw new Error('There is no Chromium: sudo apt-get install -y chromium');
   const executablePath = wrap ? await wrap(program) : program;
-  const browser = await chromium.launch({ executablePath, args: [...flags, ...args] });
+  const browser = await chromium.launch({ executablePath, args: [...flags, ...args], timeout: 90_000 });
   const said: string[] = [];
   t.after(async () => {
     // Node.js has had `passed` since 21.7; its types do not yet.
@@ -69,7 +69,7 @@ export async function startBrowser(t: TestContext, { args = [], wrap }: BrowserO
   const newPage: StartedBrowser['newPage'] = async (url, options = {}) => {
     const context = await browser.newContext(options);
     const page = await context.newPage();
-    page.setDefaultTimeout(40_000);
+    page.setDefaultTimeout(60_000);
     page.on('console', (message) => said.push(`[${message.type()}] ${message.text()}`));
     page.on('pageerror', (error) => said.push(`[exception] ${error.stack ?? error.message}`));
     if (url !== undefined) await page.goto(url);

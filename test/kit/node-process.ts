@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { TestContext } from 'node:test';
 import type { Environment } from '../../node/env.ts';
+import { freePorts } from './kube/ports.ts';
 import { assertNothingFound, startSearch } from './secret-search.ts';
 import { testEnvironment } from './start-node.ts';
 
@@ -76,6 +77,12 @@ export async function startNodeProcess(t: TestContext, env: Environment = {}, op
     kill: (signal) => child.kill(signal),
     ended,
   };
+}
+
+/** For a node that is started again at its port: one that the system gives to nobody while it is away, as it would one that a node chose. */
+export async function lastingPort(): Promise<Environment> {
+  const [port] = await freePorts(1);
+  return { SVC_PORT: String(port) };
 }
 
 /** Runs a node that is expected to refuse to start. */

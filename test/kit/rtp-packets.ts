@@ -42,8 +42,8 @@ export async function makeRtp(t: TestContext, encoding: ComposedEncoding, conten
     await run('ffmpeg', [...args, ...(encoding === 'opus' ? [] : picture), '-strict', 'experimental', '-f', 'rtp', url], {
       timeout: 60_000,
     });
-    // What it sent is in the socket already.
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    // What it sent is in the socket already, and is read between two timers however late they are.
+    for (let turn = 0; turn < 2; turn += 1) await new Promise((resolve) => setTimeout(resolve, 25));
   } finally {
     socket.close();
   }
