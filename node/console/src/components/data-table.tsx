@@ -1,5 +1,6 @@
-// The calm table of all parts: columns of fixed widths so that nothing jumps, rows far away cost nothing, a card per row on a phone.
-import { type CSSProperties, memo, type ReactNode } from 'react';
+// The calm table of all parts: columns of fixed widths so that nothing jumps, rows far away are not drawn, a card per row on a phone.
+import { type CSSProperties, Fragment, memo, type ReactNode, useMemo } from 'react';
+import { useRowWindow } from './use-row-window.ts';
 
 export type Column<Row> = {
   id: string;
@@ -21,11 +22,15 @@ export type DataTableProps<Row> = {
   label: string;
   /** Made once, with useMemo or outside of the component: rows are drawn again only when they or the columns change. */
   columns: readonly Column<Row>[];
+  /** Made with useMemo, as well. */
   rows: readonly Row[];
+  /** One function, made outside of the component. */
   keyOf: (row: Row) => string;
   testId: string;
   /** Attributes of a row for tests and styles, e.g. `data-room`. */
   attributes?: (row: Row) => Record<`data-${string}`, string>;
+  /** All rows are drawn, however many they are, so that the browser's own search finds what is in them. */
+  whole?: boolean;
 };
 
 /** Tables that are laid out as a grid lose their roles in browsers, so they are said. */
@@ -37,12 +42,14 @@ const roles = {
   cell: { role: 'cell' },
 } as const;
 
-export function DataTable<Row>({ label, columns, rows, keyOf, testId, attributes }: DataTableProps<Row>) {
+export function DataTable<Row>({ label, columns, rows, keyOf, testId, attributes, whole = false }: DataTableProps<Row>) {
+  const keys = useMemo(() => rows.map(keyOf), [rows, keyOf]);
+  const { body, drawn, onFocus } = useRowWindow(keys, whole);
   const style = { '--columns': columns.map(({ width = 'minmax(0, 1fr)' }) => width).join(' ') } as CSSProperties;
   return (
     <table className="data-table" {...roles.table} aria-label={label} aria-rowcount={rows.length + 1} style={style}>
       <thead {...roles.rowgroup}>
-        <tr {...roles.row}>
+        <tr {...roles.row} aria-rowindex={1}>
           {columns.map((column) => (
             <th
               key={column.id}
@@ -56,15 +63,18 @@ export function DataTable<Row>({ label, columns, rows, keyOf, testId, attributes
           ))}
         </tr>
       </thead>
-      <tbody {...roles.rowgroup}>
-        {rows.map((row) => (
-          <TableRow
-            key={keyOf(row)}
-            row={row}
-            columns={columns as readonly Column<unknown>[]}
-            testId={testId}
-            attributes={attributes as never}
-          />
+      <tbody {...roles.rowgroup} ref={body} onFocus={onFocus}>
+        {drawn.map(({ index, left }) => (
+          <Fragment key={keys[index]}>
+            {left > 0 && <tr className="rows-left" style={{ blockSize: left }} />}
+            <TableRow
+              row={rows[index]}
+              index={index}
+              columns={columns as readonly Column<unknown>[]}
+              testId={testId}
+              attributes={attributes as never}
+            />
+          </Fragment>
         ))}
       </tbody>
     </table>
@@ -84,14 +94,15 @@ function ColumnTitle<Row>({ column: { title, quietTitle, sort } }: { column: Col
 
 type TableRowProps = {
   row: unknown;
+  index: number;
   columns: readonly Column<unknown>[];
   testId: string;
   attributes: ((row: unknown) => Record<string, string>) | undefined;
 };
 
-const TableRow = memo(function TableRow({ row, columns, testId, attributes }: TableRowProps) {
+const TableRow = memo(function TableRow({ row, index, columns, testId, attributes }: TableRowProps) {
   return (
-    <tr {...roles.row} data-testid={testId} {...attributes?.(row)}>
+    <tr {...roles.row} aria-rowindex={index + 2} data-testid={testId} {...attributes?.(row)}>
       {columns.map(({ id, title, cell, numeric, narrow, quietTitle }) => (
         <td
           key={id}

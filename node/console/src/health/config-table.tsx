@@ -71,7 +71,7 @@ export function ConfigTable({ values }: { values: readonly ConfigValue[] }) {
         </label>
       </div>
       {found.length > 0 ? (
-        <DataTable label="Configuration" columns={columns} rows={found} keyOf={keyOf} testId="config-row" attributes={attributesOf} />
+        <DataTable label="Configuration" columns={columns} rows={found} keyOf={keyOf} testId="config-row" attributes={attributesOf} whole />
       ) : (
         <EmptyState title="Nothing found" testId="no-config" />
       )}

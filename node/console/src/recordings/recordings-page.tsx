@@ -55,6 +55,9 @@ const columns: readonly Column<RecordingRow>[] = [
   },
 ];
 
+const keyOf = ({ id }: RecordingRow): string => id;
+const attributesOf = ({ id }: RecordingRow): Record<`data-${string}`, string> => ({ 'data-recording': id });
+
 export function kindOf(type: 'recording' | 'hls'): string {
   return type === 'hls' ? 'stream' : 'tracks';
 }
@@ -69,6 +72,7 @@ export function RecordingsPage() {
   const [shown, setShown] = useState(pageSize);
   const rows = useMemo(() => list.data && rowsOf(list.data), [list.data]);
   const found = useMemo(() => rows && matching(rows, search), [rows, search]);
+  const drawn = useMemo(() => found?.slice(0, shown) ?? [], [found, shown]);
   const running = rows?.filter(({ summary }) => summary?.state === 'running').length ?? 0;
   return (
     <>
@@ -104,14 +108,7 @@ export function RecordingsPage() {
       )}
       {found && rows && rows.length > 0 && found.length === 0 && <EmptyState title="No recording matches" testId="no-match" />}
       {found && found.length > 0 && (
-        <DataTable
-          label="Recordings"
-          columns={columns}
-          rows={found.slice(0, shown)}
-          keyOf={({ id }) => id}
-          testId="recording-row"
-          attributes={({ id }) => ({ 'data-recording': id })}
-        />
+        <DataTable label="Recordings" columns={columns} rows={drawn} keyOf={keyOf} testId="recording-row" attributes={attributesOf} />
       )}
       {found && found.length > shown && (
         <button type="button" className="button" data-testid="more" onClick={() => setShown((before) => before + pageSize)}>

@@ -85,17 +85,11 @@ export function TrackTable({ recordingId, report, onPlay, onDownload }: TrackTab
       },
     ];
   }, [recordingId, length, onPlay, onDownload]);
-  return (
-    <DataTable
-      label="Tracks"
-      columns={columns}
-      rows={report.tracks}
-      keyOf={({ id, file }) => file ?? id}
-      testId="track-row"
-      attributes={({ kind, who }) => ({ 'data-kind': kind, 'data-who': who })}
-    />
-  );
+  return <DataTable label="Tracks" columns={columns} rows={report.tracks} keyOf={keyOf} testId="track-row" attributes={attributesOf} />;
 }
+
+const keyOf = ({ id, file }: ReportTrack): string => file ?? id;
+const attributesOf = ({ kind, who }: ReportTrack): Record<`data-${string}`, string> => ({ 'data-kind': kind, 'data-who': who });
 
 /** When it was sent within the recording, in words and as a bar. */
 function Span({ track: { offset, duration, problem, file }, length }: { track: ReportTrack; length: number }) {

@@ -88,14 +88,7 @@ export function DeadLetters({ given, onReplayed }: { given: string; onReplayed: 
         <EmptyState title={wanted === '' ? 'No dead letters' : 'No dead letters of this room'} testId="no-letters" />
       )}
       {letters && letters.length > 0 && (
-        <DataTable
-          label="Dead letters"
-          columns={columns}
-          rows={letters}
-          keyOf={keyOf}
-          testId="letter-row"
-          attributes={({ event }) => ({ 'data-event': event.id })}
-        />
+        <DataTable label="Dead letters" columns={columns} rows={letters} keyOf={keyOf} testId="letter-row" attributes={attributesOf} />
       )}
       {letters && letters.length >= limit && limit < maxLetters && (
         <button type="button" className="button" data-testid="more-letters" onClick={() => setLimit(maxLetters)}>
@@ -137,6 +130,7 @@ export function DeadLetters({ given, onReplayed }: { given: string; onReplayed: 
 
 /** An event may be given up for several receivers, and by several nodes. */
 const keyOf = ({ node, receiver, event, givenUpAt }: DeadLetter): string => `${node} ${receiver} ${event.id} ${givenUpAt}`;
+const attributesOf = ({ event }: DeadLetter): Record<`data-${string}`, string> => ({ 'data-event': event.id });
 
 function columnsOf(look: (letter: DeadLetter) => void, replay: (letter: DeadLetter) => Promise<boolean>): readonly Column<DeadLetter>[] {
   return [

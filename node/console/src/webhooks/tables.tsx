@@ -37,18 +37,14 @@ export function ReceiverTable({ nodes }: { nodes: readonly WebhookStatus[] }) {
           Set SVC_WEBHOOK_URLS for the whole cluster, or give rooms a webhookUrl; a room’s receiver is shown while something waits for it.
         </EmptyState>
       ) : (
-        <DataTable
-          label="Receivers"
-          columns={receiverColumns}
-          rows={rows}
-          keyOf={({ key }) => key}
-          testId="receiver-row"
-          attributes={({ receiver }) => ({ 'data-receiver': receiver })}
-        />
+        <DataTable label="Receivers" columns={receiverColumns} rows={rows} keyOf={keyOf} testId="receiver-row" attributes={attributesOf} />
       )}
     </section>
   );
 }
+
+const keyOf = ({ key }: ReceiverRow): string => key;
+const attributesOf = ({ receiver }: ReceiverRow): Record<`data-${string}`, string> => ({ 'data-receiver': receiver });
 
 function ReceiverState({ row: { failing, problem, pending } }: { row: ReceiverRow }) {
   if (failing) return <Badge tone="danger">does not answer</Badge>;

@@ -1,0 +1,132 @@
+// A list of several hundred rooms: few rows are drawn, and all are reached by scrolling, by keyboard, by search and with their number.
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { type ApiClient, apiClient } from '../kit/api-client.ts';
+import { apiToken, startNode } from '../kit/start-node.ts';
+import { byId, comesToHold, launch, seeText, windows } from './console-kit.ts';
+import { drawnRooms, lookAt, openPart } from './console-views.ts';
+
+const rooms = 300;
+/** Of 300; a window of 900 px shows about twenty. */
+const mostDrawn = 80;
+const nameOf = (index: number): string => `room-${index}`;
+
+/** The list of 300 rooms, on a screen or on a phone, where some cards are higher than others. */
+async function openList(t: TestContext, viewport: (typeof windows)[number]): Promise<{ page: Page; api: ApiClient; complaints: string[] }> {
+  const node = await startNode(t);
+  const api = apiClient(node.url, apiToken);
+  for (let index = 0; index < rooms; index += 1) {
+    const more = index % 7 === 3 ? { externalId: `${index} ${'a key that is long '.repeat(8)}` } : {};
+    await api.post('/room', { roomId: nameOf(index), ...more });
+  }
+  const { page, complaints } = await openPart(await launch(t), { url: node.url, token: apiToken, hash: '#/' }, { viewport });
+  await seeText(page, 'facts', `${rooms} rooms`);
+  await comesToHold(page, fewRows);
+  return { page, api, complaints };
+}
+
+const fewRows = `document.querySelectorAll('${byId('room-row')}').length < ${mostDrawn}`;
+
+/** From the window's middle down to the navigation of a phone, or the table's end, there are rows, with nothing but a gap between two. */
+const windowIsFull = `(() => {
+  const { left, bottom } = document.querySelector('.data-table tbody').getBoundingClientRect();
+  const points = [];
+  for (let y = innerHeight / 2; y < Math.min(innerHeight - 70, bottom - 20); y += 20) points.push(y);
+  const rows = points.map((y) => document.elementFromPoint(left + 30, y)?.closest('${byId('room-row')}'));
+  return points.length > 10 && rows.every((row, index) => row || (index > 0 && rows[index - 1] && rows[index + 1] !== null));
+})()`;
+
+const isInSight = (room: string) => `(() => {
+  const box = document.querySelector('[data-room="${room}"]')?.getBoundingClientRect();
+  return box !== undefined && box.top >= 0 && box.bottom <= innerHeight + 1;
+})()`;
+
+for (const viewport of windows) {
+  test(`of ${rooms} rooms few are drawn at ${viewport.width} px, and scrolling shows each in its place`, async (t) => {
+    const { page, complaints } = await openList(t, viewport);
+    assert.equal(await page.locator('.data-table').getAttribute('aria-rowcount'), String(rooms + 1));
+    assert.equal(await page.locator('.data-table thead [role=row]').getAttribute('aria-rowindex'), '1');
+    for (const share of [0, 0.5, 0.31, 0.9]) {
+      await page.evaluate(`window.scrollTo(0, document.documentElement.scrollHeight * ${share})`);
+      await comesToHold(page, windowIsFull);
+      await comesToHold(page, fewRows);
+      for (const { room, index } of await drawnRooms(page)) assert.equal(room, nameOf(index));
+    }
+    await page.keyboard.press('End');
+    await comesToHold(page, isInSight(nameOf(rooms - 1)));
+    await comesToHold(page, windowIsFull);
+    await lookAt(page, 'rooms-many');
+    await page.keyboard.press('Home');
+    await comesToHold(page, isInSight(nameOf(0)));
+    await comesToHold(page, windowIsFull);
+    await page.fill(byId('search'), nameOf(rooms - 1));
+    await comesToHold(page, `document.querySelectorAll('${byId('room-row')}').length === 1`);
+    await page.waitForSelector(`[data-room="${nameOf(rooms - 1)}"]`);
+    assert.equal(await page.locator('.data-table').getAttribute('aria-rowcount'), '2');
+    await page.fill(byId('search'), '');
+    await comesToHold(page, `document.querySelector('.data-table').getAttribute('aria-rowcount') === '${rooms + 1}'`);
+    await comesToHold(page, windowIsFull);
+    assert.deepEqual(complaints, []);
+  });
+}
+
+/** The room whose row has the focus, and the button or link in it. */
+const focus = (page: Page) =>
+  page.evaluate<[string | undefined, string | undefined]>(`(() => {
+    const at = document.activeElement;
+    return [at?.closest('tr')?.dataset.room, at?.dataset.testid ?? at?.className];
+  })()`);
+
+test('Tab goes through every row of a long list in its order, and the focus is not lost in a row that is scrolled away', async (t) => {
+  const { page } = await openList(t, windows[1]);
+  await page
+    .locator(`[data-room="${nameOf(0)}"] a`)
+    .first()
+    .focus();
+  const seen: (string | undefined)[] = [];
+  for (let press = 0; press < 50 * 4; press += 1) {
+    seen.push((await focus(page))[0]);
+    await page.keyboard.press('Tab');
+  }
+  assert.deepEqual(
+    seen,
+    Array.from({ length: 50 * 4 }, (_, index) => nameOf(Math.floor(index / 4))),
+  );
+  await comesToHold(page, isInSight(nameOf(50)));
+  const before = await focus(page);
+  assert.equal(before[0], nameOf(50));
+  await page.evaluate('window.scrollTo(0, document.documentElement.scrollHeight)');
+  await page.waitForSelector(`[data-room="${nameOf(rooms - 5)}"]`);
+  await comesToHold(page, fewRows);
+  assert.deepEqual(await focus(page), before, 'the focus stays where it was');
+  for (let press = 0; press < 4; press += 1) await page.keyboard.press('Tab');
+  assert.deepEqual(await focus(page), [nameOf(51), before[1]], 'and goes on from there');
+  await comesToHold(page, isInSight(nameOf(51)));
+  await page.keyboard.press('Shift+Tab');
+  assert.equal((await focus(page))[0], nameOf(50));
+  await page.locator(byId('create-room')).focus();
+  await page.evaluate('window.scrollTo(0, document.documentElement.scrollHeight / 2)');
+  await page.waitForSelector(`[data-room="${nameOf(rooms / 2)}"]`);
+  while ((await focus(page))[0] === undefined) await page.keyboard.press('Tab');
+  assert.equal((await focus(page))[0], nameOf(0), 'from above the table the keyboard comes to its first row');
+});
+
+test('a long list stays where it is scrolled to while rooms above come and go', async (t) => {
+  const { page, api } = await openList(t, windows[1]);
+  await page.evaluate('window.scrollTo(0, document.documentElement.scrollHeight / 2)');
+  const looked = `[data-room="${nameOf(rooms / 2)}"]`;
+  await page.waitForSelector(looked);
+  await page.locator(looked).evaluate((row) => row.scrollIntoView({ block: 'center' }));
+  await comesToHold(page, windowIsFull);
+  const top = `document.querySelector('${looked}').getBoundingClientRect().top`;
+  const stays = `Math.abs(${top} - ${await page.evaluate<number>(top)}) <= 2`;
+  for (let index = 0; index < 30; index += 1) await api.delete(`/room/${nameOf(index)}`);
+  await comesToHold(page, `document.querySelector('${looked}').getAttribute('aria-rowindex') === '${rooms / 2 + 2 - 30}'`);
+  await comesToHold(page, windowIsFull);
+  await comesToHold(page, stays);
+  for (let index = 0; index < 30; index += 1) await api.post('/room', { roomId: `a-${index}` });
+  await comesToHold(page, `document.querySelector('${looked}').getAttribute('aria-rowindex') === '${rooms / 2 + 2}'`);
+  await comesToHold(page, windowIsFull);
+  await comesToHold(page, stays);
+});
