@@ -12,7 +12,7 @@ export const roomConditions = {
     Accepted: 'A MediaCluster is meant, and the id is free for this Room.',
     Placed: 'The room is on a node.',
     Ready: 'The room is on a node with everything that is declared: what `kubectl wait --for=condition=Ready` waits for.',
-    Degraded: 'The room is there, but something that is declared is not.',
+    Degraded: 'The room is there, but something that is declared is not, or does not do what it should.',
   },
   reasons: {
     Accepted: 'It is so.',
@@ -33,6 +33,8 @@ export const roomConditions = {
     ComponentRefused: 'The node refuses a component: its kind is not in config.componentsUsed, its file is not there...',
     ComponentNotNow: 'The node cannot run one more component now; it is tried again.',
     ComponentCrashed: 'A component crashed three times within ten minutes; it is started again a while later.',
+    UploadsFail:
+      'Nothing of a recording or stream goes to S3; the sentence is of its node. The room is Ready, and what is made stays on the node meanwhile.',
     PeerRefused: 'The node refuses a peer, e.g. metadata of more than 16 KiB.',
     PeerIdTaken: 'A peer of that id was made over REST.',
     RoomFull: 'There are as many peers as there may be.',

@@ -64,7 +64,10 @@ export const componentViewSchema = z
     id: z.string(),
     type: componentTypeSchema,
     externalId: z.string().nullable(),
-    properties: z.record(z.string(), z.json()),
+    properties: z.record(z.string(), z.json()).meta({
+      description:
+        'Its options without secrets, and how it is. `uploadProblem`: why nothing of it has gone to S3 for a while; null or missing where all is well.',
+    }),
     tracks: z.array(trackViewSchema),
   })
   .meta({ id: 'Component', description: 'A component of a room: hls, recording, sip or file.' });

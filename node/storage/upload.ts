@@ -17,6 +17,8 @@ export type UploadPlan = {
   componentId: string;
   /** Of the component's own options; without it the node's own storage is meant. */
   place: S3Place | undefined;
+  /** Nothing has gone up for a while: why, in a sentence without keys. Null: it goes again. */
+  onProblem: (problem: string | null) => void;
 };
 
 /** A folder on its way to S3. Its files are named as in the folder, without a path. Nothing here fails or waits. */

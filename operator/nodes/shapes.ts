@@ -13,7 +13,13 @@ export const nodePeerSchema = z.object({
 });
 export type NodePeer = z.infer<typeof nodePeerSchema>;
 
-export const nodeComponentSchema = z.object({ id: text, type: text, externalId: text.nullable().default(null) });
+export const nodeComponentSchema = z.object({
+  id: text,
+  type: text,
+  externalId: text.nullable().default(null),
+  /** Why nothing of it has gone to S3 for a while. */
+  properties: z.object({ uploadProblem: text.nullish().catch(null) }).optional(),
+});
 export type NodeComponent = z.infer<typeof nodeComponentSchema>;
 
 export const nodeRoomSchema = z.object({

@@ -208,7 +208,7 @@ export function digestOf({ incarnation, config, components, peers }: NodeRoom): 
   const about = [
     incarnation,
     Object.entries(config).sort(),
-    components.map(({ id }) => id).sort(),
+    components.map(({ id, properties }) => [id, properties?.uploadProblem ?? ''].join()).sort(),
     peers
       .map(({ id, status, permissions: { publish, subscribe, data } }) => [id, status, [...publish].sort(), subscribe, data].join())
       .sort(),

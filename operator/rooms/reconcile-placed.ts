@@ -1,5 +1,6 @@
 // The decision about a Room whose room is there: what differs from its spec, one thing after the other. Pure.
 import type { RoomSpec, RoomStatus } from '../../crds/types.ts';
+import type { NodeComponent } from '../nodes/shapes.ts';
 import type { ComponentWish } from './component-wishes.ts';
 import { configChanges, configOf, declaredName, externalIdOf, peerRequest, samePermissions } from './desired.ts';
 import type { Action, Decision, Fate, Observed, Why } from './observed.ts';
@@ -54,6 +55,7 @@ export function reconcilePlaced(observed: Observed, cluster: Cluster, spec: Room
         countPeers,
         peersSecretName: access.written ? peerSecretName(observed.room.metadata) : undefined,
         lacks,
+        troubles: components.troubles,
       },
     ),
     action: Number.isFinite(requeue)
@@ -66,7 +68,8 @@ function countsOf({ room }: Present): { total: number; connected: number } {
   return { total: room.peers.length, connected: room.peers.filter((peer) => peer.status === 'connected').length };
 }
 
-type Components = { action?: Action; statuses: ComponentStatus[]; lacks: Why[] };
+const nothing = { statuses: [], lacks: [], troubles: [] };
+type Components = { action?: Action; statuses: ComponentStatus[]; lacks: Why[]; troubles: Why[] };
 
 function componentsOf(observed: Observed, { room }: Present): Components {
   const { uid } = observed.room.metadata;
@@ -79,10 +82,11 @@ function componentsOf(observed: Observed, { room }: Present): Components {
       'problem' in wish ? declaredName(externalId, uid) === wish.name : externalIdOf(uid, wish.name, wish.revision) === externalId,
     );
   const superfluous = [...mine].filter(([externalId]) => !keeps(externalId)).map(([, { id }]) => id);
-  if (superfluous.length > 0) return { action: { type: 'removeComponents', ids: superfluous }, statuses: [], lacks: [] };
+  if (superfluous.length > 0) return { action: { type: 'removeComponents', ids: superfluous }, ...nothing };
   const missing: Extract<ComponentWish, { request: unknown }>[] = [];
   const statuses: ComponentStatus[] = [];
   const lacks: Why[] = [];
+  const troubles: Why[] = [];
   for (const wish of observed.wishes) {
     const { name, type } = wish;
     const prefix = { name, type };
@@ -97,15 +101,24 @@ function componentsOf(observed: Observed, { room }: Present): Components {
     const running = mine.get(externalIdOf(uid, name, revision));
     const refusal = observed.refusedComponents.get(`${name}/${revision}`);
     const finished = running ? undefined : finishedOne(observed, room.incarnation, wish);
-    if (running) statuses.push({ ...prefix, id: running.id, ready: true, revision });
-    else if (finished) statuses.push(finished);
+    if (running) {
+      const trouble = troubleOf(running);
+      statuses.push({ ...prefix, id: running.id, ready: true, revision, ...(trouble && { message: trouble.message }) });
+      if (trouble) troubles.push({ ...trouble, message: `Component ${name}: ${trouble.message}` });
+    } else if (finished) statuses.push(finished);
     else if (refusal) {
       statuses.push({ ...prefix, ready: false, revision, message: refusal.message });
       lacks.push({ reason: refusal.reason, message: `Component ${name}: ${refusal.message}` });
     } else missing.push(wish);
   }
-  if (missing.length > 0) return { action: { type: 'addComponents', wishes: missing }, statuses: [], lacks: [] };
-  return { statuses, lacks };
+  if (missing.length > 0) return { action: { type: 'addComponents', wishes: missing }, ...nothing };
+  return { statuses, lacks, troubles };
+}
+
+/** It runs, but what it makes does not arrive. The node's sentence has no keys in it. */
+function troubleOf({ properties }: NodeComponent): Why | undefined {
+  const problem = properties?.uploadProblem;
+  return problem ? { reason: 'UploadsFail', message: `Its uploads fail: ${problem}.` } : undefined;
 }
 
 /** A component that was there and did what it had to do is not started again. */

@@ -25,7 +25,7 @@ import { peerSecretName, readPeerSecret } from './peer-secret.ts';
 import { reconcile } from './reconcile.ts';
 import { rivalOf } from './rivals.ts';
 import { deletePeerSecret, writePeerSecret } from './secret-writer.ts';
-import { transition } from './transitions.ts';
+import { transitions } from './transitions.ts';
 
 export const roomFinalizer = 'mediarooms.dev/room';
 
@@ -198,7 +198,7 @@ export class RoomWork {
 
   async #write({ state, memory }: Task, status: RoomStatus): Promise<void> {
     const { client, recorder } = this.#options;
-    const told = transition(state.status, status);
+    const told = transitions(state.status, status);
     const counted = JSON.stringify(status.peers) !== JSON.stringify(state.status.peers);
     state.status = status;
     const stored = await applyStatus<Room>(client, resources.rooms, state.room, status);
@@ -206,7 +206,7 @@ export class RoomWork {
     memory.room = stored;
     state.room = stored;
     if (counted) memory.countsAt = performance.now();
-    if (told) recorder.emit(stored, told.type, told.reason, told.action, told.note);
+    for (const { type, reason, action, note } of told) recorder.emit(stored, type, reason, action, note);
   }
 
   async #release({ state, memory }: Task, orphan: boolean): Promise<void> {

@@ -90,11 +90,13 @@ export type Placement = {
   peersSecretName: string | undefined;
   /** What is missing, the most telling first. */
   lacks: readonly Why[];
+  /** What is there and does not do what it should. */
+  troubles: readonly Why[];
 };
 
 /** On a node. Ready where nothing is lacking. */
 export function placedStatus(status: RoomStatus, context: Context, placement: Placement): RoomStatus {
-  const { cluster, room, components, peersSecretName, lacks } = placement;
+  const { cluster, room, components, peersSecretName, lacks, troubles } = placement;
   const { peersSecretName: _secret, components: _components, ...rest } = status;
   const same = status.incarnation === room.incarnation;
   const node = placement.node ?? (same ? status.node : undefined);
@@ -103,6 +105,8 @@ export function placedStatus(status: RoomStatus, context: Context, placement: Pl
   const counts = placement.countPeers || !same || !status.peers ? { total: room.peers.length, connected } : status.peers;
   const where = `Room ${room.id} is on ${node === undefined ? `MediaCluster ${cluster}` : `node ${node}`}`;
   const [lack] = lacks;
+  const problems = [...lacks, ...troubles];
+  const [problem] = problems;
   const made = createdAt(room.incarnation) ?? status.createdAt;
   return withConditions(
     {
@@ -123,13 +127,17 @@ export function placedStatus(status: RoomStatus, context: Context, placement: Pl
       Accepted: accepted(cluster),
       Placed: verdict('True', { reason: 'Placed', message: `${where}.` }),
       Ready: lack
-        ? verdict('False', { reason: lack.reason, message: lacks.map(({ message }) => message).join(' ') })
+        ? verdict('False', { reason: lack.reason, message: sentences(lacks) })
         : verdict('True', { reason: 'Ready', message: `${where} with all that is declared.` }),
-      Degraded: lack
-        ? verdict('True', { reason: lack.reason, message: lacks.map(({ message }) => message).join(' ') })
+      Degraded: problem
+        ? verdict('True', { reason: problem.reason, message: sentences(problems) })
         : verdict('False', { reason: 'AsDeclared', message: 'Everything that is declared is there.' }),
     },
   );
+}
+
+function sentences(why: readonly Why[]): string {
+  return why.map(({ message }) => message).join(' ');
 }
 
 function accepted(cluster: string): Verdict {

@@ -6,17 +6,35 @@ import { conditionOf } from '../kube/conditions.ts';
 export type Told = { type: 'Normal' | 'Warning'; reason: string; action: string; note: string };
 
 const actions = { Pending: 'Place', Ready: 'Place', Recovering: 'Recreate', Finished: 'Finish', Failed: 'Fail' } as const;
+const watching = 'Watch';
 /** The end of a room that is nobody's fault. */
 const asWished = ['Deleted', 'Purged'];
 
-export function transition(before: RoomStatus, after: RoomStatus): Told | undefined {
+export function transitions(before: RoomStatus, after: RoomStatus): Told[] {
+  return [changeOfRoom(before, after), changeOfTrouble(before, after)].filter((told) => told !== undefined);
+}
+
+function changeOfRoom(before: RoomStatus, after: RoomStatus): Told | undefined {
   const { phase } = after;
-  const [old, ready] = [readyOf(before), readyOf(after)];
-  if (!phase || !ready || (phase === before.phase && ready.status === old?.status && ready.reason === old.reason)) return undefined;
+  const [old, ready] = [of(before, 'Ready'), of(after, 'Ready')];
+  if (!phase || !ready || (phase === before.phase && isSame(old, ready))) return undefined;
   const normal = phase === 'Ready' || asWished.includes(ready.reason);
   return { type: normal ? 'Normal' : 'Warning', reason: ready.reason, action: actions[phase], note: ready.message };
 }
 
-function readyOf({ conditions }: RoomStatus): Condition | undefined {
-  return conditionOf(conditions as Condition[] | undefined, 'Ready');
+/** Of a room that is Ready; why another one is Degraded is why it is not Ready. */
+function changeOfTrouble(before: RoomStatus, after: RoomStatus): Told | undefined {
+  const [old, degraded] = [of(before, 'Degraded'), of(after, 'Degraded')];
+  if (after.phase !== 'Ready' || !degraded || isSame(old, degraded)) return undefined;
+  if (degraded.status !== 'True' && before.phase !== 'Ready') return undefined;
+  const { reason, message: note } = degraded;
+  return { type: degraded.status === 'True' ? 'Warning' : 'Normal', reason, action: watching, note };
+}
+
+function of({ conditions }: RoomStatus, type: string): Condition | undefined {
+  return conditionOf(conditions as Condition[] | undefined, type);
+}
+
+function isSame(one: Condition | undefined, other: Condition): boolean {
+  return one?.status === other.status && one.reason === other.reason;
 }

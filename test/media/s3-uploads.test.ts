@@ -25,8 +25,9 @@ const quick = { growth: 30, again: 20, firstDelay: 20, maxDelay: 100, scan: 100 
 
 type Heard = { event: RoomEvent; webhookUrl: string | null }[];
 
-function planOf(place: S3Place | undefined): UploadPlan {
-  return { id, kind: 'recording', room: { roomId: 'r', incarnation: 'i', webhookUrl: () => 'http://w/' }, componentId: 'c', place };
+function planOf(place: S3Place | undefined, onProblem: UploadPlan['onProblem'] = () => {}): UploadPlan {
+  const room = { roomId: 'r', incarnation: 'i', webhookUrl: () => 'http://w/' };
+  return { id, kind: 'recording', room, componentId: 'c', place, onProblem };
 }
 
 async function stage(t: TestContext) {
@@ -112,13 +113,18 @@ test('pieces of what grows, whole files, parts of large ones: all arrives as it 
 test('a server that is down is tried again until it is back; meanwhile the report says why, and a second process leaves it alone', async (t) => {
   const server = await startS3Server(t);
   const { folder, open, state } = await stage(t);
-  const { uploads, heard } = await open();
-  const upload = await uploads.begin(planOf(server.place), folder);
+  const { uploads, heard } = await open({ settings: { problemAfter: 50 } });
+  const problems: (string | null)[] = [];
+  const upload = await uploads.begin(
+    planOf(server.place, (problem) => problems.push(problem)),
+    folder,
+  );
   await writeFile(join(folder, 'a.webm'), 'a');
   await server.stop();
   upload?.add('a.webm');
   upload?.finish();
   await until('three failures', () => uploads.figures().failures >= 3);
+  await until('that it is told', () => problems.length > 0);
   const other = await open();
   assert.equal(other.uploads.figures().pending, 0);
   assert.deepEqual(await state(), { state: 'pending', problem: 'S3 cannot be reached (ECONNREFUSED)' });
@@ -126,6 +132,7 @@ test('a server that is down is tried again until it is back; meanwhile the repor
   await until('the end of the upload', () => heard.length > 0);
   assert.deepEqual([heard[0]?.event.type, (await state())?.state, other.heard], ['RecordingUploaded', 'done', []]);
   assert.deepEqual(await server.names(), [`${id}/a.webm`, `${id}/report.json`]);
+  assert.deepEqual(problems, ['S3 cannot be reached (ECONNREFUSED)', null]);
 });
 
 test('keys that are refused for good are an event; the files stay, and the keys stand nowhere', async (t) => {
@@ -172,6 +179,23 @@ test('a server that takes connections and says nothing is given up by the call, 
   await assert.rejects(store.look('x', new AbortController().signal, 200), { fault: 'failed', message: 'S3 did not answer in time' });
   const gone = AbortSignal.timeout(100);
   await assert.rejects(store.look('x', gone, 60_000), { name: 'TimeoutError' });
+});
+
+test('a failure that passes is no problem of the component', async (t) => {
+  const server = await startS3Server(t);
+  const { folder, open } = await stage(t);
+  const { uploads, heard } = await open({ settings: { problemAfter: 600_000 } });
+  const problems: (string | null)[] = [];
+  const upload = await uploads.begin(
+    planOf(server.place, (problem) => problems.push(problem)),
+    folder,
+  );
+  await server.stop();
+  upload?.finish();
+  await until('three failures', () => uploads.figures().failures >= 3);
+  await server.start();
+  await until('the end of the upload', () => heard.length > 0);
+  assert.deepEqual(problems, []);
 });
 
 test('what the storage of the node refuses goes up with other keys, once it has them', async (t) => {

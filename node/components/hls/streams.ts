@@ -30,7 +30,10 @@ export type StreamsOptions = {
   grace?: number;
 };
 
-export type StreamSetup = { host: Pick<ComponentHost, 'log' | 'componentId' | 'room' | 'playable'>; options: HlsOptions };
+export type StreamSetup = {
+  host: Pick<ComponentHost, 'log' | 'componentId' | 'room' | 'playable' | 'showProperties'>;
+  options: HlsOptions;
+};
 
 const oneMore = 'one more stream';
 const defaultGrace = 30_000;
@@ -96,9 +99,11 @@ export class Streams implements LiveStreams {
       throw new ServiceError('unavailable', 'The stream cannot be written to the disk', { cause: error });
     };
     const { id, folder, mark } = await this.#makeFolder(host, begun).catch(refuse);
+    const { room, componentId } = host;
+    const onProblem = (uploadProblem: string | null) => host.showProperties({ uploadProblem });
     const upload = options.persistent
       ? await this.#options.uploads
-          .begin({ id, kind: 'hls', room: host.room, componentId: host.componentId, place: options.s3 }, folder)
+          .begin({ id, kind: 'hls', room, componentId, place: options.s3, onProblem }, folder)
           .catch(async (error: unknown) => {
             // Else it would look as if somebody were at work on it.
             mark.close();

@@ -21,7 +21,11 @@ export function prepareRecording(options: unknown, recordings: Recordings, uploa
     open: (host) =>
       new RecordingRunner({
         host,
-        begin: () => recordings.create({ room: host.room, componentId: host.componentId, place, log: host.log }),
+        begin: () => {
+          const { room, componentId, log } = host;
+          const onUploadProblem = (uploadProblem: string | null) => host.showProperties({ uploadProblem });
+          return recordings.create({ room, componentId, place, onUploadProblem, log });
+        },
       }),
   };
 }

@@ -7,7 +7,7 @@ import { recordingIdOf, recordingIdSchema } from '../../rooms/content.ts';
 import type { RoomIdentity } from '../../rooms/ports.ts';
 import { type Report, reportSchema } from '../../rooms/recording-report.ts';
 import { reportName, writeReportFile } from '../../storage/report-file.ts';
-import type { Uploads } from '../../storage/upload.ts';
+import type { UploadPlan, Uploads } from '../../storage/upload.ts';
 import { Timer } from '../../timer.ts';
 import { abandonedAfter, Recording, recoverFile } from './recording.ts';
 
@@ -30,6 +30,7 @@ export type RecordingPlan = {
   componentId: string;
   /** Where it goes; without it to the storage of the node, if that has one. */
   place: S3Place | undefined;
+  onUploadProblem: UploadPlan['onProblem'];
   log: Log;
 };
 
@@ -69,7 +70,7 @@ export class Recordings {
   }
 
   /** Begins one: `<room>-<start time>`. @throws Error where the disk refuses */
-  async create({ room, componentId, place, log }: RecordingPlan): Promise<Recording> {
+  async create({ room, componentId, place, onUploadProblem: onProblem, log }: RecordingPlan): Promise<Recording> {
     const { roomId } = room;
     await mkdir(this.#folder, { recursive: true });
     for (let start = this.#now(); ; start += 1) {
@@ -86,7 +87,7 @@ export class Recordings {
       const report: Report = { id, type: 'recording', roomId, node, state: 'running', startTime, endTime: null, tracks: [] };
       try {
         const folder = join(this.#folder, id);
-        const beginUpload = () => this.#options.uploads.begin({ id, kind: 'recording', room, componentId, place }, folder);
+        const beginUpload = () => this.#options.uploads.begin({ id, kind: 'recording', room, componentId, place, onProblem }, folder);
         return await Recording.create({ log, folder, report, beginUpload, onFinished });
       } catch (error) {
         onFinished();

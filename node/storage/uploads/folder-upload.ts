@@ -31,6 +31,8 @@ export type FolderUploadOptions = {
   /** The job has changed: it is to be on disk. */
   save: (folder: string) => Promise<void>;
   onFailure: () => void;
+  /** As in UploadPlan. */
+  onProblem: (problem: string | null) => void;
   /** It is over, and said in its report; called at most once. */
   onOver: (outcome: Outcome) => void;
 };
@@ -38,7 +40,8 @@ export type FolderUploadOptions = {
 type Whole = { dueAt: number };
 type Growing = { sent: number; dueAt: number };
 type Version = { size: number; mtimeMs: number };
-type Step = { dueAt: number; run: () => Promise<void> };
+/** `run` says whether the storage took something. */
+type Step = { dueAt: number; run: () => Promise<boolean> };
 
 /** Bytes of a piece, at most. */
 const chunkSize = 8 * 1024 * 1024;
@@ -58,6 +61,8 @@ export class FolderUpload implements Upload {
   #folder: string;
   #failures = 0;
   #problem: string | undefined;
+  #failingSince: number | undefined;
+  #toldProblem: string | null = null;
   #marked: string | undefined;
   /** Files have come, or changed, since it was looked what is missing. */
   #more = false;
@@ -140,9 +145,7 @@ export class FolderUpload implements Upload {
       }
       this.#current = new AbortController();
       try {
-        await step.run();
-        this.#failures = 0;
-        this.#problem = undefined;
+        if (await step.run()) this.#succeeded();
       } catch (error) {
         if (this.#current.signal.aborted) continue;
         this.#failures += 1;
@@ -181,17 +184,19 @@ export class FolderUpload implements Upload {
     this.#wake = undefined;
   }
 
-  async #putDue(file: string): Promise<void> {
+  async #putDue(file: string): Promise<boolean> {
     const due = this.#whole.get(file);
     // What changes from now on is sent again.
     this.#whole.delete(file);
     try {
       await this.#put(file);
       await this.#dropChunks(file);
+      return true;
     } catch (error) {
-      if (!isMissing(error) && due && !this.#whole.has(file)) this.#whole.set(file, due);
       // It is no longer wanted.
-      if (!isMissing(error)) throw error;
+      if (isMissing(error)) return false;
+      if (due && !this.#whole.has(file)) this.#whole.set(file, due);
+      throw error;
     }
   }
 
@@ -203,7 +208,7 @@ export class FolderUpload implements Upload {
     this.#up.set(file, { size, mtimeMs });
   }
 
-  async #putChunk(file: string, growing: Growing): Promise<void> {
+  async #putChunk(file: string, growing: Growing): Promise<boolean> {
     const { job, slots, store, settings } = this.#options;
     const path = join(this.#folder, file);
     const size = await stat(path).then(
@@ -222,6 +227,7 @@ export class FolderUpload implements Upload {
       growing.sent += length;
     }
     growing.dueAt = performance.now() + (size > growing.sent ? 0 : settings.growth);
+    return length > 0;
   }
 
   /** The whole file is there. What cannot be removed now is so at the end. */
@@ -234,7 +240,7 @@ export class FolderUpload implements Upload {
   }
 
   /** Everything that is missing, the report last. */
-  async #complete(): Promise<void> {
+  async #complete(): Promise<boolean> {
     const { job, slots, store, resumed, onOver, log } = this.#options;
     const { signal } = this.#current;
     if (this.#marked === undefined) await this.#mark({ state: 'pending' });
@@ -256,11 +262,12 @@ export class FolderUpload implements Upload {
     await this.#putReport();
     if (this.#more) {
       this.#marked = undefined;
-      return;
+      return true;
     }
     log.info({ recording: job.id, files: files.size }, 'uploaded');
     this.#stop.abort();
     onOver('done');
+    return true;
   }
 
   async #putReport(): Promise<void> {
@@ -286,7 +293,7 @@ export class FolderUpload implements Upload {
     return files;
   }
 
-  async #remove(): Promise<void> {
+  async #remove(): Promise<boolean> {
     const { job, slots, store, onOver, log } = this.#options;
     const { signal } = this.#current;
     await store().abortUploads(`${job.id}/`, signal);
@@ -297,6 +304,7 @@ export class FolderUpload implements Upload {
     log.info({ recording: job.id, objects: own.length }, 'what was uploaded is removed');
     this.#stop.abort();
     onOver('discarded');
+    return true;
   }
 
   /** @returns whether it is over */
@@ -324,10 +332,26 @@ export class FolderUpload implements Upload {
     return true;
   }
 
+  #succeeded(): void {
+    this.#failures = 0;
+    this.#problem = undefined;
+    this.#failingSince = undefined;
+    this.#show(null);
+  }
+
+  #show(problem: string | null): void {
+    if (problem === this.#toldProblem) return;
+    this.#toldProblem = problem;
+    this.#options.onProblem(problem);
+  }
+
   async #tell(error: unknown, delay: number): Promise<void> {
-    const { job, log, onFailure } = this.#options;
+    const { job, log, onFailure, settings } = this.#options;
     onFailure();
     const problem = sentenceOf(error);
+    const now = performance.now();
+    this.#failingSince ??= now;
+    if (now - this.#failingSince >= settings.problemAfter) this.#show(problem);
     const facts = { recording: job.id, problem, failures: this.#failures, delay: Math.round(delay) };
     if (problem === this.#problem) log.debug(facts, 'an upload failed again');
     else log.warn(facts, 'an upload failed, tried again later');

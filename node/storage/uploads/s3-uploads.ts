@@ -31,6 +31,7 @@ export type S3UploadsOptions = {
 /** `failures`: tries that failed and are repeated. */
 export type UploadFigures = { pending: number; bytes: number; done: number; failures: number; givenUp: number };
 
+type Begun = Pick<UploadPlan, 'onProblem'> & { webhookUrl: () => string | null };
 type Entry = { job: Job; upload: FolderUpload; store: S3Store | undefined; saving: Promise<void> };
 
 /** Transfers at once. */
@@ -79,7 +80,7 @@ export class S3Uploads implements Uploads {
     return this.#options.place() !== null;
   }
 
-  async begin({ id, kind, room, componentId, place }: UploadPlan, folder: string): Promise<Upload | undefined> {
+  async begin({ id, kind, room, componentId, place, onProblem }: UploadPlan, folder: string): Promise<Upload | undefined> {
     if (place === undefined && !this.hasPlace()) return undefined;
     const { roomId, incarnation, webhookUrl } = room;
     const job: Job = {
@@ -97,7 +98,7 @@ export class S3Uploads implements Uploads {
     };
     await this.#files.save(job);
     await this.#remember(job);
-    return this.#work(job, { resumed: false, webhookUrl });
+    return this.#work(job, { resumed: false, webhookUrl, onProblem });
   }
 
   async left(kind: UploadPlan['kind']): Promise<string[]> {
@@ -180,7 +181,8 @@ export class S3Uploads implements Uploads {
     await this.#files.leave().catch(() => {});
   }
 
-  #work(job: Job, { resumed, webhookUrl = () => job.webhookUrl }: { resumed: boolean; webhookUrl?: () => string | null }): Upload {
+  /** What an earlier process began has no component that could show a problem. */
+  #work(job: Job, { resumed, webhookUrl = () => job.webhookUrl, onProblem = () => {} }: Partial<Begun> & { resumed: boolean }): Upload {
     const { log, resources } = this.#options;
     const onSent = (bytes: number) => (this.#figures.bytes += bytes);
     const own = job.place === null ? undefined : new S3Store(job.place, { onSent });
@@ -194,6 +196,7 @@ export class S3Uploads implements Uploads {
       settings: this.#settings,
       save: (folder) => this.#save(job.id, folder, webhookUrl()),
       onFailure: () => (this.#figures.failures += 1),
+      onProblem,
       onOver: (outcome) => {
         const over = this.#over(job, outcome).finally(() => this.#ending.delete(job.id));
         this.#ending.set(job.id, over);

@@ -9,6 +9,8 @@ export type UploadSettings = {
   /** Until the first try after a failure, doubled with each more, and the longest. A part of it is left to chance. */
   firstDelay: number;
   maxDelay: number;
+  /** Without a success after which a failure is more than a passing one: whoever looks at the component is told. */
+  problemAfter: number;
   /** After its files were as they are to be, an upload is given up. */
   maxAge: number;
   /** The same where a storage with keys of its own, which never change, refuses it. */
@@ -24,6 +26,7 @@ export const uploadSettings: UploadSettings = {
   again: 2000,
   firstDelay: 1000,
   maxDelay: 60_000,
+  problemAfter: 15_000,
   maxAge: 24 * 3600_000,
   maxRefusedAge: 5 * 60_000,
   scan: 10_000,

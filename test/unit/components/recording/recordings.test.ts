@@ -22,7 +22,8 @@ const track = {
 } as const;
 
 function planOf(roomId: string): RecordingPlan {
-  return { room: { roomId, incarnation: 'i', webhookUrl: () => null }, componentId: 'c', place: undefined, log: silentLog() };
+  const room = { roomId, incarnation: 'i', webhookUrl: () => null };
+  return { room, componentId: 'c', place: undefined, onUploadProblem: () => {}, log: silentLog() };
 }
 
 async function stage(t: TestContext, timeToLive: number | null = null) {

@@ -10,8 +10,8 @@ import { Refusals, WrittenSecret } from '../../../../operator/rooms/memory.ts';
 import { Newest } from '../../../../operator/rooms/newest.ts';
 import { peerSecret, peerSecretName, peerUrl, readPeerSecret, renewalIn } from '../../../../operator/rooms/peer-secret.ts';
 import { rivalOf } from '../../../../operator/rooms/rivals.ts';
-import { transition } from '../../../../operator/rooms/transitions.ts';
-import { observed, readyStatus, uid } from './observed.ts';
+import { transitions } from '../../../../operator/rooms/transitions.ts';
+import { nodeComponent, observed, present, readyStatus, uid, wish } from './observed.ts';
 
 function secret(name: string, data: Record<string, string>, metadata: object = {}): Stored<Secret> {
   const encoded = Object.fromEntries(Object.entries(data).map(([key, value]) => [key, Buffer.from(value).toString('base64')]));
@@ -172,13 +172,30 @@ describe('An Event', () => {
   const ready = readyStatus();
 
   test('is told of a change, and of nothing else', () => {
-    assert.deepEqual(transition({}, ready), {
-      type: 'Normal',
-      reason: 'Ready',
-      action: 'Place',
-      note: 'Room r is on node media-0 with all that is declared.',
-    });
-    assert.equal(transition(ready, { ...ready, peers: { total: 3, connected: 1 } }), undefined);
+    const placed = { type: 'Normal', reason: 'Ready', action: 'Place', note: 'Room r is on node media-0 with all that is declared.' };
+    assert.deepEqual(transitions({}, ready), [placed]);
+    assert.deepEqual(transitions(ready, { ...ready, peers: { total: 3, connected: 1 } }), []);
+  });
+
+  test('is told of uploads that fail, and that work again', () => {
+    const withTape = (uploadProblem?: string | null) => {
+      const tape = nodeComponent('tape', 'v1', {
+        type: 'recording',
+        ...(uploadProblem !== undefined && { properties: { uploadProblem } }),
+      });
+      return readyStatus({ fate: present({ components: [tape] }), wishes: [wish('tape', 'v1', 'recording')] });
+    };
+    const [well, failing] = [withTape(), withTape('S3 refuses the keys (InvalidAccessKeyId)')];
+    const note = 'Component tape: Its uploads fail: S3 refuses the keys (InvalidAccessKeyId).';
+    const warning = { type: 'Warning', reason: 'UploadsFail', action: 'Watch', note };
+    assert.deepEqual(transitions(well, failing), [warning]);
+    assert.deepEqual(transitions(failing, withTape('S3 did not answer in time')), []);
+    const again = { type: 'Normal', reason: 'AsDeclared', action: 'Watch', note: 'Everything that is declared is there.' };
+    assert.deepEqual(transitions(failing, withTape(null)), [again]);
+    assert.deepEqual(
+      transitions({}, failing).map(({ reason }) => reason),
+      ['Ready', 'UploadsFail'],
+    );
   });
 });
 

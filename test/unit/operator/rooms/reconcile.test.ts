@@ -102,6 +102,11 @@ describe('A Room whose room is there', () => {
       { action: 'wait', phase: 'Pending', ready: 'False ComponentRefused', degraded: 'True ComponentRefused' },
     ],
     [
+      'is Ready and Degraded by a component whose uploads fail',
+      { fate: present({ components: [nodeComponent('a', 'v1', { properties: { uploadProblem: 'S3 says no' } })] }), wishes: [wish('a')] },
+      { action: 'wait', phase: 'Ready', ready: 'True Ready', degraded: 'True UploadsFail' },
+    ],
+    [
       'asks again for a component that is another one since it was refused',
       {
         fate: present(),

@@ -1,0 +1,58 @@
+// A Room whose recording cannot go to S3 says so, in its conditions and Events and without a key, until it goes again.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type Anything, conditionOf, RoomStage, room } from '../kit/kube/room-stage.ts';
+import { makeResources } from '../kit/resources-folder.ts';
+import { startS3Server } from '../kit/s3-server.ts';
+import { startNode } from '../kit/start-node.ts';
+
+test('keys that the storage refuses make a Ready Room Degraded, told once, until there are good ones', { timeout: 300_000 }, async (t) => {
+  const [stage, s3] = [await RoomStage.start(t), await startS3Server(t)];
+  const env = { SVC_IP: '127.0.0.1', SVC_COMPONENTS_USED: 'recording', SVC_RESOURCES_BASE_PATH: await makeResources(t) };
+  await stage.addCluster('media', [await startNode(t, env)]);
+  await stage.startOperator({ pollMs: 2_000 });
+  const wrong = 'this-is-not-the-secret-key';
+  const keys = (secretAccessKey: string) => ({
+    ...{ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'keys', namespace: 'default' } },
+    stringData: { accessKeyId: s3.place.accessKeyId, secretAccessKey },
+  });
+  await stage.apply(keys(wrong));
+  const { bucket, endpoint } = s3.place;
+  const options = { s3: { bucket, endpoint, secretRef: { name: 'keys' } } };
+  await stage.apply(room('taped', { components: [{ name: 'tape', type: 'recording', options }] }));
+  const ready = await stage.waitUntilReady('taped');
+  assert.equal(conditionOf(ready, 'Degraded').status, 'False');
+
+  const failing = await stage.waitFor('taped', (each) => conditionOf(each, 'Degraded')?.status === 'True');
+  const message = 'Component tape: Its uploads fail: S3 refuses the keys (SignatureDoesNotMatch).';
+  assert.deepEqual([conditionOf(failing, 'Degraded').reason, conditionOf(failing, 'Degraded').message], ['UploadsFail', message]);
+  assert.deepEqual([conditionOf(failing, 'Ready').status, failing.status.phase], ['True', 'Ready']);
+  const [tape] = failing.status.components;
+  assert.deepEqual([tape.ready, tape.message], [true, 'Its uploads fail: S3 refuses the keys (SignatureDoesNotMatch).']);
+
+  await stage.apply(keys(s3.place.secretAccessKey));
+  const well = await stage.waitFor('taped', (each) => conditionOf(each, 'Degraded')?.status === 'False');
+  assert.equal(well.status.components[0].message, undefined);
+  for (const end = Date.now() + 60_000; !(await s3.names()).some((name) => name.endsWith('/report.json')); ) {
+    assert.ok(Date.now() < end, 'nothing is in S3');
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  const events = async (): Promise<Anything[]> => {
+    const { items } = await stage.object('/apis/events.k8s.io/v1/namespaces/default/events');
+    return items.filter(({ regarding }: Anything) => regarding.name === 'taped');
+  };
+  for (const end = Date.now() + 60_000; !(await events()).some(({ reason }) => reason === 'AsDeclared'); ) {
+    assert.ok(Date.now() < end, 'no Event says that all is well again');
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  const told = (await events()).filter(({ action }) => action === 'Watch').map(({ type, reason, note }) => ({ type, reason, note }));
+  assert.deepEqual(
+    told.sort((one, other) => (one.type < other.type ? 1 : -1)),
+    [
+      { type: 'Warning', reason: 'UploadsFail', note: message },
+      { type: 'Normal', reason: 'AsDeclared', note: 'Everything that is declared is there.' },
+    ],
+  );
+  const shown = JSON.stringify([failing, well, await events()]);
+  assert.ok(!shown.includes(wrong) && !shown.includes(s3.place.secretAccessKey) && !shown.includes(s3.place.accessKeyId));
+});
