@@ -29,8 +29,8 @@ import {
 
 /** Short enough that whoever waits for a node can say so within 5 s. */
 const defaultTimeoutMs = 4_000;
-/** A component starts a process of its own. */
-const componentTimeoutMs = 10_000;
+/** A component starts a process of its own, which is given up after 15 s. */
+const componentTimeoutMs = 20_000;
 const maxAnswerBytes = 64 * 1024 * 1024;
 /** Calls to one node at a time, and how many may wait for their turn. */
 const width = 16;
