@@ -62,16 +62,19 @@ async function until(true_: () => Promise<boolean>, time = patience): Promise<vo
 
 /** The youngest of this test's own children that is one: older ones may be saying goodbye. */
 async function telephoneProcess(): Promise<number> {
-  let youngest = 0;
+  let youngest = { pid: 0, start: -1 };
   for (const entry of await readdir('/proc')) {
     if (!/^\d+$/.test(entry)) continue;
-    const [command, status] = await Promise.all(
-      ['cmdline', 'status'].map((name) => readFile(`/proc/${entry}/${name}`, 'utf8').catch(() => '')),
+    const [command, stat] = await Promise.all(
+      ['cmdline', 'stat'].map((name) => readFile(`/proc/${entry}/${name}`, 'utf8').catch(() => '')),
     );
-    if (command?.includes('sip-child.ts') && status?.includes(`\nPPid:\t${process.pid}\n`)) youngest = Math.max(youngest, Number(entry));
+    // proc_pid_stat(5): its parent, and when it started, which ids do not tell as they begin anew.
+    const fields = stat?.slice(stat.lastIndexOf(')') + 2).split(' ') ?? [];
+    const [parent, start] = [Number(fields[1]), Number(fields[19])];
+    if (command?.includes('sip-child.ts') && parent === process.pid && start > youngest.start) youngest = { pid: Number(entry), start };
   }
-  if (youngest === 0) throw new Error('no telephone runs');
-  return youngest;
+  if (youngest.pid === 0) throw new Error('no telephone runs');
+  return youngest.pid;
 }
 
 test('a call out is made, heard, told and hung up at the wrong node; a call in comes with its number', async (t) => {
