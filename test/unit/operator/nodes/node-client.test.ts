@@ -111,7 +111,7 @@ describe('Of a node that misbehaves, the client', () => {
       asked += 1;
     });
     let now = 0;
-    const client = new NodeClient({ url, token: () => 't', timeoutMs: 100, now: () => now, random: () => 1 });
+    const client = new NodeClient({ url, token: () => 't', timeoutMs: 2_000, now: () => now, random: () => 1 });
     await assert.rejects(client.health(), failsWith('timeout', 0));
     await assert.rejects(client.health(), failsWith('backing_off', 0));
     assert.equal(asked, 1);
