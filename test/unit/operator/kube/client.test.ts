@@ -273,7 +273,7 @@ describe('the client of the API server', () => {
   it('calls back when the API server is there again', async (t) => {
     let there = false;
     const api = await startFakeApi(t, (_request, response) => (there ? json(response, room('a', '1')) : void response.destroy()));
-    const client = await connect(t, { ...api, timeoutMs: 100 });
+    const client = await connect(t, { ...api, timeoutMs: 20_000 });
     let back = 0;
     const stop = client.onReachable(() => back++);
     await assert.rejects(client.get(resources.rooms, ref));
@@ -291,7 +291,7 @@ describe('the client of the API server', () => {
     const api = await startFakeApi(t, ({ method }, response) =>
       method === 'GET' ? void response.destroy() : json(response, quoting, 422),
     );
-    const client = await connect(t, { ...api, log, timeoutMs: 300 });
+    const client = await connect(t, { ...api, log, timeoutMs: 20_000 });
     const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'a', namespace: 'default' }, stringData: { key: 'hunter2' } };
     const errors: unknown[] = [];
     for (const call of [
