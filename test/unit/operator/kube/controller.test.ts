@@ -126,7 +126,7 @@ describe('a controller', { concurrency: true }, () => {
         inside -= 1;
         signal.throwIfAborted();
       },
-      { timeoutMs: 60 },
+      { timeoutMs: 1_500 },
     );
     controller.enqueue('default/a');
     controller.enqueue('default/a');
