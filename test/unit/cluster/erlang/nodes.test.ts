@@ -226,7 +226,7 @@ describe('a stranger', () => {
     strangers[1]?.sayName('z@127.0.0.1');
     await Promise.all(strangers.map(({ socket }) => once(socket, 'close')));
     const took = performance.now() - started;
-    assert.ok(took > 6900 && took < 9000, `${took} ms`);
+    assert.ok(took > 6900 && took < 20_000, `${took} ms`);
     await record.logged('a connection to the distribution port is cut');
   });
 

@@ -154,7 +154,7 @@ describe('a controller', { concurrency: true }, () => {
     there = true;
     const back = performance.now();
     await until(() => results.filter((result) => result === 'success').length === 100);
-    assert.ok(performance.now() - back < 5000);
+    assert.ok(performance.now() - back < 20_000);
     assert.deepEqual(of('warn', 'error'), []);
   });
 
