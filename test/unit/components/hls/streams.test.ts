@@ -64,7 +64,7 @@ const request = (folder: string, file: string) => ({
 });
 
 const settled = async (what: string, holds: () => boolean | Promise<boolean>) => {
-  for (const end = Date.now() + 5000; !(await holds()); await new Promise((resolve) => setTimeout(resolve, 5))) {
+  for (const end = Date.now() + 25_000; !(await holds()); await new Promise((resolve) => setTimeout(resolve, 5))) {
     assert.ok(Date.now() < end, what);
   }
 };

@@ -39,7 +39,7 @@ function listen(t: TestContext, options: Pick<NodeEventsOptions, 'nodes' | 'toke
     await running;
   });
   const waitFor = async (what: string, wanted: () => boolean) => {
-    for (const end = Date.now() + 15_000; !wanted(); await new Promise((resolve) => setTimeout(resolve, 10))) {
+    for (const end = Date.now() + 25_000; !wanted(); await new Promise((resolve) => setTimeout(resolve, 10))) {
       assert.ok(Date.now() < end, `not in time: ${what}; heard ${JSON.stringify(heard)}`);
     }
   };
