@@ -48,6 +48,8 @@ export type LocalTrackHost = {
   /** It is over, by whatever cause but unpublish(). */
   ended: (track: PublishedTrack, reason: LocalTrackEnd) => void;
   unpublished: (track: PublishedTrack) => void;
+  /** It has another id, of a track that the server has never muted. */
+  renewed: (track: PublishedTrack) => void;
 };
 
 type Binding = { session: MediaSession; producer: types.Producer };
@@ -145,9 +147,9 @@ export class PublishedTrack implements LocalTrack {
       }
       this.#binding = { session, producer };
       this.#id = producer.id;
-      this.#muted = false;
       producer.on('trackended', () => this.#sourceEnded());
       this.#first.resolve();
+      this.#host.renewed(this);
       if (this.#paused !== paused) await this.#setPaused(this.#paused);
       if (this.#metadata !== metadata) await this.setMetadata(this.#metadata);
       if (producer.track !== this.#track) await producer.replaceTrack({ track: this.#track });

@@ -5,11 +5,20 @@ import type { MediaSession, Request } from './media-session.ts';
 export type LocalTracksOptions = {
   request: Request;
   ended: (track: LocalTrack, reason: LocalTrackEnd) => void;
+  /** The server muted or unmuted it; or it is published anew, and nobody has muted that. */
+  muted: (track: LocalTrack, muted: boolean) => void;
 };
+
+/** The last word of the server about a track whose id is not known here yet. */
+type Word = 'muted' | 'unmuted' | 'removed';
+const maxWords = 1000;
 
 export class LocalTracks {
   readonly #options: LocalTracksOptions;
   readonly #tracks = new Set<PublishedTrack>();
+  /** By track; while something is being published, whose answer may be on its way. */
+  readonly #words = new Map<string, Word>();
+  #publishing = 0;
   #session: MediaSession | undefined;
 
   constructor(options: LocalTracksOptions) {
@@ -25,13 +34,14 @@ export class LocalTracks {
     const track: PublishedTrack = new PublishedTrack(mediaStreamTrack, options, {
       request: this.#options.request,
       unpublished: () => this.#tracks.delete(track),
+      renewed: () => this.#renewed(track),
       ended: (_, reason) => {
         this.#tracks.delete(track);
         this.#options.ended(track, reason);
       },
     });
     this.#tracks.add(track);
-    if (this.#session) void track.publishOver(this.#session);
+    if (this.#session) void this.#publishOver(this.#session, track);
     await track.published;
     return track;
   }
@@ -39,7 +49,7 @@ export class LocalTracks {
   /** A fresh session can send. */
   sessionStarted(session: MediaSession): void {
     this.#session = session;
-    for (const track of this.#tracks) void track.publishOver(session);
+    for (const track of this.#tracks) void this.#publishOver(session, track);
   }
 
   sessionLost(): void {
@@ -50,18 +60,19 @@ export class LocalTracks {
   /** The server removed the track. @returns whether it was one of ours. */
   removed(trackId: string): boolean {
     const track = this.#find(trackId);
-    if (!track) return false;
+    if (!track) return this.#keep(trackId, 'removed');
     this.#tracks.delete(track);
     track.end(new Error('The server removed the track'));
     this.#options.ended(track, 'removed');
     return true;
   }
 
-  /** The server muted or unmuted a track. @returns it where it is one of ours. */
-  muted(trackId: string, muted: boolean): LocalTrack | undefined {
+  /** The server muted or unmuted a track. @returns whether it was one of ours. */
+  muted(trackId: string, muted: boolean): boolean {
     const track = this.#find(trackId);
-    track?.setMuted(muted);
-    return track;
+    if (!track) return this.#keep(trackId, muted ? 'muted' : 'unmuted');
+    this.#setMuted(track, muted);
+    return true;
   }
 
   /** Ends all, and the waiting for those that never were published. */
@@ -69,6 +80,34 @@ export class LocalTracks {
     this.#session = undefined;
     for (const track of this.#tracks) track.end(why);
     this.#tracks.clear();
+  }
+
+  async #publishOver(session: MediaSession, track: PublishedTrack): Promise<void> {
+    this.#publishing += 1;
+    try {
+      await track.publishOver(session);
+    } finally {
+      this.#publishing -= 1;
+      if (this.#publishing === 0) this.#words.clear();
+    }
+  }
+
+  /** It may be about what is being published, or about a track of somebody else. */
+  #keep(trackId: string, word: Word): false {
+    if (this.#publishing > 0 && this.#words.size < maxWords) this.#words.set(trackId, word);
+    return false;
+  }
+
+  #renewed(track: PublishedTrack): void {
+    const word = this.#words.get(track.id);
+    if (word === 'removed') this.removed(track.id);
+    else this.#setMuted(track, word === 'muted');
+  }
+
+  #setMuted(track: PublishedTrack, muted: boolean): void {
+    if (track.muted === muted) return;
+    track.setMuted(muted);
+    this.#options.muted(track, muted);
   }
 
   #find(trackId: string): PublishedTrack | undefined {

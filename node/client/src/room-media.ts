@@ -43,7 +43,8 @@ export class RoomMedia {
     this.#request = options.request;
     this.#devices = new Devices(options.settings.handlerFactory);
     this.supported = this.#devices.supported;
-    this.localTracks = new LocalTracks({ request: options.request, ended: options.localTrackEnded });
+    const { request, localTrackEnded: ended, localTrackMuted: muted } = options;
+    this.localTracks = new LocalTracks({ request, ended, muted });
   }
 
   get path(): MediaPath {
@@ -120,12 +121,8 @@ export class RoomMedia {
         this.#session?.unreceive(data.trackId);
         return this.localTracks.removed(data.trackId);
       case 'trackPaused':
-      case 'trackResumed': {
-        const muted = event === 'trackPaused';
-        const track = data.by === 'server' ? this.localTracks.muted(data.trackId, muted) : undefined;
-        if (track) this.#options.localTrackMuted(track, muted);
-        return track !== undefined;
-      }
+      case 'trackResumed':
+        return data.by === 'server' && this.localTracks.muted(data.trackId, event === 'trackPaused');
       default:
         return false;
     }

@@ -296,6 +296,39 @@ test('the server mutes, unmutes and removes a published track', async (t) => {
   await assert.rejects(audio.pause(), RequestError);
 });
 
+test('a mute by the server ends, told, where a new session publishes the track again, and holds where the session is resumed', async (t) => {
+  const { server, socket, room, told, until } = await joinedWithMedia(t);
+  const audio = await room.publish(new FakeMediaStreamTrack({ kind: 'audio' }));
+  socket.event('trackPaused', { trackId: audio.id, by: 'server' });
+  await until('localTrackMuted');
+  const mutes = () => told.filter(({ name }) => name === 'localTrackMuted').map(({ data }) => (data as { muted: boolean }).muted);
+  socket.cut();
+  const resumed = await server.next();
+  await resumed.welcome({ resumed: true, lastRequest: 1_000 });
+  await until('stateChanged', ({ state, previous }) => state === 'joined' && previous === 'reconnecting');
+  assert.deepEqual([audio.muted, mutes()], [true, [true]]);
+  resumed.cut();
+  await (await server.next()).welcome({ sessionId: 'session-2', rtpCapabilities });
+  assert.deepEqual(await until('localTrackMuted', ({ muted }) => !muted), { track: audio, muted: false });
+  assert.deepEqual([audio.muted, mutes()], [false, [true, false]]);
+});
+
+test('what the server says of a track right behind the answer that tells its id is not lost', async (t) => {
+  const { socket, room, until } = await joinedWithMedia(t);
+  socket.manually('publish');
+  const publish = async (trackId: string, say: () => void) => {
+    const published = room.publish(new FakeMediaStreamTrack({ kind: 'audio' }));
+    socket.answer(await socket.next(), { trackId });
+    say();
+    return published;
+  };
+  const muted = await publish('one', () => socket.event('trackPaused', { trackId: 'one', by: 'server' }));
+  assert.deepEqual(await until('localTrackMuted'), { track: muted, muted: true });
+  const removed = await publish('two', () => socket.event('trackRemoved', { peerId: 'me', trackId: 'two' }));
+  assert.deepEqual(await until('localTrackEnded'), { track: removed, reason: 'removed' });
+  assert.deepEqual(room.localTracks, [muted]);
+});
+
 test('a source that ends takes its track away', async (t) => {
   const { room, until } = await joinedWithMedia(t);
   const source = new FakeMediaStreamTrack({ kind: 'video' });
