@@ -10,6 +10,7 @@ import type { Colour } from '../kit/client-page.ts';
 import { download, follow } from '../kit/hls-viewer.ts';
 import { servePlainPage } from '../kit/plain-page.ts';
 import { beeps } from '../kit/recorded.ts';
+import { postWhenIdle } from '../kit/sources.ts';
 import { blue, css, enter, type PagePeer, setStage } from './client-kit.ts';
 
 const run = promisify(execFile);
@@ -55,7 +56,7 @@ test('hls.js plays a room with little delay and without a stall while others com
   const { node, browser, roomId } = stage;
   const api = apiClient(node.url, node.token);
   const options = { ...size, persistent: true, framerate: 24 };
-  const hls = await api.post(`/room/${roomId}/component`, { type: 'hls', options });
+  const hls = await postWhenIdle(api, `/room/${roomId}/component`, { type: 'hls', options });
   assert.equal(hls.status, 201, JSON.stringify(hls.body));
   const alice = await enter(stage, 'alice');
   await publishCode(alice, green);

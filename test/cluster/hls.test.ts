@@ -7,6 +7,7 @@ import { makeVideo } from '../kit/media-files.ts';
 import { startNodePair } from '../kit/node-pair.ts';
 import { assertColour, colours } from '../kit/recorded.ts';
 import { makeResources } from '../kit/resources-folder.ts';
+import { postWhenIdle } from '../kit/sources.ts';
 
 const green = [30, 200, 30];
 const small = { width: 320, height: 180, segmentDuration: 1 };
@@ -22,7 +23,7 @@ test('a stream is followed at the other node, where it is kept it is played ther
     await owner.node.parts.rooms.createRoom({ roomId });
     const file = await api.post(`/room/${roomId}/component`, { type: 'file', options: { filePath: 'green.h264' } });
     assert.equal(file.status, 201);
-    const { status, body } = await api.post(`/room/${roomId}/component`, { type: 'hls', options: { ...small, persistent } });
+    const { status, body } = await postWhenIdle(api, `/room/${roomId}/component`, { type: 'hls', options: { ...small, persistent } });
     assert.equal(status, 201, JSON.stringify(body));
     return String((await api.post(`/hls/${roomId}/token`, {})).body.data.token);
   };

@@ -13,7 +13,7 @@ import { PeerSocket } from '../kit/peer-socket.ts';
 import { assertColour, assertNear, colours, sound } from '../kit/recorded.ts';
 import { recordedLog } from '../kit/recorded-log.ts';
 import { smallDisk } from '../kit/small-disk.ts';
-import { addComponent, addSources, green, withSources } from '../kit/sources.ts';
+import { addComponent, addSources, green, postWhenIdle, withSources } from '../kit/sources.ts';
 import { apiToken, startNode } from '../kit/start-node.ts';
 import { isAlive, until } from './kit.ts';
 
@@ -125,7 +125,7 @@ test('a full disk is an event and a line in the log; the room lives, and what th
     components.map(({ id }: { id: string }) => id),
     [file],
   );
-  const again = await api.post('/room/r/component', { type: 'hls', options: small });
+  const again = await postWhenIdle(api, '/room/r/component', { type: 'hls', options: small });
   assert.deepEqual([again.status, again.body.errors], [503, 'The stream cannot be written to the disk']);
   await until('it is a recording', async () => (await api.get('/recording')).body.data.length === 1);
   assert.deepEqual(await readdir(join(resources, 'hls')), []);

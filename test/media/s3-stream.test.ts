@@ -9,6 +9,7 @@ import { PeerSocket } from '../kit/peer-socket.ts';
 import { assertColour, colours } from '../kit/recorded.ts';
 import { makeResources } from '../kit/resources-folder.ts';
 import { startS3Server } from '../kit/s3-server.ts';
+import { postWhenIdle } from '../kit/sources.ts';
 import { startNode } from '../kit/start-node.ts';
 import { startReceiver } from '../kit/webhook-receiver.ts';
 
@@ -36,7 +37,7 @@ test('a persistent stream is playable, goes up while it is made, is told of afte
     assert.deepEqual([status, body.errors], [400, sentence]);
   }
   await api.post('/room/r/component', { type: 'file', options: { filePath: 'green.h264' } });
-  const { body: made } = await api.post('/room/r/component', { type: 'hls', options: { ...small, persistent: true } });
+  const { body: made } = await postWhenIdle(api, '/room/r/component', { type: 'hls', options: { ...small, persistent: true } });
   const playable = await socket.waitFor('roomEvent', ({ type }) => type === 'HlsPlayable');
   assert.equal(playable.componentId, made.data.id);
   const segmentsUp = async () => (await s3.names()).filter((name) => /\/segment-\d+\.m4s$/.test(name));
