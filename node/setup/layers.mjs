@@ -71,6 +71,7 @@ export const layers = [
     worker: true,
     builds: true,
     packages: aptPackages.browser,
+    programs: ['versitygw'],
     concurrency: 2,
     alone: ['client', 'client-reconnect', 'hls', 'network-cuts', 'node-loss', 'traffic', 'turn', 'worker-death', 'wrong-node'],
     testTimeout: 180_000,

@@ -1,13 +1,16 @@
 // The console renders a recording to one MP4: asks for it, plays and downloads it, and says why where it cannot be.
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { addFiles } from '../kit/resources-folder.ts';
-import { apiToken } from '../kit/start-node.ts';
+import { S3Store } from '../../node/storage/s3/s3-store.ts';
+import { addFiles, makeResources } from '../kit/resources-folder.ts';
+import { startS3Server } from '../kit/s3-server.ts';
+import { apiToken, startNode } from '../kit/start-node.ts';
 import { byId, launch, seeText } from './console-kit.ts';
-import { fileOf, madeTrack, reportOf, seesGreen, startRecording, waitForTracks } from './console-recording-kit.ts';
+import { fileOf, idOf, madeTrack, reportOf, seesGreen, startRecording, waitForTracks } from './console-recording-kit.ts';
 import { lookAt, openPart } from './console-views.ts';
+import { waitUntil } from './guest-kit.ts';
 
 test('a recording is rendered to one MP4, which is played and goes with it; one that cannot be rendered says why', async (t) => {
   const { node, api, resources, id, stop } = await startRecording(t);
@@ -40,4 +43,32 @@ test('a recording is rendered to one MP4, which is played and goes with it; one 
   await page.click(byId('render-start'));
   await page.waitForSelector(byId('render-failed'), { timeout: 60_000 });
   await lookAt(page, 'recording-render-failed');
+});
+
+test('a recording whose node went and left it in S3 is rendered from there', async (t) => {
+  const s3 = await startS3Server(t);
+  const { api, resources, id, stop } = await startRecording(t);
+  await waitForTracks(api, id, 2_000);
+  await stop();
+  await waitUntil(async () => (await api.get(`/recording/${id}`)).body.state === 'finished', 'the recording has ended');
+  const made = join(resources, 'recordings', id);
+  const left = { ...JSON.parse(await readFile(join(made, 'report.json'), 'utf8')), id: idOf('left', 1), roomId: 'left' };
+  const report = { ...left, node: 'gone@elsewhere', state: 'running', endTime: null };
+  const copy = await makeResources(t, { 'report.json': JSON.stringify(report) });
+  const store = new S3Store(s3.place);
+  for (const file of await readdir(made))
+    await store.putFile(`${left.id}/${file}`, join(file === 'report.json' ? copy : made, file), t.signal);
+  store.close();
+
+  const node = await startNode(t, { ...s3.env, SVC_RESOURCES_BASE_PATH: await makeResources(t) });
+  const { page, complaints } = await openPart(await launch(t), { url: node.url, token: apiToken, hash: `#/recordings/${left.id}` });
+  await page.getByText('left by its node').waitFor();
+  await seeText(page, 'render', 'The node that made it is not in the cluster');
+  await lookAt(page, 'recording-left');
+  await page.click(byId('render-open'));
+  await page.click(byId('render-start'));
+  await page.waitForSelector(byId('play-rendered'), { timeout: 90_000 });
+  await page.click(byId('play-rendered'));
+  await seesGreen(page);
+  assert.deepEqual(complaints, []);
 });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { matching, rowsOf } from '../../../node/console/src/recordings/recording-list.ts';
-import { lengthOf, readReport } from '../../../node/console/src/recordings/report.ts';
+import { amongNodes, lengthOf, readReport } from '../../../node/console/src/recordings/report.ts';
 
 const summary = (roomId: string, startTime: string) => ({
   id: `${roomId}-${startTime.replaceAll(/[-:.]/g, '')}`,
@@ -86,5 +86,12 @@ describe('a report', () => {
     assert.equal(readReport({ tracks: [{ metadata: { name: '\u202Eeman\u2066 A' } }] }).tracks[0]?.who, 'eman A');
     assert.ok((track.about ?? '').length < 200);
     assert.deepEqual([track.offset, track.duration], [undefined, undefined]);
+  });
+
+  it('that says it is running is left where its node is not in the cluster', () => {
+    const running = readReport({ state: 'running', node: 'a@here' });
+    assert.equal(amongNodes(running, ['b@here', 'a@here']).state, 'running');
+    assert.equal(amongNodes(running, ['b@here']).state, 'left');
+    assert.equal(amongNodes(readReport({ state: 'recovered', node: 'a@here' }), ['b@here']).state, 'recovered');
   });
 });

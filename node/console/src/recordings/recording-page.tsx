@@ -1,6 +1,8 @@
 // One recording: what it holds, playing and downloading it, and letting it go.
 import { type ReactNode, useCallback, useMemo, useState } from 'react';
+import { listNodes } from '../api/cluster.ts';
 import { fetchReport, recordingCalls } from '../api/recordings.ts';
+import type { Api } from '../api/rest.ts';
 import { ActionButton } from '../components/action-button.tsx';
 import { CopyCurl } from '../components/copy-curl.tsx';
 import { BackIcon, TrashIcon } from '../components/icons.tsx';
@@ -13,7 +15,7 @@ import { DeleteDialog } from './delete-dialog.tsx';
 import { DownloadIcon, PlayIcon } from './media-icons.tsx';
 import { type Playable, Player } from './player.tsx';
 import { RenderPanel } from './render-panel.tsx';
-import { lengthOf, type Report, readReport } from './report.ts';
+import { amongNodes, lengthOf, type Report, readReport } from './report.ts';
 import { StateBadge, UploadBadge } from './state-badges.tsx';
 import { TrackTable } from './track-table.tsx';
 import { useDownload } from './use-download.ts';
@@ -24,13 +26,7 @@ const refreshEvery = 4_000;
 export function RecordingPage({ route: { recordingId } }: { route: RouteOf<'recording'> }) {
   const { api } = useConsole();
   const resource = useResource(
-    useCallback(
-      async (signal: AbortSignal) => {
-        const found = await fetchReport(api, recordingId, signal);
-        return found === undefined ? 'gone' : readReport(found);
-      },
-      [api, recordingId],
-    ),
+    useCallback((signal: AbortSignal) => loadReport(api, recordingId, signal), [api, recordingId]),
     refreshEvery,
   );
   const report = resource.data === 'gone' ? undefined : resource.data;
@@ -76,6 +72,18 @@ export function RecordingPage({ route: { recordingId } }: { route: RouteOf<'reco
         />
       )}
     </>
+  );
+}
+
+async function loadReport(api: Api, recordingId: string, signal: AbortSignal): Promise<Report | 'gone'> {
+  const found = await fetchReport(api, recordingId, signal);
+  if (found === undefined) return 'gone';
+  const report = readReport(found);
+  if (report.state !== 'running') return report;
+  const nodes = await listNodes(api, signal);
+  return amongNodes(
+    report,
+    nodes.map(({ name }) => name),
   );
 }
 
@@ -150,7 +158,7 @@ function Facts({ recordingId, report }: { recordingId: string; report: Report })
       <Fact name="Started">
         <Moment time={startTime} />
       </Fact>
-      <Fact name="Ended">{state === 'running' ? 'still being made' : <Moment time={endTime} />}</Fact>
+      <Fact name="Ended">{state === 'running' ? 'still being made' : state === 'left' ? 'never told' : <Moment time={endTime} />}</Fact>
       <Fact name="Length">{lengthText(lengthOf(report))}</Fact>
       <Fact name="Upload">
         <UploadBadge upload={upload} />

@@ -140,5 +140,6 @@ function factsOf({ rendered }: Report): string {
 }
 
 function why({ state }: Report): string {
+  if (state === 'left') return 'The node that made it is not in the cluster: what S3 has of it can be rendered.';
   return state === 'running' ? 'Can be rendered once the recording has ended.' : 'All tracks together in one file, as one sees a call.';
 }

@@ -22,11 +22,13 @@ export type ReportTrack = {
 };
 /** `duration` in milliseconds. */
 export type Rendered = { size: string | undefined; duration: number | undefined; bytes: number | undefined; problems: string[] };
+/** left: it still says that it is running, and the node that made it is not in the cluster. */
+export type ReportState = RecordingSummary['state'] | 'left';
 export type Report = {
   type: RecordingSummary['type'];
   roomId: string;
   node: string;
-  state: RecordingSummary['state'];
+  state: ReportState;
   startTime: number | undefined;
   endTime: number | undefined;
   tracks: ReportTrack[];
@@ -54,6 +56,11 @@ export function readReport(value: unknown): Report {
     rendered: typeof report.rendered === 'object' && report.rendered !== null ? readRendered(fieldsOf(report.rendered)) : undefined,
     upload: known ? { state, time: textOf(upload.time), problem: textOf(upload.problem) } : undefined,
   };
+}
+
+/** @param nodes names of all in the cluster */
+export function amongNodes(report: Report, nodes: readonly string[]): Report {
+  return report.state === 'running' && !nodes.includes(report.node) ? { ...report, state: 'left' } : report;
 }
 
 /** Milliseconds from its start to its end, or to the end of what is known of it while it is made. */

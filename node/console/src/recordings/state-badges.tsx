@@ -1,10 +1,12 @@
 // The states of a recording and of its upload, in a word each.
-import type { RecordingSummary, Upload } from '../../../sdk/src/generated/schemas.ts';
+import type { Upload } from '../../../sdk/src/generated/schemas.ts';
 import { Dash } from '../components/moment.tsx';
 import { Badge } from '../components/page-head.tsx';
+import type { ReportState } from './report.ts';
 
-export function StateBadge({ state }: { state: RecordingSummary['state'] }) {
+export function StateBadge({ state }: { state: ReportState }) {
   if (state === 'running') return <Badge tone="danger">recording</Badge>;
+  if (state === 'left') return <Badge tone="warning">left by its node</Badge>;
   return state === 'recovered' ? <Badge tone="warning">recovered</Badge> : <Badge>finished</Badge>;
 }
 
