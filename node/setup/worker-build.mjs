@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { aptLine, aptPackages, lastError } from './packages.mjs';
 import { cacheDirectory, nodeModules } from './paths.mjs';
 import { run, SetupError, step } from './steps.mjs';
+import { precompileHeaders } from './worker-headers.mjs';
 
 // Debian 12 has 1.0.1; the worker's meson.build asks for 1.1. This is the one mediasoup 3.27.1 itself uses.
 const mesonVersion = '1.12.0';
@@ -75,7 +76,7 @@ export async function buildWorker(version, target) {
 }
 
 /**
- * Copies the worker's source, puts our stand-ins where Meson would download libraries, mends one line.
+ * Copies the worker's source, puts our stand-ins where Meson would download libraries, mends one line, has headers compiled once.
  * @param {string} folder
  * @param {string} version
  * @returns {string} the copy
@@ -93,6 +94,7 @@ function prepareSource(folder, version) {
   const mended = existsSync(file) ? mendDtlsTransport(readFileSync(file, 'utf8')) : undefined;
   if (mended === undefined) throw unknownSource(version, 'the line to mend is not in src/RTC/DtlsTransport.cpp');
   writeFileSync(file, mended);
+  precompileHeaders(source);
   return source;
 }
 

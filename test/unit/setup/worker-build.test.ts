@@ -1,12 +1,13 @@
 // What the build of the mediasoup worker decides before any compiler runs.
 
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 
 import { nodeModules, root } from '../../../node/setup/paths.mjs';
 import { mendDtlsTransport, mesonSuffices, progress, wrapDirectory } from '../../../node/setup/worker-build.mjs';
+import { precompiled, withPrecompiledHeader } from '../../../node/setup/worker-headers.mjs';
 
 const workerSource = join(nodeModules, 'mediasoup', 'worker');
 
@@ -32,6 +33,19 @@ test('each stand-in has a wrap in the installed mediasoup that names its folder'
     assert.match(directory ?? '', /^[\w.-]+$/, name);
   }
   assert.equal(wrapDirectory('[wrap-git]\nurl = x\n'), undefined);
+});
+
+test('each target whose headers are compiled once is in the installed mediasoup', () => {
+  assert.deepEqual(
+    precompiled.map(({ folder }) => folder),
+    ['.', 'deps/libwebrtc'],
+  );
+  for (const { folder, target, own } of precompiled) {
+    for (const name of own) assert.ok(existsSync(join(workerSource, 'include', name)), name);
+    const changed = withPrecompiledHeader(readFileSync(join(workerSource, folder, 'meson.build'), 'utf8'), target, 'a/b.hpp') ?? '';
+    assert.match(changed, /\n {2}cpp_pch: 'a\/b\.hpp',\n/, folder);
+  }
+  assert.equal(withPrecompiledHeader("executable(\n  'x',\n)\n", "'y',", 'a/b.hpp'), undefined);
 });
 
 test('Meson is good from 1.1 on', () => {
