@@ -14,18 +14,33 @@ export const kubernetesCommands = /** @type {const} */ ([
   'kube-scheduler',
 ]);
 
-/** Programs that `go install` builds as they are: package and version. */
-export const installedPackages = /** @type {const} */ ({
-  helm: 'helm.sh/helm/v4/cmd/helm@v4.3.1',
-  coredns: 'github.com/coredns/coredns@v1.14.7',
+/** The Go modules that programs are built from, with one version of whatever several of them need. */
+export const programModules = /** @type {const} */ ({
+  'k8s.io/kubernetes': `v${kubernetesVersion}`,
+  'go.etcd.io/etcd/server/v3': `v${etcdVersion}`,
+  'helm.sh/helm/v4': 'v4.3.1',
+  'github.com/coredns/coredns': 'v1.14.7',
   // An S3 server.
-  versitygw: 'github.com/versity/versitygw/cmd/versitygw@v1.8.0',
+  'github.com/versity/versitygw': 'v1.8.0',
 });
 
-/** Later ones need a module that the Go proxy does not have. */
-export const traefikVersion = '3.5.3';
+/** It is made for older versions of what the others need. Later ones of its own need a module that the Go proxy does not have. */
+export const traefikModule = 'github.com/traefik/traefik/v3';
+export const traefikVersion = 'v3.5.3';
 
-/** @typedef {'etcd' | 'traefik' | (typeof kubernetesCommands)[number] | keyof typeof installedPackages} KubernetesProgram */
+/** The package of each program that is not of Kubernetes' own module. */
+export const otherPackages = /** @type {const} */ ({
+  etcd: 'go.etcd.io/etcd/server/v3',
+  helm: 'helm.sh/helm/v4/cmd/helm',
+  coredns: './coredns',
+  traefik: './cmd/traefik',
+  versitygw: 'github.com/versity/versitygw/cmd/versitygw',
+});
+
+/** Raised when what is built changes, though Kubernetes' version does not. */
+export const programsRecipe = 2;
+
+/** @typedef {(typeof kubernetesCommands)[number] | keyof typeof otherPackages} KubernetesProgram */
 
 /** What envtest's archive holds. */
 const envtestPrograms = ['etcd', 'kube-apiserver', 'kubectl'];

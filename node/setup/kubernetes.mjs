@@ -5,7 +5,7 @@ import { homedir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 
 import { buildKubernetes } from './kubernetes-build.mjs';
-import { downloadsFor, kubernetesVersion } from './kubernetes-versions.mjs';
+import { downloadsFor, kubernetesVersion, programsRecipe } from './kubernetes-versions.mjs';
 import { withLock } from './lock.mjs';
 import { cacheDirectory, pinnedNode } from './paths.mjs';
 import { run, SetupError, step } from './steps.mjs';
@@ -52,10 +52,10 @@ export function programFolders(env, { platform, arch, list = namesIn }) {
 /**
  * @param {NodeJS.ProcessEnv} env
  * @param {{ platform: string, arch: string }} machine
- * @returns {string} e.g. `~/.cache/mediarooms/kubernetes/1.36.3-linux-x64`
+ * @returns {string} e.g. `~/.cache/mediarooms/kubernetes/1.36.3-2-linux-x64`
  */
 function programCache(env, { platform, arch }) {
-  return join(cacheDirectory(env), 'kubernetes', `${kubernetesVersion}-${platform}-${arch}`);
+  return join(cacheDirectory(env), 'kubernetes', `${kubernetesVersion}-${programsRecipe}-${platform}-${arch}`);
 }
 
 /**
@@ -108,7 +108,7 @@ export async function ensureKubernetes(wanted = controlPlanePrograms) {
   if (before.missing.length === 0) return complete(before);
   const folder = programCache(process.env, process);
   await withLock(
-    join(cacheDirectory(), 'locks', `kubernetes-${kubernetesVersion}-${process.arch}`),
+    join(cacheDirectory(), 'locks', `kubernetes-${kubernetesVersion}-${programsRecipe}-${process.arch}`),
     async () => {
       mkdirSync(folder, { recursive: true });
       // We hold the lock, so these are of a set-up that was killed.

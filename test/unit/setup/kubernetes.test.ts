@@ -2,14 +2,14 @@
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 
 import { choosePrograms, findKubernetes, programFolders } from '../../../node/setup/kubernetes.mjs';
-import { kubernetesWrapper, traefikWrapper } from '../../../node/setup/kubernetes-build.mjs';
-import { downloadsFor, kubernetesVersion } from '../../../node/setup/kubernetes-versions.mjs';
+import { copyCut, coreDnsMain, cuts, programsModule, requiredVersion } from '../../../node/setup/kubernetes-module.mjs';
+import { downloadsFor, kubernetesVersion, programModules, programsRecipe } from '../../../node/setup/kubernetes-versions.mjs';
 
 const linux = { platform: 'linux', arch: 'x64' };
 
@@ -24,7 +24,7 @@ test('programs are looked for where envtest, the user and we put them, our cache
     '/usr/local/kubebuilder/bin',
     `${store}/1.36.0-linux-amd64`,
     `${store}/1.9.1-linux-amd64`,
-    `/home/me/.cache/mediarooms/kubernetes/${kubernetesVersion}-linux-x64`,
+    `/home/me/.cache/mediarooms/kubernetes/${kubernetesVersion}-${programsRecipe}-linux-x64`,
   ]);
 });
 
@@ -33,7 +33,7 @@ test('the XDG directories are honoured, relative ones are not', () => {
   const folders = (env: NodeJS.ProcessEnv) => programFolders({ HOME: '/home/me', ...env }, { ...linux, list }).slice(1);
   assert.deepEqual(folders({ XDG_CACHE_HOME: '/cache', XDG_DATA_HOME: '/data' }), [
     '/data/kubebuilder-envtest/k8s/1.36.0-linux-amd64',
-    `/cache/mediarooms/kubernetes/${kubernetesVersion}-linux-x64`,
+    `/cache/mediarooms/kubernetes/${kubernetesVersion}-${programsRecipe}-linux-x64`,
   ]);
   assert.deepEqual(
     folders({ XDG_CACHE_HOME: 'cache', XDG_DATA_HOME: 'data' })[0],
@@ -128,21 +128,74 @@ test('what is downloaded is tried before it is put in its place', () => {
   }
 });
 
-test('the wrapper around Kubernetes replaces every staging module by the one that is published', () => {
-  const goMod =
-    'module k8s.io/kubernetes\n\ngo 1.26.0\n\nreplace (\n\tk8s.io/api => ./staging/src/k8s.io/api\n\tk8s.io/kms => ./staging/src/k8s.io/kms\n)\n';
-  const wrapper = kubernetesWrapper(goMod);
-  const staging = `v0.${kubernetesVersion.slice(2)}`;
-  assert.match(wrapper, /^go 1\.26\.0$/m);
-  assert.match(wrapper, new RegExp(`^require k8s\\.io/kubernetes v${kubernetesVersion}$`, 'm'));
-  for (const name of ['api', 'kms']) assert.ok(wrapper.includes(`replace k8s.io/${name} => k8s.io/${name} ${staging}\n`), name);
+test('one module requires all programs but Traefik, and takes what Kubernetes is released with', () => {
+  const required = 'require (\n\tk8s.io/api v0.0.0\n\tx/y v1.2.3\n)\n\nrequire (\n\tx/z v4.5.6 // indirect\n)\n';
+  const staging = 'replace (\n\tk8s.io/api => ./staging/src/k8s.io/api\n\tk8s.io/kms => ./staging/src/k8s.io/kms\n)\n';
+  const lines = programsModule(`module k8s.io/kubernetes\n\ngo 1.26.0\n\n${required}\n${staging}`).split('\n');
+  assert.ok(lines.includes('go 1.26.0'));
+  for (const [name, version] of Object.entries(programModules)) assert.ok(lines.includes(`require ${name} ${version}`), name);
+  const published = `v0.${kubernetesVersion.slice(2)}`;
+  assert.deepEqual(
+    lines.filter((line) => line.startsWith('replace ')),
+    [
+      `replace k8s.io/api => k8s.io/api ${published}`,
+      `replace k8s.io/kms => k8s.io/kms ${published}`,
+      'replace x/y => x/y v1.2.3',
+      'replace x/z => x/z v4.5.6',
+    ],
+  );
 });
 
-test("the wrapper around Traefik keeps Traefik's own replacements", () => {
-  const goMod = 'module t\n\ngo 1.25.0\n\nreplace (\n\ta => b v1\n\tc => d v2\n)\n\nreplace e => f v3\n\nexclude g v1\n';
-  const wrapper = traefikWrapper(goMod);
-  assert.match(wrapper, /^go 1\.25\.0$/m);
-  assert.match(wrapper, /^replace \(\n\ta => b v1\n\tc => d v2\n\)$/m);
-  assert.match(wrapper, /^replace e => f v3$/m);
-  assert.doesNotMatch(wrapper, /exclude/);
+test('the version of a module is read from where it is required', () => {
+  const goMod = 'module t\n\ngo 1.25.0\n\nrequire (\n\tx/y v1.2.3\n\tx/y/z v4.5.6 // indirect\n)\n';
+  assert.equal(requiredVersion(goMod, 'x/y'), 'v1.2.3');
+  assert.equal(requiredVersion(goMod, 'x/y/z'), 'v4.5.6');
+  assert.equal(requiredVersion('require x v1.0.0\n', 'x'), 'v1.0.0');
+  assert.equal(requiredVersion(goMod, 'y'), undefined);
+});
+
+test('a copy of a module lacks what is cut and has all else, also where the original is read-only', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'mediarooms-cut-'));
+  try {
+    const [from, to] = [join(folder, 'from'), join(folder, 'to')];
+    for (const each of ['dns/acme', 'lib/dns']) mkdirSync(join(from, each), { recursive: true });
+    writeFileSync(join(from, 'dns', 'acme', 'acme.go'), 'package acme\n');
+    writeFileSync(join(from, 'dns', 'dns.go'), 'package dns\n\nimport (\n\t"x/acme"\n\t"fmt"\n)\n', { mode: 0o444 });
+    writeFileSync(join(from, 'lib', 'dns', 'a.go'), 'package dns\n');
+    writeFileSync(join(from, 'lib', 'a_test.go'), 'package lib\n');
+    const without = /^dns\/[^/.]+$|_test\.go$/;
+    const lines = [{ file: 'dns/dns.go', pattern: /^\t"x\/.*"\n/gm }];
+    copyCut(from, to, { without, lines });
+    assert.deepEqual(readdirSync(to, { recursive: true }).sort(), ['dns', 'dns/dns.go', 'lib', 'lib/dns', 'lib/dns/a.go']);
+    assert.equal(readFileSync(join(to, 'dns', 'dns.go'), 'utf8'), 'package dns\n\nimport (\n\t"fmt"\n)\n');
+    const unknown = [{ file: 'dns/dns.go', pattern: /nowhere/g }];
+    assert.throws(() => copyCut(from, join(folder, 'other'), { without, lines: unknown }), /dns\/dns\.go of .*is not what .* knows/);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test("of Traefik's options those of other providers than Kubernetes go, and what heeds them", () => {
+  const options = cuts['github.com/traefik/traefik/v3']?.lines ?? [];
+  const cut = (file: string, text: string) =>
+    options.filter((each) => each.file === file).reduce((rest, { pattern }) => rest.replace(pattern, ''), text);
+  const aggregator =
+    '\tif conf.Docker != nil {\n\t\tp.add(conf.Docker)\n\t}\n\tif conf.KubernetesIngress != nil {\n\t\tp.add(conf.KubernetesIngress)\n\t}\n\tif conf.Nomad != nil {\n\t\tfor _, one := range conf.Nomad.Build() {\n\t\t\tp.add(one)\n\t\t}\n\t}\n';
+  assert.equal(
+    cut('pkg/provider/aggregator/aggregator.go', aggregator),
+    '\tif conf.KubernetesIngress != nil {\n\t\tp.add(conf.KubernetesIngress)\n\t}\n',
+  );
+  const fields =
+    '\tEtcd   *etcd.Provider  `json:"etcd"`\n\tFile   *file.Provider  `json:"file"`\n\tConsul *consul.Builder `json:"consul"`\n';
+  assert.equal(cut('pkg/config/static/static_config.go', fields), '\tFile   *file.Provider  `json:"file"`\n');
+});
+
+test("CoreDNS has what the tests' Corefile and that of kubeadm say, in CoreDNS' own order", () => {
+  const main = coreDnsMain();
+  const order = [...(/\[\]string\{(.*)\}/.exec(main)?.[1] ?? '').matchAll(/"(\w+)"/g)].map(([, name]) => name);
+  for (const name of ['errors', 'health', 'ready', 'kubernetes', 'prometheus', 'forward', 'cache', 'loop', 'reload', 'loadbalance']) {
+    assert.ok(order.includes(name), name);
+    assert.ok(main.includes(`\t_ "github.com/coredns/coredns/plugin/${name === 'prometheus' ? 'metrics' : name}"\n`), name);
+  }
+  assert.ok(order.indexOf('cache') < order.indexOf('kubernetes') && order.indexOf('kubernetes') < order.indexOf('forward'));
 });
