@@ -4,7 +4,7 @@ import { setTimeout } from 'node:timers/promises';
 import type { Browser, Page } from 'playwright-core';
 import { apiClient } from '../kit/api-client.ts';
 import { apiToken } from '../kit/start-node.ts';
-import { byId, type ConsolePage, comesToHold, tileOf } from './console-kit.ts';
+import { byId, type ConsolePage, comesToHold, tabTo, tileOf } from './console-kit.ts';
 import { openPart } from './console-views.ts';
 import { type Guest, hostOn, joinAs, openGuest } from './guest-kit.ts';
 
@@ -21,6 +21,18 @@ export type Show = {
   /** Somebody whose camera is in the picture: a guest, whom no API token concerns. */
   publish: (browser: Browser) => Promise<Guest>;
 };
+
+/** Starts a stream as a user does, without a mouse, and again where the server says that its machine is too busy just now. */
+export async function startByKeys(page: Page): Promise<void> {
+  const started = page.locator(byId('watch-not-yet'));
+  const refused = page.locator('.not-streamed .problem').filter({ hasText: 'too busy' });
+  for (const end = Date.now() + patience; (await started.count()) === 0; await setTimeout(1_000)) {
+    assert.ok(Date.now() < end, 'the machine stays too busy for a stream');
+    await tabTo(page, 'start-stream');
+    await page.keyboard.press('Enter');
+    await started.or(refused).first().waitFor();
+  }
+}
 
 /** A room called show on the node. */
 export async function makeShow(node: { url: string }, token = apiToken): Promise<Show> {

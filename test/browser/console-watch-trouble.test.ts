@@ -6,7 +6,7 @@ import { lastingPort, startNodeProcess } from '../kit/node-process.ts';
 import { apiToken, startNode } from '../kit/start-node.ts';
 import { byId, comesToHold, launch, logInByKeys, openConsole, seeText, tabTo, tileOf } from './console-kit.ts';
 import { lookAt, tokenFile } from './console-views.ts';
-import { makeShow, patience, phase, plays, seesAda, watch } from './console-watch-kit.ts';
+import { makeShow, patience, phase, plays, seesAda, startByKeys, watch } from './console-watch-kit.ts';
 
 const streams = { SVC_COMPONENTS_USED: 'hls' };
 
@@ -104,9 +104,7 @@ test('everything is reached and done with the keyboard alone', async (t) => {
   const { page, complaints } = await openConsole(browser, `${url}/#/watch/show`);
   await logInByKeys(page, apiToken);
   await page.waitForSelector(byId('watch-no-stream'));
-  await tabTo(page, 'start-stream');
-  await page.keyboard.press('Enter');
-  await page.waitForSelector(byId('watch-not-yet'));
+  await startByKeys(page);
   // A smaller one is enough for what follows.
   await api.delete(`/room/show/component/${(await api.get('/room/show')).body.data.components[0].id}`);
   await page.waitForSelector(byId('watch-no-stream'));

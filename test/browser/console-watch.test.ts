@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { apiToken, startNode } from '../kit/start-node.ts';
 import { startTcpProxy } from '../kit/tcp-proxy.ts';
-import { byId, comesToHold, launch, seeText, tabTo, tileOf } from './console-kit.ts';
+import { byId, comesToHold, launch, seeText, tileOf } from './console-kit.ts';
 import { lookAt } from './console-views.ts';
-import { makeShow, phase, plays, seesAda, watch } from './console-watch-kit.ts';
+import { makeShow, phase, plays, seesAda, startByKeys, watch } from './console-watch-kit.ts';
 
 const readToken = `read-${apiToken}`;
 /** Milliseconds: beyond it would be another time than that of the picture; how fast a machine is decides nothing. */
@@ -17,9 +17,7 @@ test('a room is streamed, watched beside itself, and again after the stream was 
   const { page, complaints } = await watch(browser, url);
   await page.waitForSelector(byId('watch-no-stream'));
   await lookAt(page, 'watch-nothing');
-  await tabTo(page, 'start-stream');
-  await page.keyboard.press('Enter');
-  await page.waitForSelector(byId('watch-not-yet'));
+  await startByKeys(page);
   const [started] = (await api.get('/room/show')).body.data.components;
   assert.equal(started.type, 'hls');
   await api.delete(`/room/show/component/${started.id}`);
