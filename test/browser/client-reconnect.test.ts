@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
+import { apiClient } from '../kit/api-client.ts';
 import { comesToHold } from '../kit/browser.ts';
 import { startTcpProxy } from '../kit/tcp-proxy.ts';
 import { blue, css, enter, red, setStage } from './client-kit.ts';
@@ -93,4 +94,41 @@ test('a path of media that fails gets new ICE parameters, and media goes on', as
   );
   await second.sees(first, red);
   assert.deepEqual(await second.notes('trackUnsubscribed'), []);
+});
+
+test('a mute by the server that comes while the websocket is cut is told, and so is its end with a new session', async (t) => {
+  const stage = await setStage(t, { SVC_PEER_RESUME_WINDOW: '15' });
+  const proxy = await startTcpProxy(t, stage.node.port);
+  const [first, second] = await Promise.all([enter(stage, 'first', {}, proxy.port), enter(stage, 'second')]);
+  await first.publish({ tone: 440 });
+  await second.hears(first, 440);
+  const own = () => first.page.evaluate(() => kit.rooms.main?.room.localTracks.map(({ id, muted }) => ({ id, muted })) ?? []);
+  const seen = () => second.page.evaluate(() => [...(kit.rooms.main?.room.peers.values() ?? [])].flatMap(({ tracks }) => tracks));
+  const [before] = await own();
+  const api = apiClient(stage.node.url, stage.node.token);
+  const cutAt = await first.now();
+  proxy.cut();
+  await first.waitForNote('reconnecting', cutAt);
+  assert.equal((await api.post(`/room/${stage.roomId}/track/${before?.id}/mute`)).status, 204);
+  proxy.mend();
+  assert.equal((await first.waitForNote('localTrackMuted', cutAt)).detail, true);
+  assert.deepEqual(await own(), [{ id: before?.id, muted: true }]);
+  await second.hears(first, 0);
+  assert.deepEqual(
+    (await seen()).map(({ muted }) => muted),
+    [true],
+  );
+
+  const lostAt = await first.now();
+  proxy.cut();
+  await comesToHold(second.page, (peerId) => !kit.rooms.main?.room.peers.get(peerId)?.tracks.length, 'first', 60_000);
+  proxy.mend();
+  assert.equal((await first.waitForNote('localTrackMuted', lostAt)).detail, false);
+  await second.hears(first, 440);
+  const [after] = await own();
+  assert.ok(after && after.id !== before?.id && !after.muted);
+  assert.deepEqual(
+    (await seen()).map(({ id, muted }) => ({ id, muted })),
+    [after],
+  );
 });
