@@ -52,7 +52,7 @@ function Meeting() {
       <button type="button" onClick={() => setCamera(!camera)}>
         {camera ? 'Camera off' : 'Camera on'}
       </button>
-      {peers}
+      {!closing && peers}
       <Chat />
     </main>
   );

@@ -46,4 +46,5 @@ test('people see each other in the page, write, switch their camera, are told th
 
   await api.delete('/room/demo');
   await shows(bob, '[role=status]', 'The room was stopped');
+  assert.equal(await bob.locator('section').count(), 0, 'nobody is shown any more');
 });
