@@ -1,0 +1,43 @@
+// RoomProvider with what it cannot use: the error boundary around it is told, and tries again with what the application gives then.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { apiClient } from '../kit/api-client.ts';
+import { startBrowser } from '../kit/browser.ts';
+import { servePlainPage } from '../kit/plain-page.ts';
+import type { ProviderPage } from '../kit/provider-page.ts';
+import { startNode } from '../kit/start-node.ts';
+import { shows } from './react-kit.ts';
+
+test('a URL or options that are no good reach the error boundary, the rest of the page stays, and a good URL enters the room', async (t) => {
+  const node = await startNode(t);
+  const pageUrl = await servePlainPage(t, undefined, undefined, 'provider-page.ts');
+  const browser = await startBrowser(t);
+  const api = apiClient(node.url, node.token);
+  await api.post('/room', { roomId: 'r' });
+  const { status, body } = await api.post('/room/r/peer', { type: 'webrtc', options: {} });
+  assert.equal(status, 201);
+  const { token, peer_websocket_url: url } = body.data;
+  const page = await browser.newPage(pageUrl);
+  const show = (props: Parameters<ProviderPage['showRoom']>[0]) =>
+    page.evaluate((given) => (globalThis as unknown as ProviderPage).showRoom(given), props);
+  const again = () => page.getByRole('button', { name: 'Again' }).click();
+
+  await show({ url: 'ftp://rooms.example.com/', token });
+  await shows(page, '[role=alert]', 'TypeError: Not the URL of a websocket: ftp://rooms.example.com/');
+  assert.equal(await page.locator('[role=status]').count(), 0);
+  assert.equal(await page.locator('#beside').textContent(), 'The rest of the page');
+  // The same again: the same again.
+  await again();
+  await shows(page, '[role=alert]', 'TypeError: Not the URL of a websocket');
+  assert.equal((await api.get('/room/r')).body.data.peers[0].status, 'disconnected');
+
+  await show({ url, token, options: { fallbackUrls: ['ftp://rooms.example.com/'] } });
+  await again();
+  await shows(page, '[role=alert]', 'TypeError: Not the URL of a websocket');
+
+  await show({ url, token, options: { fallbackUrls: [] } });
+  await again();
+  await shows(page, '[role=status]', 'joined');
+  assert.equal(await page.locator('[role=alert]').count(), 0);
+  assert.equal((await api.get('/room/r')).body.data.peers[0].status, 'connected');
+});
