@@ -31,9 +31,16 @@ export function helmOf(server?: ApiServer): Helm {
   };
 }
 
+/**
+ * Helm 4.3 looks at several states of a definition at once, and may take an earlier one for the last: it gives up, before it has made
+ * anything else, on a definition that works.
+ */
+const overtaken = /^Error: INSTALLATION FAILED: resource CustomResourceDefinition\S* not ready\. status: InProgress,/m;
+
 /** What it printed. @throws with its words */
 export async function mustRun(helm: Helm, args: readonly string[], input?: string): Promise<string> {
-  const { code, stdout, stderr } = await helm(args, input);
+  let { code, stdout, stderr } = await helm(args, input);
+  if (code !== 0 && overtaken.test(stderr)) ({ code, stdout, stderr } = await helm(args, input));
   if (code !== 0) throw new Error(`helm ${args.join(' ')}: ${stderr}${stdout}`);
   return stdout;
 }
