@@ -2,7 +2,7 @@
 
 import { accessSync, constants, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { delimiter, dirname, join } from 'node:path';
+import { basename, delimiter, dirname, join } from 'node:path';
 
 import { buildKubernetes } from './kubernetes-build.mjs';
 import { downloadsFor, kubernetesVersion, programsRecipe } from './kubernetes-versions.mjs';
@@ -108,7 +108,7 @@ export async function ensureKubernetes(wanted = controlPlanePrograms) {
   if (before.missing.length === 0) return complete(before);
   const folder = programCache(process.env, process);
   await withLock(
-    join(cacheDirectory(), 'locks', `kubernetes-${kubernetesVersion}-${programsRecipe}-${process.arch}`),
+    join(cacheDirectory(), 'locks', `kubernetes-${basename(folder)}`),
     async () => {
       mkdirSync(folder, { recursive: true });
       // We hold the lock, so these are of a set-up that was killed.

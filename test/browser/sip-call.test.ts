@@ -81,7 +81,7 @@ test('Chromium and a phone hear each other, and neither itself; keys go both way
   const { anna, phone, farPort, api, path, events, component, hangUp } = await call(t);
   const to = { port: farPort };
 
-  const voice = await makeVoice(t, 'PCMA', phoneTone, 60);
+  const voice = await makeVoice('PCMA', phoneTone, 60);
   const spoken = phone.speak(voice, to);
   await anna.hears(component, phoneTone);
   // For a second it was only that, as far as a browser's spectrum tells.

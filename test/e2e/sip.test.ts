@@ -43,7 +43,7 @@ async function openPhone(t: TestContext) {
   const folder = await mkdtemp(join(tmpdir(), 'mediarooms-phone-'));
   const [port = 0] = await freePorts(1);
   const [said, heard] = [join(folder, 'said'), join(folder, 'heard')];
-  await Promise.all([writeFile(said, Buffer.concat(await makeVoice(t, 'PCMA', phoneTone, 3))), writeFile(heard, '')]);
+  await Promise.all([writeFile(said, Buffer.concat(await makeVoice('PCMA', phoneTone, 3))), writeFile(heard, '')]);
   const program = join(import.meta.dirname, '../kit/far-sound.ts');
   const child = new Child([process.execPath, program, place.address, String(port), said, heard], {
     log: join(folder, 'log'),

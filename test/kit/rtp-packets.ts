@@ -30,6 +30,11 @@ export async function makeRtp(t: TestContext, encoding: ComposedEncoding, conten
     await run('ffmpeg', [...args, ...picture, path], { timeout: 60_000 });
     return av1Packets(await readFile(path));
   }
+  return sentPackets([...args, ...(encoding === 'opus' ? [] : picture), '-strict', 'experimental']);
+}
+
+/** RTP that ffmpeg sends, without RTCP. @param args of ffmpeg but for where it sends */
+export async function sentPackets(args: readonly string[]): Promise<Buffer[]> {
   const packets: Buffer[] = [];
   const socket = createSocket({ type: 'udp4', recvBufferSize: 8 * 1024 * 1024 });
   socket.on('message', (packet) => {
@@ -38,10 +43,7 @@ export async function makeRtp(t: TestContext, encoding: ComposedEncoding, conten
   socket.bind(0, '127.0.0.1');
   await once(socket, 'listening');
   try {
-    const url = `rtp://127.0.0.1:${socket.address().port}?pkt_size=1200`;
-    await run('ffmpeg', [...args, ...(encoding === 'opus' ? [] : picture), '-strict', 'experimental', '-f', 'rtp', url], {
-      timeout: 60_000,
-    });
+    await run('ffmpeg', [...args, '-f', 'rtp', `rtp://127.0.0.1:${socket.address().port}?pkt_size=1200`], { timeout: 60_000 });
     // What it sent is in the socket already, and is read between two timers however late they are.
     for (let turn = 0; turn < 2; turn += 1) await new Promise((resolve) => setTimeout(resolve, 25));
   } finally {

@@ -12,6 +12,7 @@ import { rtpPacket } from '../../node/components/rtp/outgoing.ts';
 import { parseRtp, type RtpPacket } from '../../node/components/rtp/packets.ts';
 import type { Agreed, CallCodec } from '../../node/components/sip/audio/session.ts';
 import { makeResources } from './resources-folder.ts';
+import { sentPackets } from './rtp-packets.ts';
 import { concat } from './tones.ts';
 
 const run = promisify(execFile);
@@ -31,23 +32,10 @@ const rawRate = 48_000;
 export type Heard = RtpPacket & { at: number };
 
 /** Payloads of 20 ms each, of a tone of the full length. */
-export async function makeVoice(t: TestContext, codec: CallCodec, frequency: number, seconds: number): Promise<Buffer[]> {
-  const socket = createSocket({ type: 'udp4', recvBufferSize: 4 * 1024 * 1024 });
-  const payloads: Buffer[] = [];
-  socket.on('message', (packet) => {
-    const rtp = packet[1] !== undefined && (packet[1] < 192 || packet[1] > 223) ? parseRtp(packet) : undefined;
-    if (rtp) payloads.push(rtp.payload);
-  });
-  socket.bind(0, '127.0.0.1');
-  await once(socket, 'listening');
-  t.after(() => socket.close());
+export async function makeVoice(codec: CallCodec, frequency: number, seconds: number): Promise<Buffer[]> {
   const source = `sine=frequency=${frequency}:sample_rate=48000,volume=2`;
   const args = ['-v', 'error', '-nostdin', '-f', 'lavfi', '-i', source, '-t', String(seconds), '-ac', '1', ...encoders[codec]];
-  await run('ffmpeg', [...args, '-f', 'rtp', `rtp://127.0.0.1:${socket.address().port}?pkt_size=1200`], {
-    timeout: 60_000,
-  });
-  // What it sent is in the socket already, and is read between two timers however late they are.
-  for (let turn = 0; turn < 2; turn += 1) await new Promise((resolve) => setTimeout(resolve, 25));
+  const payloads = (await sentPackets(args)).flatMap((packet) => parseRtp(packet)?.payload ?? []);
   if (codec === 'opus') return payloads;
   const payload = Buffer.concat(payloads);
   return Array.from({ length: Math.floor(payload.length / 160) }, (_, index) => payload.subarray(index * 160, (index + 1) * 160));

@@ -42,7 +42,7 @@ async function openRoom(t: TestContext, options: { silence?: number; ip?: string
 
 /** A browser of the room that says a tone. */
 async function addTrack(t: TestContext, sound: ComponentSound, ssrc: number, frequency: number, seconds: number) {
-  const payloads = await makeVoice(t, 'opus', frequency, seconds);
+  const payloads = await makeVoice('opus', frequency, seconds);
   const sender = await Telephone.open(t, 'opus');
   const start = () => {
     sound.addTrack(ssrc);
@@ -67,7 +67,7 @@ for (const codec of callCodecs) {
       await addTrack(t, sound, 99, 2000, 3),
     ];
     const [first, second] = calls;
-    const voice = { one: await makeVoice(t, codec, 500, 3), two: await makeVoice(t, 'PCMA', 1100, 3) };
+    const voice = { one: await makeVoice(codec, 500, 3), two: await makeVoice('PCMA', 1100, 3) };
     first.agree(one.agreed());
     second.agree(two.agreed());
     await Promise.all([one.speak(voice.one, first), two.speak(voice.two, second), track.start()]);
@@ -125,7 +125,7 @@ test('packets that are lost leave no clicks, and none is heard twice', async (t)
   const phone = await Telephone.open(t, 'PCMA');
   const call = await sound.open('one', silent);
   call.agree(phone.agreed());
-  await phone.speak(await makeVoice(t, 'PCMA', 400, 4), call, { lose: (index) => index % 20 === 10 });
+  await phone.speak(await makeVoice('PCMA', 400, 4), call, { lose: (index) => index % 20 === 10 });
   const voice = middle(await heard(call.ssrc));
   assert.ok(levelOf(voice, 400, rate) > 0.18);
   for (const frequency of [3000, 5000]) assert.ok(levelOf(voice, frequency, rate) < 0.002, `a click at ${frequency} Hz`);
@@ -136,7 +136,7 @@ test('over IPv6 sound goes both ways', async (t) => {
   const phone = await Telephone.open(t, 'PCMA', '::1');
   const call = await sound.open('six', silent);
   const track = await addTrack(t, sound, 99, 2000, 2);
-  const voice = await makeVoice(t, 'PCMA', 500, 2);
+  const voice = await makeVoice('PCMA', 500, 2);
   call.agree(phone.agreed({ remote: { ip: '::1', port: phone.port } }));
   await Promise.all([phone.speak(voice, { ip: '::1', port: call.port }), track.start()]);
   assert.ok(levelOf(middle(await phone.sound()), 2000, rate) > 0.15);
@@ -191,7 +191,7 @@ test('hold: nothing is sent, nothing is heard; then both again', async (t) => {
   const phone = await Telephone.open(t, 'PCMU');
   const call = await sound.open('one', silent);
   call.agree(phone.agreed());
-  const voice = await makeVoice(t, 'PCMU', 600, 1);
+  const voice = await makeVoice('PCMU', 600, 1);
   await phone.speak(voice, call);
   call.agree(phone.agreed({ direction: 'inactive' }));
   // Twice: what was sent before is read between two timers, however late they are.
@@ -254,7 +254,7 @@ test('SRTP: ffmpeg ciphers what it says and reads what it hears', async (t) => {
     assert.ok(levelOf(read, 1500, rate) > 0.15, `${suite}: ffmpeg hears ${levelOf(read, 1500, rate)} of ${read.length}`);
     // Nobody without the key is heard, nor does it draw the call to itself.
     const stranger = await Telephone.open(t, 'PCMA');
-    await stranger.speak(await makeVoice(t, 'PCMA', 900, 0.5), call);
+    await stranger.speak(await makeVoice('PCMA', 900, 0.5), call);
     assert.equal(stranger.heard.length, 0);
     await call.close();
     sound.removeTrack(99);

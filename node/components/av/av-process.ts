@@ -25,8 +25,8 @@ const defaultMaxMemory = 1024 * 1024 * 1024;
 /** Megabytes of JavaScript among them. */
 const maxHeap = 256;
 const defaultSilence = 6000;
-/** The same until its first sign of life: its program is read first, which takes a while on a busy machine. */
-const startSilence = 15_000;
+/** Milliseconds for a process to start, and until its first sign of life: its program is read first, which takes a while on a busy machine. */
+export const startDeadline = 15_000;
 /** Milliseconds for signs of life that wait behind a busy moment of this process. */
 const secondLook = 500;
 /** Lines of its errors that are logged. */
@@ -69,7 +69,7 @@ export class AvProcess<Command extends object, Report> {
     });
     this.#child.on('message', (message) => this.#hear(message));
     this.#logErrors();
-    this.#watch(Math.max(startSilence, options.silence ?? 0));
+    this.#watch(Math.max(startDeadline, options.silence ?? 0));
   }
 
   get pid(): number | undefined {

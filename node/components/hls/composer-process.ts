@@ -2,7 +2,7 @@
 import { ServiceError } from '../../errors.ts';
 import type { ComponentHost, OutgoingRtp, ReceivableTrack } from '../../rooms/ports.ts';
 import { Timer } from '../../timer.ts';
-import { AvProcess } from '../av/av-process.ts';
+import { AvProcess, startDeadline } from '../av/av-process.ts';
 import { RoomTracks } from '../av/room-tracks.ts';
 import {
   type ComposedEncoding,
@@ -30,8 +30,7 @@ export type ComposerProcessOptions = {
 
 type ComposedTrack = ReceivableTrack & { encoding: ComposedEncoding };
 
-/** Milliseconds for it to begin, to end its last segment, and to end. */
-const startDeadline = 15_000;
+/** Milliseconds for it to end its last segment, and to end. */
 const finishDeadline = 8000;
 const endDeadline = 2000;
 /** Characters of a name in the picture. */

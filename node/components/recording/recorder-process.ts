@@ -3,7 +3,7 @@ import { extname, join } from 'node:path';
 import { ServiceError } from '../../errors.ts';
 import type { ComponentHost, OutgoingRtp, ReceivableTrack } from '../../rooms/ports.ts';
 import { Timer } from '../../timer.ts';
-import { AvProcess } from '../av/av-process.ts';
+import { AvProcess, startDeadline } from '../av/av-process.ts';
 import { RoomTracks } from '../av/room-tracks.ts';
 import { extensionOf, isRecorded, type RecordedEncoding } from './codecs.ts';
 import { type RecorderCommand, type RecorderReport, recorderReportSchema } from './recorder-messages.ts';
@@ -22,8 +22,7 @@ type RecordedTrack = ReceivableTrack & { encoding: RecordedEncoding };
 
 /** Compiled or not, as this file is. */
 const module = join(import.meta.dirname, `recorder-child${extname(import.meta.filename)}`);
-/** Milliseconds for it to listen, to finish its files, and to end. */
-const startDeadline = 15_000;
+/** Milliseconds for it to finish its files, and to end. */
 const finishDeadline = 8000;
 const endDeadline = 2000;
 

@@ -3,7 +3,7 @@ import { extname, join } from 'node:path';
 import { ServiceError } from '../../errors.ts';
 import type { ComponentHost, ReceivableTrack, RtpAddress } from '../../rooms/ports.ts';
 import { Timer } from '../../timer.ts';
-import { AvProcess } from '../av/av-process.ts';
+import { AvProcess, startDeadline } from '../av/av-process.ts';
 import { RoomTracks } from '../av/room-tracks.ts';
 import { type AgentSettings, type SipCommand, type SipReport, sipReportSchema } from './sip-messages.ts';
 
@@ -30,7 +30,6 @@ type Answer = { done: () => void; failed: (error: ServiceError) => void };
 
 /** Compiled or not, as this file is. */
 const module = join(import.meta.dirname, `sip-child${extname(import.meta.filename)}`);
-const startDeadline = 15_000;
 /** Of what is asked: less than nodes wait for each other. */
 const answerDeadline = 4000;
 /** For goodbyes, and for the end of the process after them. */

@@ -1,7 +1,5 @@
 // Free ports of loopback for programs that must be told theirs: outside of what the system gives to outgoing connections.
-import { createSocket } from 'node:dgram';
-import { once } from 'node:events';
-import { createServer } from 'node:net';
+import { isFree } from '../../../node/media/ports.ts';
 
 /** Below the ephemeral ports of Linux (32768 up) and the node ports of Kubernetes (30000 up): nobody takes one while its owner restarts. */
 const range = { from: 20_000, count: 9_900 };
@@ -17,23 +15,8 @@ export async function freePorts(count: number, ip = '127.0.0.1'): Promise<number
     const port = range.from + Math.floor(Math.random() * range.count);
     if (given.some((other) => Math.abs(port - other) < apart)) continue;
     given.push(port);
-    if (await isFree(port, ip)) found.push(port);
+    if (await isFree(ip, port)) found.push(port);
   }
   if (found.length < count) throw new Error(`no ${count} ports are free on ${ip}`);
   return found;
-}
-
-async function isFree(port: number, ip: string): Promise<boolean> {
-  const [server, socket] = [createServer(), createSocket(ip.includes(':') ? 'udp6' : 'udp4')];
-  try {
-    server.listen(port, ip);
-    socket.bind(port, ip);
-    await Promise.all([once(server, 'listening'), once(socket, 'listening')]);
-    return true;
-  } catch {
-    return false;
-  } finally {
-    server.close();
-    socket.close();
-  }
 }
