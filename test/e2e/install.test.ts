@@ -178,12 +178,12 @@ test('a second install in another namespace, with no values and under Pod Securi
   await stage.cluster.kubectl('create', 'namespace', 'other');
   await stage.cluster.kubectl('label', 'namespace', 'other', 'pod-security.kubernetes.io/enforce=restricted');
   const started = performance.now();
-  await stage.cluster.helm(['-n', 'other', 'install', release, chart]);
+  await stage.cluster.helm('-n', 'other', 'install', release, chart);
   await kubectl('wait', '--for=condition=Available', `mediacluster/${release}`, '--timeout=120s');
   tell('second install to MediaCluster Available', performance.now() - started);
   await stage.apply({ apiVersion: 'mediarooms.dev/v1alpha1', kind: 'Room', metadata: { name: 'there', namespace: 'other' }, spec: {} });
   await kubectl('wait', '--for=condition=Ready', 'room/there', '--timeout=60s');
-  await stage.cluster.helm(['-n', 'other', 'uninstall', release]);
+  await stage.cluster.helm('-n', 'other', 'uninstall', release);
   await stage.until('nothing of it is left', async () => (await kubectl('get', 'rooms,mediaclusters,pods', '-o', 'name')).trim() === '');
   await stage.cluster.kubectl('delete', 'namespace', 'other', '--timeout=60s');
   assert.equal((await stage.rest(release, 'GET', '/health')).status, 200);

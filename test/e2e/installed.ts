@@ -79,8 +79,8 @@ export class Installed {
     await this.helm('install', release, chart, ...values);
   }
 
-  async helm(...args: string[]): Promise<string> {
-    return (await this.cluster.helm(['-n', this.namespace, ...args])).stdout;
+  helm(...args: string[]): Promise<string> {
+    return this.cluster.helm('-n', this.namespace, ...args);
   }
 
   kubectl(...args: string[]): Promise<string> {

@@ -7,6 +7,7 @@ import { gatewayDefinitions } from '../../../../node/setup/gateway-definitions.m
 import { type ApiServer, isRunning } from '../api-server.ts';
 import { kubernetesPrograms } from '../binaries.ts';
 import { startControlPlane } from '../control-plane.ts';
+import { helmOf, mustRun } from '../helm.ts';
 import type { Scope } from '../scope.ts';
 import { addons, coreDnsImage, traefikImage } from './addons.ts';
 import { removeLeftCgroups } from './cgroups.ts';
@@ -118,11 +119,9 @@ export class Cluster {
     return JSON.parse(await this.kubectl('get', '-o', 'json', ...what)) as T;
   }
 
-  /** @throws with what it said where it fails */
-  helm(args: readonly string[], options: CommandOptions = {}): Promise<CommandResult> {
-    const home = join(this.server.dir, 'helm');
-    const env = { PATH: '/usr/bin:/bin', HOME: home, KUBECONFIG: this.server.kubeconfig };
-    return runCommand([kubernetesPrograms(['helm']).helm, ...args], { env, timeoutMs: 300_000, ...options });
+  /** What helm printed. @throws with what it said where it fails */
+  helm(...args: string[]): Promise<string> {
+    return mustRun(helmOf(this.server), args);
   }
 
   /** A program of this machine, e.g. with the network of `hub`. @throws with what it said where it fails */
