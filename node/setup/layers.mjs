@@ -15,6 +15,7 @@ import { aptPackages } from './packages.mjs';
  * @property {readonly string[]} packages of the distribution
  * @property {readonly import('./kubernetes-versions.mjs').KubernetesProgram[]} [programs] of Kubernetes, and an S3 server
  * @property {number} concurrency test files at once
+ * @property {readonly string[]} [first] files that take longest: begun last, they would run on alone
  * @property {readonly string[]} [alone] files that run one by one after the others: they measure, or take ports that others could take
  * @property {number} testTimeout of one test, in milliseconds
  * @property {number} fileTimeout of one file, in milliseconds
@@ -23,14 +24,14 @@ import { aptPackages } from './packages.mjs';
 /** @type {readonly Layer[]} in the order in which `npm test` runs them: cheap and telling first */
 export const layers = [
   { name: 'house', worker: false, builds: false, packages: [], concurrency: 2, testTimeout: 30_000, fileTimeout: 60_000 },
-  { name: 'unit', worker: false, builds: false, packages: [], concurrency: 2, testTimeout: 30_000, fileTimeout: 120_000 },
+  { name: 'unit', worker: false, builds: false, packages: [], concurrency: 4, testTimeout: 30_000, fileTimeout: 120_000 },
   {
     name: 'contract',
     worker: true,
     builds: false,
     runtimes: true,
     packages: [],
-    concurrency: 1,
+    concurrency: 2,
     testTimeout: 60_000,
     fileTimeout: 300_000,
   },
@@ -41,8 +42,9 @@ export const layers = [
     packages: [...aptPackages.metrics, ...aptPackages.media, ...aptPackages.sip],
     programs: ['versitygw'],
     // Media is made in real time: each waits most of the time.
-    concurrency: 2,
-    alone: ['engine', 'hls', 'hls-composer', 'leaks', 'room-leaks'],
+    concurrency: 3,
+    first: ['churn', 'sip-signalling', 'recording-tracks', 's3-recording', 'sip-component'],
+    alone: ['call-sound', 'engine', 'hls', 'hls-composer', 'leaks', 'room-leaks'],
     testTimeout: 90_000,
     fileTimeout: 600_000,
   },
@@ -51,7 +53,7 @@ export const layers = [
     worker: true,
     builds: false,
     packages: aptPackages.cluster,
-    concurrency: 1,
+    concurrency: 2,
     testTimeout: 120_000,
     fileTimeout: 600_000,
   },
@@ -62,7 +64,8 @@ export const layers = [
     packages: aptPackages.browser,
     programs: [...controlPlanePrograms, 'helm', 'versitygw'],
     // They wait for leases, probes and lost hosts most of the time.
-    concurrency: 2,
+    concurrency: 3,
+    first: ['clusters-scale', 'clusters-hosts', 'operator-outages', 'kit', 'kube-outages', 'operator-killed'],
     testTimeout: 300_000,
     fileTimeout: 1_200_000,
   },
@@ -107,15 +110,17 @@ export function testFiles(folder, filters) {
 }
 
 /**
- * @param {Pick<Layer, 'concurrency' | 'alone'>} layer
+ * @param {Pick<Layer, 'concurrency' | 'first' | 'alone'>} layer
  * @param {readonly string[]} files
  * @returns {{ concurrency: number, files: string[] }[]} what runs together, one after the other; none is empty
  */
-export function batches({ concurrency, alone = [] }, files) {
-  const isAlone = (/** @type {string} */ file) => alone.includes(basename(file, '.test.ts'));
+export function batches({ concurrency, first = [], alone = [] }, files) {
+  const among = (/** @type {readonly string[]} */ names) => files.filter((file) => names.includes(basename(file, '.test.ts')));
+  const [begin, end] = [among(first), among(alone)];
+  const between = files.filter((file) => !begin.includes(file) && !end.includes(file));
   return [
-    { concurrency, files: files.filter((file) => !isAlone(file)) },
-    { concurrency: 1, files: files.filter(isAlone) },
+    { concurrency, files: [...begin, ...between] },
+    { concurrency: 1, files: end },
   ].filter((batch) => batch.files.length > 0);
 }
 

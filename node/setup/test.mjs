@@ -28,6 +28,8 @@ const { chosen, filters } = chooseLayers(process.argv.slice(2));
 const plan = chosen.map((layer) => ({ layer, files: testFiles(join(root, 'test', layer.name), filters) }));
 /** @type {string[]} what failed, with its errors */
 const failures = [];
+/** @type {Map<string, Promise<unknown>>} programs of a layer: where they must be built they take minutes, and come beside the layers before it */
+const coming = new Map();
 
 try {
   if (filters.length > 0 && plan.every(({ files }) => files.length === 0)) {
@@ -54,8 +56,15 @@ async function setUp() {
   await ensurePackages([...new Set(needed.flatMap((layer) => layer.packages))], 'the tests');
   if (needed.some((layer) => layer.builds)) await ensureBuilds();
   if (needed.some((layer) => layer.runtimes)) await ensureRuntimes();
-  const programs = [...new Set(needed.flatMap((layer) => layer.programs ?? []))];
-  if (programs.length > 0) await ensureKubernetes(programs);
+  /** @type {Promise<unknown>} */
+  let last = Promise.resolve();
+  for (const { name, programs } of needed) {
+    if (!programs) continue;
+    last = last.catch(() => {}).then(() => ensureKubernetes(programs));
+    coming.set(name, last);
+  }
+  // Each layer tells of its own.
+  last.catch(() => {});
 }
 
 /** @returns {Promise<Row[]>} lint and types, each counted as one check */
@@ -78,6 +87,12 @@ async function runChecks() {
 async function runLayer(layer, files) {
   const { name } = layer;
   if (files.length === 0) return { name, passed: 0, failed: 0, skipped: 0, milliseconds: 0, note: 'no tests here yet' };
+  try {
+    await coming.get(name);
+  } catch (error) {
+    fail(error);
+    return { name, passed: 0, failed: 1, skipped: 0, milliseconds: 0, note: 'its programs could not be got' };
+  }
   console.log(`\n== ${name} ==`);
   const started = performance.now();
   const before = busyMilliseconds();

@@ -50,8 +50,8 @@ export class AvProcess<Command extends object, Report> {
     this.#child = fork(options.module, {
       execPath,
       execArgv,
-      // Nothing of this process's environment: it holds secrets.
-      env: {},
+      // Of this process's environment, which holds secrets, only where Node.js keeps what programs were compiled to.
+      env: process.env.NODE_COMPILE_CACHE ? { NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE } : {},
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     });
     this.#gone = new Promise<void>((resolve) => {

@@ -170,7 +170,9 @@ export class ApiServer {
 
   /** Starts a program that ends with the API server. */
   run(name: string, command: readonly string[]): Child {
-    const child = new Child(command, { log: join(this.dir, `${name}.log`), cwd: this.dir, wrap: this.#options.place?.wrap });
+    // They live a minute or two: collecting garbage less often spares a sixth of what they compute, for 100 MB.
+    const env = { ...process.env, GOGC: '400' };
+    const child = new Child(command, { log: join(this.dir, `${name}.log`), env, cwd: this.dir, wrap: this.#options.place?.wrap });
     this.#children.set(name, child);
     return child;
   }

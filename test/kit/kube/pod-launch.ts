@@ -46,7 +46,14 @@ export function processEnvironment({ container, pod, place, env, paths }: Launch
     name,
     /_IP$/.test(name) ? ownAddress(value, place.podIP) : paths.rewrite(value),
   ]);
-  return { ...Object.fromEntries(mapped), PATH: process.env.PATH ?? '', MEDIASOUP_WORKER_BIN: workerBin };
+  const { PATH = '', NODE_COMPILE_CACHE } = process.env;
+  return {
+    ...Object.fromEntries(mapped),
+    PATH,
+    MEDIASOUP_WORKER_BIN: workerBin,
+    // Read again and again, programs would cost a test run more than anything else does.
+    ...(NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE }),
+  };
 }
 
 /** All addresses of a pod are its own one: those of this machine are shared with other pods. */

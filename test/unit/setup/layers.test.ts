@@ -30,16 +30,16 @@ test('a file outlives its tests: its deadline is the longer one in every layer',
   for (const { name, testTimeout, fileTimeout } of layers) assert.ok(fileTimeout > testTimeout, name);
 });
 
-test('files of a layer run together, but for those that are to be alone', () => {
-  const layer = { concurrency: 2, alone: ['hls'] };
+test('files of a layer run together, the longest first, but for those that are to be alone', () => {
+  const layer = { concurrency: 2, first: ['room'], alone: ['hls'] };
   assert.deepEqual(batches(layer, ['a/hls.test.ts', 'a/hls-composer.test.ts', 'a/room.test.ts']), [
-    { concurrency: 2, files: ['a/hls-composer.test.ts', 'a/room.test.ts'] },
+    { concurrency: 2, files: ['a/room.test.ts', 'a/hls-composer.test.ts'] },
     { concurrency: 1, files: ['a/hls.test.ts'] },
   ]);
   assert.deepEqual(batches(layer, ['a/hls.test.ts']), [{ concurrency: 1, files: ['a/hls.test.ts'] }]);
-  for (const { name, alone = [] } of layers) {
+  for (const { name, first = [], alone = [] } of layers) {
     const files = testFiles(join(import.meta.dirname, '../..', name), []).map((file) => basename(file, '.test.ts'));
-    for (const file of alone) assert.ok(files.includes(file), `${name} has no ${file}`);
+    for (const file of [...first, ...alone]) assert.ok(files.includes(file), `${name} has no ${file}`);
   }
 });
 
