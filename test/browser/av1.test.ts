@@ -31,7 +31,7 @@ test('AV1 of Chromium is in the stream of its room and in a recording', async (t
   const alice = await enter(stage, 'alice');
   await alice.page.evaluate(async (colour) => {
     const { room } = kit.rooms.main as InstanceType<typeof kit.TestRoom>;
-    await room.publish(kit.pattern(colour, 640, 360), { codec: 'av1' });
+    await room.publish(kit.pattern(colour, 640, 360, 30), { codec: 'av1' });
   }, css(red));
   const [track] = (await api.get(`/room/${roomId}`)).body.data.peers[0].tracks;
   assert.equal(track.encoding, 'av1');

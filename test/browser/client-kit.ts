@@ -25,7 +25,8 @@ export async function setStage(t: TestContext, env: Record<string, string> = {},
 export type Options = Partial<
   Pick<RoomClientOptions, 'iceProtocols' | 'iceTransportPolicy' | 'subscribe' | 'takeover' | 'metadata' | 'timing' | 'fallbackUrls'>
 >;
-type Publishing = { colour?: string; width?: number; height?: number; tone?: number };
+/** `rate`: pictures a second. */
+type Publishing = { colour?: string; width?: number; height?: number; rate?: number; tone?: number };
 
 /** A peer of the room and the page it is in. */
 export class PagePeer {
@@ -47,10 +48,10 @@ export class PagePeer {
   }
 
   async publish(publishing: Publishing): Promise<void> {
-    await this.page.evaluate(async ({ colour, width, height, tone }) => {
+    await this.page.evaluate(async ({ colour, width, height, rate, tone }) => {
       const { room } = kit.rooms.main as InstanceType<typeof kit.TestRoom>;
       const tracks = [
-        ...(colour === undefined ? [] : [kit.pattern(colour, width, height)]),
+        ...(colour === undefined ? [] : [kit.pattern(colour, width, height, rate)]),
         ...(tone === undefined ? [] : [kit.tone(tone)]),
       ];
       await Promise.all(tracks.map((track) => room.publish(track)));

@@ -25,7 +25,7 @@ test('a small tile gets the small layer and a large tile the large one, soon and
   await viewer.page.evaluate(() => {
     if (kit.rooms.main) kit.rooms.main.size = { width: 1280, height: 720 };
   });
-  await sender.publish({ colour: css(red), width: 1280, height: 720 });
+  await sender.publish({ colour: css(red), width: 1280, height: 720, rate: 30 });
   const comesTo = async (wanted: number) => {
     const from = performance.now();
     await comesToHold(viewer.page, async (width) => (await kit.rooms.main?.pictureOf('sender'))?.width === width, wanted);

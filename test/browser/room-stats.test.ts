@@ -19,7 +19,7 @@ test('links, bitrates, round trips and layers of a call over HTTP', async (t) =>
   const stage = await setStage(t);
   const api = apiClient(stage.node.url, stage.node.token);
   const [sender, viewer] = await Promise.all([enter(stage, 'sender'), enter(stage, 'viewer')]);
-  await sender.publish({ colour: css(red), width: 640, height: 360, tone: 440 });
+  await sender.publish({ colour: css(red), width: 640, height: 360, rate: 30, tone: 440 });
   await viewer.sees(sender, red);
   await viewer.hears(sender, 440);
   const read = async (): Promise<RoomStats> => (await api.get(`/room/${stage.roomId}/stats`)).body.data;

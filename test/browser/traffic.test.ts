@@ -19,7 +19,7 @@ function bytesOf({ page }: PagePeer): Promise<{ sent: number; received: number }
 test('bytes that browsers send and receive are the traffic of the node, also once they have left', async (t) => {
   const stage = await setStage(t);
   const [sender, viewer] = await Promise.all([enter(stage, 'sender'), enter(stage, 'viewer')]);
-  await sender.publish({ colour: css(red), tone: 440 });
+  await sender.publish({ colour: css(red), rate: 30, tone: 440 });
   await viewer.sees(sender, red);
   await viewer.hears(sender, 440);
   const both = async () => {

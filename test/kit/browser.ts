@@ -36,7 +36,7 @@ export async function comesToHold<Arg, Result>(
   arg: Arg,
   timeout = 60_000,
 ): Promise<NonNullable<Result>> {
-  for (const end = Date.now() + timeout; ; await page.waitForTimeout(50)) {
+  for (const end = Date.now() + timeout; ; await page.waitForTimeout(100)) {
     // Playwright's own types of arguments go too deep for generic ones.
     const answer = (await page.evaluate(ask as (arg: unknown) => Result, arg)) as Result;
     if (answer) return answer as NonNullable<Result>;

@@ -5,8 +5,8 @@ import { drawCode } from './time-code.ts';
 export type Colour = [red: number, green: number, blue: number];
 export type Picture = { colour: Colour; change: number; width: number; height: number };
 
-/** A moving picture of one colour: a white bar wanders over it. */
-function pattern(colour: string, width = 640, height = 360): MediaStreamTrack {
+/** A moving picture of one colour: a white bar wanders over it. So many pictures a second, each of which costs an encoder and all decoders. */
+function pattern(colour: string, width = 640, height = 360, rate = 15): MediaStreamTrack {
   const canvas = document.createElement('canvas');
   canvas.width = width;
   canvas.height = height;
@@ -17,12 +17,12 @@ function pattern(colour: string, width = 640, height = 360): MediaStreamTrack {
     context.fillStyle = colour;
     context.fillRect(0, 0, width, height);
     context.fillStyle = 'white';
-    context.fillRect((step * 7) % width, 0, width / 16, height);
+    context.fillRect((step * 14) % width, 0, width / 16, height);
     step += 1;
   };
   draw();
-  setInterval(draw, 1000 / 30);
-  return canvas.captureStream(30).getVideoTracks()[0] as MediaStreamTrack;
+  setInterval(draw, 1000 / rate);
+  return canvas.captureStream(rate).getVideoTracks()[0] as MediaStreamTrack;
 }
 
 let audio: AudioContext | undefined;
