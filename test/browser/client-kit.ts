@@ -16,7 +16,7 @@ export async function setStage(t: TestContext, env: Record<string, string> = {},
   // One after the other: what is still starting when another fails would outlive the test.
   const node = await startNode(t, env);
   const pageUrl = await servePlainPage(t);
-  const browser = await startBrowser(t, options);
+  const browser = await startBrowser(t, { shared: true, ...options });
   const answer = await apiClient(node.url, node.token).post('/room', {});
   assert.equal(answer.status, 201);
   return { node, browser, pageUrl, roomId: answer.body.data.room.id };

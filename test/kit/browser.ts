@@ -1,6 +1,6 @@
 // Chromium for tests: started with fake devices, ended with the test; what its pages complain of is shown when a test fails.
 import { existsSync } from 'node:fs';
-import type { TestContext } from 'node:test';
+import { after, type TestContext } from 'node:test';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 
 const places = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
@@ -51,20 +51,40 @@ export type StartedBrowser = {
   newPage: (url?: string, options?: BrowserContextOptions) => Promise<Page>;
 };
 
-/** `args` are further flags; `wrap` gives a program that runs Chromium elsewhere, e.g. in a network namespace. */
-export type BrowserOptions = { args?: readonly string[]; wrap?: (program: string) => Promise<string> };
+/**
+ * `args` are further flags; `wrap` gives a program that runs Chromium elsewhere, e.g. in a network namespace. `shared`: the tests of a file that
+ * say so have one browser for each set of flags, since it costs two seconds of a core to start; what a test opened is closed with the test.
+ */
+export type BrowserOptions = { args?: readonly string[]; wrap?: (program: string) => Promise<string>; shared?: boolean };
 
-/** Starts Chromium. */
-export async function startBrowser(t: TestContext, { args = [], wrap }: BrowserOptions = {}): Promise<StartedBrowser> {
+async function start({ args = [], wrap }: BrowserOptions): Promise<Browser> {
   const program = places.find((path) => existsSync(path));
   if (!program) throw new Error('There is no Chromium: sudo apt-get install -y chromium');
   const executablePath = wrap ? await wrap(program) : program;
-  const browser = await chromium.launch({ executablePath, args: [...flags, ...args], timeout: 90_000 });
+  return chromium.launch({ executablePath, args: [...flags, ...args], timeout: 90_000 });
+}
+
+/** By flags: those that no test uses now. A test takes one away for as long as it uses it. */
+const idle = new Map<string, Browser>();
+/** Only in the process of a test file: a bench has no end of all tests. */
+const hasEnd = process.env.NODE_TEST_CONTEXT !== undefined;
+if (hasEnd) after(() => Promise.all([...idle.values()].map((browser) => browser.close())));
+
+/** Starts Chromium. */
+export async function startBrowser(t: TestContext, options: BrowserOptions = {}): Promise<StartedBrowser> {
+  const key = options.shared && hasEnd && !options.wrap ? JSON.stringify(options.args ?? []) : undefined;
+  const kept = key === undefined ? undefined : idle.get(key);
+  if (key !== undefined) idle.delete(key);
+  const browser = kept?.isConnected() ? kept : await start(options);
   const said: string[] = [];
   t.after(async () => {
     // Node.js has had `passed` since 21.7; its types do not yet.
-    if (!(t as { passed?: boolean }).passed) for (const line of said.slice(-50)) t.diagnostic(line);
-    await browser.close();
+    const { passed } = t as { passed?: boolean };
+    if (!passed) for (const line of said.slice(-50)) t.diagnostic(line);
+    // What failed may have left a browser that is not well.
+    if (!passed || key === undefined || idle.has(key)) return browser.close();
+    await Promise.all(browser.contexts().map((context) => context.close()));
+    idle.set(key, browser);
   });
   const newPage: StartedBrowser['newPage'] = async (url, options = {}) => {
     const context = await browser.newContext(options);
