@@ -12,6 +12,7 @@ import { postWhenIdle } from '../kit/sources.ts';
 import { apiToken, startNode } from '../kit/start-node.ts';
 import {
   byId,
+  type ConsoleOptions,
   comesToHold,
   deadline,
   enter,
@@ -28,9 +29,11 @@ import { lookAt } from './console-views.ts';
 const run = promisify(execFile);
 const readToken = `read-${apiToken}`;
 const wide = { viewport: { width: 1440, height: 900 } };
+/** For layers: smaller pictures have fewer than three. A camera that two use has the size that the first asked for. */
+const withLayers = { ...wide, wholeCamera: true };
 
-async function openRoom(browser: Browser, url: string, roomId: string, token = apiToken) {
-  const opened = await openConsole(browser, `${url}/#/room/${roomId}`, wide);
+async function openRoom(browser: Browser, url: string, roomId: string, token = apiToken, options: ConsoleOptions = wide) {
+  const opened = await openConsole(browser, `${url}/#/room/${roomId}`, options);
   await opened.page.fill(byId('login-token'), token);
   await opened.page.click(byId('login-submit'));
   await opened.page.waitForSelector(byId('room-panel'));
@@ -66,9 +69,9 @@ test('who is in the room is seen with figures and charts, and is muted, unpublis
   const api = apiClient(node.url, apiToken);
   await api.post('/room', { roomId: 'stage' });
   const browser = await launch(t);
-  const ada = await openRoom(browser, node.url, 'stage');
+  const ada = await openRoom(browser, node.url, 'stage', apiToken, withLayers);
   await enter(ada.page, 'Ada');
-  const bob = await openRoom(browser, node.url, 'stage');
+  const bob = await openRoom(browser, node.url, 'stage', apiToken, withLayers);
   await enter(bob.page, 'Bob');
   await seesMovingPicture(ada.page, 'Bob');
   // Both microphones beep: who speaks is told where one is silent.

@@ -20,7 +20,7 @@ import {
 import { lookAt } from './console-views.ts';
 import { hostRoom, isGreen, isGrey, isRed, joinAs, openGuest, seesColour, waitUntil } from './guest-kit.ts';
 
-const threeDevices = '--use-fake-device-for-media-stream=device-count=3';
+const threeDevices = '--use-fake-device-for-media-stream=fps=10,device-count=3';
 const options = { timeout: 180_000 };
 
 /** The highest level that the meter shows within the time. */
