@@ -112,8 +112,12 @@ export const peerRoutes: readonly Route[] = [
       return { status: 204 };
     },
   }),
-  muteRoute('mute', 'Mute a track for everyone.', true),
-  muteRoute('unmute', 'Unmute a track that the server muted.', false),
+  muteRoute(
+    'mute',
+    'Mute a track for everyone. It holds where its peer publishes it again, until it is lifted or the peer is removed.',
+    true,
+  ),
+  muteRoute('unmute', 'Unmute a track that the server muted, also one that ended muted and is to be published again.', false),
 ];
 
 function muteRoute(verb: 'mute' | 'unmute', summary: string, muted: boolean): Route {

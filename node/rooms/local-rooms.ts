@@ -156,7 +156,7 @@ export class LocalRooms implements RoomService {
   }
 
   async setTrackMuted(roomId: string, trackId: string, muted: boolean): Promise<void> {
-    await this.#room(roomId).publisherOf(trackId).setMuted(trackId, muted);
+    await this.#room(roomId).setTrackMuted(trackId, muted);
   }
 
   async sendData(roomId: string, data: RoomData): Promise<void> {

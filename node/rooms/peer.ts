@@ -4,6 +4,7 @@ import type { Log } from '../log.ts';
 import { Timer } from '../timer.ts';
 import type { RoomEventDetail } from './events.ts';
 import type { PeerFigures } from './figures.ts';
+import { Moderation } from './moderation.ts';
 import type { PeerEvent, RemotePeer } from './peer-events.ts';
 import {
   type CloseReason,
@@ -67,6 +68,7 @@ export class Peer {
   readonly #room: PeerSurroundings;
   readonly #log: Log;
   readonly #enableSimulcast: boolean;
+  readonly #moderation = new Moderation();
   #metadata: Metadata | null;
   #permissions: Permissions;
   #session: Session | undefined;
@@ -145,6 +147,7 @@ export class Peer {
       enableSimulcast: this.#enableSimulcast,
       log: this.#log,
       media,
+      moderation: this.#moderation,
       emit: this.#room.emit,
       broadcast: (event, except) => this.#room.broadcast(event, except === undefined ? {} : { except }),
       offerChanged: (change) => this.#room.offerChanged(change, this.id),
@@ -218,7 +221,7 @@ export class Peer {
     return this.#live().media.restartIce(transportId);
   }
 
-  async publish(request: PublishRequest): Promise<{ trackId: string }> {
+  async publish(request: PublishRequest): Promise<{ trackId: string; muted: boolean }> {
     return this.#live().publications.publish(request);
   }
 
@@ -319,6 +322,11 @@ export class Peer {
 
   async setMuted(trackId: string, muted: boolean): Promise<void> {
     await this.#live().publications.setMuted(trackId, muted);
+  }
+
+  /** Ends the mute of a track that is not published now, and would start muted. @returns whether there was one. */
+  liftMute(trackId: string): boolean {
+    return this.#moderation.lift(trackId);
   }
 
   /** (Re)starts the time after which a peer that is not connected goes. */

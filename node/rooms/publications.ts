@@ -3,6 +3,7 @@ import { ServiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { RoomEventDetail } from './events.ts';
 import { newId } from './ids.ts';
+import type { Moderation } from './moderation.ts';
 import type { PeerEvent } from './peer-events.ts';
 import type { PeerMedia, WireObject } from './ports.ts';
 import { type DataTrack, Track } from './track.ts';
@@ -10,6 +11,8 @@ import type { Kind, Metadata, Permissions } from './views.ts';
 
 export type PublishRequest = {
   transportId: string;
+  /** The same whenever the publisher publishes this track again. */
+  key?: string | undefined;
   kind: Kind;
   rtpParameters: WireObject;
   metadata?: Metadata | null | undefined;
@@ -24,6 +27,8 @@ export type PublicationsOptions = {
   enableSimulcast: boolean;
   log: Log;
   media: PeerMedia;
+  /** Outlives this session. */
+  moderation: Moderation;
   emit: (detail: RoomEventDetail) => void;
   /** Tells all connected peers of the room but the one named. */
   broadcast: (event: PeerEvent, except?: string) => void;
@@ -53,37 +58,46 @@ export class Publications {
     return this.#dataTracks.values();
   }
 
-  /** @throws ServiceError `forbidden`, `tracks_full`, `invalid_field`, `not_found` */
-  async publish(request: PublishRequest): Promise<{ trackId: string }> {
-    const { peerId, media } = this.#options;
+  /** @throws ServiceError `forbidden`, `tracks_full`, `invalid_field`, `not_found`, `conflict`, `track_not_found` where the server took it away */
+  async publish(request: PublishRequest): Promise<{ trackId: string; muted: boolean }> {
+    const { peerId, media, moderation } = this.#options;
     const { transportId, kind, rtpParameters, paused } = request;
-    this.#mayPublish(kind);
+    const named = { key: request.key ?? null, kind, metadata: request.metadata ?? null };
+    this.#mayPublish(kind, named.key);
     const encodings = rtpParameters.encodings;
     if (!this.#options.enableSimulcast && Array.isArray(encodings) && encodings.length > 1) {
       throw new ServiceError('forbidden', 'Simulcast is not enabled for this peer');
     }
     const trackId = newId();
-    const { encoding, simulcast } = await this.#reserved(() => media.publish({ transportId, trackId, kind, rtpParameters, paused }));
+    const silent = paused || moderation.mutes(named);
+    const { encoding, simulcast } = await this.#reserved(() =>
+      media.publish({ transportId, trackId, kind, rtpParameters, paused: silent }),
+    );
+    let muted: boolean;
     try {
-      this.#mayPublish(kind);
+      this.#mayPublish(kind, named.key);
+      muted = moderation.take(named);
     } catch (error) {
       media.unpublish(trackId);
       throw error;
     }
-    const track = new Track({ id: trackId, origin: { peerId }, kind, metadata: request.metadata ?? null, encoding, simulcast, paused });
+    const track = new Track({ id: trackId, ...named, origin: { peerId }, encoding, simulcast, paused, muted });
     this.#tracks.set(trackId, track);
     this.#options.log.info({ track: trackId, kind, encoding }, 'track added');
     this.#options.emit({ type: 'TrackAdded', peerId, track: track.view() });
     this.#options.broadcast({ event: 'trackAdded', data: { peerId, track: track.view() } }, peerId);
     this.#options.offerChanged({ added: true, trackId });
-    return { trackId };
+    // The mute was lifted while the media was being made.
+    if (track.silent !== silent) await media.setPaused(trackId, track.silent);
+    return { trackId, muted };
   }
 
-  /** `told`: the publisher knows already, so it is not told again. */
+  /** `told`: the publisher knows already, so it is not told again; else the server took it away. */
   remove(trackId: string, told: boolean): void {
     const track = this.#require(trackId);
     const { peerId } = this.#options;
     this.#tracks.delete(trackId);
+    this.#options.moderation.ended(track, !told);
     this.#options.log.info({ track: trackId }, 'track removed');
     this.#options.emit({ type: 'TrackRemoved', peerId, track: track.view() });
     this.#options.offerChanged({ added: false, trackId });
@@ -161,8 +175,10 @@ export class Publications {
     return track;
   }
 
-  #mayPublish(kind: Kind): void {
+  #mayPublish(kind: Kind, key: string | null): void {
     if (this.#closed) throw new ServiceError('peer_not_found', `Peer ${this.#options.peerId} is not connected`);
+    if (key !== null && [...this.#tracks.values()].some((track) => track.key === key))
+      throw new ServiceError('conflict', 'A track with this key is published already');
     if (!this.#options.permissions().publish.includes(kind))
       throw new ServiceError('forbidden', `This peer is not permitted to publish ${kind}`);
   }

@@ -165,6 +165,12 @@ export class Room {
     throw new ServiceError('track_not_found', `Track ${trackId} does not exist`);
   }
 
+  /** Mutes or unmutes for everybody; unmuted may also be a track that ended muted, before it is published again. @throws ServiceError `track_not_found` */
+  async setTrackMuted(trackId: string, muted: boolean): Promise<void> {
+    if (!muted) for (const peer of this.#peers.values()) if (peer.liftMute(trackId)) return;
+    await this.publisherOf(trackId).setMuted(trackId, muted);
+  }
+
   /** A peer with the `externalId` of another is that one. @throws ServiceError `room_full`, `already_exists` */
   addPeer(options: PeerOptions): { peer: Peer; created: boolean } {
     const { externalId } = options;

@@ -6,16 +6,20 @@ export type TrackOrigin = { peerId: string } | { componentId: string };
 
 export type TrackOptions = {
   id: string;
+  /** What its publisher calls it, so that it is known again where it is published again. */
+  key?: string | null;
   origin: TrackOrigin;
   kind: Kind;
   metadata: Metadata | null;
   encoding: string;
   simulcast: boolean;
   paused: boolean;
+  muted?: boolean;
 };
 
 export class Track {
   readonly id: string;
+  readonly key: string | null;
   readonly origin: TrackOrigin;
   readonly kind: Kind;
   readonly #encoding: string;
@@ -24,14 +28,16 @@ export class Track {
   /** Paused by its publisher. */
   paused: boolean;
   /** Muted by the server; the publisher cannot undo it. */
-  muted = false;
+  muted: boolean;
 
   constructor(options: TrackOptions) {
     this.id = options.id;
+    this.key = options.key ?? null;
     this.origin = options.origin;
     this.kind = options.kind;
     this.metadata = options.metadata;
     this.paused = options.paused;
+    this.muted = options.muted ?? false;
     this.#encoding = options.encoding;
     this.#simulcast = options.simulcast;
   }

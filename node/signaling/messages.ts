@@ -37,6 +37,10 @@ export const requestSchemas = {
     kind: kindSchema,
     rtpParameters: wireObjectSchema,
     metadata: metadataSchema.nullable().optional(),
+    key: z.string().min(1).max(64).optional().meta({
+      description:
+        'What the peer calls the track, the same whenever it publishes it again, e.g. with a new session: a mute by the server holds then, and what the server removed is refused (track_not_found). Without it a mute holds for the next track of its kind and `metadata.source`.',
+    }),
     paused: z.boolean().default(false),
   }),
   unpublish: z.strictObject({ trackId }),
@@ -98,7 +102,10 @@ export const answerSchemas = {
   createTransport: wireObjectSchema.meta({ description: "mediasoup-client's TransportOptions." }),
   connectTransport: empty,
   restartIce: z.object({ iceParameters: wireObjectSchema }),
-  publish: z.object({ trackId: z.string() }),
+  publish: z.object({
+    trackId: z.string(),
+    muted: z.boolean().meta({ description: 'Muted by the server from its start: it was before it was published again.' }),
+  }),
   unpublish: empty,
   pauseTrack: empty,
   resumeTrack: empty,

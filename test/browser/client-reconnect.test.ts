@@ -104,7 +104,7 @@ test('a path of media that fails gets new ICE parameters, and media goes on', as
   assert.deepEqual(await second.notes('trackUnsubscribed'), []);
 });
 
-test('a mute by the server that comes while the websocket is cut is told, and so is its end with a new session', async (t) => {
+test('a mute by the server that comes while the websocket is cut is told, holds in a new session, and is lifted there', async (t) => {
   const stage = await setStage(t, { SVC_PEER_RESUME_WINDOW: '15' });
   const proxy = await startTcpProxy(t, stage.node.port);
   const [first, second] = await Promise.all([enter(stage, 'first', {}, proxy.port), enter(stage, 'second')]);
@@ -131,12 +131,19 @@ test('a mute by the server that comes while the websocket is cut is told, and so
   proxy.cut();
   await comesToHold(second.page, (peerId) => !kit.rooms.main?.room.peers.get(peerId)?.tracks.length, 'first', 60_000);
   proxy.mend();
+  await comesToHold(second.page, (peerId) => kit.rooms.main?.room.peers.get(peerId)?.tracks.length === 1, 'first', 60_000);
+  const again = (await seen())[0]?.id ?? '';
+  assert.notEqual(again, before?.id);
+  await comesToHold(first.page, (id) => kit.rooms.main?.room.localTracks[0]?.id === id, again, 60_000);
+  const [after] = await own();
+  assert.ok(after?.muted);
+  const now = async () => (await seen()).map(({ id, muted }) => ({ id, muted }));
+  assert.deepEqual(await now(), [after]);
+  const told = (await first.notes('localTrackMuted')).filter(({ at }) => at > lostAt);
+  assert.deepEqual(told, [], 'nothing changed');
+  await second.hears(first, 0);
+  assert.equal((await api.post(`/room/${stage.roomId}/track/${after.id}/unmute`)).status, 204);
   assert.equal((await first.waitForNote('localTrackMuted', lostAt)).detail, false);
   await second.hears(first, 440);
-  const [after] = await own();
-  assert.ok(after && after.id !== before?.id && !after.muted);
-  assert.deepEqual(
-    (await seen()).map(({ id, muted }) => ({ id, muted })),
-    [after],
-  );
+  assert.deepEqual(await now(), [{ ...after, muted: false }]);
 });

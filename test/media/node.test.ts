@@ -34,9 +34,13 @@ async function join(t: TestContext, node: StartedNode, api: ApiClient, roomId: s
   return enter(t, node, token);
 }
 
-async function publish(peer: Joined, kind: 'audio' | 'video'): Promise<string> {
+function publication(peer: Joined, kind: 'audio' | 'video', key: string | undefined): Record<string, unknown> {
   const rtpParameters = kind === 'audio' ? opusParameters('0') : videoParameters('1', 'VP8', true);
-  const { ok, data, error } = await peer.socket.request('publish', { transportId: peer.send, kind, rtpParameters });
+  return { transportId: peer.send, kind, rtpParameters, key };
+}
+
+async function publish(peer: Joined, kind: 'audio' | 'video', key?: string): Promise<string> {
+  const { ok, data, error } = await peer.socket.request('publish', publication(peer, kind, key));
   assert.ok(ok, error?.message);
   return String(data?.trackId);
 }
@@ -145,13 +149,14 @@ describe('a room of two', () => {
     assert.deepEqual(await bob.socket.waitFor('data'), { from: null, label: 'notice', payload: { n: 1 } });
   });
 
-  test('a lost socket keeps its tracks for the resume window, and after it they go and the peer stays', async (t) => {
+  test('a lost socket keeps its tracks for the resume window, and after it they go and the peer stays, with what a moderator decided', async (t) => {
     const { node, api } = await start(t, { SVC_PEER_RESUME_WINDOW: '5' });
     const events = await watch(t, node);
     await api.post('/room', { roomId: 'r' });
     const alice = await join(t, node, api, 'r', { peerId: 'alice' });
     const bob = await join(t, node, api, 'r', { peerId: 'bob' });
-    const video = await publish(alice, 'video');
+    const video = await publish(alice, 'video', 'camera');
+    const audio = await publish(alice, 'audio', 'microphone');
     const { token } = (await api.post('/room/r/peer/alice/token')).body.data;
     alice.socket.webSocket.terminate();
     await alice.socket.closed;
@@ -159,10 +164,22 @@ describe('a room of two', () => {
     const resumed = await PeerSocket.enter(node.peerSocketUrl, token, { resume: welcome.data.sessionId });
     assert.equal(resumed.welcome.data?.resumed, true);
     assert.deepEqual(bob.socket.events('trackRemoved'), []);
+    assert.equal((await api.post(`/room/r/track/${video}/mute`)).status, 204);
+    assert.equal((await api.delete(`/room/r/track/${audio}`)).status, 204);
     resumed.webSocket.terminate();
     await bob.socket.waitFor('trackRemoved', ({ trackId }) => trackId === video);
     await until('PeerDisconnected', () => events().includes('PeerDisconnected:alice'));
     assert.equal((await api.get('/room/r/peer/alice')).body.data.peer.status, 'disconnected');
+    const again = await enter(t, node, token);
+    const ask = (kind: 'audio' | 'video', key: string) => again.socket.request('publish', publication(again, kind, key));
+    assert.equal((await ask('audio', 'microphone')).error?.message, `Track ${audio} was removed by the server`);
+    const { data } = await ask('video', 'camera');
+    assert.equal(data?.muted, true);
+    const seen = await bob.socket.waitFor('trackAdded', ({ track }) => (track as { id: string }).id === data?.trackId);
+    assert.equal((seen.track as { muted: boolean }).muted, true);
+    assert.equal((await api.get('/room/r/peer/alice')).body.data.peer.tracks[0].muted, true);
+    assert.equal((await api.post(`/room/r/track/${data?.trackId}/unmute`)).status, 204);
+    assert.equal((await again.socket.waitFor('trackResumed')).by, 'server');
   });
 });
 

@@ -2,7 +2,7 @@
 import type { types } from 'mediasoup-client';
 import { defaultEncodings, isScreen, sizeOf, startBitrate } from './encodings.ts';
 import { RequestError, SessionLostError } from './errors.ts';
-import type { MediaSession, Request } from './media-session.ts';
+import type { MediaSession, Produced, Request } from './media-session.ts';
 import { type Deferred, deferred } from './pending.ts';
 import type { Json, Kind } from './protocol.ts';
 
@@ -48,16 +48,22 @@ export type LocalTrackHost = {
   /** It is over, by whatever cause but unpublish(). */
   ended: (track: PublishedTrack, reason: LocalTrackEnd) => void;
   unpublished: (track: PublishedTrack) => void;
-  /** It has another id, of a track that the server has never muted. */
-  renewed: (track: PublishedTrack) => void;
+  /** It has another id; `muted`: whether the server mutes it from the start. */
+  renewed: (track: PublishedTrack, muted: boolean) => void;
 };
 
 type Binding = { session: MediaSession; producer: types.Producer };
+
+/** Tells the tracks of this page from those of the same peer after a reload. */
+const page = Math.random().toString(36).slice(2);
+let count = 0;
 
 export class PublishedTrack implements LocalTrack {
   readonly kind: Kind;
   readonly #options: PublishOptions;
   readonly #host: LocalTrackHost;
+  /** By which the server knows it again in another session. */
+  readonly #key: string;
   readonly #first: Deferred<void> = deferred();
   #track: MediaStreamTrack;
   #metadata: Json;
@@ -74,6 +80,8 @@ export class PublishedTrack implements LocalTrack {
     this.#metadata = options.metadata ?? null;
     this.#paused = options.paused ?? false;
     this.#host = host;
+    count += 1;
+    this.#key = `${page}-${count}`;
   }
 
   get id(): string {
@@ -139,7 +147,7 @@ export class PublishedTrack implements LocalTrack {
   async publishOver(session: MediaSession): Promise<void> {
     try {
       const [paused, metadata] = [this.#paused, this.#metadata];
-      const producer = await this.#produce(session);
+      const { producer, muted } = await this.#produce(session);
       if (this.#over || session.closed) {
         producer.close();
         if (!session.closed) await this.#host.request('unpublish', { trackId: producer.id });
@@ -149,7 +157,7 @@ export class PublishedTrack implements LocalTrack {
       this.#id = producer.id;
       producer.on('trackended', () => this.#sourceEnded());
       this.#first.resolve();
-      this.#host.renewed(this);
+      this.#host.renewed(this, muted);
       if (this.#paused !== paused) await this.#setPaused(this.#paused);
       if (this.#metadata !== metadata) await this.setMetadata(this.#metadata);
       if (producer.track !== this.#track) await producer.replaceTrack({ track: this.#track });
@@ -158,8 +166,14 @@ export class PublishedTrack implements LocalTrack {
       const first = this.#id === '';
       this.end(error as Error);
       if (first) this.#host.unpublished(this);
-      else this.#host.ended(this, this.#track.readyState === 'ended' ? 'ended' : 'refused');
+      else this.#host.ended(this, this.#whyRefused(error));
     }
+  }
+
+  #whyRefused(error: unknown): LocalTrackEnd {
+    if (this.#track.readyState === 'ended') return 'ended';
+    // It was removed while this client was away.
+    return error instanceof RequestError && error.code === 'track_not_found' ? 'removed' : 'refused';
   }
 
   /** The session is gone; what is published stays wanted. */
@@ -201,7 +215,7 @@ export class PublishedTrack implements LocalTrack {
     this.#host.ended(this, 'ended');
   }
 
-  async #produce(session: MediaSession): Promise<types.Producer> {
+  async #produce(session: MediaSession): Promise<Produced> {
     const produce = (encodings: types.RtpEncodingParameters[] | undefined) => {
       this.#track.enabled = !this.#paused;
       return session.produce({
@@ -212,6 +226,7 @@ export class PublishedTrack implements LocalTrack {
         codecOptions: { ...defaultCodecOptions(this.kind, encodings), ...this.#options.codecOptions },
         metadata: this.#metadata,
         paused: this.#paused,
+        key: this.#key,
       });
     };
     if (this.kind === 'audio' || this.#options.encodings) return produce(this.#options.encodings);

@@ -5,7 +5,7 @@ import type { MediaSession, Request } from './media-session.ts';
 export type LocalTracksOptions = {
   request: Request;
   ended: (track: LocalTrack, reason: LocalTrackEnd) => void;
-  /** The server muted or unmuted it; or it is published anew, and nobody has muted that. */
+  /** The server muted or unmuted it, which may also be found where it is published again. */
   muted: (track: LocalTrack, muted: boolean) => void;
 };
 
@@ -34,7 +34,7 @@ export class LocalTracks {
     const track: PublishedTrack = new PublishedTrack(mediaStreamTrack, options, {
       request: this.#options.request,
       unpublished: () => this.#tracks.delete(track),
-      renewed: () => this.#renewed(track),
+      renewed: (_, muted) => this.#renewed(track, muted),
       ended: (_, reason) => {
         this.#tracks.delete(track);
         this.#options.ended(track, reason);
@@ -98,10 +98,10 @@ export class LocalTracks {
     return false;
   }
 
-  #renewed(track: PublishedTrack): void {
+  #renewed(track: PublishedTrack, muted: boolean): void {
     const word = this.#words.get(track.id);
     if (word === 'removed') this.removed(track.id);
-    else this.#setMuted(track, word === 'muted');
+    else this.#setMuted(track, word === undefined ? muted : word === 'muted');
   }
 
   #setMuted(track: PublishedTrack, muted: boolean): void {

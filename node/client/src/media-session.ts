@@ -33,7 +33,13 @@ export type ProduceOptions = {
   codecOptions: types.ProducerCodecOptions;
   metadata: Json;
   paused: boolean;
+  /** The same in every session. */
+  key: string;
 };
+/** `muted`: by the server, from its start. */
+export type Produced = { producer: types.Producer; muted: boolean };
+/** What travels with a publication, and back. */
+type Publication = Pick<ProduceOptions, 'metadata' | 'paused' | 'key'> & { muted: boolean };
 
 /** What is being received; `consumer` once it is there, `gone` where it ended before. */
 type Received<Consumer> = { consumer: Consumer | undefined; gone: boolean };
@@ -102,11 +108,12 @@ export class MediaSession {
     }
   }
 
-  async produce(options: ProduceOptions): Promise<types.Producer> {
-    const { track, encodings, codec, streamId, codecOptions, metadata, paused } = options;
+  async produce(options: ProduceOptions): Promise<Produced> {
+    const { track, encodings, codec, streamId, codecOptions, metadata, paused, key } = options;
     const chosen = codec === undefined ? undefined : this.#codec(codec);
     if (codec !== undefined && !chosen) throw new TypeError(`This environment cannot send ${codec}`);
-    return this.#sender().produce({
+    const publication: Publication = { metadata, paused, key, muted: false };
+    const producer = await this.#sender().produce({
       track,
       streamId,
       codecOptions,
@@ -114,8 +121,9 @@ export class MediaSession {
       ...(chosen && { codec: chosen }),
       // The track stays the application's: it is sent again after a reconnect.
       stopTracks: false,
-      appData: { metadata, paused },
+      appData: publication,
     });
+    return { producer, muted: publication.muted };
   }
 
   async produceData(options: types.DataProducerOptions): Promise<types.DataProducer> {
@@ -273,10 +281,14 @@ export class MediaSession {
   #answerSendTransport(transport: types.Transport): void {
     const { request } = this.#options;
     transport.on('produce', ({ kind, rtpParameters, appData }, callback, errback) => {
-      const { metadata, paused } = appData as { metadata: Json; paused: boolean };
+      const publication = appData as Publication;
+      const { metadata, paused, key } = publication;
       const parameters = rtpParameters as unknown as WireObject;
-      request('publish', { transportId: transport.id, kind, rtpParameters: parameters, metadata, paused })
-        .then(({ trackId }) => callback({ id: trackId }))
+      request('publish', { transportId: transport.id, kind, rtpParameters: parameters, metadata, paused, key })
+        .then(({ trackId, muted }) => {
+          publication.muted = muted === true;
+          callback({ id: trackId });
+        })
         .catch(errback);
     });
     transport.on('producedata', ({ sctpStreamParameters, label = '', protocol = '' }, callback, errback) => {

@@ -37,7 +37,7 @@ export type Requests = {
   createTransport: { direction: 'send' | 'recv'; sctp?: boolean };
   connectTransport: { transportId: string; dtlsParameters: WireObject };
   restartIce: { transportId: string };
-  publish: { transportId: string; kind: Kind; rtpParameters: WireObject; metadata?: Json; paused?: boolean };
+  publish: { transportId: string; kind: Kind; rtpParameters: WireObject; metadata?: Json; key?: string; paused?: boolean };
   unpublish: { trackId: string };
   pauseTrack: { trackId: string };
   resumeTrack: { trackId: string };
@@ -90,7 +90,7 @@ type OwnAnswers = {
   checkConnection: { roomId: string; iceServers: WireObject[]; transport: WireObject };
   createTransport: WireObject;
   restartIce: { iceParameters: WireObject };
-  publish: { trackId: string };
+  publish: { trackId: string; muted: boolean };
   publishData: { dataTrackId: string };
   getStats: ServerStats;
 };

@@ -32,7 +32,7 @@ export type RoomEvents = RosterEvents & {
   dataChannel: { channel: RemoteDataChannel };
   /** A published track ended otherwise than by unpublish(). */
   localTrackEnded: { track: LocalTrack; reason: LocalTrackEnd };
-  /** The server muted or unmuted a published track; unmuted is also one that a new session published again. */
+  /** The server muted or unmuted a published track; a new session that publishes it again may find that it did meanwhile. */
   localTrackMuted: { track: LocalTrack; muted: boolean };
   permissionsUpdated: { permissions: Permissions };
   /** Rooms of the node end at this time at the latest; null: they do not, after all. */

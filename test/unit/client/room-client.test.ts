@@ -296,8 +296,8 @@ test('the server mutes, unmutes and removes a published track', async (t) => {
   await assert.rejects(audio.pause(), RequestError);
 });
 
-test('a mute by the server ends, told, where a new session publishes the track again, and holds where the session is resumed', async (t) => {
-  const { server, socket, room, told, until } = await joinedWithMedia(t);
+test('a mute by the server holds where the session is resumed and where a new one says so; one that was lifted meanwhile is told', async (t) => {
+  const { server, socket, published, room, told, until } = await joinedWithMedia(t);
   const audio = await room.publish(new FakeMediaStreamTrack({ kind: 'audio' }));
   socket.event('trackPaused', { trackId: audio.id, by: 'server' });
   await until('localTrackMuted');
@@ -308,9 +308,31 @@ test('a mute by the server ends, told, where a new session publishes the track a
   await until('stateChanged', ({ state, previous }) => state === 'joined' && previous === 'reconnecting');
   assert.deepEqual([audio.muted, mutes()], [true, [true]]);
   resumed.cut();
-  await (await server.next()).welcome({ sessionId: 'session-2', rtpCapabilities });
+  const second = await server.next();
+  second.automatically('publish', ({ data }) => ({ trackId: `again-${published.push(data)}`, muted: data.key === published[0]?.key }));
+  await second.welcome({ sessionId: 'session-2', rtpCapabilities });
+  const other = await room.publish(new FakeMediaStreamTrack({ kind: 'audio' }));
+  assert.deepEqual([audio.id, audio.muted, other.muted, mutes()], ['again-2', true, false, [true]]);
+  const [first, again, third] = published.map(({ key }) => key);
+  assert.ok(typeof first === 'string' && first === again && first !== third, 'the server knows it again by its key');
+  second.cut();
+  await (await server.next()).welcome({ sessionId: 'session-3', rtpCapabilities });
   assert.deepEqual(await until('localTrackMuted', ({ muted }) => !muted), { track: audio, muted: false });
   assert.deepEqual([audio.muted, mutes()], [false, [true, false]]);
+});
+
+test('a track that the server took away while the client was away ends as removed; others that it refuses end as refused', async (t) => {
+  const { server, socket, room, until } = await joinedWithMedia(t);
+  const removed = await room.publish(new FakeMediaStreamTrack({ kind: 'audio' }));
+  const refused = await room.publish(new FakeMediaStreamTrack({ kind: 'audio' }));
+  socket.cut();
+  const next = (await server.next()).manually('publish');
+  await next.welcome({ sessionId: 'session-2', rtpCapabilities });
+  next.refuse(await next.next(), 'track_not_found', 'Track track-3 was removed by the server');
+  next.refuse(await next.next(), 'forbidden');
+  assert.deepEqual(await until('localTrackEnded', ({ track }) => track === removed), { track: removed, reason: 'removed' });
+  assert.deepEqual(await until('localTrackEnded', ({ track }) => track === refused), { track: refused, reason: 'refused' });
+  assert.deepEqual(room.localTracks, []);
 });
 
 test('what the server says of a track right behind the answer that tells its id is not lost', async (t) => {

@@ -19,7 +19,12 @@ test('every method does what it says and answers as its schema says', async (t) 
   };
   const publish = async (from: PeerSocket) => {
     const transport = await ask('createTransport', { direction: 'send' }, from);
-    return ask('publish', { transportId: transport.id, kind: 'video', rtpParameters: {}, metadata: { source: 'camera' } }, from);
+    const { trackId } = await ask(
+      'publish',
+      { transportId: transport.id, kind: 'video', rtpParameters: {}, metadata: { source: 'camera' }, key: 'k' },
+      from,
+    );
+    return { trackId };
   };
   const { trackId } = await publish(publisher);
   await ask('join', { rtpCapabilities: {}, metadata: { name: 'A' } });

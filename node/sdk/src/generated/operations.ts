@@ -163,11 +163,11 @@ export type Operations = {
   deleteTrack: {
     answer: undefined;
   };
-  /** Mute a track for everyone. */
+  /** Mute a track for everyone. It holds where its peer publishes it again, until it is lifted or the peer is removed. */
   muteTrack: {
     answer: undefined;
   };
-  /** Unmute a track that the server muted. */
+  /** Unmute a track that the server muted, also one that ended muted and is to be published again. */
   unmuteTrack: {
     answer: undefined;
   };

@@ -1,0 +1,143 @@
+// What the server decided on a peer's tracks outlives their sessions: mutes and removals, for the same track and for a page that was reloaded.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { ServiceError } from '../../../node/errors.ts';
+import type { Kind, Metadata } from '../../../node/rooms/views.ts';
+import { connectPeer, joinPeer, makeRooms, type TestPeer } from '../../kit/rooms.ts';
+
+const code = (expected: string) => (error: unknown) => error instanceof ServiceError && error.code === expected;
+const source = (name: string) => ({ source: name });
+
+async function stage() {
+  const { rooms, media, events } = makeRooms();
+  await rooms.createRoom({ roomId: 'r' });
+  const bob = await joinPeer(rooms, 'r', 'bob');
+  const alice = await joinPeer(rooms, 'r', 'alice');
+  const paused = (trackId: string) => media.room('r').producers.get(trackId)?.paused;
+  const again = () => {
+    rooms.findPeer('r', 'alice')?.disconnect();
+    return connectPeer(rooms, 'r', 'alice');
+  };
+  return { rooms, media, events, alice, bob, paused, again };
+}
+
+function publish(from: TestPeer, kind: Kind, { key, metadata = null }: { key?: string; metadata?: Metadata | null } = {}) {
+  return from.peer.publish({ transportId: from.send, kind, rtpParameters: {}, metadata, paused: false, key });
+}
+
+describe('a mute by the server', () => {
+  test('holds for the same track in the next sessions, is seen by everybody, and ends when it is lifted', async () => {
+    const { rooms, alice, bob, paused, again, events } = await stage();
+    const one = await publish(alice, 'audio', { key: 'a' });
+    assert.equal(one.muted, false);
+    await rooms.setTrackMuted('r', one.trackId, true);
+    const two = await publish(await again(), 'audio', { key: 'a' });
+    const third = await again();
+    const three = await publish(third, 'audio', { key: 'a' });
+    for (const { trackId, muted } of [two, three]) {
+      assert.equal(muted, true);
+      assert.deepEqual(
+        bob.connection.of('trackAdded').flatMap(({ track }) => (track.id === trackId ? [track.muted] : [])),
+        [true],
+      );
+    }
+    assert.equal(paused(three.trackId), true);
+    const added = events.flatMap((event) => (event.type === 'TrackAdded' ? [event.track?.muted] : []));
+    assert.deepEqual(added, [false, true, true]);
+    await third.peer.pauseTrack(three.trackId);
+    await third.peer.resumeTrack(three.trackId);
+    assert.equal(paused(three.trackId), true);
+    await rooms.setTrackMuted('r', three.trackId, false);
+    assert.equal(paused(three.trackId), false);
+    assert.deepEqual(third.connection.of('trackResumed'), [{ trackId: three.trackId, by: 'server' }]);
+    const four = await publish(await again(), 'audio', { key: 'a' });
+    assert.deepEqual([four.muted, paused(four.trackId)], [false, false]);
+  });
+
+  test('holds for that track alone where the client names its tracks, in whatever order they come', async () => {
+    const { rooms, alice, again } = await stage();
+    const [camera] = [await publish(alice, 'video', { key: 'camera' }), await publish(alice, 'video', { key: 'screen' })];
+    await rooms.setTrackMuted('r', camera.trackId, true);
+    const next = await again();
+    assert.equal((await publish(next, 'video', { key: 'screen' })).muted, false);
+    assert.equal((await publish(next, 'video', { key: 'camera' })).muted, true);
+  });
+
+  test('holds after a reload, whose tracks have other names, for the next track of the same kind and source, once', async () => {
+    const { rooms, alice, again } = await stage();
+    const microphone = await publish(alice, 'audio', { key: 'old', metadata: source('microphone') });
+    await rooms.setTrackMuted('r', microphone.trackId, true);
+    const next = await again();
+    assert.equal((await publish(next, 'video', { key: 'new-1', metadata: source('microphone') })).muted, false);
+    assert.equal((await publish(next, 'audio', { key: 'new-2', metadata: source('screen') })).muted, false);
+    assert.equal((await publish(next, 'audio', { key: 'new-3' })).muted, false);
+    assert.equal((await publish(next, 'audio', { key: 'new-4', metadata: source('microphone') })).muted, true);
+    assert.equal((await publish(next, 'audio', { metadata: source('microphone') })).muted, false);
+  });
+
+  test('cannot be shaken off by publishing anew, with or without a name, nor with a new send transport', async () => {
+    const { rooms, alice } = await stage();
+    const first = await publish(alice, 'audio');
+    await rooms.setTrackMuted('r', first.trackId, true);
+    alice.peer.unpublish(first.trackId);
+    for (let turn = 0; turn < 300; turn += 1) alice.peer.unpublish((await publish(alice, 'video', { key: `v${turn}` })).trackId);
+    const second = await publish(alice, 'audio', { key: 'a' });
+    assert.equal(second.muted, true);
+    const { id } = await alice.peer.createTransport('send', { sctp: true });
+    assert.equal((await publish({ ...alice, send: String(id) }, 'audio')).muted, true);
+  });
+
+  test('is lifted also while the track is not published, by the id that it had', async () => {
+    const { rooms, alice, again } = await stage();
+    const { trackId } = await publish(alice, 'audio', { key: 'a' });
+    await rooms.setTrackMuted('r', trackId, true);
+    alice.peer.disconnect();
+    await assert.rejects(rooms.setTrackMuted('r', trackId, true), code('track_not_found'));
+    await rooms.setTrackMuted('r', trackId, false);
+    await assert.rejects(rooms.setTrackMuted('r', trackId, false), code('track_not_found'));
+    assert.equal((await publish(await again(), 'audio', { key: 'a' })).muted, false);
+  });
+
+  test('is not lost where the publication that would have it fails, and ends with the peer', async () => {
+    const { rooms, alice, again } = await stage();
+    const { trackId } = await publish(alice, 'audio', { key: 'a' });
+    await rooms.setTrackMuted('r', trackId, true);
+    const next = await again();
+    await assert.rejects(publish({ ...next, send: 'no transport' }, 'audio', { key: 'a' }));
+    assert.equal((await publish(next, 'audio', { key: 'a' })).muted, true);
+    await rooms.deletePeer('r', 'alice');
+    assert.equal((await publish(await joinPeer(rooms, 'r', 'alice'), 'audio', { key: 'a' })).muted, false);
+  });
+});
+
+describe('a track that the server took away', () => {
+  test('is refused where the same is published again, while another one is welcome', async () => {
+    const { rooms, alice, bob, again } = await stage();
+    const { trackId } = await publish(alice, 'video', { key: 'camera' });
+    await rooms.removeTrack('r', trackId);
+    const next = await again();
+    await assert.rejects(publish(next, 'video', { key: 'camera' }), { message: `Track ${trackId} was removed by the server` });
+    await assert.rejects(publish(next, 'video', { key: 'camera' }), code('track_not_found'));
+    assert.equal(bob.connection.of('trackAdded').length, 1);
+    assert.equal((await publish(next, 'video', { key: 'camera again' })).muted, false);
+  });
+
+  test('leaves its mute to the one that comes in its place', async () => {
+    const { rooms, alice, again } = await stage();
+    const { trackId } = await publish(alice, 'audio', { key: 'a' });
+    await rooms.setTrackMuted('r', trackId, true);
+    await rooms.removeTrack('r', trackId);
+    assert.equal((await publish(alice, 'audio', { key: 'b' })).muted, true);
+    const next = await again();
+    await assert.rejects(publish(next, 'audio', { key: 'a' }), code('track_not_found'));
+    assert.equal((await publish(next, 'audio', { key: 'b' })).muted, true);
+  });
+});
+
+test('a name stands for one track at a time', async () => {
+  const { alice } = await stage();
+  const { trackId } = await publish(alice, 'audio', { key: 'a' });
+  await assert.rejects(publish(alice, 'audio', { key: 'a' }), code('conflict'));
+  alice.peer.unpublish(trackId);
+  await publish(alice, 'audio', { key: 'a' });
+});
