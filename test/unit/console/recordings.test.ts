@@ -19,7 +19,7 @@ const late = summary('late', '2026-01-01T12:00:00.005Z');
 describe('the list of recordings', () => {
   it('has every id once, the newest first, also those that were described or listed only', () => {
     const undescribed = 'between-20260101T110000000Z';
-    const rows = rowsOf({ ids: [early.id, undescribed, 'of-others'], described: [early, late], incomplete: [] });
+    const rows = rowsOf({ ids: [early.id, undescribed, 'of-others'], described: [early, late], incomplete: [] }, []);
     assert.deepEqual(
       rows.map(({ id, roomId, start }) => [id, roomId, start]),
       [
@@ -32,12 +32,31 @@ describe('the list of recordings', () => {
   });
 
   it('is searched for all words in id, node, state and upload', () => {
-    const rows = rowsOf({ ids: [], described: [{ ...early, upload: { state: 'failed' } }, late], incomplete: [] });
+    const rows = rowsOf({ ids: [], described: [{ ...early, upload: { state: 'failed' } }, late], incomplete: [] }, []);
     const found = (search: string) => matching(rows, search).map(({ roomId }) => roomId);
     assert.deepEqual(found(''), ['late', 'early']);
     assert.deepEqual(found('LATE'), ['late']);
     assert.deepEqual(found('svc@one failed'), ['early']);
     assert.deepEqual(found('late failed'), []);
+  });
+
+  it('says as the page of a recording that it was left where it is running and its node is not in the cluster', () => {
+    const described = [
+      { ...early, state: 'running' as const, node: 'svc@gone' },
+      { ...late, state: 'running' as const },
+    ];
+    const rows = rowsOf({ ids: [], described, incomplete: [] }, ['svc@one']);
+    assert.deepEqual(
+      rows.map(({ roomId, summary: told }) => [roomId, told?.state]),
+      [
+        ['late', 'running'],
+        ['early', 'left'],
+      ],
+    );
+    assert.deepEqual(
+      matching(rows, 'left').map(({ roomId }) => roomId),
+      ['early'],
+    );
   });
 });
 

@@ -1,6 +1,8 @@
 // The recordings and kept streams of the whole cluster, the newest first.
 import { useCallback, useMemo, useState } from 'react';
+import { listNodes } from '../api/cluster.ts';
 import { listRecordings, recordingCalls } from '../api/recordings.ts';
+import type { Api } from '../api/rest.ts';
 import { CopyCurl } from '../components/copy-curl.tsx';
 import { type Column, DataTable } from '../components/data-table.tsx';
 import { Dash, lengthText, Moment } from '../components/moment.tsx';
@@ -43,7 +45,7 @@ const columns: readonly Column<RecordingRow>[] = [
   {
     id: 'state',
     title: 'State',
-    width: '120px',
+    width: '140px',
     cell: ({ summary }) => (summary ? <StateBadge state={summary.state} /> : <Dash words="not known" />),
   },
   { id: 'upload', title: 'Upload', width: '140px', cell: ({ summary }) => <UploadBadge upload={summary?.upload} /> },
@@ -65,12 +67,12 @@ export function kindOf(type: 'recording' | 'hls'): string {
 export function RecordingsPage() {
   const { api } = useConsole();
   const list = useResource(
-    useCallback((signal: AbortSignal) => listRecordings(api, signal), [api]),
+    useCallback((signal: AbortSignal) => loadRows(api, signal), [api]),
     refreshEvery,
   );
   const [search, setSearch] = useState('');
   const [shown, setShown] = useState(pageSize);
-  const rows = useMemo(() => list.data && rowsOf(list.data), [list.data]);
+  const rows = list.data?.rows;
   const found = useMemo(() => rows && matching(rows, search), [rows, search]);
   const drawn = useMemo(() => found?.slice(0, shown) ?? [], [found, shown]);
   const running = rows?.filter(({ summary }) => summary?.state === 'running').length ?? 0;
@@ -117,6 +119,14 @@ export function RecordingsPage() {
       )}
     </>
   );
+}
+
+async function loadRows(api: Api, signal: AbortSignal): Promise<{ rows: RecordingRow[]; incomplete: string[] }> {
+  const list = await listRecordings(api, signal);
+  // Only of what is running it matters who is there.
+  const nodes = list.described.some(({ state }) => state === 'running') ? await listNodes(api, signal) : [];
+  const names = nodes.map(({ name }) => name);
+  return { rows: rowsOf(list, names), incomplete: list.incomplete };
 }
 
 /** Places that did not answer: nodes, and S3. */

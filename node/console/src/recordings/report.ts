@@ -59,8 +59,8 @@ export function readReport(value: unknown): Report {
 }
 
 /** @param nodes names of all in the cluster */
-export function amongNodes(report: Report, nodes: readonly string[]): Report {
-  return report.state === 'running' && !nodes.includes(report.node) ? { ...report, state: 'left' } : report;
+export function amongNodes<Made extends Pick<Report, 'node' | 'state'>>(made: Made, nodes: readonly string[]): Made {
+  return made.state === 'running' && !nodes.includes(made.node) ? { ...made, state: 'left' } : made;
 }
 
 /** Milliseconds from its start to its end, or to the end of what is known of it while it is made. */
