@@ -64,7 +64,7 @@ export const layers = [
     packages: aptPackages.browser,
     programs: [...controlPlanePrograms, 'helm', 'versitygw'],
     // They wait for leases, probes and lost hosts most of the time.
-    concurrency: 3,
+    concurrency: 2,
     first: ['clusters-scale', 'clusters-hosts', 'operator-outages', 'kit', 'kube-outages', 'operator-killed'],
     testTimeout: 300_000,
     fileTimeout: 1_200_000,

@@ -72,6 +72,8 @@ async function working(): Promise<OperatorProcess> {
 async function untilAsDeclared(): Promise<void> {
   const isAsDeclared = (room: Anything) => declared.has(room.metadata.name) && isReady(room);
   for (const started = performance.now(); ; await sleep(200)) {
+    // On a busy machine one may lose its short Lease, and ends.
+    keepTwo();
     const { items } = (await client.call(rooms)).body as { items: Anything[] };
     if (items.length === declared.size && items.every(isAsDeclared)) return;
     if (performance.now() - started < 60_000) continue;
