@@ -68,7 +68,7 @@ test('devices: the level moves with sound, another camera is seen by the others,
       return players.length > 0 && players.every(({ sinkId }) => sinkId === wanted);
     })()`,
   );
-  await waitUntil(async () => (await heardFrequency(bob.page, 3_000)) > 0, 'Bob hears Ada');
+  await waitUntil(async () => (await heardFrequency(bob.page, 1_000)) > 0, 'Bob hears Ada');
 
   await ada.page.click(byId('devices'));
   await ada.page.selectOption(byId('choose-camera'), { label: 'fake_device_0' });
