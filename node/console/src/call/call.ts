@@ -192,6 +192,9 @@ export class Call extends Store<CallState> {
     if (!known) {
       const track = await this.#client.publish(wanted, { metadata: { source }, paused: muted });
       this.#published.set(source, { source: wanted, track, muted });
+      // The server may have muted it from its start, which was told before it was known here.
+      if (track.muted) this.#localMuted(track, true);
+      else if (source === 'microphone') this.update({ mutedByServer: false });
       return;
     }
     if (known.source !== wanted) {
