@@ -130,3 +130,31 @@ test('a long list stays where it is scrolled to while rooms above come and go', 
   await comesToHold(page, windowIsFull);
   await comesToHold(page, stays);
 });
+
+test('the row below the mouse is marked, and rows that pass below it are not', async (t) => {
+  const { page, complaints } = await openList(t, windows[1]);
+  const marked = `[...document.querySelectorAll('${byId('room-row')}')]
+    .filter((row) => getComputedStyle(row).backgroundColor !== 'rgba(0, 0, 0, 0)')
+    .map((row) => row.dataset.room).join()`;
+  const below = `document.elementFromPoint(720, 450)?.closest('tr')?.dataset.room`;
+  const isMarked = `${below} !== undefined && ${marked} === ${below}`;
+  await page.mouse.move(720, 450);
+  await comesToHold(page, isMarked);
+  const before = await page.evaluate(below);
+  const passing = await page.evaluate(`new Promise((resolve) => {
+    let [step, frames] = [20, 0];
+    const draw = () => {
+      frames += 1;
+      if (frames > 30 && document.querySelector('.data-table tbody').dataset.scrolling !== undefined) return resolve(${marked});
+      if (scrollY + innerHeight >= document.documentElement.scrollHeight - 1) step = -20;
+      if (scrollY <= 0) step = 20;
+      scrollBy(0, step);
+      requestAnimationFrame(draw);
+    };
+    requestAnimationFrame(draw);
+  })`);
+  assert.equal(passing, '');
+  await comesToHold(page, isMarked);
+  assert.notEqual(await page.evaluate(below), before);
+  assert.deepEqual(complaints, []);
+});

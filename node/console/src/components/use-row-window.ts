@@ -5,6 +5,8 @@ import { type DrawnRow, drawnRows, follow, RowHeights, type RowRange, rangeBetwe
 
 /** Tables of up to so many rows are drawn whole. */
 const wholeUpTo = 60;
+/** So long after the last change of its place a table counts as scrolled. */
+const scrollsFor = 150;
 
 export type RowWindow = {
   body: RefObject<HTMLTableSectionElement | null>;
@@ -31,7 +33,17 @@ export function useRowWindow(keys: readonly string[], whole: boolean): RowWindow
     const element = body.current;
     if (all || !element) return;
     const look = () => lookAround(element, heights, latest.current, setWanted);
+    let resting: ReturnType<typeof setTimeout> | undefined;
+    const rest = () => {
+      clearTimeout(resting);
+      resting = undefined;
+      delete element.dataset.scrolling;
+    };
     const scrolled = () => {
+      // Rows that pass below the mouse are not drawn anew for it. Once alone is no scrolling: the browser holds in its place what is looked at.
+      if (resting !== undefined) element.dataset.scrolling = '';
+      clearTimeout(resting);
+      resting = setTimeout(rest, scrollsFor);
       const ended = isAtEnd();
       // In the same picture that is scrolled to.
       flushSync(look);
@@ -49,6 +61,7 @@ export function useRowWindow(keys: readonly string[], whole: boolean): RowWindow
     window.addEventListener('resize', look);
     return () => {
       observer.disconnect();
+      rest();
       window.removeEventListener('scroll', scrolled);
       window.removeEventListener('resize', look);
     };
