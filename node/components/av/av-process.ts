@@ -1,5 +1,7 @@
 // A process of one component that works on media: forked, spoken with, watched, and ended for certain.
 import { type ChildProcess, fork } from 'node:child_process';
+import { getCompileCacheDir } from 'node:module';
+import { dirname } from 'node:path';
 import { createInterface } from 'node:readline';
 import { z } from 'zod';
 import type { Log } from '../../log.ts';
@@ -46,12 +48,13 @@ export class AvProcess<Command extends object, Report> {
     this.#options = options;
     this.#messageSchema = z.union([z.strictObject({ alive: z.number() }), z.strictObject({ report: options.reportSchema })]);
     const own = [`--max-old-space-size=${maxHeap}`, '--disable-warning=ExperimentalWarning'];
+    const compiled = getCompileCacheDir();
     const [execPath = process.execPath, ...execArgv] = [...withParent, process.execPath, ...own];
     this.#child = fork(options.module, {
       execPath,
       execArgv,
       // Of this process's environment, which holds secrets, only where Node.js keeps what programs were compiled to.
-      env: process.env.NODE_COMPILE_CACHE ? { NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE } : {},
+      env: compiled === undefined ? {} : { NODE_COMPILE_CACHE: dirname(compiled) },
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     });
     this.#gone = new Promise<void>((resolve) => {
