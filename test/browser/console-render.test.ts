@@ -65,6 +65,11 @@ test('a recording whose node went and left it in S3 is rendered from there', asy
   await page.getByText('left by its node').waitFor();
   await seeText(page, 'render', 'The node that made it is not in the cluster');
   await lookAt(page, 'recording-left');
+  await page.getByText('All recordings').click();
+  await seeText(page, 'recording-row', 'left by its node');
+  await seeText(page, 'facts', '1 in the cluster');
+  await lookAt(page, 'recordings-left');
+  await page.click(byId('recording-link'));
   await page.click(byId('render-open'));
   await page.click(byId('render-start'));
   await page.waitForSelector(byId('play-rendered'), { timeout: 90_000 });

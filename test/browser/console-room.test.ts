@@ -90,15 +90,27 @@ test('who is in the room is seen with figures and charts, and is muted, unpublis
   await lookAt(page, 'room-peers');
 
   const camera = entry.locator(`${byId('track')}[data-kind="video"]`);
+  const microphone = entry.locator(`${byId('track')}[data-kind="audio"]`);
   await camera.locator(byId('mute')).click();
   await camera.locator(byId('unmute')).waitFor();
   await ada.page.waitForSelector(`${tileOf('Bob')} video`, { state: 'detached' });
+  // What bob is told of his microphone takes the place of what he was told of his camera, and goes.
+  const told = bob.page.getByText('was muted by the server.');
+  await told.waitFor();
+  await microphone.locator(byId('mute')).click();
+  await microphone.locator(byId('unmute')).click();
+  await told.waitFor({ state: 'detached' });
+  await bob.page.click(byId('toggle-camera'));
+  await camera.waitFor({ state: 'detached' });
+  await bob.page.click(byId('toggle-camera'));
+  await camera.locator(byId('unmute')).waitFor();
+  await told.waitFor();
+  assert.equal(await told.textContent(), 'The camera was muted by the server.');
   const unmute = await camera.locator(byId('copy-curl')).first().getAttribute('data-command');
   await runCopied(t, unmute ?? '');
   await camera.locator(byId('mute')).waitFor();
   await seesMovingPicture(ada.page, 'Bob');
 
-  const microphone = entry.locator(`${byId('track')}[data-kind="audio"]`);
   await microphone.locator(byId('unpublish')).click();
   await microphone.waitFor({ state: 'detached' });
   assert.deepEqual(
