@@ -32,8 +32,6 @@ const compression = { level: 3, memLevel: 6, windowBits: 13 };
 const compressedHere = 32 * 1024;
 /** What is made of one state of the stream: more, where each viewer has a token of its own, are made each time. */
 const maxMade = 256;
-/** Share of the longest part that all but the last of a segment last (section 4.4.4.9). */
-const shortest = 0.85;
 /** Requests wait so many target durations (section 6.2.5.2); answers to those that waited may be kept so long (appendix B.1). */
 const waitTargets = 3;
 const keepTargets = 6;
@@ -148,14 +146,10 @@ function zip(text: Buffer): Buffer | Promise<Buffer> {
   return text.length <= compressedHere ? gzipSync(text, compression) : compress(text, compression);
 }
 
-/** The part that comes next; undefined where the last one is short: nothing may follow it in its segment, and that may be the last one. */
-function nextPart(
-  last: Segment | undefined,
-  { partTarget = 0, partsPerSegment }: PlaylistTimes,
-): { segment: number; part: number } | undefined {
+/** The part that comes next. */
+function nextPart(last: Segment | undefined, { partsPerSegment }: PlaylistTimes): { segment: number; part: number } | undefined {
   if (!last) return undefined;
   const { number, parts, whole } = last;
-  if (!whole && (parts.at(-1)?.duration ?? 0) < shortest * partTarget) return undefined;
   return whole || parts.length >= partsPerSegment ? { segment: number + 1, part: 0 } : { segment: number, part: parts.length };
 }
 

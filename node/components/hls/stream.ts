@@ -30,6 +30,8 @@ export type StreamOptions = {
 
 /** Of the peak of a stream over what it is made for, before it is measured. */
 const peakFactor = 1.5;
+/** Share of the longest part that all but the last of a segment last (RFC 8216bis, section 4.4.4.9). */
+const shortest = 0.85;
 /** Segments after which a measurement says something. */
 const measuredAfter = 3;
 /** Seconds for which caches may keep what never changes: names of segments do not come again. */
@@ -44,6 +46,8 @@ export class Stream {
   readonly #inits = new Set<string>();
   readonly #first: number;
   #codecs: string | undefined;
+  /** A part that is shown with what follows. */
+  #held: NewPart | undefined;
   #playable = false;
   #segments = 0;
   #ended = false;
@@ -81,22 +85,27 @@ export class Stream {
 
   add(part: NewPart): void {
     if (this.#ended) return;
+    this.#addHeld();
+    // Only the end of its process makes a short one: shown before that is known it would have to be followed by another.
+    if (part.duration < shortest * (this.#options.times.partTarget ?? 0)) {
+      this.#held = part;
+      return;
+    }
     this.#take(this.#window.add(part));
     this.#playlist.changed();
   }
 
   /** The process is gone: what it was at ends with what it has told of. Never fails. */
   async interrupted(): Promise<void> {
-    const { last } = this.#window;
-    if (last && !last.whole) await this.#files.cut(last);
-    this.#take(this.#window.finish());
+    await this.#finishLast();
     this.#playlist.changed({ interrupted: true });
   }
 
   /** Nothing more comes. Never fails. */
   async end(): Promise<void> {
     if (this.#ended) return;
-    await this.interrupted();
+    // Not as where it is interrupted: who waits is to be told at once that this is the end.
+    await this.#finishLast();
     this.#ended = true;
     this.#playlist.end();
   }
@@ -147,6 +156,19 @@ export class Stream {
     const number = Number(/^segment-(\d{1,15})\.m4s$/.exec(file)?.[1]);
     if (!Number.isSafeInteger(number) || file !== segmentName(number)) return false;
     return this.#window.segment(number)?.whole === true || this.#files.isLeaving(number);
+  }
+
+  #addHeld(): void {
+    const held = this.#held;
+    this.#held = undefined;
+    if (held) this.#take(this.#window.add(held));
+  }
+
+  async #finishLast(): Promise<void> {
+    this.#addHeld();
+    const { last } = this.#window;
+    if (last && !last.whole) await this.#files.cut(last);
+    this.#take(this.#window.finish());
   }
 
   #take({ finished, removed }: WindowChange): void {

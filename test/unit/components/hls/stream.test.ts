@@ -52,7 +52,7 @@ class Studio {
   }
 
   /** Parts of half a second, four to a segment. */
-  async parts(count: number): Promise<void> {
+  async parts(count: number, duration = 500): Promise<void> {
     for (let made = 0; made < count; made += 1) {
       if (this.#part === 4) {
         this.#segment += 1;
@@ -65,7 +65,7 @@ class Studio {
         segment: this.#segment,
         offset: this.#offset,
         length: bytes.length,
-        duration: 500,
+        duration,
         independent: this.#part === 0,
         time: this.#time,
       });
@@ -145,10 +145,14 @@ test('every playlist of a stream keeps the rules, through a window that moves, a
   assert.deepEqual([before.discontinuitySequence, new Set(before.segments.map(({ discontinuity }) => discontinuity))], [1, new Set([1])]);
   const length = before.segments.reduce((sum, { duration }) => sum + duration, 0);
   assert.ok(length >= 8 && length <= 12, `${length} s`);
+  // A process that is told to end leaves a short one, which is shown with the end.
+  await studio.parts(1, 100);
+  assert.deepEqual(await studio.playlist(), before);
   await studio.stream.end();
   const last = await studio.playlist();
   checkNext(before, last);
   assert.deepEqual([last.ended, last.hint, last.parts.size], [true, undefined, 0]);
+  assert.equal(last.segments.at(-1)?.duration, 1.1);
 });
 
 test('what left the playlist can be loaded for a while, then its files go; what is kept stays', async (t) => {
