@@ -15,6 +15,7 @@ import {
 } from '../../node/components/hls/composer-messages.ts';
 import { silentLog } from '../../node/log.ts';
 import type { RoomMedia } from '../../node/rooms/ports.ts';
+import { everyPicture } from './recorded.ts';
 import { makeResources } from './resources-folder.ts';
 
 const run = promisify(execFile);
@@ -172,7 +173,7 @@ const small = { width: 160, height: 90 } as const;
 /** Each picture, to be asked for the colour (red, green, blue) at a place from 0 to 1. @throws where a decoder complains */
 export async function looks(path: string): Promise<Look[]> {
   const scale = `scale=${small.width}:${small.height}:flags=area`;
-  const args = ['-v', 'error', '-nostdin', '-i', path, '-vf', scale, '-vsync', 'passthrough', '-pix_fmt', 'rgb24', '-f', 'rawvideo', '-'];
+  const args = ['-v', 'error', '-nostdin', '-i', path, '-vf', scale, ...everyPicture];
   const { stdout, stderr } = await run('ffmpeg', args, { ...limits, encoding: 'buffer' });
   assert.equal(stderr.toString(), '');
   const size = small.width * small.height * 3;

@@ -33,10 +33,12 @@ export async function frameTimes(path: string): Promise<number[]> {
     .map((line) => Math.round(Number.parseFloat(line) * 1000));
 }
 
+/** What ffmpeg puts out, as RGB: by the times of the file, since two of uneven pictures may come within one of their usual length. */
+export const everyPicture = ['-vsync', 'passthrough', '-enc_time_base', '-1', '-pix_fmt', 'rgb24', '-f', 'rawvideo', '-'];
+
 /** Of each picture the colour that most of it has: red, green, blue. */
 export async function colours(path: string): Promise<number[][]> {
-  const filter = ['-vf', 'scale=9:1:flags=area', '-vsync', 'passthrough', '-pix_fmt', 'rgb24', '-f', 'rawvideo', '-'];
-  const pixels = await decode(path, filter);
+  const pixels = await decode(path, ['-vf', 'scale=9:1:flags=area', ...everyPicture]);
   return Array.from({ length: pixels.length / 27 }, (_, picture) =>
     [0, 1, 2].map((channel) => {
       const column = Array.from({ length: 9 }, (__, index) => pixels[picture * 27 + index * 3 + channel] ?? 0).sort((a, b) => a - b);
