@@ -74,16 +74,16 @@ for (const codec of callCodecs) {
     const at = (samples: Float32Array) => [500, 1100, 2000].map((frequency) => levelOf(middle(samples), frequency, rate));
 
     const [own = 1, other = 0, room = 0] = at(await one.sound());
-    assert.ok(other > 0.15 && room > 0.15, `other ${other}, room ${room}`);
+    assert.ok(other > 0.08 && room > 0.08, `other ${other}, room ${room}`);
     assert.ok(own < 0.005, `its own voice is in the mix: ${own}`);
     const [theirs = 0, itself = 1, same = 0] = at(await two.sound());
-    assert.ok(theirs > 0.15 && same > 0.15, `theirs ${theirs}, room ${same}`);
+    assert.ok(theirs > 0.08 && same > 0.08, `theirs ${theirs}, room ${same}`);
     assert.ok(itself < 0.005, `its own voice is in the mix: ${itself}`);
 
     const [inRoom = 0, ...rest] = at(await heard(first.ssrc));
-    assert.ok(inRoom > 0.15 && rest.every((level) => level < 0.005), `the room hears ${inRoom}, ${rest}`);
+    assert.ok(inRoom > 0.08 && rest.every((level) => level < 0.005), `the room hears ${inRoom}, ${rest}`);
     const [, secondInRoom = 0] = at(await heard(second.ssrc));
-    assert.ok(secondInRoom > 0.15);
+    assert.ok(secondInRoom > 0.08);
 
     // In step with the clock, and reported. A busy machine may hold the process up for longer than is made up for.
     const sent = voices.filter(({ ssrc }) => ssrc === first.ssrc);
