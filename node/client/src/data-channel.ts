@@ -59,7 +59,7 @@ export class DataChannel extends Emitter<{ open: null; closed: null; bufferedAmo
     const dataTrackId = this.#producer?.id;
     this.end(new SessionLostError());
     this.#onClose(this);
-    if (dataTrackId !== undefined) this.#request('unpublishData', { dataTrackId }).catch(() => {});
+    if (dataTrackId !== undefined) this.#unpublish(dataTrackId);
   }
 
   /** Opens it over this session. */
@@ -68,6 +68,7 @@ export class DataChannel extends Emitter<{ open: null; closed: null; bufferedAmo
       const producer = await session.produceData({ ...this.#options, label: this.label });
       if (this.#over || session.closed) {
         producer.close();
+        if (!session.closed) this.#unpublish(producer.id);
         return;
       }
       this.#producer = producer;
@@ -94,6 +95,10 @@ export class DataChannel extends Emitter<{ open: null; closed: null; bufferedAmo
     this.#producer?.close();
     this.#producer = undefined;
     this.emit('closed', null);
+  }
+
+  #unpublish(dataTrackId: string): void {
+    this.#request('unpublishData', { dataTrackId }).catch(() => {});
   }
 
   #open(): void {

@@ -57,6 +57,7 @@ type Binding = { session: MediaSession; producer: types.Producer };
 /** Tells the tracks of this page from those of the same peer after a reload. */
 const page = Math.random().toString(36).slice(2);
 let count = 0;
+const sourceEnded = 'The source of the track ended';
 
 export class PublishedTrack implements LocalTrack {
   readonly kind: Kind;
@@ -127,8 +128,16 @@ export class PublishedTrack implements LocalTrack {
 
   async setMetadata(metadata: Json): Promise<void> {
     this.#assertPublished();
+    const before = this.#metadata;
     this.#metadata = metadata;
-    if (this.#binding) await this.#tell(() => this.#host.request('setTrackMetadata', { trackId: this.#id, metadata }));
+    if (!this.#binding) return;
+    try {
+      await this.#tell(() => this.#host.request('setTrackMetadata', { trackId: this.#id, metadata }));
+    } catch (error) {
+      // The next session would refuse it with the track.
+      if (this.#metadata === metadata) this.#metadata = before;
+      throw error;
+    }
   }
 
   async unpublish(): Promise<void> {
@@ -136,7 +145,7 @@ export class PublishedTrack implements LocalTrack {
     const bound = this.#binding !== undefined;
     this.end(new RequestError('unpublished', 'The track was unpublished'));
     this.#host.unpublished(this);
-    if (bound) await this.#tell(() => this.#host.request('unpublish', { trackId: this.#id }));
+    if (bound) await this.#withdraw();
   }
 
   async getStats(): Promise<RTCStatsReport | undefined> {
@@ -153,6 +162,12 @@ export class PublishedTrack implements LocalTrack {
         if (!session.closed) await this.#host.request('unpublish', { trackId: producer.id });
         return;
       }
+      // mediasoup-client listens for it from here on.
+      if (this.#track.readyState === 'ended') {
+        producer.close();
+        await this.#host.request('unpublish', { trackId: producer.id });
+        throw new RequestError('ended', sourceEnded);
+      }
       this.#binding = { session, producer };
       this.#id = producer.id;
       producer.on('trackended', () => this.#sourceEnded());
@@ -164,7 +179,10 @@ export class PublishedTrack implements LocalTrack {
     } catch (error) {
       if (session.closed || this.#over || error instanceof SessionLostError) return;
       const first = this.#id === '';
+      const bound = this.#binding !== undefined;
       this.end(error as Error);
+      // What failed came behind its publication: the others have it.
+      if (bound) void this.#withdraw().catch(() => {});
       if (first) this.#host.unpublished(this);
       else this.#host.ended(this, this.#whyRefused(error));
     }
@@ -208,10 +226,9 @@ export class PublishedTrack implements LocalTrack {
   }
 
   #sourceEnded(): void {
-    const trackId = this.#id;
     if (this.#over) return;
-    this.end(new RequestError('ended', 'The source of the track ended'));
-    void this.#tell(() => this.#host.request('unpublish', { trackId })).catch(() => {});
+    this.end(new RequestError('ended', sourceEnded));
+    void this.#withdraw().catch(() => {});
     this.#host.ended(this, 'ended');
   }
 
@@ -242,6 +259,11 @@ export class PublishedTrack implements LocalTrack {
       if (!refused || this.#options.simulcast !== undefined || session.closed) throw error;
       return produce(defaultEncodings({ ...wishes, simulcast: false }));
     }
+  }
+
+  /** Takes it away from the others. */
+  #withdraw(): Promise<void> {
+    return this.#tell(() => this.#host.request('unpublish', { trackId: this.#id }));
   }
 
   /** What a session that is lost meanwhile does not hear, the next one hears with the publication. */

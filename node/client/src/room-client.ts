@@ -186,7 +186,10 @@ export class RoomClient extends Emitter<RoomEvents> {
     return this.#connection.leave();
   }
 
-  /** Sends a track to the others, now and after every reconnect. Resolves when they can have it. It stays yours: stop() is up to you. */
+  /**
+   * Sends a track to the others, now and after every reconnect. Resolves when they can have it. It stays yours: stop() is up to you.
+   * Rejects with the code `ended` where its source ends meanwhile.
+   */
   publish(track: MediaStreamTrack, options: PublishOptions = {}): Promise<LocalTrack> {
     if (this.#closing) return Promise.reject(new RoomClosedError(this.#closing));
     if (!this.#media.supported) return Promise.reject(new RoomClosedError(closing('unsupported')));
@@ -216,8 +219,11 @@ export class RoomClient extends Emitter<RoomEvents> {
 
   /** `auto`: all tracks come by themselves, except those unsubscribed. `manual`: those subscribed. */
   async setSubscription(mode: 'auto' | 'manual'): Promise<void> {
+    const before = this.#mode;
     this.#mode = mode;
-    await this.#stateful(this.#connection.request('setSubscription', { mode }, true));
+    await this.#stateful(this.#connection.request('setSubscription', { mode }, true), () => {
+      if (this.#mode === mode) this.#mode = before;
+    });
   }
 
   /** Layers of a simulcast track, 0 the smallest. attach() and observe() do that by themselves. */
@@ -232,8 +238,11 @@ export class RoomClient extends Emitter<RoomEvents> {
 
   /** Shows other metadata of this peer to the others. */
   async setMetadata(metadata: Json): Promise<void> {
+    const before = this.#metadata;
     this.#metadata = metadata;
-    await this.#stateful(this.#connection.request('setPeerMetadata', { metadata }, true));
+    await this.#stateful(this.#connection.request('setPeerMetadata', { metadata }, true), () => {
+      if (this.#metadata === metadata) this.#metadata = before;
+    });
   }
 
   /** A small message to all other peers, or to those named in `to`. For large or fast ones there are data channels. */
@@ -337,12 +346,14 @@ export class RoomClient extends Emitter<RoomEvents> {
     this.emit('stateChanged', { state, previous });
   }
 
-  /** What the next session is told anyway when it joins. */
-  async #stateful(request: Promise<unknown>): Promise<void> {
+  /** What the next session is told anyway when it joins; `refused`: it is not to be, as that would be refused as well. */
+  async #stateful(request: Promise<unknown>, refused: () => void): Promise<void> {
     try {
       await request;
     } catch (error) {
-      if (!(error instanceof SessionLostError)) throw error;
+      if (error instanceof SessionLostError) return;
+      refused();
+      throw error;
     }
   }
 }

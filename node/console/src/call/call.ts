@@ -1,5 +1,12 @@
 // A call: the client library's session with this page's devices, as state that the page shows.
-import { type Closing, type LocalTrack, type RemotePeer, RoomClient, type RemoteTrack as RoomTrack } from '@mediarooms/client';
+import {
+  type Closing,
+  type LocalTrack,
+  type RemotePeer,
+  RequestError,
+  RoomClient,
+  type RemoteTrack as RoomTrack,
+} from '@mediarooms/client';
 import { sentenceOf } from '../api/rest.ts';
 import { componentName, nameOf } from '../api/shapes.ts';
 import { Chat, chatLabel } from '../chat/chat.ts';
@@ -160,23 +167,32 @@ export class Call extends Store<CallState> {
     this.#publishAgain = true;
     if (this.#publishing) return;
     this.#publishing = true;
-    void this.#publishRounds().finally(() => {
-      this.#publishing = false;
-    });
+    void this.#publishRounds();
   }
 
   async #publishRounds(): Promise<void> {
-    while (this.#publishAgain && !this.state.ending && this.state.phase !== 'joining') {
-      this.#publishAgain = false;
-      // Each by itself: a camera that is slow or refused keeps no microphone back.
-      await Promise.all(
-        sources.map((source) =>
-          this.#publishSource(source).catch((error: unknown) => {
-            if (!this.state.ending) this.update({ problem: `${labels[source]} could not be shared. ${sentenceOf(error)}` });
-          }),
-        ),
-      );
+    try {
+      while (this.#publishAgain && !this.state.ending && this.state.phase !== 'joining') {
+        this.#publishAgain = false;
+        await this.#publishAll();
+      }
+    } finally {
+      // With the last look: a change that came between the two would be seen by no round.
+      this.#publishing = false;
     }
+  }
+
+  /** Each by itself: a camera that is slow or refused keeps no microphone back. */
+  async #publishAll(): Promise<void> {
+    await Promise.all(
+      sources.map((source) =>
+        this.#publishSource(source).catch((error: unknown) => {
+          // Switched off while it was being published, or gone, which the devices tell.
+          if (error instanceof RequestError && error.code === 'ended') return;
+          if (!this.state.ending) this.update({ problem: `${labels[source]} could not be shared. ${sentenceOf(error)}` });
+        }),
+      ),
+    );
   }
 
   async #publishSource(source: Source): Promise<void> {

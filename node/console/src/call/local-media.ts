@@ -67,8 +67,8 @@ export class LocalMedia extends Store<LocalMediaState> {
     if (!(await this.#openBoth())) await Promise.all(kinds.map((kind) => this.open(kind)));
   }
 
-  /** Opens the one that is wished for, or any where that one is gone. */
-  async open(kind: DeviceKind): Promise<void> {
+  /** Opens the one that is wished for, or any where that one is gone. `on`: whether a microphone is on at once. */
+  async open(kind: DeviceKind, on = true): Promise<void> {
     if (!this.#devices) return this.#fail(kind, insecureProblem);
     const turn = this.#begin([kind]);
     try {
@@ -78,7 +78,7 @@ export class LocalMedia extends Store<LocalMediaState> {
           return this.#ask(kind, undefined);
         throw error;
       });
-      this.#adopt(kind, stream.getTracks()[0], turn);
+      this.#adopt(kind, stream.getTracks()[0], turn, on);
       await this.#listDevices();
     } catch (error) {
       if (this.#newest.get(kind) === turn) this.#fail(kind, explainDevice(kind, error, await mayUse(kind)));
@@ -91,9 +91,7 @@ export class LocalMedia extends Store<LocalMediaState> {
   async choose(kind: DeviceKind | 'speaker', deviceId: string): Promise<void> {
     this.update({ wishes: { ...this.state.wishes, [kind]: deviceId } });
     if (kind === 'speaker' || !this.state[kind]) return;
-    const wasOn = kind === 'camera' || this.state.microphoneOn;
-    await this.open(kind);
-    if (!wasOn && this.state.microphoneOn) await this.toggleMicrophone();
+    await this.open(kind, this.state.microphoneOn);
   }
 
   async toggleCamera(): Promise<void> {
@@ -193,18 +191,23 @@ export class LocalMedia extends Store<LocalMediaState> {
     if (!this.#closed) this.update({ problems: { ...this.state.problems, [kind]: problem }, problem: problem.sentence });
   }
 
-  /** @param turn where it was asked for by open(): a newer opening wins */
-  #adopt(kind: DeviceKind | 'screen', track: MediaStreamTrack | undefined, turn?: symbol): void {
+  /** @param turn where it was asked for by open(): a newer opening wins. @param on of a microphone that takes the place of none */
+  #adopt(kind: DeviceKind | 'screen', track: MediaStreamTrack | undefined, turn?: symbol, on = true): void {
     if (!track) return;
     if (this.#closed || (kind !== 'screen' && this.#newest.get(kind) !== turn)) {
       track.stop();
       return;
     }
-    this.#stop(kind);
     track.addEventListener('ended', () => {
       if (this.state[kind] === track) this.#ended(kind);
     });
-    this.update(kind === 'microphone' ? { microphone: track, microphoneOn: true } : { [kind]: track });
+    const before = this.state[kind];
+    // In one step: what is off is never on in between, and what is published goes on with the new one.
+    if (kind === 'microphone') {
+      track.enabled = before ? this.state.microphoneOn : on;
+      this.update({ microphone: track, microphoneOn: track.enabled });
+    } else this.update({ [kind]: track });
+    before?.stop();
   }
 
   /** The source went: unplugged, or taken away by the system. Where there is another, that one goes on. */

@@ -1,0 +1,43 @@
+// A data channel whose session changes under it: what is closed meanwhile is closed for the others, too.
+import assert from 'node:assert/strict';
+import { EventEmitter } from 'node:events';
+import { test } from 'node:test';
+import type { types } from 'mediasoup-client';
+import { DataChannel } from '../../../node/client/src/data-channel.ts';
+import type { MediaSession, Request } from '../../../node/client/src/media-session.ts';
+
+function opening(closed: boolean) {
+  const asked: unknown[] = [];
+  const request = (async (method: string, data: unknown) => {
+    asked.push([method, data]);
+    return {};
+  }) as unknown as Request;
+  const channel = new DataChannel('chat', {}, request, () => {});
+  channel.opened.catch(() => {});
+  const made = Promise.withResolvers<types.DataProducer>();
+  const session = { closed, produceData: () => made.promise } as unknown as MediaSession;
+  const opened = channel.openOver(session);
+  let isClosed = false;
+  const close = () => {
+    isClosed = true;
+  };
+  const producer = Object.assign(new EventEmitter(), { id: 'data-1', readyState: 'open', close }) as unknown as types.DataProducer;
+  return { channel, asked, opened, open: () => made.resolve(producer), isClosed: () => isClosed };
+}
+
+test('a data channel that is closed while it is being opened is closed for the others, who have it by then', async () => {
+  const { channel, asked, opened, open, isClosed } = opening(false);
+  channel.close();
+  assert.deepEqual(asked, []);
+  open();
+  await opened;
+  assert.deepEqual(asked, [['unpublishData', { dataTrackId: 'data-1' }]]);
+  assert.ok(isClosed());
+});
+
+test('of a session that is gone the others were told already', async () => {
+  const { channel, asked, opened, open, isClosed } = opening(true);
+  open();
+  await opened;
+  assert.deepEqual([asked, isClosed(), channel.readyState], [[], true, 'connecting']);
+});

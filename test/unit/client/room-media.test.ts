@@ -1,0 +1,305 @@
+// The tracks of a room as an application has it, against a scripted server with mediasoup-client's own stand-in for WebRTC.
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { FakeMediaStreamTrack } from 'fake-mediastreamtrack';
+import { FakeHandler, testFakeParameters, type types } from 'mediasoup-client';
+import { RequestError, type RoomClientOptions } from '../../../node/client/src/index.ts';
+import type { WireObject } from '../../../node/client/src/protocol.ts';
+import { type FakeSocket, startFakeServer } from './fake-server.ts';
+import { roomAt } from './room-kit.ts';
+
+/** Answers everything about media as a server would; what is published is written down. */
+function mediaServer(published: WireObject[]) {
+  let count = 0;
+  return (socket: FakeSocket) => {
+    const number = () => {
+      count += 1;
+      return String(count);
+    };
+    socket
+      .automatically('createTransport', () => ({ ...testFakeParameters.generateTransportRemoteParameters(), id: `transport-${number()}` }))
+      .automatically('publish', ({ data }) => {
+        published.push(data);
+        return { trackId: `track-${number()}` };
+      });
+    for (const method of [
+      'connectTransport',
+      'join',
+      'pauseTrack',
+      'resumeTrack',
+      'unpublish',
+      'setTrackMetadata',
+      'trackReady',
+    ] as const) {
+      socket.automatically(method);
+    }
+  };
+}
+
+const rtpCapabilities = testFakeParameters.generateRouterRtpCapabilities() as unknown as WireObject;
+const withMedia = (): Partial<RoomClientOptions> => {
+  const parameters = {
+    generateNativeRtpCapabilities: testFakeParameters.generateNativeRtpCapabilities,
+    generateLocalDtlsParameters: testFakeParameters.generateLocalDtlsParameters,
+  };
+  return { handlerFactory: FakeHandler.createFactory(parameters) as types.HandlerFactory };
+};
+
+async function joinedWithMedia(t: TestContext, options: Partial<RoomClientOptions> = {}) {
+  const server = await startFakeServer(t);
+  const published: WireObject[] = [];
+  server.prepare(mediaServer(published));
+  const told = roomAt(t, server, { ...withMedia(), ...options });
+  const joined = told.room.join();
+  const socket = await server.next();
+  await socket.welcome({ rtpCapabilities });
+  await joined;
+  return { server, socket, published, ...told };
+}
+
+test('everything that was published is published again over a fresh session, as it was', async (t) => {
+  const { server, socket, published, room, until } = await joinedWithMedia(t);
+  const source = new FakeMediaStreamTrack({ kind: 'audio' });
+  const audio = await room.publish(source, { metadata: { source: 'microphone' } });
+  const video = await room.publish(new FakeMediaStreamTrack({ kind: 'video' }));
+  await audio.pause();
+  await video.setMetadata('new');
+  const gone = await room.publish(new FakeMediaStreamTrack({ kind: 'audio' }));
+  await gone.unpublish();
+  const ids = [audio.id, video.id];
+  published.length = 0;
+  socket.cut();
+  await until('stateChanged', ({ state }) => state === 'reconnecting');
+  const late = room.publish(new FakeMediaStreamTrack({ kind: 'audio' }), { metadata: 'late' });
+  const next = await server.next();
+  await next.welcome({ sessionId: 'session-2', rtpCapabilities });
+  await late;
+  assert.deepEqual(
+    published.map(({ kind, metadata, paused }) => ({ kind, metadata, paused })),
+    [
+      { kind: 'audio', metadata: { source: 'microphone' }, paused: true },
+      { kind: 'video', metadata: 'new', paused: false },
+      { kind: 'audio', metadata: 'late', paused: false },
+    ],
+  );
+  assert.equal(room.localTracks.length, 3);
+  assert.equal(audio.mediaStreamTrack, source);
+  assert.equal(source.readyState, 'live');
+  assert.ok(!ids.includes(audio.id) && !ids.includes(video.id));
+});
+
+test('a resumed session publishes nothing again', async (t) => {
+  const { server, socket, published, room, until } = await joinedWithMedia(t);
+  const audio = await room.publish(new FakeMediaStreamTrack({ kind: 'audio' }));
+  const { id } = audio;
+  socket.cut();
+  await until('stateChanged', ({ state }) => state === 'reconnecting');
+  const next = await server.next();
+  await next.welcome({ resumed: true, lastRequest: 1_000 });
+  await until('stateChanged', ({ state, previous }) => state === 'joined' && previous === 'reconnecting');
+  assert.equal(published.length, 1);
+  assert.equal(audio.id, id);
+});
+
+test('tracks that arrive are told, gone with their session, and told again with the next', async (t) => {
+  const { server, socket, told, until } = await joinedWithMedia(t);
+  const arrive = (to: FakeSocket, transportId: string) => {
+    const { kind, rtpParameters } = testFakeParameters.generateConsumerRemoteParameters({ codecMimeType: 'audio/opus' });
+    const parameters = rtpParameters as unknown as WireObject;
+    to.event('trackSubscribed', { peerId: 'anna', trackId: 'a1', transportId, kind, rtpParameters: parameters, paused: false });
+  };
+  arrive(socket, 'transport-1');
+  const { track: media, peerId } = await until('trackSubscribed');
+  assert.equal(media.kind, 'audio');
+  assert.equal(peerId, 'anna');
+  socket.cut();
+  const next = await server.next();
+  await next.welcome({ sessionId: 'session-2', rtpCapabilities });
+  await until('trackUnsubscribed', ({ trackId }) => trackId === 'a1');
+  arrive(next, 'transport-3');
+  await until('trackSubscribed', (event) => event.track !== media);
+  next.event('trackUnsubscribed', { trackId: 'a1' });
+  next.event('data', { from: null, label: 'after', payload: null });
+  await until('data');
+  assert.equal(told.filter(({ name }) => name === 'trackUnsubscribed').length, 2);
+});
+
+test('the server mutes, unmutes and removes a published track', async (t) => {
+  const { socket, room, until } = await joinedWithMedia(t);
+  const audio = await room.publish(new FakeMediaStreamTrack({ kind: 'audio' }));
+  socket.event('trackPaused', { trackId: audio.id, by: 'server' });
+  assert.equal((await until('localTrackMuted')).muted, true);
+  assert.equal(audio.muted, true);
+  socket.event('trackRemoved', { peerId: 'me', trackId: audio.id });
+  assert.deepEqual(await until('localTrackEnded'), { track: audio, reason: 'removed' });
+  assert.deepEqual(room.localTracks, []);
+  await assert.rejects(audio.pause(), RequestError);
+});
+
+test('a mute by the server holds where the session is resumed and where a new one says so; one that was lifted meanwhile is told', async (t) => {
+  const { server, socket, published, room, told, until } = await joinedWithMedia(t);
+  const audio = await room.publish(new FakeMediaStreamTrack({ kind: 'audio' }));
+  socket.event('trackPaused', { trackId: audio.id, by: 'server' });
+  await until('localTrackMuted');
+  const mutes = () => told.filter(({ name }) => name === 'localTrackMuted').map(({ data }) => (data as { muted: boolean }).muted);
+  socket.cut();
+  const resumed = await server.next();
+  await resumed.welcome({ resumed: true, lastRequest: 1_000 });
+  await until('stateChanged', ({ state, previous }) => state === 'joined' && previous === 'reconnecting');
+  assert.deepEqual([audio.muted, mutes()], [true, [true]]);
+  resumed.cut();
+  const second = await server.next();
+  second.automatically('publish', ({ data }) => ({ trackId: `again-${published.push(data)}`, muted: data.key === published[0]?.key }));
+  await second.welcome({ sessionId: 'session-2', rtpCapabilities });
+  const other = await room.publish(new FakeMediaStreamTrack({ kind: 'audio' }));
+  assert.deepEqual([audio.id, audio.muted, other.muted, mutes()], ['again-2', true, false, [true]]);
+  const [first, again, third] = published.map(({ key }) => key);
+  assert.ok(typeof first === 'string' && first === again && first !== third, 'the server knows it again by its key');
+  second.cut();
+  await (await server.next()).welcome({ sessionId: 'session-3', rtpCapabilities });
+  assert.deepEqual(await until('localTrackMuted', ({ muted }) => !muted), { track: audio, muted: false });
+  assert.deepEqual([audio.muted, mutes()], [false, [true, false]]);
+});
+
+test('a track that the server took away while the client was away ends as removed; others that it refuses end as refused', async (t) => {
+  const { server, socket, room, until } = await joinedWithMedia(t);
+  const removed = await room.publish(new FakeMediaStreamTrack({ kind: 'audio' }));
+  const refused = await room.publish(new FakeMediaStreamTrack({ kind: 'audio' }));
+  socket.cut();
+  const next = (await server.next()).manually('publish');
+  await next.welcome({ sessionId: 'session-2', rtpCapabilities });
+  next.refuse(await next.next(), 'track_not_found', 'Track track-3 was removed by the server');
+  next.refuse(await next.next(), 'forbidden');
+  assert.deepEqual(await until('localTrackEnded', ({ track }) => track === removed), { track: removed, reason: 'removed' });
+  assert.deepEqual(await until('localTrackEnded', ({ track }) => track === refused), { track: refused, reason: 'refused' });
+  assert.deepEqual(room.localTracks, []);
+});
+
+test('what the server says of a track right behind the answer that tells its id is not lost', async (t) => {
+  const { socket, room, until } = await joinedWithMedia(t);
+  socket.manually('publish');
+  const publish = async (trackId: string, say: () => void) => {
+    const published = room.publish(new FakeMediaStreamTrack({ kind: 'audio' }));
+    socket.answer(await socket.next(), { trackId });
+    say();
+    return published;
+  };
+  const muted = await publish('one', () => socket.event('trackPaused', { trackId: 'one', by: 'server' }));
+  assert.deepEqual(await until('localTrackMuted'), { track: muted, muted: true });
+  const removed = await publish('two', () => socket.event('trackRemoved', { peerId: 'me', trackId: 'two' }));
+  assert.deepEqual(await until('localTrackEnded'), { track: removed, reason: 'removed' });
+  assert.deepEqual(room.localTracks, [muted]);
+});
+
+test('a source that ends takes its track away', async (t) => {
+  const { room, until } = await joinedWithMedia(t);
+  const source = new FakeMediaStreamTrack({ kind: 'video' });
+  const video = await room.publish(source);
+  source.remoteStop();
+  assert.deepEqual(await until('localTrackEnded'), { track: video, reason: 'ended' });
+  assert.deepEqual(room.localTracks, []);
+});
+
+test('a source that ends while it is being published is taken away again', async (t) => {
+  const { server, socket, room, until } = await joinedWithMedia(t);
+  socket.manually('publish').manually('unpublish');
+  const source = new FakeMediaStreamTrack({ kind: 'video' });
+  const publishing = room.publish(source);
+  const frame = await socket.next();
+  source.remoteStop();
+  socket.answer(frame, { trackId: 'gone' });
+  const unpublish = await socket.next();
+  assert.deepEqual([unpublish.method, unpublish.data], ['unpublish', { trackId: 'gone' }]);
+  socket.answer(unpublish);
+  await assert.rejects(publishing, { code: 'ended' });
+  assert.deepEqual(room.localTracks, []);
+  // The same where it is published again over a fresh session.
+  const other = new FakeMediaStreamTrack({ kind: 'audio' });
+  const again = room.publish(other);
+  socket.answer(await socket.next(), { trackId: 'first' });
+  const local = await again;
+  socket.cut();
+  const next = (await server.next()).manually('publish').manually('unpublish');
+  await next.welcome({ sessionId: 'session-2', rtpCapabilities });
+  const second = await next.next();
+  other.remoteStop();
+  next.answer(second, { trackId: 'second' });
+  const removal = await next.next();
+  assert.deepEqual(removal.data, { trackId: 'second' });
+  next.answer(removal);
+  assert.deepEqual(await until('localTrackEnded'), { track: local, reason: 'ended' });
+  assert.deepEqual(room.localTracks, []);
+});
+
+test('a track whose new metadata are refused behind its publication over a fresh session is taken away from the others, too', async (t) => {
+  const { server, socket, room, until } = await joinedWithMedia(t);
+  const video = await room.publish(new FakeMediaStreamTrack({ kind: 'video' }));
+  socket.cut();
+  const next = (await server.next()).manually('publish').manually('setTrackMetadata').manually('unpublish');
+  await next.welcome({ sessionId: 'session-2', rtpCapabilities });
+  const publish = await next.next();
+  await video.setMetadata('too large');
+  next.answer(publish, { trackId: 'again' });
+  next.refuse(await next.next(), 'bad_request', 'The metadata is too large');
+  const removal = await next.next();
+  assert.deepEqual([removal.method, removal.data], ['unpublish', { trackId: 'again' }]);
+  assert.deepEqual(await until('localTrackEnded'), { track: video, reason: 'refused' });
+  assert.deepEqual(room.localTracks, []);
+});
+
+test('a refused publication rejects, and simulcast that is refused is tried without', async (t) => {
+  const server = await startFakeServer(t);
+  const published: WireObject[] = [];
+  server.prepare(mediaServer(published));
+  const { room } = roomAt(t, server, withMedia());
+  const joined = room.join();
+  const socket = await server.next();
+  await socket.welcome({ rtpCapabilities });
+  await joined;
+  const refuseSimulcast = async () => {
+    const frame = await socket.next();
+    const { encodings } = frame.data.rtpParameters as { encodings: unknown[] };
+    if (encodings.length > 1) {
+      socket.refuse(frame, 'forbidden', 'Simulcast is not enabled for this peer');
+      return refuseSimulcast();
+    }
+    socket.answer(frame, { trackId: 'plain' });
+    return undefined;
+  };
+  socket.manually('publish');
+  const refusing = refuseSimulcast();
+  const video = await room.publish(new FakeMediaStreamTrack({ kind: 'video' }));
+  await refusing;
+  assert.equal(video.id, 'plain');
+  const audio = room.publish(new FakeMediaStreamTrack({ kind: 'audio' }));
+  socket.refuse(await socket.next(), 'forbidden', 'This peer is not permitted to publish audio');
+  await assert.rejects(audio, { code: 'forbidden' });
+  assert.equal(room.localTracks.length, 1);
+});
+
+test('what the server refused to show is not told to a fresh session, which would be refused with it', async (t) => {
+  const { server, socket, room, until } = await joinedWithMedia(t, { metadata: 'first' });
+  const audio = await room.publish(new FakeMediaStreamTrack({ kind: 'audio' }), { metadata: 'microphone' });
+  socket.manually('setPeerMetadata').manually('setTrackMetadata').manually('setSubscription');
+  const refused = async (request: Promise<void>) => {
+    socket.refuse(await socket.next(), 'bad_request', 'The metadata is too large');
+    await assert.rejects(request, { code: 'bad_request' });
+  };
+  await refused(room.setMetadata('too large'));
+  await refused(audio.setMetadata('too large'));
+  await refused(room.setSubscription('manual'));
+  assert.equal(audio.metadata, 'microphone');
+  socket.cut();
+  const next = (await server.next()).manually('join').manually('publish').manually('setSubscription');
+  await next.welcome({ sessionId: 'session-2', rtpCapabilities });
+  const frames = [await next.next(), await next.next()];
+  assert.deepEqual(
+    frames.map(({ method, data }) => [method, data.metadata]),
+    [
+      ['join', 'first'],
+      ['publish', 'microphone'],
+    ],
+  );
+  for (const frame of frames) next.answer(frame, frame.method === 'publish' ? { trackId: 'again' } : {});
+  await until('stateChanged', ({ state, previous }) => state === 'joined' && previous === 'reconnecting');
+});

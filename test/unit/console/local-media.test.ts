@@ -1,0 +1,50 @@
+// Devices of the console's call that are changed while they are off: nobody is heard who did not switch the microphone on.
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { FakeMediaStreamTrack } from 'fake-mediastreamtrack';
+
+/** What a browser has, with a fresh microphone for each question. */
+const opened: FakeMediaStreamTrack[] = [];
+const mediaDevices = Object.assign(new EventTarget(), {
+  getUserMedia: async () => {
+    const track = new FakeMediaStreamTrack({ kind: 'audio' });
+    opened.push(track);
+    return { getTracks: () => [track] };
+  },
+  enumerateDevices: async () => [],
+});
+const before = Object.getOwnPropertyDescriptor(globalThis, 'navigator');
+Object.defineProperty(globalThis, 'navigator', { value: { mediaDevices }, configurable: true });
+Object.defineProperty(globalThis, 'HTMLMediaElement', { value: class {}, configurable: true });
+after(() => {
+  if (before) Object.defineProperty(globalThis, 'navigator', before);
+  Reflect.deleteProperty(globalThis, 'HTMLMediaElement');
+});
+
+test('another microphone takes the place of the one before in one step, and is off from its first moment where that is', async () => {
+  const { LocalMedia } = await import('../../../node/console/src/call/local-media.ts');
+  const media = new LocalMedia();
+  await media.open('microphone');
+  await media.toggleMicrophone();
+  const seen: string[] = [];
+  media.subscribe(() => {
+    const { microphone, microphoneOn } = media.state;
+    seen.push(microphone === undefined ? 'gone' : microphoneOn || microphone.enabled ? 'on' : 'off');
+  });
+  await media.choose('microphone', 'other');
+  assert.equal(media.state.microphone, opened[1]);
+  assert.deepEqual([...new Set(seen)], ['off']);
+  assert.deepEqual([opened.length, opened[0]?.readyState, opened[1]?.readyState], [2, 'ended', 'live']);
+  await media.toggleMicrophone();
+  seen.length = 0;
+  await media.choose('microphone', 'third');
+  assert.equal(media.state.microphone, opened[2]);
+  assert.deepEqual([...new Set(seen)], ['on']);
+  // Switched off while the next one is being opened.
+  const chosen = media.choose('microphone', 'fourth');
+  await media.toggleMicrophone();
+  await chosen;
+  assert.deepEqual([media.state.microphone === opened[3], media.state.microphoneOn, opened[3]?.enabled], [true, false, false]);
+  media.close();
+  assert.ok(opened.every(({ readyState }) => readyState === 'ended'));
+});
