@@ -1,5 +1,6 @@
 // The end of a node: signals, the numbered shutdown list, and what happens when something was overlooked.
 import type { MediaNode } from './node.ts';
+import { Timer } from './timer.ts';
 
 /** Longest that requests in flight are waited for at the end, in milliseconds. */
 const httpDeadline = 2_000;
@@ -100,7 +101,8 @@ export function bindToProcess(node: MediaNode): void {
         () => process.exit(0),
         (error: unknown) => fatal(node, error),
       );
-      setTimeout(() => fatal(node, new Error('the shutdown took too long')), node.drainTimeout + closeDeadline).unref();
+      // The longest that may be configured is beyond what setTimeout can wait, with this added.
+      new Timer(node.drainTimeout + closeDeadline, () => fatal(node, new Error('the shutdown took too long')));
     });
   }
   process.on('uncaughtException', (error) => fatal(node, error));

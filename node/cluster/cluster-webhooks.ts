@@ -38,6 +38,8 @@ type Answers<T> = { answers: { node: NodeName; answer: T }[]; incomplete: NodeNa
 
 export class ClusterWebhooks implements WebhookControl {
   readonly #options: ClusterWebhooksOptions;
+  /** Nodes that took nothing when this one ended. */
+  readonly #unwilling = new Set<NodeName>();
 
   constructor(options: ClusterWebhooksOptions) {
     this.#options = options;
@@ -66,12 +68,20 @@ export class ClusterWebhooks implements WebhookControl {
     return { replayed: answers.reduce((sum, { answer }) => sum + answer, 0), incomplete };
   }
 
-  /** Hands deliveries over to a node that stays. @throws ServiceError where there is none or it does not take them. */
+  /** Hands deliveries over to a node that stays; to the next where one refuses or does not answer. @throws ServiceError where none takes them. */
   async handOver(batch: unknown): Promise<void> {
-    const { links, member } = this.#options;
-    const heir = links.nodes().find((node) => member(node)?.state === 'accepting');
-    if (heir === undefined) throw new ServiceError('unavailable', 'No other node takes webhooks');
-    await links.call(heir, 'webhooks', batch, handoverDeadline);
+    const { links, member, log } = this.#options;
+    for (const node of links.nodes()) {
+      if (member(node)?.state !== 'accepting' || this.#unwilling.has(node)) continue;
+      try {
+        await links.call(node, 'webhooks', batch, handoverDeadline);
+        return;
+      } catch (error) {
+        this.#unwilling.add(node);
+        log.info({ node, err: error }, 'a node does not take webhooks');
+      }
+    }
+    throw new ServiceError('unavailable', 'No other node takes webhooks');
   }
 
   /** Answers another node. @returns undefined where the call is none of ours. */

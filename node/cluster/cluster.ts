@@ -10,6 +10,9 @@ import type { Links, NodeName } from './links.ts';
 import { Membership, type OwnDescription } from './membership.ts';
 import type { NodeLoad } from './placement.ts';
 
+/** How long the owner of an older room of the same id may take to say something, in milliseconds: longer than one that is gone is believed in. */
+const duplicateDeadline = 20_000;
+
 const namesSchema = z.array(z.string().max(512)).max(1_000);
 
 export type ClusterOptions = {
@@ -52,10 +55,7 @@ export class Cluster {
       links,
       log,
       describe: options.describe,
-      onDuplicate: ({ id, incarnation }) => {
-        const room = options.local.find(id);
-        if (room?.incarnation === incarnation) room.close('duplicate');
-      },
+      onDuplicate: (entry, older) => void this.#endDuplicate(entry, older.owner),
       onLost: (node, entries) => traffic.roomsLost(node, entries),
     });
     this.rooms = new ClusterRooms({
@@ -116,5 +116,13 @@ export class Cluster {
     if (!room) return;
     const { incarnation, externalId, config } = room;
     this.membership.announce({ id: roomId, incarnation, externalId, webhookUrl: config.webhookUrl });
+  }
+
+  /** The older room may have ended, as where one of its id was made again: then its owner told so before it answers anything. */
+  async #endDuplicate({ id, incarnation }: DirectoryEntry, owner: NodeName): Promise<void> {
+    await this.links.call(owner, 'has', id, duplicateDeadline).catch(() => {});
+    const stays = this.membership.directory.find(id)?.incarnation === incarnation;
+    const room = this.#local.find(id);
+    if (!stays && room?.incarnation === incarnation) room.close('duplicate');
   }
 }

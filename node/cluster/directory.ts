@@ -11,6 +11,8 @@ export class Directory {
   readonly #byId = new Map<string, DirectoryEntry>();
   readonly #byExternalId = new Map<string, DirectoryEntry>();
   readonly #byOwner = new Map<NodeName, Map<string, DirectoryEntry>>();
+  /** By id: what goes in a conflict, until it is over. Where the one that stays is over first, that was so already and only not known. */
+  readonly #behind = new Map<string, DirectoryEntry>();
 
   get size(): number {
     return this.#byId.size;
@@ -38,29 +40,42 @@ export class Directory {
     }
     const conflict = known.incarnation <= entry.incarnation ? { stays: known, goes: entry } : { stays: entry, goes: known };
     this.#set(conflict.stays);
+    this.#behind.set(entry.id, conflict.goes);
     return conflict;
   }
 
   /** Forgets one incarnation of a room; another one with the same id stays. */
-  remove(id: string, incarnation: string): DirectoryEntry | undefined {
-    const known = this.#byId.get(id);
-    if (known?.incarnation !== incarnation) return undefined;
-    this.#delete(known);
-    return known;
+  remove(id: string, incarnation: string, owner: NodeName): DirectoryEntry | undefined {
+    const gone = [this.#behind.get(id), this.#byId.get(id)].find((each) => each?.incarnation === incarnation && each.owner === owner);
+    if (gone) this.#over(gone);
+    return gone;
   }
 
   /** All rooms of a node as it tells them: what it does not name is gone. */
   replace(owner: NodeName, entries: readonly DirectoryEntry[]): Conflict[] {
     const told = new Set(entries.map(({ incarnation }) => incarnation));
-    for (const known of this.ownedBy(owner)) if (!told.has(known.incarnation)) this.#delete(known);
+    for (const known of [...this.#behindOf(owner), ...this.ownedBy(owner)]) if (!told.has(known.incarnation)) this.#over(known);
     return entries.flatMap((entry) => this.add(entry) ?? []);
   }
 
   /** A node is lost, and its rooms with it. */
   drop(owner: NodeName): DirectoryEntry[] {
+    for (const entry of this.#behindOf(owner)) this.#over(entry);
     const lost = this.ownedBy(owner);
-    for (const entry of lost) this.#delete(entry);
+    for (const entry of lost) this.#over(entry);
     return lost;
+  }
+
+  #behindOf(owner: NodeName): DirectoryEntry[] {
+    return [...this.#behind.values()].filter((entry) => entry.owner === owner);
+  }
+
+  #over(entry: DirectoryEntry): void {
+    const behind = this.#behind.get(entry.id);
+    this.#behind.delete(entry.id);
+    if (behind === entry) return;
+    this.#delete(entry);
+    if (behind) this.#set(behind);
   }
 
   #set(entry: DirectoryEntry): void {

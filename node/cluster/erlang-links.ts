@@ -5,6 +5,7 @@ import type { Log } from '../log.ts';
 import { currentRequestId, isRequestId, withRequestId } from '../request-id.ts';
 import { Doubts, type DoubtTimes } from './doubts.ts';
 import { CallError } from './erlang/calls.ts';
+import { connectionLimits } from './erlang/connection.ts';
 import type { ErlangNode } from './erlang/erlang-node.ts';
 import { Atom, isAtom, itemsOf, type Term, tuple } from './erlang/terms.ts';
 import type { CallHandler, CastHandler, LinkListener, Links, NodeName } from './links.ts';
@@ -14,6 +15,8 @@ const service = 'svc';
 /** What a node is asked to see whether it is one of the service. */
 const greeting = 'greet';
 const greetingDeadline = 5_000;
+/** Bytes of JSON in one answer, with room for what is around it: a longer message would cost the connection. */
+const maxAnswerBytes = connectionLimits.messageBytes - 65_536;
 /** Tells another node that a third one gives no sign of life. */
 const doubting = 'doubt';
 const ok = new Atom('ok');
@@ -101,7 +104,10 @@ export class ErlangLinks implements Links {
       this.#meet(from);
       if (method === greeting) return tuple(ok, 'null');
       const result = await withRequestId(requestId, () => this.#handlers?.call(from, method, data));
-      return tuple(ok, JSON.stringify(result ?? null));
+      const json = JSON.stringify(result ?? null);
+      if (Buffer.byteLength(json) > maxAnswerBytes)
+        throw new ServiceError('unavailable', `What node ${this.self} has to say is too much for one answer`);
+      return tuple(ok, json);
     } catch (error) {
       if (!(error instanceof ServiceError)) this.#log.error({ node: from, err: error }, 'a call of another node failed');
       const { code, message, retryAfter } = toServiceError(error);

@@ -36,8 +36,8 @@ export type MembershipOptions = {
   links: Links;
   log: Log;
   describe: () => OwnDescription;
-  /** A room of this node must end: an older one with its id lives elsewhere. */
-  onDuplicate: (entry: DirectoryEntry) => void;
+  /** A room of this node must end where `older`, of the same id, lives elsewhere. */
+  onDuplicate: (entry: DirectoryEntry, older: DirectoryEntry) => void;
   /** Rooms that were lost with their node. */
   onLost: (node: NodeName, entries: readonly DirectoryEntry[]) => void;
 };
@@ -82,7 +82,7 @@ export class Membership {
 
   /** A room of this node ended. */
   retract(id: string, incarnation: string): void {
-    if (!this.directory.remove(id, incarnation)) return;
+    if (!this.directory.remove(id, incarnation, this.#options.links.self)) return;
     this.#tell('rooms', { added: [], removed: [{ id, incarnation }] });
   }
 
@@ -105,7 +105,7 @@ export class Membership {
   }
 
   #change(from: NodeName, { added, removed }: z.infer<typeof changeSchema>): void {
-    for (const { id, incarnation } of removed) if (this.directory.find(id)?.owner === from) this.directory.remove(id, incarnation);
+    for (const { id, incarnation } of removed) this.directory.remove(id, incarnation, from);
     for (const entry of added) this.#take({ ...entry, owner: from });
   }
 
@@ -123,7 +123,7 @@ export class Membership {
   #settle({ stays, goes }: { stays: DirectoryEntry; goes: DirectoryEntry }): void {
     const { log, links } = this.#options;
     log.warn({ room: goes.id, stays: stays.owner, goes: goes.owner }, 'one room id is alive twice, the older room stays');
-    if (goes.owner === links.self) this.#options.onDuplicate(goes);
+    if (goes.owner === links.self) this.#options.onDuplicate(goes, stays);
   }
 
   #tell(method: string, data: unknown): void {

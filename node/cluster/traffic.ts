@@ -11,6 +11,7 @@ import { ClusterRenders } from './cluster-renders.ts';
 import { ClusterWebhooks } from './cluster-webhooks.ts';
 import type { DirectoryEntry } from './directory.ts';
 import type { Links, NodeName } from './links.ts';
+import { LostRooms } from './lost-rooms.ts';
 import type { Member } from './membership.ts';
 import { ClusterContent, type OwnContent } from './proxy/cluster-content.ts';
 import { NodeHttp } from './proxy/node-http.ts';
@@ -47,14 +48,14 @@ export class Traffic {
   readonly content: ClusterContent;
   readonly webhooks: ClusterWebhooks;
   readonly renders: ClusterRenders;
-  readonly #options: TrafficOptions;
+  readonly #lostRooms: LostRooms;
   readonly #tokens: NodeTokens;
   readonly #sockets: PeerSocketProxy;
   readonly #http: NodeHttp;
 
   constructor(options: TrafficOptions) {
     const { links, log, secrets, cookie, ownCertificate, member, ownerOf } = options;
-    this.#options = options;
+    this.#lostRooms = new LostRooms({ links, tell: ({ event, webhookUrl }) => options.onRoomLost?.(event, webhookUrl) });
     this.events = new ClusterEvents({ links, own: options.events, log });
     this.#tokens = new NodeTokens({ links, secrets, cookie });
     this.#http = new NodeHttp({ log, tokens: this.#tokens, ownCertificate });
@@ -112,14 +113,12 @@ export class Traffic {
     this.#http.nodeDown(node);
     this.#tokens.nodeDown(node);
     this.events.nodeDown(node);
+    this.#lostRooms.nodeDown(node);
   }
 
   roomsLost(node: NodeName, entries: readonly DirectoryEntry[]): void {
-    const { links, onRoomLost } = this.#options;
     const lost = this.events.roomsLost(node, entries);
-    // Webhooks tell it once, so one node does: the first by name of those that are left.
-    if (links.nodes().some((other) => other < links.self)) return;
-    for (const [index, event] of lost.entries()) onRoomLost?.(event, entries[index]?.webhookUrl ?? null);
+    this.#lostRooms.lost(lost.map((event, index) => ({ event, webhookUrl: entries[index]?.webhookUrl ?? null })));
   }
 
   /** Answers another node. @returns undefined where the call is none of ours. */

@@ -23,6 +23,8 @@ export type DispatcherOptions = {
   failed: (delivery: Delivery, why: string, delay: number) => void;
   /** Milliseconds after which an event is given up. */
   maxAge: () => number;
+  /** Whether there may be more events of this incarnation: else nobody would ever say that its 410 can be forgotten. */
+  lives: (incarnation: string) => boolean;
   delay?: (attempts: number) => number;
   now?: () => number;
 };
@@ -239,7 +241,7 @@ export class Dispatcher {
   }
 
   #stopFor(queue: Queue, incarnation: string): void {
-    queue.gone.add(incarnation);
+    if (this.#options.lives(incarnation)) queue.gone.add(incarnation);
     for (const delivery of [...queue.entries.values()]) {
       if (delivery.incarnation !== incarnation) continue;
       queue.entries.delete(delivery.n);

@@ -56,6 +56,8 @@ export class Webhooks {
   readonly #dispatcher: Dispatcher;
   /** Everything that is neither taken nor given up, by `n`: oldest first. */
   readonly #pending = new Map<number, Delivery>();
+  /** Incarnations of rooms that live on this node. */
+  readonly #rooms = new Set<string>();
   readonly #counters = { delivered: 0, retries: 0, dead: 0 };
   #pendingBytes = 0;
   #last = 0;
@@ -78,6 +80,7 @@ export class Webhooks {
         options.log.info({ receiver: nameOf(url), roomId, event: eventId, attempts, why, delay }, 'webhook failed, tried again later');
       },
       maxAge: () => options.settings().maxAge,
+      lives: (incarnation) => this.#rooms.has(incarnation),
       ...options.dispatcher,
     });
     this.#recover();
@@ -87,15 +90,19 @@ export class Webhooks {
   /** Takes an event of a room whose own receiver is `roomUrl`. */
   publish(event: RoomEvent, roomUrl: string | null): void {
     if (this.#closed) return;
+    const { roomId, incarnation, id: eventId } = event;
+    const isLast = event.type === 'RoomDeleted' || event.type === 'RoomCrashed';
+    // What comes without a place in the room outlives it.
+    if (event.seq !== undefined) this.#rooms.add(incarnation);
+    if (isLast) this.#rooms.delete(incarnation);
     const urls = new Set(this.#options.settings().urls);
     if (roomUrl !== null) urls.add(roomUrl);
     if (urls.size > 0) {
       const body = JSON.stringify(event);
-      const { roomId, incarnation, id: eventId } = event;
       const at = Date.parse(event.time);
       for (const url of urls) this.#add({ url, roomId, incarnation, eventId, at, body });
     }
-    if (event.type === 'RoomDeleted' || event.type === 'RoomCrashed') this.#dispatcher.forget410(event.roomId, event.incarnation);
+    if (isLast) this.#dispatcher.forget410(roomId, incarnation);
   }
 
   counters(): WebhookCounters {

@@ -239,6 +239,40 @@ describe('loss and partition', () => {
     );
   });
 
+  test('a room that is made again lives where the end of the one before is not known yet', async () => {
+    const { nodes } = makeCluster(3);
+    const [a, b, c] = nodes;
+    assert.ok(a && b && c);
+    await quiet();
+    await b.local.createRoom({ roomId: 'again', externalId: 'old' });
+    await quiet();
+    // What b says reaches c late.
+    const late = Promise.withResolvers<void>();
+    const cast = b.links.cast.bind(b.links);
+    const call = c.links.call.bind(c.links);
+    b.links.cast = (node, method, data) =>
+      node === c.name ? void late.promise.then(() => cast(node, method, data)) : cast(node, method, data);
+    c.links.call = async (node, ...rest) => (node === b.name ? late.promise.then(() => call(node, ...rest)) : call(node, ...rest));
+    await a.cluster.rooms.deleteRoom('again');
+    await quiet();
+    for (const { load } of [a, b]) load.accepting = false;
+    const made = await a.cluster.rooms.createRoom({ roomId: 'again', externalId: 'new' });
+    await quiet();
+    late.resolve();
+    await quiet();
+    assert.equal(c.local.find('again')?.incarnation, made.room.incarnation);
+    for (const node of nodes) {
+      assert.equal(node.cluster.rooms.ownerOf('again'), c.name);
+      assert.equal(node.cluster.membership.directory.findByExternalId('new')?.incarnation, made.room.incarnation);
+    }
+    await a.cluster.rooms.deleteRoom('again');
+    await quiet();
+    assert.deepEqual(
+      nodes.map(({ cluster }) => cluster.membership.directory.size),
+      [0, 0, 0],
+    );
+  });
+
   test('a node that comes late learns of every room there is', async () => {
     const { network, nodes } = makeCluster(2);
     const [a, b] = nodes;

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ClusterWebhooks } from '../../../node/cluster/cluster-webhooks.ts';
+import { ServiceError } from '../../../node/errors.ts';
 import { silentLog } from '../../../node/log.ts';
 import type { DeadLetterView, OwnWebhooks, WebhookReplay, WebhookStatus } from '../../../node/rooms/webhook-control.ts';
 import { FakeNetwork } from '../../kit/fake-links.ts';
@@ -121,4 +122,37 @@ test('what another node asks wrongly is refused', async () => {
   await assert.rejects(asked.answer('deadLetters', { filter: {}, limit: 0 }) ?? Promise.resolve());
   await assert.rejects(asked.answer('replayDeadLetters', { roomId: '../x' }) ?? Promise.resolve());
   assert.equal(asked.answer('another', null), undefined);
+});
+
+test('what a node hands over goes to the next where one refuses or does not answer, which is not asked again', async (t) => {
+  const network = new FakeNetwork();
+  const asked: string[] = [];
+  const heir = (name: string, answer: () => Promise<unknown>) =>
+    network.join(name).handle({
+      call: (_from, method) => {
+        asked.push(`${name} ${method}`);
+        return answer();
+      },
+      cast: () => {},
+    });
+  heir('svc@a', () => new Promise(() => {}));
+  heir('svc@b', () => Promise.reject(new ServiceError('unavailable', 'This node ends')));
+  heir('svc@c', async () => 1);
+  const ending = new ClusterWebhooks({
+    links: network.join('svc@d'),
+    log: silentLog(),
+    own: own([]),
+    take: () => 0,
+    member: (name) => ({ name, internalAddress: '', address: '', version: '', tls: false, state: 'accepting' }),
+  });
+  network.connectAll();
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const first = ending.handOver([]);
+  while (asked.length < 1) await new Promise((resolve) => setImmediate(resolve));
+  t.mock.timers.tick(10_000);
+  await first;
+  await ending.handOver([]);
+  assert.deepEqual(asked, ['svc@a webhooks', 'svc@b webhooks', 'svc@c webhooks', 'svc@c webhooks']);
+  network.kill('svc@c');
+  await assert.rejects(ending.handOver([]), (error) => error instanceof ServiceError && error.code === 'unavailable');
 });

@@ -8,6 +8,7 @@ import { Traffic } from '../../../node/cluster/traffic.ts';
 import { EventLog } from '../../../node/events/event-log.ts';
 import { silentLog } from '../../../node/log.ts';
 import { ApiTokens } from '../../../node/rooms/api-tokens.ts';
+import type { RoomEvent } from '../../../node/rooms/events.ts';
 import { TokenKeys } from '../../../node/rooms/tokens.ts';
 import { PeerSockets, peerSocketPath } from '../../../node/signaling/peer-sockets.ts';
 import { ServerSockets, serverSocketPath } from '../../../node/signaling/server-sockets.ts';
@@ -28,6 +29,7 @@ async function startNode(t: TestContext, name: NodeName, { network, members, own
   const keys = new TokenKeys(['of all nodes']);
   const events = new EventLog(log, { node: name });
   const resources = await makeResources(t);
+  const toldReceivers: RoomEvent[] = [];
   const traffic = new Traffic({
     links,
     log,
@@ -41,6 +43,7 @@ async function startNode(t: TestContext, name: NodeName, { network, members, own
     member: (node) => members.get(node),
     ownWebhooks: { status: () => assert.fail(), deadLetters: () => assert.fail(), replay: () => assert.fail() },
     takeWebhooks: () => assert.fail(),
+    onRoomLost: (event) => toldReceivers.push(event),
   });
   links.handle({
     call: async (from, method, data) => traffic.answer(from, method, data),
@@ -79,7 +82,17 @@ async function startNode(t: TestContext, name: NodeName, { network, members, own
     },
   });
   members.set(name, { name, internalAddress: server.address, address: 'node.test/eu', version: '0', tls: false, state: 'accepting' });
-  return { name, url, rooms, keys, events, resources, traffic, socketUrl: (path: string) => `${url.replace('http', 'ws')}/eu${path}` };
+  return {
+    name,
+    url,
+    rooms,
+    keys,
+    events,
+    resources,
+    traffic,
+    toldReceivers,
+    socketUrl: (path: string) => `${url.replace('http', 'ws')}/eu${path}`,
+  };
 }
 
 async function startPair(t: TestContext) {
@@ -162,4 +175,30 @@ test('a node that is not connected any more is not believed', async (t) => {
   await quiet();
   assert.equal((await ask()).status, 200);
   assert.equal((await fetch(`${owner.url}/hls/r/0.m4s`, { headers: { [forwardedHeader]: 'v1.e30.e30' } })).status, 401);
+});
+
+test('of rooms that were lost with their node one node tells receivers, and the next one where it is lost as well', async (t) => {
+  const shared: Shared = { network: new FakeNetwork(), members: new Map(), owner: 'svc@b' };
+  const [a, b, c, d] = [
+    await startNode(t, 'svc@a', shared),
+    await startNode(t, 'svc@b', shared),
+    await startNode(t, 'svc@c', shared),
+    await startNode(t, 'svc@d', shared),
+  ];
+  shared.network.connectAll();
+  await quiet();
+  const lose = (node: typeof a, other: typeof a) => {
+    shared.network.cut(node.name, other.name);
+    node.traffic.roomsLost(other.name, [
+      { id: `of-${other.name}`, incarnation: other.name, owner: other.name, externalId: null, webhookUrl: null },
+    ]);
+  };
+  const told = (node: typeof a) => node.toldReceivers.map(({ id }) => id);
+  // The machine of a and b loses its power: the others notice that one after the other.
+  lose(c, b);
+  lose(d, b);
+  assert.deepEqual([told(c), told(d)], [[], []], 'a is there, as far as they know, and would tell it');
+  lose(d, a);
+  lose(c, a);
+  assert.deepEqual([told(c), told(d)], [['svc@b-lost', 'svc@a-lost'], []]);
 });

@@ -125,4 +125,20 @@ describe('a receiver', () => {
     assert.equal(told(refusing.url), undefined);
     assert.deepEqual(told(cluster.url), idle);
   });
+
+  it('that answer with 410 once the room is over are remembered no longer than what waits for them', async (t) => {
+    const receivers = await Promise.all([1, 2, 3].map(() => startReceiver(t, refuse(410))));
+    const { webhooks } = startWebhooks(t, testSettings());
+    for (const [index, { url }] of receivers.entries()) {
+      webhooks.publish(roomEvent(`room-${index}`, 1), url);
+      webhooks.publish(roomEvent(`room-${index}`, 2, 'RoomDeleted'), url);
+    }
+    const ofAnother = roomEvent('elsewhere', 1);
+    const { roomId, incarnation, id: eventId } = ofAnother;
+    const [taken] = receivers;
+    webhooks.take([{ url: taken?.url, roomId, incarnation, eventId, at: Date.now(), body: JSON.stringify(ofAnother) }]);
+    while (webhooks.counters().pending > 0) await new Promise((resolve) => setImmediate(resolve));
+    assert.equal(webhooks.counters().dead, 7);
+    assert.deepEqual(webhooks.receivers(), []);
+  });
 });
