@@ -191,7 +191,7 @@ export class Call {
         requestOptions: { extraHeaders: offerExpiry() },
         requestDelegate: {
           onAccept: ({ message }) => this.#expiry.set(this.#ended ? undefined : expiryOfAnswer(message.getHeader('session-expires'))),
-          // It knows nothing of the call any more (RFC 3261, section 12.2.1.2); else the next refresh may do.
+          // It knows nothing of the call any more (RFC 3261, section 12.2.1.2); else the next try may do.
           onReject: ({ message }) => {
             if (message.statusCode === 481 || message.statusCode === 408) this.end(endOf(message.statusCode, message.reasonPhrase, true));
           },

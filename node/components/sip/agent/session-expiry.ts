@@ -50,8 +50,11 @@ export function answerExpiry({
   };
 }
 
+/** Milliseconds after which a refresh that brought nothing is made again, each time after twice as many: both sides may have begun one at once (RFC 3261, section 14.1). */
+const firstRetry = 4000;
+
 export type ExpiryTimerOptions = {
-  /** Time to refresh it. */
+  /** Time to refresh it; again and again where set() does not follow. */
   onRefresh: () => void;
   /** Nobody has refreshed it. */
   onExpired: () => void;
@@ -71,13 +74,23 @@ export class ExpiryTimer {
     this.stop();
     if (!expiry) return;
     const { seconds, refresher } = expiry;
-    if (refresher === 'us') this.#refresh = new Timer(seconds * 500, () => this.#options.onRefresh());
+    if (refresher === 'us') this.#refreshIn(seconds * 500, firstRetry);
     // Section 10: a little before the far side takes it for over.
-    this.#expiry = new Timer((seconds - Math.min(32, seconds / 3)) * 1000, () => this.#options.onExpired());
+    this.#expiry = new Timer((seconds - Math.min(32, seconds / 3)) * 1000, () => {
+      this.stop();
+      this.#options.onExpired();
+    });
   }
 
   stop(): void {
     this.#refresh?.stop();
     this.#expiry?.stop();
+  }
+
+  #refreshIn(delay: number, retry: number): void {
+    this.#refresh = new Timer(delay, () => {
+      this.#refreshIn(retry, retry * 2);
+      this.#options.onRefresh();
+    });
   }
 }

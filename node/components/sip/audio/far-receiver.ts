@@ -28,7 +28,7 @@ export class FarReceiver {
   readonly #options: FarReceiverOptions;
   #agreed: Agreed | undefined;
   #address: FarAddress | undefined;
-  #srtp: SrtpReceiver | undefined;
+  #srtp: { key: string; receiver: SrtpReceiver } | undefined;
   #stream: Stream | undefined;
   #other: { ssrc: number; packets: number } | undefined;
   /** When something came last, or was first expected. */
@@ -48,7 +48,8 @@ export class FarReceiver {
   agree(agreed: Agreed, now: number): void {
     const before = this.#agreed;
     const keys = agreed.keys;
-    if (!before || !isSame(before.keys, keys)) this.#srtp = keys && new SrtpReceiver(keys.suite, keys.remote);
+    // One receiver per key: how often its sequence numbers wrapped around is not known anew.
+    if (keys && this.#srtp?.key !== keys.remote) this.#srtp = { key: keys.remote, receiver: new SrtpReceiver(keys.remote) };
     if (!before || !isSame(before.remote, agreed.remote) || !isSame(before.keys, keys)) this.#address = new FarAddress(agreed.remote);
     if (before && (before.codec !== agreed.codec || before.payloadType !== agreed.payloadType)) this.#endStream();
     this.#agreed = agreed;
@@ -59,7 +60,7 @@ export class FarReceiver {
   push(datagram: Buffer, from: Address, now: number): void {
     const agreed = this.#agreed;
     if (!agreed || datagram.length > maxPacket || isRtcp(datagram)) return;
-    const plain = agreed.keys ? this.#srtp?.unprotect(datagram) : datagram;
+    const plain = agreed.keys ? this.#srtp?.receiver.unprotect(datagram, agreed.keys.suite) : datagram;
     const packet = plain && parseRtp(plain);
     const kind = packet && kindOf(packet.payloadType, agreed);
     if (!packet || !kind || !this.#address?.accepts(from, packet.ssrc, agreed.keys !== undefined, now)) return;
@@ -93,7 +94,7 @@ export class FarReceiver {
     this.#endStream();
   }
 
-  #streamOf({ ssrc }: RtpPacket, { codec }: Agreed): Stream | undefined {
+  #streamOf({ ssrc }: RtpPacket, { codec, dtmfClockRate }: Agreed): Stream | undefined {
     if (this.#stream?.ssrc === ssrc) {
       this.#other = undefined;
       return this.#stream;
@@ -104,7 +105,7 @@ export class FarReceiver {
       if (packets < newSource) return undefined;
     }
     this.#endStream();
-    const { clockRate } = callCodecFacts[codec];
+    const clockRate = dtmfClockRate ?? callCodecFacts[codec].clockRate;
     const { onDigit } = this.#options.listener;
     this.#stream = { ssrc, voice: new Voice(codec), digits: new DigitReceiver({ clockRate, onDigit }) };
     return this.#stream;

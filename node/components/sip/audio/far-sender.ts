@@ -25,7 +25,7 @@ export class FarSender {
   #sequence = randomInt(2 ** 15);
   #agreed: Agreed | undefined;
   #encoder: CallEncoder | undefined;
-  #srtp: SrtpSender | undefined;
+  #srtp: { key: string; sender: SrtpSender } | undefined;
   /** Sound begins, or goes on after a pause. */
   #begins = true;
 
@@ -37,7 +37,8 @@ export class FarSender {
   agree(agreed: Agreed): void {
     const before = this.#agreed;
     const { keys } = agreed;
-    if (!before || JSON.stringify(before.keys) !== JSON.stringify(keys)) this.#srtp = keys && new SrtpSender(keys.suite, keys.local);
+    // One sender per key, also behind a time without: counted anew, its key stream would be used a second time (RFC 3711, section 9.1).
+    if (keys && this.#srtp?.key !== keys.local) this.#srtp = { key: keys.local, sender: new SrtpSender(keys.local) };
     if (before?.codec !== agreed.codec) {
       this.#encoder?.close();
       this.#encoder = undefined;
@@ -79,9 +80,11 @@ export class FarSender {
       this.#begins = true;
       return;
     }
-    const step = (callCodecFacts[agreed.codec].clockRate * blockTime) / 1000;
+    const { clockRate } = callCodecFacts[agreed.codec];
+    const step = (clockRate * blockTime) / 1000;
+    const eventStep = ((agreed.dtmfClockRate ?? clockRate) * blockTime) / 1000;
     const timestamp = (this.#firstTimestamp + number * step) % 2 ** 32;
-    const events = agreed.dtmfPayloadType === undefined ? undefined : this.#digits.next(timestamp, step);
+    const events = agreed.dtmfPayloadType === undefined ? undefined : this.#digits.next(timestamp, eventStep);
     // Encoded in any case: codecs have a memory.
     const payload = this.#encoder.encode(block);
     if (events && agreed.dtmfPayloadType !== undefined) {
@@ -104,7 +107,8 @@ export class FarSender {
   #send({ payload, ...header }: { payload: Buffer; timestamp: number; marker: boolean; payloadType: number }): void {
     const packet = rtpPacket({ ...header, sequence: this.#sequence, ssrc: this.#ssrc }, payload);
     this.#sequence = (this.#sequence + 1) % 2 ** 16;
-    this.#options.send(this.#srtp?.protect(packet) ?? packet);
+    const keys = this.#agreed?.keys;
+    this.#options.send(keys && this.#srtp ? this.#srtp.sender.protect(packet, keys.suite) : packet);
   }
 
   #refuseDigits(reason: string): void {

@@ -10,8 +10,10 @@ export type CallKeys = { suite: 'AES_CM_128_HMAC_SHA1_80' | 'AES_CM_128_HMAC_SHA
 export type Agreed = {
   codec: CallCodec;
   payloadType: number;
-  /** Payload type of telephone-event (RFC 4733) with the codec's clock rate; undefined where the far side takes none. */
+  /** Payload type of telephone-event (RFC 4733); undefined where the far side takes none. */
   dtmfPayloadType: number | undefined;
+  /** Of its durations, where it is not the codec's. */
+  dtmfClockRate?: number;
   /** Payload type 13 or another one of comfort noise (RFC 3389), where agreed. */
   comfortNoisePayloadType: number | undefined;
   /** Where the far side takes RTP. It is answered where its packets come from (symmetric RTP, RFC 4961) once they do. */

@@ -4,7 +4,7 @@ import type { CallKeys } from './session.ts';
 
 export type SrtpSuite = CallKeys['suite'];
 
-/** Bytes of the tag that shows who made a packet. */
+/** Bytes of the tag that shows who made a packet: all in which the suites differ. */
 const tagBytes = { AES_CM_128_HMAC_SHA1_80: 10, AES_CM_128_HMAC_SHA1_32: 4 } as const satisfies Record<SrtpSuite, number>;
 const keyBytes = 16;
 const saltBytes = 14;
@@ -40,24 +40,22 @@ export function deriveKeys(inline: string): SessionKeys {
 /** One direction of a call: all packets that this side sends. Their sequence numbers go up one by one. */
 export class SrtpSender {
   readonly #keys: SessionKeys;
-  readonly #tag: number;
   #rollover = 0;
   #last: number | undefined;
 
-  constructor(suite: SrtpSuite, inline: string) {
+  constructor(inline: string) {
     this.#keys = deriveKeys(inline);
-    this.#tag = tagBytes[suite];
   }
 
   /** Takes a whole RTP packet without CSRCs or extension. */
-  protect(packet: Buffer): Buffer {
+  protect(packet: Buffer, suite: SrtpSuite): Buffer {
     const sequence = packet.readUInt16BE(2);
     if (this.#last !== undefined && sequence < this.#last) this.#rollover += 1;
     this.#last = sequence;
     const index = this.#rollover * 2 ** 16 + sequence;
     const payload = counterMode(this.#keys.encryption, ivOf(this.#keys.salt, packet.readUInt32BE(8), index), packet.subarray(rtpHeader));
     const whole = Buffer.concat([packet.subarray(0, rtpHeader), payload]);
-    return Buffer.concat([whole, tagOf(this.#keys, whole, this.#rollover, this.#tag)]);
+    return Buffer.concat([whole, tagOf(this.#keys, whole, this.#rollover, tagBytes[suite])]);
   }
 }
 
@@ -66,17 +64,15 @@ type Source = { highest: number; seen: Float64Array };
 /** The other direction: what comes in is checked before it is read. */
 export class SrtpReceiver {
   readonly #keys: SessionKeys;
-  readonly #tag: number;
   readonly #sources = new Map<number, Source>();
 
-  constructor(suite: SrtpSuite, inline: string) {
+  constructor(inline: string) {
     this.#keys = deriveKeys(inline);
-    this.#tag = tagBytes[suite];
   }
 
   /** @returns the RTP packet; undefined for what was not made with the key, or came already */
-  unprotect(packet: Buffer): Buffer | undefined {
-    const end = packet.length - this.#tag;
+  unprotect(packet: Buffer, suite: SrtpSuite): Buffer | undefined {
+    const end = packet.length - tagBytes[suite];
     const start = headerLength(packet, end);
     if (start === undefined) return undefined;
     const ssrc = packet.readUInt32BE(8);
@@ -86,7 +82,7 @@ export class SrtpReceiver {
     const index = known ? nearest(sequence, known.highest) : sequence;
     if (index < 0 || (known && wasSeen(known, index))) return undefined;
     const whole = packet.subarray(0, end);
-    const tag = tagOf(this.#keys, whole, Math.floor(index / 2 ** 16), this.#tag);
+    const tag = tagOf(this.#keys, whole, Math.floor(index / 2 ** 16), tagBytes[suite]);
     if (!timingSafeEqual(tag, packet.subarray(end))) return undefined;
     const source = known ?? { highest: index, seen: new Float64Array(replayWindow).fill(-1) };
     this.#sources.set(ssrc, source);

@@ -9,6 +9,8 @@ const maxDuration = 0xffff;
 const endPackets = 3;
 /** Milliseconds without a word of an event after which its end is taken for lost. */
 const endLost = 200;
+/** Milliseconds for which packets of a digit may still come: what is further behind the last digit is of a source that counts anew, or came half a round later. */
+const longestLate = 20_000;
 
 /** `timestamp` as in RTP. */
 export type EventPacket = { payload: Buffer; timestamp: number; marker: boolean };
@@ -53,7 +55,7 @@ export class DigitReceiver {
   push({ payload, timestamp, marker }: EventPacket, now: number): void {
     const parsed = parseEvent(payload);
     if (!parsed || parsed.event >= digits.length) return;
-    if (this.#told !== undefined && isAtOrBefore(timestamp, this.#told)) return;
+    if (this.#told !== undefined && (this.#told - timestamp) >>> 0 <= (longestLate * this.#options.clockRate) / 1000) return;
     const { event, end, duration } = parsed;
     const heard = this.#heard;
     if (heard && heard.event === event && timestamp === heard.segment) {

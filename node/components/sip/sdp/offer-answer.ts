@@ -32,6 +32,8 @@ const offered: readonly { payloadType: number; codec: CallCodec; map: string; fm
 ];
 /** By clock rate (RFC 4733, section 2.5.1.2: that of the codec it goes with). */
 const offeredEvents = { 48000: 100, 8000: 101 } as const;
+/** That of digits where the far side has none with the codec's: many know this one only, and use it with every codec. */
+const commonEventRate = 8000;
 const comfortNoise = 13;
 /** Milliseconds of sound in a packet. */
 const packetTime = 20;
@@ -94,12 +96,16 @@ function agreeOn(media: Media, local: LocalSide, before: Agreed | undefined): Ta
   if (held && !before) return undefined;
   if (!held && !isReachable(media.ip, local.ip)) return undefined;
   const clockRate = codec.format.clockRate;
-  const find = (name: string) => media.formats.find((format) => format.name === name && format.clockRate === clockRate)?.payloadType;
+  const find = (name: string, rate = clockRate) =>
+    media.formats.find((format) => format.name === name && format.clockRate === rate)?.payloadType;
+  const events = find('telephone-event');
+  const commonEvents = events === undefined ? find('telephone-event', commonEventRate) : undefined;
   const keys = crypto && { suite: crypto.suite as Suite, local: local.key, remote: crypto.key };
   const agreed: Agreed = {
     codec: codec.codec,
     payloadType: codec.format.payloadType,
-    dtmfPayloadType: find('telephone-event'),
+    dtmfPayloadType: events ?? commonEvents,
+    ...(commonEvents !== undefined && { dtmfClockRate: commonEventRate }),
     comfortNoisePayloadType: find('cn'),
     remote: held && before ? before.remote : { ip: media.ip, port: media.port },
     keys,
@@ -141,7 +147,7 @@ function audioLine(local: LocalSide, agreed: Agreed, protocol: string, taken?: P
   return [
     `m=audio ${local.port} ${secured} ${formats.join(' ')}`,
     ...formatLines(payloadType, found?.map ?? `${codec}/${rate}`, found?.fmtp),
-    ...(events === undefined ? [] : formatLines(events, `telephone-event/${rate}`, '0-15')),
+    ...(events === undefined ? [] : formatLines(events, `telephone-event/${agreed.dtmfClockRate ?? rate}`, '0-15')),
     ...(noise === undefined ? [] : formatLines(noise, `CN/${rate}`)),
     ...(crypto ? [crypto] : []),
     `a=ptime:${packetTime}`,

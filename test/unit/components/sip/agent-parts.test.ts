@@ -44,6 +44,29 @@ test('a session is refreshed at half its time, and over a little before its end'
   assert.deepEqual(told, ['refresh', 'expired']);
 });
 
+test('a refresh that fails is made again while there is time', (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  for (const [seconds, end] of [
+    [90, 60],
+    [1800, 1768],
+  ] as const) {
+    let refreshes = 0;
+    let expired = 0;
+    const timer = new ExpiryTimer({ onRefresh: () => (refreshes += 1), onExpired: () => (expired += 1) });
+    timer.set({ seconds, refresher: 'us' });
+    // One at a time: timers are made by timers.
+    for (let second = 0; second < end; second += 1) {
+      assert.equal(expired, 0);
+      t.mock.timers.tick(1000);
+    }
+    assert.equal(expired, 1);
+    assert.ok(refreshes >= 3 && refreshes <= 10, String(refreshes));
+    const before = refreshes;
+    for (let second = 0; second < seconds; second += 1) t.mock.timers.tick(1000);
+    assert.equal(refreshes, before);
+  }
+});
+
 test('digits by INFO are read in the forms that gateways send, and nothing else', () => {
   assert.deepEqual(digitOfInfo('application/dtmf-relay', 'Signal=5\r\nDuration=160\r\n'), { digit: '5', duration: 160 });
   assert.deepEqual(digitOfInfo('Application/DTMF-Relay; x=y', 'signal= *\r\n'), { digit: '*', duration: 160 });

@@ -52,6 +52,17 @@ test('the first codec of an offer that is known is taken, with the digits of its
   assert.equal(answerOffer(sdp(['m=audio 4000 RTP/AVP 9']), local).agreed.codec, 'G722');
 });
 
+test('where the far side has digits at the clock of 8000 alone, as with Asterisk before 20.10, they are taken with Opus, too', () => {
+  const theirs = sdp(['m=audio 4000 RTP/AVP 96 101', 'a=rtpmap:96 opus/48000/2', 'a=rtpmap:101 telephone-event/8000']);
+  const { agreed, answer } = answerOffer(theirs, local);
+  assert.deepEqual([agreed.codec, agreed.dtmfPayloadType, agreed.dtmfClockRate], ['opus', 101, 8000]);
+  assert.match(answer ?? '', /^m=audio 10000 RTP\/AVP 96 101\r$/m);
+  assert.match(answer ?? '', /^a=rtpmap:101 telephone-event\/8000\r$/m);
+  const read = readAnswer(theirs, local);
+  assert.deepEqual([read.dtmfPayloadType, read.dtmfClockRate], [101, 8000]);
+  assert.match(makeOffer(local, read), /^a=rtpmap:101 telephone-event\/8000\r$/m);
+});
+
 test('streams that are not taken are refused in their places', () => {
   const { answer } = answerOffer(
     sdp(['m=video 5000 RTP/AVP 96', 'a=rtpmap:96 H264/90000', ...pcma, 'm=audio 6000 RTP/AVP 0', 'm=image 7000 udptl t38']),

@@ -101,6 +101,19 @@ test('a long digit goes on in segments, and is told once', () => {
   assert.deepEqual(receive(lossy, 48_000), ['# 4000']);
 });
 
+test('a digit that comes half a round of timestamps later, or from a source that counts anew, is told', () => {
+  const digit = (event: number, timestamp: number) => ({ payload: Buffer.of(event, 0x8a, 3, 32), timestamp, marker: true });
+  // At the clock of Opus half a round is 12.4 hours.
+  for (const second of [(1000 + 13 * 3600 * 48_000) % 2 ** 32, 2 ** 32 - 5_000_000]) {
+    assert.deepEqual(
+      receive([digit(1, 1000), digit(2, second), digit(2, second), digit(1, second - 2000)], 48_000).map((told) => told[0]),
+      ['1', '2'],
+      String(second),
+    );
+  }
+  assert.deepEqual(receive([digit(1, 5_000_000), digit(2, 1000)], 8000).length, 2);
+});
+
 test('what is no digit is none', () => {
   const packet = (payload: Buffer) => ({ payload, timestamp: 1, marker: true });
   assert.deepEqual(receive([packet(Buffer.alloc(3)), packet(Buffer.of(16, 0x80, 0, 160)), packet(Buffer.of(66, 0x80, 0, 160))]), []);
