@@ -1,5 +1,5 @@
 // The media of one peer: what it publishes and what it receives.
-import type { Consumer, DataProducer, Producer, Router, RtpCapabilities, WebRtcTransport } from 'mediasoup/types';
+import type { Consumer, ConsumerLayers, DataProducer, Producer, Router, RtpCapabilities, WebRtcTransport } from 'mediasoup/types';
 import { ServiceError } from '../errors.ts';
 import type { LinkFigures, PeerFigures, PublishedFigures, ReceivedFigures } from '../rooms/figures.ts';
 import type {
@@ -16,6 +16,7 @@ import type {
 import { describeTrack } from './codecs.ts';
 import { linkFigures, publishedFigures, receivedFigures } from './figures.ts';
 import { InFlight } from './in-flight.ts';
+import { LowStart, startLayers } from './low-start.ts';
 import { closeLate, failedFor, mediaGone, noTrack, refusedBy } from './media-error.ts';
 import { checkInteger, checkRtpCapabilities, checkRtpParameters } from './parameters.ts';
 import { PeerData } from './peer-data.ts';
@@ -50,6 +51,7 @@ export class MediaPeer implements PeerMedia {
   readonly #data: PeerData;
   readonly #published = new InFlight<Producer>(noTrack);
   readonly #received = new InFlight<Consumer>(noTrack);
+  readonly #lowStarts = new WeakMap<Consumer, LowStart>();
   /** A peer's capabilities stay the same object from join on: checked once. */
   readonly #capabilities = new WeakMap<WireObject, RtpCapabilities>();
   #closed = false;
@@ -145,7 +147,9 @@ export class MediaPeer implements PeerMedia {
     checkInteger('spatialLayer', spatialLayer, 0, maxLayer);
     if (temporalLayer !== undefined) checkInteger('temporalLayer', temporalLayer, 0, maxLayer);
     const consumer = await this.#find(this.#received, trackId);
-    await this.#call(trackId, 'set layers', () => consumer.setPreferredLayers({ spatialLayer, temporalLayer }));
+    const layers = { spatialLayer, temporalLayer };
+    const lowStart = this.#lowStarts.get(consumer);
+    await (lowStart ? lowStart.prefer(layers) : this.#setLayers(trackId, consumer, layers));
   }
 
   async setPriority(trackId: string, priority: number): Promise<void> {
@@ -233,7 +237,9 @@ export class MediaPeer implements PeerMedia {
 
   async #consume(transport: WebRtcTransport, trackId: string, rtpCapabilities: RtpCapabilities): Promise<Consumer> {
     const { worker, tracks, listener, countForwarded } = this.#options;
-    const call = transport.consume({ producerId: trackId, rtpCapabilities, paused: true });
+    const producer = tracks.get(trackId);
+    const preferredLayers = producer && startLayers(producer);
+    const call = transport.consume({ producerId: trackId, rtpCapabilities, paused: true, ...(preferredLayers && { preferredLayers }) });
     const consumer = await worker.call('subscribe', call, closeLate).catch((error: unknown) => {
       if (transport.closed) throw mediaGone();
       throw tracks.has(trackId) ? refusedBy(error, 'rtpCapabilities were') : noTrack(trackId);
@@ -245,11 +251,16 @@ export class MediaPeer implements PeerMedia {
     });
     // Where the track ended while this was made, the worker's word of it came before anybody could hear it.
     if (!tracks.has(trackId)) consumer.close();
+    if (preferredLayers) this.#lowStarts.set(consumer, new LowStart(consumer, (layers) => this.#setLayers(trackId, consumer, layers)));
     consumer.on('layerschange', (layers) => {
       const changed = layers ? { spatialLayer: layers.spatialLayer, temporalLayer: layers.temporalLayer } : null;
       listener.layersChanged(trackId, changed);
     });
     return consumer;
+  }
+
+  async #setLayers(trackId: string, consumer: Consumer, layers: ConsumerLayers): Promise<void> {
+    await this.#call(trackId, 'set layers', () => consumer.setPreferredLayers(layers));
   }
 
   #checkedCapabilities(rtpCapabilities: WireObject): RtpCapabilities {

@@ -4,6 +4,7 @@ import { ServiceError } from '../errors.ts';
 import type { OutgoingRtp, RoomOutput, RtpAddress } from '../rooms/ports.ts';
 import { clientCapabilities } from './codecs.ts';
 import { InFlight } from './in-flight.ts';
+import { LowStart, startLayers } from './low-start.ts';
 import { closeLate, failedFor, mediaGone, noTrack } from './media-error.ts';
 import { connectPlainTransport, loopback } from './plain-transport.ts';
 import type { WorkerProcess } from './worker-process.ts';
@@ -72,11 +73,14 @@ export class MediaOutput implements RoomOutput {
   async #consume(transport: PlainTransport, router: Router, trackId: string): Promise<Consumer> {
     const { worker, tracks, countForwarded } = this.#options;
     const rtpCapabilities = receiverOf(router);
-    if (!tracks.has(trackId)) throw noTrack(trackId);
-    const call = transport.consume({ producerId: trackId, rtpCapabilities, paused: true });
+    const producer = tracks.get(trackId);
+    if (!producer) throw noTrack(trackId);
+    const preferredLayers = startLayers(producer);
+    const call = transport.consume({ producerId: trackId, rtpCapabilities, paused: true, ...(preferredLayers && { preferredLayers }) });
     const consumer = await worker.call('subscribe', call, closeLate).catch((error: unknown) => {
       throw transport.closed ? mediaGone() : failedFor(error, () => noTrack(trackId));
     });
+    if (preferredLayers) new LowStart(consumer, (layers) => worker.call('set layers', consumer.setPreferredLayers(layers)));
     countForwarded(1);
     consumer.observer.once('close', () => {
       countForwarded(-1);

@@ -70,9 +70,15 @@ test('devices: the level moves with sound, another camera is seen by the others,
   );
   await waitUntil(async () => (await heardFrequency(bob.page, 1_000)) > 0, 'Bob hears Ada');
 
+  const sentByAda = async () => {
+    const { tracks } = (await hosted.api.get(`/room/${hosted.roomId}/peer/${ada.peerId}`)).body.data.peer;
+    return tracks.map(({ id }: { id: string }) => id).sort();
+  };
+  const before = await sentByAda();
   await ada.page.click(byId('devices'));
   await ada.page.selectOption(byId('choose-camera'), { label: 'fake_device_0' });
   await seesColour(bob.page, tileOf('Ada'), isGreen);
+  assert.deepEqual(await sentByAda(), before, 'another camera is no other track: recordings go on in the same file');
   await ada.page.click(byId('devices-close'));
   await seesMovingPicture(bob.page, 'Ada');
   await ada.page.click(byId('toggle-mic'));
@@ -228,6 +234,11 @@ test('a shared screen is seen by its content, and ends for all when it ends', op
   // Headless Chromium's screen is green, the camera beside it is red.
   await seesColour(bob.page, screen, isGreen);
   await seesColour(bob.page, tileOf('Ada'), isRed);
+  // Who comes later needs a key frame of his own.
+  const late = await openGuest(browser, hosted);
+  await joinAs(late.page, 'Late');
+  await seesColour(late.page, screen, isGreen);
+  await late.page.click(byId('leave'));
   await ada.page.click(byId('toggle-screen'));
   await bob.page.waitForSelector(screen, { state: 'detached' });
   await seesColour(bob.page, tileOf('Ada'), isRed);

@@ -26,6 +26,9 @@ const parametersOf = (mimeType: string, payloadType: number, clockRate: number, 
 const opus = parametersOf('audio/opus', 108, 48_000, { channels: 2 });
 const vp8 = parametersOf('video/VP8', 96, 90_000, { rtcpFeedback: [{ type: 'nack', parameter: 'pli' }] });
 
+/** RFC 4585, section 6.3.1, as mediasoup sends it: by itself. */
+const isPictureLoss = (packet: Buffer) => packet[1] === 206 && ((packet[0] ?? 0) & 0x1f) === 1;
+
 type Udp = { socket: Socket; port: number; received: Buffer[]; address: { ip: string; port: number } };
 
 async function udp(t: TestContext): Promise<Udp> {
@@ -142,11 +145,49 @@ test('a resumed video track asks its publisher for a key frame, and so does whoe
   const output = room.openOutput();
   const { port, ip } = await output.connect(to.address);
   const { ssrc: sent } = await output.subscribe('a');
-  const asked = () => from.received.filter((packet) => packet[1] === 206 && ((packet[0] ?? 0) & 0x1f) === 1).length;
+  const asked = () => from.received.filter(isPictureLoss).length;
   await output.resume('a');
   await until('a first request', () => asked() >= 1);
   await new Promise((resolve) => setTimeout(resolve, 1100));
   const before = asked();
   to.socket.send(pictureLoss(1, sent), port, ip);
   await until('a second request', () => asked() > before);
+});
+
+/** VP8 payload of a frame in three temporal layers: the descriptor of RFC 7741 section 4.2 and as much of a picture as tells a key frame. */
+function layeredVp8({ picture, layer, sync, key }: { picture: number; layer: number; sync: boolean; key: boolean }): Buffer {
+  const descriptor = [0x90, 0xe0, 0x80 | (picture >> 8), picture & 0xff, picture >> 2, (layer << 6) | (sync ? 0x20 : 0)];
+  return Buffer.from([...descriptor, key ? 0x10 : 0x11, 2, 0, 0x9d, 0x01, 0x2a, 0x40, 0, 0xb4, 0]);
+}
+
+test('VP8 in one encoding of three temporal layers begins with the key frame that was asked for, then all layers come', async (t) => {
+  const room = openRoom(await engineFor(t));
+  const { from, send } = await publish(t, room, { ...vp8, encodings: [{ ssrc, scalabilityMode: 'L1T3' }] });
+  let picture = 0;
+  let asked = true;
+  from.socket.on('message', (packet) => {
+    if (isPictureLoss(packet)) asked = true;
+  });
+  const sendOne = () => {
+    picture += 1;
+    const layer = [0, 2, 1, 2][picture % 4] ?? 0;
+    const key = asked && layer === 0;
+    if (key) asked = false;
+    const frame = layeredVp8({ picture, layer, sync: layer > 0 || key, key });
+    send(rtpPacket({ payloadType: 96, sequence: picture, timestamp: picture * 3000, ssrc, marker: true }, frame));
+  };
+  const pace = setInterval(sendOne, 10);
+  t.after(() => clearInterval(pace));
+  // Long enough for the room to know that all layers are there.
+  await until('the first pictures', () => picture > 30);
+  const to = await udp(t);
+  const output = room.openOutput();
+  await output.connect(to.address);
+  await output.subscribe('a');
+  await output.resume('a');
+  const pictures = () => to.received.filter((packet) => !isRtcp(packet)).flatMap((packet) => parseRtp(packet)?.payload ?? []);
+  const layerOf = (payload: Buffer) => (payload[5] ?? 0) >> 6;
+  await until('pictures of all layers', () => new Set(pictures().map(layerOf)).size === 3);
+  const [first] = pictures();
+  assert.deepEqual([first && layerOf(first), first && (first[6] ?? 1) & 1], [0, 0], 'the first picture is a key frame');
 });
