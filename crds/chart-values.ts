@@ -1,6 +1,6 @@
 // The values of the Helm chart: what values.schema.json refuses, and what docs/chart.md says of each.
 import { z } from 'zod';
-import { foreign, labels } from './schema.ts';
+import { annotations, foreign, labels } from './schema.ts';
 import type { Json } from './structural.ts';
 import { mediaClusterSchema } from './types.ts';
 
@@ -34,7 +34,7 @@ export const chartValuesSchema = z.object({
     resources: foreign('Resources of its container.'),
     priorityClassName: z.string().meta({ description: 'Priority class of its pod.' }),
     podLabels: labels.meta({ description: 'More labels of its pod.' }),
-    podAnnotations: labels.meta({ description: 'Annotations of its pod.' }),
+    podAnnotations: annotations.meta({ description: 'Annotations of its pod.' }),
     nodeSelector: labels.meta({ description: 'As in a Pod.' }),
     tolerations: z.array(foreign('As in a Pod.')).meta({ description: 'As in a Pod.' }),
     affinity: foreign('As in a Pod.'),
@@ -46,7 +46,7 @@ export const chartValuesSchema = z.object({
     .meta({ description: 'Secrets to pull all images with.' }),
   serviceAccount: z.object({
     name: z.string().regex(objectName).meta({ description: "Name of the operator's ServiceAccount; that of the release where empty." }),
-    annotations: labels.meta({ description: 'Its annotations.' }),
+    annotations: annotations.meta({ description: 'Its annotations.' }),
   }),
   rbac: z.object({
     create: z.boolean().meta({ description: 'Make Roles and their bindings.' }),
@@ -60,7 +60,7 @@ export const chartValuesSchema = z.object({
       .max(40)
       .regex(/^([a-z]([-a-z0-9]*[a-z0-9])?)?$/)
       .meta({ description: 'Its name; that of the release where empty.' }),
-    annotations: labels.meta({ description: 'Its annotations.' }),
+    annotations: annotations.meta({ description: 'Its annotations.' }),
     spec: mediaClusterSchema.shape.spec.meta({ description: 'Its spec as it is: [resources.md](resources.md).' }),
   }),
   priorityClass: z.object({

@@ -2,6 +2,7 @@
 // Where another release's operator stays, nothing would be left alone: then only the MediaCluster of the release goes, by Helm.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubeClient } from './kube/client.ts';
+import { isConflict } from './kube/kube-error.ts';
 import { type KubeObject, keyOf, type Resource, resources, type Stored } from './kube/objects.ts';
 import type { Log } from './log.ts';
 
@@ -54,14 +55,25 @@ async function end(resource: Resource, options: UninstallOptions, until: number)
         { kind: resource.kind, left: left.slice(0, 20).map(keyOf), count: left.length },
         'not gone in time: their finalizers are taken away',
       );
-      for (const { metadata } of left) {
-        const ours = (metadata.finalizers ?? []).filter((finalizer) => !finalizer.startsWith('mediarooms.dev/'));
-        await client.patch(resource, metadata, { metadata: { resourceVersion: metadata.resourceVersion, finalizers: ours } });
-      }
-      return;
+      if (await letGo(resource, left, client)) return;
     }
     await sleep(pollInterval);
   }
+}
+
+/** @returns whether nobody wrote one of them meanwhile */
+async function letGo(resource: Resource, left: readonly Stored<KubeObject>[], client: UninstallOptions['client']): Promise<boolean> {
+  let all = true;
+  for (const { metadata } of left) {
+    const theirs = (metadata.finalizers ?? []).filter((finalizer) => !finalizer.startsWith('mediarooms.dev/'));
+    try {
+      await client.patch(resource, metadata, { metadata: { resourceVersion: metadata.resourceVersion, finalizers: theirs } });
+    } catch (error) {
+      if (!isConflict(error)) throw error;
+      all = false;
+    }
+  }
+  return all;
 }
 
 async function waitForPods(options: UninstallOptions, until: number): Promise<void> {

@@ -27,7 +27,9 @@ export function templateHash(cluster: StoredCluster, facts: ClusterFacts): strin
   const { metadata, spec } = podWithoutHash(cluster, facts, { index: 0, basePort: 1 });
   const { labels, annotations } = metadata;
   // Ports that were given are a choice; the range that is taken otherwise is not.
-  const exposure = { exposure: exposureOf(cluster.spec), ports: cluster.spec.media?.ports };
+  const { ports, loadBalancer } = cluster.spec.media ?? {};
+  // A Service keeps the class of load balancers that it was made with.
+  const exposure = { exposure: exposureOf(cluster.spec), ports, className: loadBalancer?.className };
   return createHash('sha256').update(stableJson({ labels, annotations, spec, exposure })).digest('hex').slice(0, 16);
 }
 

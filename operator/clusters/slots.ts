@@ -5,6 +5,7 @@ import { isControlledBy, keyOf } from '../kube/objects.ts';
 import { slotObjects } from './desired.ts';
 import type { PortRange, Problem, Slot } from './facts.ts';
 import type { ClusterStores, LiveService } from './live-objects.ts';
+import type { PersistentVolumeClaim } from './manifests.ts';
 import { namesOf } from './names.ts';
 import { namespaceOf, type StoredCluster } from './owned.ts';
 import type { OwnedObjects } from './owned-objects.ts';
@@ -44,9 +45,15 @@ export class Slots {
     if ('problem' in slot) return slot;
     for (const object of slotObjects(cluster, slot.slot).others) {
       const applied = await this.#objects.apply(client, cluster, object);
-      if ('problem' in applied) return applied;
+      // A claim that lets nobody change it serves its pod as it is; what was refused is told once the pod is there.
+      if ('problem' in applied && !(object.kind === 'PersistentVolumeClaim' && this.#hasClaim(cluster, object))) return applied;
     }
     return slot;
+  }
+
+  #hasClaim(cluster: StoredCluster, claim: PersistentVolumeClaim): boolean {
+    const there = this.#stores.persistentVolumeClaims.get(keyOf(claim));
+    return there !== undefined && isControlledBy(there, cluster.metadata.uid);
   }
 
   async #withPorts(client: Client, cluster: StoredCluster, index: number): Promise<{ slot: Slot } | { problem: Problem }> {

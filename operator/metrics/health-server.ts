@@ -52,7 +52,8 @@ export class HealthServer {
       health.#server.once('error', (error: NodeJS.ErrnoException) =>
         reject(new Error(`Metrics and health cannot be served at ${ip} port ${port}: ${error.code}`)),
       );
-      health.#server.listen(port, ip, resolve);
+      // Without an address Node.js takes `::`, and 0.0.0.0 where the machine has no IPv6.
+      health.#server.listen({ port, ...(ip !== '::' && { host: ip }) }, resolve);
     });
     return health;
   }

@@ -49,6 +49,15 @@ const valueSets: Record<string, Values> = {
       topologySpreadConstraints: [{ maxSkew: 1, topologyKey: 'zone', whenUnsatisfiable: 'ScheduleAnyway', labelSelector: {} }],
     },
   },
+  'annotations as clouds and injectors want them': {
+    operator: {
+      podAnnotations: { 'vault.hashicorp.com/agent-inject-template': '{{ with secret "kv/mediarooms" }}{{ .Data.data.token }}{{ end }}' },
+    },
+    serviceAccount: {
+      annotations: { 'eks.amazonaws.com/role-arn': 'arn:aws:iam::123456789012:role/production-eu-west-1-mediarooms-operator' },
+    },
+    mediaCluster: { annotations: { 'example.com/runbook': 'https://wiki.example/teams/video/runbooks/mediarooms?section=drain+a+node' } },
+  },
   'all namespaces': { operator: { watchNamespaces: ['*'] } },
   'three namespaces': { operator: { watchNamespaces: ['media', 'team-a', 'team-b'] } },
   'an operator alone': { mediaCluster: { create: false }, operator: { watchNamespaces: ['team-a'] } },
@@ -111,6 +120,43 @@ for (const [name, values] of Object.entries(valueSets)) {
     for (const line of stdout.trim().split('\n')) assert.match(line, /serverside-applied \(server dry run\)$/);
   });
 }
+
+test('a release of the longest name is taken, too', async () => {
+  const [flags, input] = given({ monitoring: { serviceMonitor: { create: true }, alerts: { create: true }, dashboard: { create: true } } });
+  // Helm takes no longer one.
+  const text = await mustRun(helm, ['template', 'r'.repeat(53), chartFolder, '--namespace', 'media', ...flags], input);
+  const flagsOfApply = ['--server-side', '--dry-run=server', '--validate=strict', '-f', '-'];
+  const { code, stderr } = await server.kubectl(['apply', ...flagsOfApply], { input: text });
+  assert.equal(code, 0, stderr);
+});
+
+test('an operator that may read Nodes from now on, or no more, is started anew: it asks once what it may', async () => {
+  const podOf = async (values: Values) => {
+    const documents = parseAllDocuments(await render(values)).map(
+      (document) => document.toJS() as { kind?: string; spec?: { template: object } },
+    );
+    return documents.find((each) => each?.kind === 'Deployment')?.spec?.template;
+  };
+  const [may, mayNot, again] = await Promise.all([
+    podOf({}),
+    podOf({ rbac: { nodes: false } }),
+    podOf({ uninstall: { timeoutSeconds: 60 } }),
+  ]);
+  assert.ok(may);
+  assert.notDeepEqual(may, mayNot);
+  assert.deepEqual(may, again);
+});
+
+test('the notes name the Secret that the API tokens are in', async () => {
+  const [flags, input] = given({ mediaCluster: { spec: { secrets: { apiTokens: { name: 'given-tokens' } } } } });
+  const said = await mustRun(
+    helmOf(server),
+    ['install', 'rooms', chartFolder, '--namespace', 'media', '--dry-run=client', ...flags],
+    input,
+  );
+  assert.match(said, /get secret given-tokens /);
+  assert.doesNotMatch(said, /get secret rooms-api-tokens/);
+});
 
 test('each value of the chart is set in one of these sets', () => {
   const defaults = parse(readFileSync(join(chartFolder, 'values.yaml'), 'utf8')) as Values;

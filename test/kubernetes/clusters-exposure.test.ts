@@ -77,11 +77,22 @@ test('loadBalancer: its own address', async () => {
   const user = await MediaClusterUser.make(server, 'balancer', { replicas: 2, drain, media: { exposure: 'loadBalancer' } });
   const pods = await user.settled('c-0', 'c-1');
   type Balanced = { status: { loadBalancer: { ingress: { ip: string }[] } } };
-  const balancers = await Promise.all(pods.map(({ metadata: { name } }) => user.get<Balanced>('service', `${name}-media`)));
+  const balancers = await Promise.all(pods.map(({ metadata: { name } }) => user.get<Balanced>('services', `${name}-media`)));
   assert.deepEqual(
     addresses(await reach(user, pods)),
     balancers.map(({ status }) => status.loadBalancer.ingress[0]?.ip),
   );
+});
+
+test('another class of load balancers is a rollout, since a Service keeps the one that it has', async () => {
+  const media = (className: string) => ({ exposure: 'loadBalancer', loadBalancer: { className } });
+  const user = await MediaClusterUser.make(server, 'classes', { replicas: 1, drain, media: media('example.com/old') });
+  await user.settled('c-0');
+  await user.apply({ replicas: 1, drain, media: media('example.com/new') });
+  const [pod] = await user.settled('c-1');
+  const service = await user.get<{ spec: { loadBalancerClass: string } }>('services', `${pod?.metadata.name}-media`);
+  assert.equal(service.spec.loadBalancerClass, 'example.com/new');
+  await user.until('nothing is wrong', async () => (await user.condition('Degraded')).status === 'False');
 });
 
 test('addresses as they are written', async () => {

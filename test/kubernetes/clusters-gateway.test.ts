@@ -28,8 +28,7 @@ const parentRefs = [{ name: 'public', namespace: 'gateways', sectionName: 'https
 
 /** Paths of all routes, with the Service behind each. */
 async function paths(user: MediaClusterUser): Promise<Record<string, string>> {
-  const { items } = await user.get<{ items: Route[] }>('httproutes');
-  const rules = items.flatMap(({ spec }) => spec.rules);
+  const rules = (await user.list<Route>('httpRoutes')).flatMap(({ spec }) => spec.rules);
   return Object.fromEntries(
     rules.map(({ matches: [match], backendRefs: [backend] }) => [match?.path.value, `${backend?.name}:${backend?.port}`]),
   );
@@ -44,7 +43,7 @@ test('there is a route for the API and for each index, and nodes tell clients ad
   });
   const [pod] = await user.settled('c-0');
   assert.deepEqual(await paths(user), { '/': 'c:8080', '/n/0': 'c-0:8080', '/n/1': 'c-1:8080', '/n/2': 'c-2:8080' });
-  const route = await user.get<Route>('httproute', 'c');
+  const route = await user.get<Route>('httpRoutes', 'c');
   assert.deepEqual([route.spec.parentRefs, route.spec.hostnames], [parentRefs, ['rooms.example']]);
   assert.deepEqual(
     route.metadata.ownerReferences.map(({ kind, name }) => `${kind} ${name}`),
@@ -62,16 +61,16 @@ test('more paths than a route has room for are in several, and go when they are 
     maxReplicas: 40,
     gateway: { parentRefs, host: 'rooms.example', tls: false, port: 8000 },
   });
-  await user.until('all routes are there', async () => (await user.names('httproutes')).length === 3);
-  assert.deepEqual(await user.names('httproutes'), ['c', 'c-routes-1', 'c-routes-2']);
+  await user.until('all routes are there', async () => (await user.names('httpRoutes')).length === 3);
+  assert.deepEqual(await user.names('httpRoutes'), ['c', 'c-routes-1', 'c-routes-2']);
   const all = await paths(user);
   assert.equal(Object.keys(all).length, 42);
   assert.equal(all['/n/40'], 'c-40:8080');
+  await user.until('its address is told', async () => (await user.cluster()).status?.url === 'http://rooms.example:8000');
   assert.equal((await user.condition('Degraded')).status, 'False');
-  assert.equal((await user.cluster()).status?.url, 'http://rooms.example:8000');
   await user.apply({ replicas: 0, maxReplicas: 3, gateway: { parentRefs, host: 'rooms.example' } });
-  await user.until('one is left', async () => (await user.names('httproutes')).join() === 'c');
+  await user.until('one is left', async () => (await user.names('httpRoutes')).join() === 'c');
   await user.apply({ replicas: 0, ingress: { host: 'rooms.example' } });
-  await user.until('an Ingress is in its place', async () => (await user.names('httproutes')).length === 0);
+  await user.until('an Ingress is in its place', async () => (await user.names('httpRoutes')).length === 0);
   assert.deepEqual(await user.names('ingresses'), ['c']);
 });

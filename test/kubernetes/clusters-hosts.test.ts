@@ -7,11 +7,14 @@ import { ClusterOperator } from '../kit/kube/cluster-operator.ts';
 import { startControlPlane } from '../kit/kube/control-plane.ts';
 import { applyDefinitions, type ClusterPod, LiveRoom, MediaClusterUser } from '../kit/kube/media-clusters.ts';
 import { startPodRunner } from '../kit/kube/pod-runner.ts';
+import { readObject } from '../kit/kube/reading.ts';
 
 const server = await startControlPlane({ after });
 await applyDefinitions(server);
 const runner = await startPodRunner(server, { hosts: 3 });
 await ClusterOperator.start(server);
+
+type Host = { status: { conditions: { type: string; status: string }[] } };
 
 const uids = (pods: readonly ClusterPod[]) => pods.map(({ metadata: { uid } }) => uid);
 const drain = { timeoutSeconds: 600 };
@@ -89,8 +92,8 @@ test('a host of which only the kubelet is silent is not lost: its media node ans
   runner.silenceHost(host);
   try {
     await user.until('Kubernetes hears nothing of the host', async () => {
-      const { stdout } = await server.kubectl(['get', 'node', host, '-o', 'jsonpath={.status.conditions[?(@.type=="Ready")].status}']);
-      return stdout === 'Unknown';
+      const node = (await readObject(server, 'nodes', host)) as unknown as Host | undefined;
+      return node?.status.conditions.find(({ type }) => type === 'Ready')?.status === 'Unknown';
     });
     await sleep(lostAfter + 5_000);
     assert.deepEqual(uids(await user.pods()), [pod.metadata.uid]);

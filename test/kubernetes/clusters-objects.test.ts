@@ -37,14 +37,14 @@ test('an Ingress, policies and monitoring are made, and go when they are no long
   const spec = { replicas: 0, drain };
   const full = { ...spec, ingress: { host: 'media.example', tls: { secretName: 'cert' } }, monitoring: { serviceMonitor: {} } };
   const user = await MediaClusterUser.make(server, 'around', full);
-  const optional = ['ingresses', 'networkpolicies', 'servicemonitors'];
+  const optional = ['ingresses', 'networkPolicies', 'serviceMonitors'] as const;
   const there = () => Promise.all(optional.map((kind) => user.names(kind)));
   await user.until('all is made', async () => (await there()).flat().length === 3);
   assert.equal((await user.cluster()).status?.url, 'https://media.example');
   await user.apply({ ...spec, networkPolicy: { enabled: false } });
   await user.until('all is removed', async () => (await there()).flat().length === 0);
   assert.deepEqual(await user.names('services'), ['c', 'c-nodes']);
-  assert.deepEqual(await user.names('poddisruptionbudgets'), ['c-busy']);
+  assert.deepEqual(await user.names('podDisruptionBudgets'), ['c-busy']);
 });
 
 test('what somebody changes or removes is mended, also the Services of a living pod', async () => {
@@ -56,11 +56,11 @@ test('what somebody changes or removes is mended, also the Services of a living 
   await user.kubectl('label', 'service', 'c-nodes', 'app.kubernetes.io/managed-by-');
   await user.until('the Services are back', async () => (await user.names('services')).join() === 'c,c-0,c-0-media,c-nodes');
   type Media = { spec: { ports: { nodePort: number }[] } };
-  assert.equal((await user.get<Media>('service', 'c-0-media')).spec.ports[0]?.nodePort, basePort(pod));
+  assert.equal((await user.get<Media>('services', 'c-0-media')).spec.ports[0]?.nodePort, basePort(pod));
   type Budget = { spec: { minAvailable: number } };
-  await user.until('the budget is mended', async () => (await user.get<Budget>('pdb', 'c-busy')).spec.minAvailable > 0);
+  await user.until('the budget is mended', async () => (await user.get<Budget>('podDisruptionBudgets', 'c-busy')).spec.minAvailable > 0);
   await user.until('the label is back', async () => {
-    const { metadata } = await user.get<{ metadata: { labels: Record<string, string> } }>('service', 'c-nodes');
+    const { metadata } = await user.get<{ metadata: { labels: Record<string, string> } }>('services', 'c-nodes');
     return metadata.labels['app.kubernetes.io/managed-by'] === 'mediarooms-operator';
   });
   assert.deepEqual(
@@ -80,7 +80,7 @@ test('an object of somebody else with one of our names is left alone, and the st
     (await user.condition('Degraded')).message,
     /^The Ingress "c" exists already and belongs to somebody else: it is left as it is\./,
   );
-  assert.equal((await user.get<{ spec: { rules?: unknown } }>('ingress', 'c')).spec.rules, undefined);
+  assert.equal((await user.get<{ spec: { rules?: unknown } }>('ingresses', 'c')).spec.rules, undefined);
   await user.apply({ replicas: 0, drain });
   await user.until('it is well', async () => (await user.condition('Degraded')).status === 'False');
   assert.deepEqual(await user.names('ingresses'), ['c']);
@@ -116,7 +116,7 @@ test('Secrets of the user are taken as they are, and none is made in their place
   const [pod] = await user.settled('c-0');
   assert.ok(pod);
   await user.until('the configuration is in force', async () => (await user.condition('ConfigSynced')).status === 'True');
-  assert.deepEqual((await user.get<{ data: object }>('secret', 'tokens')).data, {
+  assert.deepEqual((await user.get<{ data: object }>('secrets', 'tokens')).data, {
     backend: Buffer.from('the-token-of-the-user').toString('base64'),
   });
   const health = await fetch(`http://${pod.status.podIP}:8080/health`, { headers: { authorization: 'Bearer the-token-of-the-user' } });
@@ -127,11 +127,27 @@ test('claims and made Secrets outlive what the spec says', async () => {
   const storage = { persistentVolumeClaim: { size: '1Gi' } };
   const user = await MediaClusterUser.make(server, 'kept', { replicas: 1, drain, storage });
   await user.settled('c-0');
-  const cookie = await user.get<{ data: object }>('secret', 'c-cookie');
+  const cookie = await user.get<{ data: object }>('secrets', 'c-cookie');
   await user.apply({ replicas: 0, drain });
   await user.settled();
-  assert.deepEqual(await user.names('persistentvolumeclaims'), ['c-0']);
-  assert.deepEqual((await user.get<{ data: object }>('secret', 'c-cookie')).data, cookie.data);
+  assert.deepEqual(await user.names('persistentVolumeClaims'), ['c-0']);
+  assert.deepEqual((await user.get<{ data: object }>('secrets', 'c-cookie')).data, cookie.data);
+});
+
+test('a claim that the API server lets nobody change keeps no pod from coming back to it', async () => {
+  const claimOf = (size: string) => ({ replicas: 1, drain, storage: { persistentVolumeClaim: { size } } });
+  const user = await MediaClusterUser.make(server, 'grown', claimOf('1Gi'));
+  await user.settled('c-0');
+  // Its StorageClass, here none, does not let it grow.
+  await user.apply(claimOf('2Gi'));
+  await user.until('it is told', async () => (await user.condition('Degraded')).reason === 'ObjectRefused');
+  assert.match((await user.condition('Degraded')).message, /^The PersistentVolumeClaim "c-0" was refused: /);
+  // A pod that ends is replaced under another index; then the claim is the lowest that is free.
+  await user.kubectl('delete', 'pod', 'c-0');
+  await user.settled('c-1');
+  await user.kubectl('delete', 'pod', 'c-1');
+  await user.settled('c-0');
+  await user.until('it is told still', async () => (await user.condition('Degraded')).reason === 'ObjectRefused');
 });
 
 test('recordings that are lost with their pod are told of', async () => {

@@ -30,10 +30,7 @@ test('no host and no node counts as lost because the API server was away, and th
   const [left] = await user.settled('c-0');
   assert.equal(left?.metadata.uid, pod.metadata.uid);
   assert.equal(await room.lives(), true);
-  const { items } = await user.get<{ items: { reason: string; message: string }[] }>(
-    'events',
-    '--field-selector=involvedObject.kind=MediaCluster',
-  );
-  const made = items.filter(({ reason }) => reason === 'PodCreated').map(({ message }) => message);
-  assert.deepEqual(made.sort(), ['Created pod c-0.', 'Created pod c-1.']);
+  const events = await user.list<{ reason: string; note: string; regarding: { kind: string } }>('events');
+  const made = events.filter(({ reason, regarding }) => regarding.kind === 'MediaCluster' && reason === 'PodCreated');
+  assert.deepEqual(made.map(({ note }) => note).sort(), ['Created pod c-0.', 'Created pod c-1.']);
 });

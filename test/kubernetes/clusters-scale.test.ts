@@ -142,8 +142,8 @@ test('what happened is told as events of the MediaCluster', async () => {
   await user.kubectl('scale', 'mediacluster', 'c', '--replicas=0');
   await user.settled();
   await user.until('events tell of it', async () => {
-    const { items } = await user.get<{ items: { reason: string; involvedObject: { kind: string } }[] }>('events');
-    const reasons = items.filter(({ involvedObject }) => involvedObject.kind === 'MediaCluster').map(({ reason }) => reason);
+    const events = await user.list<{ reason: string; regarding: { kind: string } }>('events');
+    const reasons = events.filter(({ regarding }) => regarding.kind === 'MediaCluster').map(({ reason }) => reason);
     return ['SecretsMade', 'PodCreated', 'Draining', 'PodRemoved'].every((reason) => reasons.includes(reason));
   });
 });

@@ -59,9 +59,9 @@ test('a MediaCluster that is deleted takes everything with it', async () => {
   const user = await MediaClusterUser.make(server, 'gone', { replicas: 1, drain: { timeoutSeconds: 1 } });
   await user.settled('c-0');
   await user.kubectl('delete', 'mediacluster', 'c');
-  for (const kind of ['pods', 'services', 'secrets', 'poddisruptionbudgets', 'networkpolicies'])
+  for (const kind of ['pods', 'services', 'secrets', 'podDisruptionBudgets', 'networkPolicies'] as const)
     await user.until(`no ${kind} are left`, async () => (await user.names(kind)).length === 0);
-  assert.deepEqual(await user.names('configmaps'), ['kube-root-ca.crt']);
+  assert.deepEqual(await user.names('configMaps'), ['kube-root-ca.crt']);
 });
 
 test('a MediaCluster made again under the same name is another one: with its own Secrets, and nodes that find each other', async () => {

@@ -14,12 +14,21 @@ const folder = join(manifests, 'conditions');
 /** Until a status says why, in milliseconds: five seconds were promised, which a busy machine does not keep. */
 const patience = 30_000;
 
-type Wrong = { file: string; kind: string; name: string; namespace: string; type: string; status: string; reason: string; message: string };
+type Wrong = {
+  file: string;
+  kind: 'rooms' | 'mediaClusters';
+  name: string;
+  namespace: string;
+  type: string;
+  status: string;
+  reason: string;
+  message: string;
+};
 
 const wrong = [...expectations(folder, 'condition')].map(([file, expected]): Wrong => {
   const [, type = '', status = '', reason = '', message = ''] = /^(\w+)=(\w+) (\w+): (.+)$/.exec(expected) ?? [];
   const { kind, metadata } = parse(readFileSync(join(folder, file), 'utf8')) as Anything;
-  return { file, kind: kind.toLowerCase(), ...metadata, type, status, reason, message };
+  return { file, kind: kind === 'Room' ? 'rooms' : 'mediaClusters', ...metadata, type, status, reason, message };
 });
 
 /** Every Room and MediaCluster by what it is, with its version. */
@@ -50,7 +59,7 @@ describe('What only the cluster can know to be wrong', () => {
   it('is told soon as a condition, with a reason and a sentence', async (t) => {
     await stage.kubectl('apply', '-f', join(manifests, 'around-conditions.yaml'));
     assert.equal((await (await stage.api('media-0')).post('/room', { roomId: 'stranger' })).status, 201);
-    await stage.waitFor('room', 'owner', (room) => condition(room, 'Ready')?.status === 'True');
+    await stage.waitFor('rooms', 'owner', (room) => condition(room, 'Ready')?.status === 'True');
     standing = await versions();
     rooms = await nodeRooms();
     const started = performance.now();
@@ -62,9 +71,9 @@ describe('What only the cluster can know to be wrong', () => {
       const found = condition(object, type);
       assert.equal(found.status, status, file);
       assert.equal(found.observedGeneration, object.metadata.generation, file);
-      if (kind === 'room')
+      if (kind === 'rooms')
         assert.deepEqual([condition(object, 'Ready').status, condition(object, 'Ready').reason], ['False', reason], file);
-      if (kind === 'room') assert.equal(object.status.phase, 'Pending', file);
+      if (kind === 'rooms') assert.equal(object.status.phase, 'Pending', file);
     }
     t.diagnostic(`${wrong.length} told after ${Math.round(performance.now() - started)} ms`);
   });
@@ -77,7 +86,7 @@ describe('What only the cluster can know to be wrong', () => {
   it('makes no room of what is not accepted, and touches no room of anybody else', async () => {
     const now = await nodeRooms();
     for (const [id, room] of rooms) assert.deepEqual(now.get(id), room, id);
-    const placed = wrong.filter(({ kind, type }) => kind === 'room' && type === 'Ready').map(({ name }) => name);
+    const placed = wrong.filter(({ kind, type }) => kind === 'rooms' && type === 'Ready').map(({ name }) => name);
     assert.deepEqual([...now.keys()].sort(), [...rooms.keys(), ...placed].sort());
     const versionsNow = await versions();
     assert.equal(versionsNow.get('Room default/owner'), standing.get('Room default/owner'));

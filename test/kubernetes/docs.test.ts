@@ -31,9 +31,9 @@ test('docs/operations.md: what is shown is there, tokens and keys rotate, the co
   assert.match(saidTo(/^kubectl get events/), /mediacluster\/media/);
   assert.match(saidTo(/^kubectl get pods/), /^media-0 /m);
   assert.match(saidTo(/data\.admin/), /^\S{20,}$/);
-  await stage.waitFor('mediacluster', 'media', ({ status }) => status.keyGeneration === 1, 60_000);
-  const { data } = await stage.get('secret', 'media-api-tokens');
+  await stage.waitFor('mediaClusters', 'media', ({ status }) => status.keyGeneration === 1, 60_000);
+  const { data } = await stage.get('secrets', 'media-api-tokens');
   assert.deepEqual(Object.keys(data).sort(), ['admin', 'dashboard.read', 'operator']);
-  await stage.waitFor('mediacluster', 'media', ({ status }) => status.replicas === 1, 60_000);
-  assert.equal((await stage.get('mediacluster', 'media')).spec.config.logLevel, 'debug');
+  await stage.waitFor('mediaClusters', 'media', ({ status }) => status.replicas === 1, 60_000);
+  assert.equal((await stage.get('mediaClusters', 'media')).spec.config.logLevel, 'debug');
 });

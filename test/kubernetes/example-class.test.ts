@@ -40,7 +40,7 @@ function assertMostly(pictures: readonly (readonly number[])[], what: string): v
 
 /** Joins with what the Secret of the Room says. */
 async function enter(browser: StartedBrowser, pageUrl: string, peer: string): Promise<PagePeer> {
-  const { data } = await stage.get('secret', 'class-peers');
+  const { data } = await stage.get('secrets', 'class-peers');
   const [url = '', token = ''] = ['url', 'token'].map((key) => Buffer.from(data[`${peer}.${key}`], 'base64').toString());
   return PagePeer.join(await browser.newPage(pageUrl), peer, { token, url });
 }

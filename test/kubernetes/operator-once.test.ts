@@ -18,7 +18,7 @@ after(() => rmSync(folder, { recursive: true, force: true }));
 const stage = await startMediaStage({ after }, { plane: { flags: [`--audit-policy-file=${policy}`, `--audit-log-path=${auditLog}`] } });
 const peers = [{ name: 'anna' }, { name: 'bert' }];
 await stage.makeRoom('class', { peers });
-await stage.waitFor('mediacluster', 'media', (cluster) => isAvailable(cluster) && cluster.status.rooms === 1);
+await stage.waitFor('mediaClusters', 'media', (cluster) => isAvailable(cluster) && cluster.status.rooms === 1);
 const secretValues: string[] = (await stage.list('secrets')).flatMap(({ data }) => Object.values<string>(data ?? {}));
 await stage.operator.stop();
 
@@ -84,7 +84,7 @@ test('what would be made, changed and removed is shown as a diff, of Secrets wit
   ]);
   await stage.kubectl('delete', 'service', 'media');
   await stage.kubectl('create', 'service', 'clusterip', 'stray', '--tcp=80');
-  const { metadata } = await stage.get('mediacluster', 'media');
+  const { metadata } = await stage.get('mediaClusters', 'media');
   const owner = { apiVersion: 'mediarooms.dev/v1alpha1', kind: 'MediaCluster', name: 'media', uid: metadata.uid, controller: true };
   const labels = { 'app.kubernetes.io/managed-by': 'mediarooms-operator' };
   await stage.kubectl('patch', 'service', 'stray', '-p', JSON.stringify({ metadata: { labels, ownerReferences: [owner] } }));
@@ -134,8 +134,8 @@ test('an operator that works afterwards does what was shown, and then there is n
   const operator = startOperator({ after }, stage.server);
   await operator.says(/this operator works now/);
   await stage.runner.waitForPod('media-1');
-  await stage.waitFor('mediacluster', 'media', (cluster) => isAvailable(cluster) && cluster.status.rooms === 2);
-  assert.equal(await stage.get('service', 'stray'), undefined);
+  await stage.waitFor('mediaClusters', 'media', (cluster) => isAvailable(cluster) && cluster.status.rooms === 2);
+  assert.equal(await stage.get('services', 'stray'), undefined);
   await operator.stop();
   const { code, shown } = await look();
   assert.equal(shown, '');

@@ -32,7 +32,7 @@ after(async () => {
 });
 await stage.operator.says(/this operator works now/);
 await server.apply(mediaCluster('media'));
-await stage.waitFor('mediacluster', 'media', isAvailable);
+await stage.waitFor('mediaClusters', 'media', isAvailable);
 
 const incarnationOf = (room: Anything) => room.status.incarnation as string;
 
@@ -42,7 +42,7 @@ test('while the API server is away for a minute nothing on the nodes is touched;
   const names = ['live', 'ended', 'changed', 'removed'];
   const made = await Promise.all(names.map((name) => stage.makeRoom(name, { peers: [{ name: 'anna' }] })));
   const api = await stage.api('media-0');
-  const { data } = await stage.get('secret', 'live-peers');
+  const { data } = await stage.get('secrets', 'live-peers');
   const { podIP } = runner.pod('media-0').status ?? {};
   const anna = await PeerSocket.enter(`ws://${podIP}:8080/socket/peer/websocket`, Buffer.from(data['anna.token'], 'base64').toString());
   assert.ok(anna.welcome.ok);
@@ -65,9 +65,9 @@ test('while the API server is away for a minute nothing on the nodes is touched;
     server.apply(stage.room('new')),
     stage.kubectl('delete', 'room', 'removed', '--timeout=60s'),
   ]);
-  await stage.waitFor('room', 'new', isReady);
-  await stage.waitFor('room', 'changed', isReady);
-  await stage.waitFor('room', 'ended', (room) => room.status.phase === 'Finished');
+  await stage.waitFor('rooms', 'new', isReady);
+  await stage.waitFor('rooms', 'changed', isReady);
+  await stage.waitFor('rooms', 'ended', (room) => room.status.phase === 'Finished');
   const took = performance.now() - back;
   t.diagnostic(`caught up ${Math.round(took)} ms after the API server was back`);
   // Fifteen seconds on a machine that has time.
@@ -93,7 +93,7 @@ test('while every connection to the API server is cut each second, Rooms become 
   try {
     for (let round = 0; round < 12; round += 1) {
       await server.apply(stage.room(`shaky-${round}`, { peers: [{ name: 'anna' }] }));
-      await stage.waitFor('room', `shaky-${round}`, isReady);
+      await stage.waitFor('rooms', `shaky-${round}`, isReady);
       if (round > 0) await stage.kubectl('delete', 'room', `shaky-${round - 1}`, '--timeout=60s');
     }
   } finally {

@@ -103,21 +103,21 @@ async function exerciseEverything(stage: MediaStage): Promise<void> {
   };
   const apply = (spec: Record<string, unknown>) => server.apply(mediaCluster('media', { drain, ...around, ...spec }));
   const settled = (replicas: number) =>
-    stage.waitFor('mediacluster', 'media', (cluster) => isAvailable(cluster) && cluster.status.replicas === replicas, 60_000);
+    stage.waitFor('mediaClusters', 'media', (cluster) => isAvailable(cluster) && cluster.status.replicas === replicas, 60_000);
 
   const theirs = { apiVersion: 'networking.k8s.io/v1', kind: 'Ingress', metadata: { namespace: 'default', name: 'media' } };
   await server.apply({ ...theirs, spec: { defaultBackend: { service: { name: 'theirs', port: { number: 80 } } } } });
   await apply({ replicas: 1 });
-  await stage.waitFor('mediacluster', 'media', (cluster) => condition(cluster, 'Degraded')?.reason === 'NotOurs');
+  await stage.waitFor('mediaClusters', 'media', (cluster) => condition(cluster, 'Degraded')?.reason === 'NotOurs');
   await stage.kubectl('delete', 'ingress', 'media');
   await settled(1);
-  await stage.waitFor('ingress', 'media', (ingress) => ingress !== undefined, 60_000);
+  await stage.waitFor('ingresses', 'media', (ingress) => ingress !== undefined, 60_000);
 
   await stage.makeRoom('class', { peers: [{ name: 'anna' }, { name: 'bert' }] });
   await server.apply(stage.room('class', { peers: [{ name: 'anna' }], maxPeers: 5 }));
-  await stage.waitFor('secret', 'class-peers', (secret) => secret !== undefined && !('bert.token' in secret.data));
+  await stage.waitFor('secrets', 'class-peers', (secret) => secret !== undefined && !('bert.token' in secret.data));
   await server.apply(stage.room('class', {}));
-  await stage.waitFor('secret', 'class-peers', (secret) => secret === undefined);
+  await stage.waitFor('secrets', 'class-peers', (secret) => secret === undefined);
   await stage.kubectl('delete', 'room', 'class', '--timeout=60s');
 
   // Twice, so that an event is told again: `Created pod media-1`.
@@ -125,19 +125,20 @@ async function exerciseEverything(stage: MediaStage): Promise<void> {
     await apply({ replicas });
     await settled(replicas);
   }
-  const { current } = (await stage.get('secret', 'media-secret-keys')).data;
+  const { current } = (await stage.get('secrets', 'media-secret-keys')).data;
   await apply({ replicas: 1, keyRotation: { generation: 1 } });
-  await stage.waitFor('secret', 'media-secret-keys', (secret) => secret.data.current !== current, 60_000);
+  await stage.waitFor('secrets', 'media-secret-keys', (secret) => secret.data.current !== current, 60_000);
 
   const bare = { replicas: 1, drain, keyRotation: { generation: 1 }, networkPolicy: { enabled: false } };
   await server.apply(mediaCluster('media', { ...bare, storage: around.storage }));
-  for (const kind of ['ingress', 'networkpolicy', 'servicemonitor']) await stage.waitFor(kind, 'media', (object) => object === undefined);
+  for (const kind of ['ingresses', 'networkPolicies', 'serviceMonitors'] as const)
+    await stage.waitFor(kind, 'media', (object) => object === undefined);
 
   const gateway = { parentRefs: [{ name: 'public' }], host: 'media.example' };
   await server.apply(mediaCluster('media', { ...bare, storage: around.storage, gateway }));
-  await stage.waitFor('httproute', 'media', (route) => route !== undefined, 60_000);
+  await stage.waitFor('httpRoutes', 'media', (route) => route !== undefined, 60_000);
   await server.apply(mediaCluster('media', { ...bare, storage: around.storage }));
-  await stage.waitFor('httproute', 'media', (route) => route === undefined, 60_000);
+  await stage.waitFor('httpRoutes', 'media', (route) => route === undefined, 60_000);
 }
 
 test('where references to owners are guarded, what the operator makes needs the finalizers of its owners', async () => {
@@ -149,16 +150,13 @@ test('where references to owners are guarded, what the operator makes needs the 
   const stage = new MediaStage(server, runner, undefined as unknown as OperatorProcess);
   const room = { apiVersion: 'mediarooms.dev/v1alpha1', kind: 'Room', metadata: { name: 'owner', namespace: 'default' }, spec: {} };
   await server.apply([room, mediaCluster('owner', { replicas: 0 })]);
-  for (const [kind, plural] of [
-    ['Room', 'rooms'],
-    ['MediaCluster', 'mediaclusters'],
-  ] as const) {
-    const { apiVersion, metadata } = await stage.get(plural, 'owner');
+  for (const plural of ['rooms', 'mediaClusters'] as const) {
+    const { apiVersion, kind, metadata } = await stage.get(plural, 'owner');
     const reference = { apiVersion, kind, name: 'owner', uid: metadata.uid, controller: true, blockOwnerDeletion: true };
     const owned = {
       apiVersion: 'v1',
       kind: 'Secret',
-      metadata: { name: `of-${plural}`, namespace: 'default', ownerReferences: [reference] },
+      metadata: { name: `of-${plural.toLowerCase()}`, namespace: 'default', ownerReferences: [reference] },
     };
     const create = () => server.kubectl(['create', '--dry-run=server', '-f', '-'], { input: JSON.stringify(owned), kubeconfig });
     await server.apply(objects);
@@ -179,8 +177,8 @@ test('with the Roles of the chart for all namespaces the operator works in them 
   const stage = new MediaStage(server, runner, operator);
   await server.apply(mediaCluster('media', { replicas: 0 }, 'elsewhere'));
   const looked = (cluster: { status?: { observedGeneration?: number } }) => cluster.status?.observedGeneration === 1;
-  await stage.waitFor('mediacluster', 'media', looked, 30_000, 'elsewhere');
-  assert.ok(await stage.get('lease', 'mediarooms-operator-cluster-wide', 'kube-system'));
+  await stage.waitFor('mediaClusters', 'media', looked, 30_000, 'elsewhere');
+  assert.ok(await stage.get('leases', 'mediarooms-operator-cluster-wide', 'kube-system'));
   await operator.stop();
   const calls = audit.callsOf(account);
   assert.deepEqual(

@@ -12,7 +12,7 @@ await Promise.all([stage.runner.waitForPod('media-0'), stage.runner.waitForPod('
 
 /** Joins with what the Secret of the Room says, through the Service, as an application behind an Ingress would. */
 async function enter(t: TestContext, browser: StartedBrowser, room: string, peer: string): Promise<PagePeer> {
-  const { data } = await stage.get('secret', `${room}-peers`);
+  const { data } = await stage.get('secrets', `${room}-peers`);
   const token = Buffer.from(data[`${peer}.token`], 'base64').toString();
   assert.match(Buffer.from(data[`${peer}.url`], 'base64').toString(), /^ws:\/\/127\.[\d.]+:8080\/socket\/peer\/websocket$/);
   const url = `ws://${await stage.runner.serviceAddress('default', 'media')}/socket/peer/websocket`;
@@ -20,7 +20,7 @@ async function enter(t: TestContext, browser: StartedBrowser, room: string, peer
 }
 
 async function tokensOf(room: string): Promise<string[]> {
-  const { data } = await stage.get('secret', `${room}-peers`);
+  const { data } = await stage.get('secrets', `${room}-peers`);
   return Object.keys(data)
     .filter((key) => key.endsWith('.token'))
     .map((key) => data[key]);
@@ -32,20 +32,20 @@ test('the tokens of the Secret join with media; a host that fails costs its Room
   const [anna, bert] = await Promise.all([enter(t, browser, 'class', 'anna'), enter(t, browser, 'class', 'bert')]);
   await Promise.all([anna.publish({ colour: css(red), tone: 440 }), bert.publish({ colour: css(blue), tone: 1000 })]);
   await Promise.all([anna.sees(bert, blue), bert.sees(anna, red), anna.hears(bert, 1000)]);
-  const first = await stage.waitFor('room', 'class', (room) => room.status.peers?.connected === 2);
+  const first = await stage.waitFor('rooms', 'class', (room) => room.status.peers?.connected === 2);
   const tokens = await tokensOf('class');
 
   const pod = stage.runner.pod(first.status.node);
   const host = pod.spec.nodeName ?? '';
   await stage.runner.failHost(host);
   const failedAt = performance.now();
-  await stage.waitFor('node', host, (node) =>
+  await stage.waitFor('nodes', host, (node) =>
     node.status.conditions.some((each: { type: string; status: string }) => each.type === 'Ready' && each.status !== 'True'),
   );
   const noticedAt = performance.now();
   const other = (room: { status: { node?: string; incarnation?: string } }) =>
     isReady(room) && room.status.incarnation !== first.status.incarnation;
-  const after = await stage.waitFor('room', 'class', other);
+  const after = await stage.waitFor('rooms', 'class', other);
   const recoveredAt = performance.now();
   assert.notEqual(after.status.node, first.status.node);
   await Promise.all([anna.sees(bert, blue), bert.sees(anna, red), anna.hears(bert, 1000)]);
@@ -62,7 +62,7 @@ test('a Room whose room is deleted over REST is Finished and is not made again',
   const { status } = await stage.makeRoom('over');
   const api = await stage.api(status.node);
   assert.equal((await api.delete('/room/over')).status, 204);
-  const room = await stage.waitFor('room', 'over', (each) => each.status.phase === 'Finished');
+  const room = await stage.waitFor('rooms', 'over', (each) => each.status.phase === 'Finished');
   assert.equal(room.status.conditions.find((each: { type: string }) => each.type === 'Ready').status, 'False');
   assert.equal((await api.get('/room/over')).status, 404);
   await stage.kubectl('delete', 'room', 'over', '--timeout=60s');

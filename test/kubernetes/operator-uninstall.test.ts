@@ -15,13 +15,13 @@ const hook = (await renderChart({ only: ['uninstall.yaml'] })).filter(({ kind })
 await server.apply(hook);
 
 const uninstall = (timeout: number) => runOperator(server, { kubeconfig, args: ['--uninstall', '--timeout', String(timeout)] });
-const left = async () => (await Promise.all(['rooms', 'mediaclusters', 'pods'].map((kind) => stage.list(kind)))).flat();
+const left = async () => (await Promise.all((['rooms', 'mediaClusters', 'pods'] as const).map((kind) => stage.list(kind)))).flat();
 
 test('Rooms, MediaClusters and pods end in order, and nothing is left', async () => {
   // The garbage collector looks for new kinds every 30 s only: it must know ours, or pods would outlive their MediaCluster so long.
   await stage.makeRoom('first', { peers: [{ name: 'anna' }] });
   await stage.kubectl('delete', 'room', 'first', '--timeout=60s');
-  await stage.waitFor('secret', 'first-peers', (secret) => secret === undefined);
+  await stage.waitFor('secrets', 'first-peers', (secret) => secret === undefined);
 
   await Promise.all([stage.makeRoom('one', { peers: [{ name: 'anna' }] }), stage.makeRoom('two')]);
   const api = await stage.api('media-0');
@@ -30,7 +30,7 @@ test('Rooms, MediaClusters and pods end in order, and nothing is left', async ()
   assert.doesNotMatch(stdout, /not gone in time/);
   assert.deepEqual(await left(), []);
   await assert.rejects(api.get('/room'));
-  await stage.waitFor('secret', 'one-peers', (secret) => secret === undefined);
+  await stage.waitFor('secrets', 'one-peers', (secret) => secret === undefined);
 });
 
 test('with a dead operator the finalizers are taken away at the timeout, and no more is done than the hook of the chart may', async () => {

@@ -36,5 +36,5 @@ test("README's lines give Rooms that are Ready on real nodes, and kubectl shows,
     /Events:\n.*\n.*\n *Normal +Ready .* Room webinar-2026 is on node media-0 with all that is declared/,
   );
   assert.match(said.get('explain room.spec.recreate') ?? '', /ENUM:\n *Always\n *Never.*makes it again/s);
-  assert.deepEqual(await stage.list('mroom'), []);
+  assert.deepEqual(await stage.list('rooms'), []);
 });

@@ -1,10 +1,12 @@
 // MediaClusters in tests: made, waited for, and looked into from the side of their clients.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { MediaClusterSpec } from '../../../crds/types.ts';
+import type { KubeObject } from '../../../operator/kube/objects.ts';
 import type { MediaCluster } from '../../../operator/objects.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { PeerSocket } from '../peer-socket.ts';
 import type { ApiServer } from './api-server.ts';
+import { type Kind, readObject, readObjects } from './reading.ts';
 
 export type ClusterPod = {
   metadata: {
@@ -63,17 +65,23 @@ export class MediaClusterUser {
     return stdout;
   }
 
-  async get<T>(...what: string[]): Promise<T> {
-    return JSON.parse(await this.kubectl('get', '-o', 'json', ...what)) as T;
+  /** @throws where there is none */
+  async get<T>(kind: Kind, name: string): Promise<T> {
+    const found = await readObject(this.#server, kind, name, this.namespace);
+    if (found === undefined) throw new Error(`there is no ${name} among the ${kind}`);
+    return found as T;
   }
 
-  async names(kind: string): Promise<string[]> {
-    const { items } = await this.get<{ items: { metadata: { name: string } }[] }>(kind);
-    return items.map(({ metadata }) => metadata.name).sort();
+  async list<T>(kind: Kind, labelSelector?: string): Promise<T[]> {
+    return (await readObjects(this.#server, kind, this.namespace, { labelSelector })) as T[];
+  }
+
+  async names(kind: Kind): Promise<string[]> {
+    return (await this.list<KubeObject>(kind)).map(({ metadata }) => metadata.name).sort();
   }
 
   cluster(): Promise<MediaCluster & { spec: MediaClusterSpec }> {
-    return this.get('mediacluster', this.name);
+    return this.get('mediaClusters', this.name);
   }
 
   async condition(type: string): Promise<{ status: string; reason: string; message: string }> {
@@ -84,8 +92,8 @@ export class MediaClusterUser {
 
   /** Its pods, by index. */
   async pods(): Promise<ClusterPod[]> {
-    const { items } = await this.get<{ items: ClusterPod[] }>('pods', '-l', `mediarooms.dev/cluster=${this.name}`);
-    return items.sort((one, other) => indexOf(one) - indexOf(other));
+    const pods = await this.list<ClusterPod>('pods', `mediarooms.dev/cluster=${this.name}`);
+    return pods.sort((one, other) => indexOf(one) - indexOf(other));
   }
 
   async livingPods(): Promise<ClusterPod[]> {
@@ -117,12 +125,16 @@ export class MediaClusterUser {
       const living = await this.livingPods();
       return living.map(({ metadata }) => metadata.name).join() === names.join() && living.every(isReady);
     });
-    await this.until('nothing is under way', async () => (await this.condition('Progressing')).status === 'False');
+    await this.until('nothing is under way', async () => {
+      const { metadata, status } = await this.cluster();
+      const progressing = status?.conditions?.find(({ type }) => type === 'Progressing');
+      return progressing?.status === 'False' && progressing.observedGeneration === metadata.generation;
+    });
     return this.livingPods();
   }
 
   async token(key = 'admin'): Promise<string> {
-    const { data } = await this.get<{ data: Record<string, string> }>('secret', `${this.name}-api-tokens`);
+    const { data } = await this.get<{ data: Record<string, string> }>('secrets', `${this.name}-api-tokens`);
     return Buffer.from(data[key] ?? '', 'base64').toString();
   }
 

@@ -6,6 +6,7 @@ import type { ApiServer } from './api-server.ts';
 import { type ControlPlaneOptions, startControlPlane } from './control-plane.ts';
 import { type OperatorOptions, type OperatorProcess, startOperator } from './operator-process.ts';
 import { type PodRunner, type PodRunnerOptions, startPodRunner } from './pod-runner.ts';
+import { type Kind, readObject, readObjects } from './reading.ts';
 import type { Scope } from './scope.ts';
 
 export type MediaStageOptions = {
@@ -37,14 +38,13 @@ export class MediaStage {
     return stdout;
   }
 
-  async get(kind: string, name: string, namespace = 'default'): Promise<Anything> {
-    const { code, stdout } = await this.server.kubectl(['get', kind, name, '-n', namespace, '-o', 'json', '--ignore-not-found']);
-    assert.equal(code, 0);
-    return stdout === '' ? undefined : JSON.parse(stdout);
+  /** @returns undefined where there is none */
+  get(kind: Kind, name: string, namespace = 'default'): Promise<Anything> {
+    return readObject(this.server, kind, name, namespace);
   }
 
-  async list(kind: string, namespace = 'default'): Promise<Anything[]> {
-    return JSON.parse(await this.kubectl('get', kind, '-n', namespace, '-o', 'json')).items;
+  list(kind: Kind, namespace = 'default'): Promise<Anything[]> {
+    return readObjects(this.server, kind, namespace);
   }
 
   room(name: string, spec: Record<string, unknown> = {}, namespace = 'default') {
@@ -54,24 +54,14 @@ export class MediaStage {
   /** Applies a Room and waits until it is Ready. */
   async makeRoom(name: string, spec: Record<string, unknown> = {}): Promise<Anything> {
     await this.server.apply(this.room(name, spec));
-    return this.waitFor('room', name, isReady);
+    return this.waitFor('rooms', name, isReady);
   }
 
   /** Looks until the object is as wanted. @throws with what it last was, and the end of the operator's log */
-  async waitFor(
-    kind: string,
-    name: string,
-    is: (object: Anything) => boolean,
-    patience = 60_000,
-    namespace = 'default',
-  ): Promise<Anything> {
-    const path = { room: 'rooms', mediacluster: 'mediaclusters' }[kind];
+  async waitFor(kind: Kind, name: string, is: (object: Anything) => boolean, patience = 60_000, namespace = 'default'): Promise<Anything> {
     const started = performance.now();
     for (;;) {
-      const object = path
-        ? (await this.server.client.call(`/apis/mediarooms.dev/v1alpha1/namespaces/${namespace}/${path}/${name}`)).body
-        : await this.get(kind, name, namespace);
-      const found = object?.kind === 'Status' ? undefined : object;
+      const found = await this.get(kind, name, namespace);
       if (is(found)) return found;
       if (performance.now() - started > patience)
         assert.fail(
@@ -82,7 +72,7 @@ export class MediaStage {
   }
 
   async adminToken(cluster = 'media'): Promise<string> {
-    const secret = await this.get('secret', `${cluster}-api-tokens`);
+    const secret = await this.get('secrets', `${cluster}-api-tokens`);
     return Buffer.from(secret.data.admin, 'base64').toString();
   }
 
@@ -113,7 +103,7 @@ export async function startMediaStage(scope: Scope, options: MediaStageOptions =
   const stage = new MediaStage(server, runner, startOperator(scope, server, options.operator));
   await stage.operator.says(/this operator works now/);
   await server.apply(mediaCluster('media', options.spec));
-  await stage.waitFor('mediacluster', 'media', isAvailable, 60_000);
+  await stage.waitFor('mediaClusters', 'media', isAvailable, 60_000);
   return stage;
 }
 

@@ -19,6 +19,8 @@ test('with nothing set it watches its own namespace only, leads by a Lease, and 
   assert.equal(config.leaderElection, true);
   assert.equal(config.task, 'run');
   assert.match(config.identity, /_\d+$/);
+  // Of both families: where pods have addresses of IPv6 only, the kubelet comes by these.
+  assert.equal(config.ip, '::');
 });
 
 test('an empty list of namespaces never widens what is watched: only a star does', () => {

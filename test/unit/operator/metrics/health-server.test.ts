@@ -24,6 +24,11 @@ async function start(t: TestContext, options: Partial<HealthServerOptions> = {})
 }
 
 describe('the health server', () => {
+  it('at all addresses is reached by IPv4 and by IPv6', async (t) => {
+    const { server } = await start(t, { ip: '::' });
+    for (const host of ['127.0.0.1', '[::1]']) assert.equal((await fetch(`http://${host}:${server.port}/healthz`)).status, 200, host);
+  });
+
   it('gives the metrics', async (t) => {
     const { get } = await start(t);
     assert.deepEqual(await get('/metrics?x=1'), { status: 200, type: 'text/plain; version=0.0.4', text: 'up 1\n' });
