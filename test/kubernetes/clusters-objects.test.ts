@@ -40,7 +40,8 @@ test('an Ingress, policies and monitoring are made, and go when they are no long
   const optional = ['ingresses', 'networkPolicies', 'serviceMonitors'] as const;
   const there = () => Promise.all(optional.map((kind) => user.names(kind)));
   await user.until('all is made', async () => (await there()).flat().length === 3);
-  assert.equal((await user.cluster()).status?.url, 'https://media.example');
+  // The status is written after what it tells of.
+  await user.until('its URL is told', async () => (await user.cluster()).status?.url === 'https://media.example');
   await user.apply({ ...spec, networkPolicy: { enabled: false } });
   await user.until('all is removed', async () => (await there()).flat().length === 0);
   assert.deepEqual(await user.names('services'), ['c', 'c-nodes']);
