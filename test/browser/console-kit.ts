@@ -159,8 +159,20 @@ export async function seesMovingPicture(page: Page, name: string): Promise<void>
 /** Resolves when the expression is true in the page. Playwright's own waiting evaluates text inside the page, which the console's policy forbids. */
 export async function comesToHold(page: Page, expression: string): Promise<void> {
   for (const end = Date.now() + deadline; !(await page.evaluate(expression)); await page.waitForTimeout(100)) {
-    assert.ok(Date.now() < end, `It did not come to hold in the page: ${expression}`);
+    if (Date.now() > end) assert.fail(`It did not come to hold in the page: ${expression}\n${await whatIsThere(page)}`);
   }
+}
+
+/** For the one who looks for the reason later: what the page says, and the size, state, time and tracks of its videos. */
+function whatIsThere(page: Page): Promise<string> {
+  return page.evaluate(`JSON.stringify({
+    text: document.body.innerText.slice(0, 2_000),
+    videos: [...document.querySelectorAll('video')].map((video) => [
+      video.closest('[data-name]')?.dataset.name,
+      video.videoWidth, video.videoHeight, video.readyState, video.paused, video.currentTime,
+      video.srcObject?.getTracks().map(({ kind, readyState, muted, enabled }) => [kind, readyState, muted, enabled]),
+    ]),
+  })`);
 }
 
 /** Resolves when nothing is heard for a second: what was under way, and what the browser makes up for sound that is late, fades first. */

@@ -1,4 +1,4 @@
-// Signals that come while a node starts: it ends in order as soon as it can.
+// Signals: a node ends in order, also where it was still starting or may drain for long.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -6,12 +6,13 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import '../kit/worker-bin.ts';
 
-test('a signal that comes before the node has started ends it in order, with code 0', async (t) => {
+/** Starts a node and sends it SIGTERM when a line of its log has the words. Resolves with its exit code. */
+async function endedBy(t: TestContext, words: string, settings: NodeJS.ProcessEnv = {}): Promise<{ code: number | null; lines: string[] }> {
   const folder = mkdtempSync(join(tmpdir(), 'mediarooms-test-'));
-  const env = { ...process.env, SVC_PORT: '0', SVC_METRICS_PORT: '0', SVC_RESOURCES_BASE_PATH: folder };
+  const env = { ...process.env, SVC_PORT: '0', SVC_METRICS_PORT: '0', SVC_RESOURCES_BASE_PATH: folder, ...settings };
   const child = spawn(process.execPath, [join(import.meta.dirname, '../../node/main.ts')], { env, stdio: ['ignore', 'pipe', 'pipe'] });
   t.after(() => {
     child.kill('SIGKILL');
@@ -20,9 +21,19 @@ test('a signal that comes before the node has started ends it in order, with cod
   const lines: string[] = [];
   createInterface({ input: child.stdout }).on('line', (line) => {
     lines.push(line);
-    if (line.includes('configuration')) child.kill('SIGTERM');
+    if (line.includes(words)) child.kill('SIGTERM');
   });
   const [code] = (await once(child, 'close')) as [number | null];
+  return { code, lines };
+}
+
+test('a signal that comes before the node has started ends it in order, with code 0', async (t) => {
+  const { code, lines } = await endedBy(t, 'configuration');
   assert.equal(code, 0, lines.join('\n'));
   assert.ok(lines.findIndex((line) => line.includes('ending')) < lines.findIndex((line) => line.includes('node ended')), lines.join('\n'));
+});
+
+test('a node that may drain for as long as the configuration allows ends in order as well', async (t) => {
+  const { code, lines } = await endedBy(t, 'node started', { SVC_DRAIN_TIMEOUT: '2147483' });
+  assert.equal(code, 0, lines.join('\n'));
 });

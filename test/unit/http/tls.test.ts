@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { request } from 'node:https';
 import { connect as connectPlain } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -83,13 +83,15 @@ test('changed files are taken over without a restart; a bad pair is logged and l
   };
   const { server } = await startServer(context, { tls, log, timeouts: { watch: 20 } });
   assert.equal(await nameOf(server), 'first');
-  await writeFile(tls.certPath, 'not a certificate');
+  // Each in one step: a file that is half written is a change of its own, and told as one.
+  await writeFile(join(folder, 'bad.crt'), 'not a certificate');
+  await rename(join(folder, 'bad.crt'), tls.certPath);
   assert.match(await next(), /cannot be used, the last good ones stay/);
   assert.equal(await nameOf(server), 'first');
-  await copyFile(second.certPath, tls.certPath);
+  await rename(second.certPath, tls.certPath);
   assert.match(await next(), /cannot be used, the last good ones stay/);
   assert.equal(await nameOf(server), 'first');
-  await copyFile(second.keyPath, tls.keyPath);
+  await rename(second.keyPath, tls.keyPath);
   assert.equal(await next(), 'TLS certificate taken over');
   assert.equal(await nameOf(server), 'second');
 });
