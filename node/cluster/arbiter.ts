@@ -1,8 +1,10 @@
 // Reservations of names while rooms are made: kept at one node of the cluster, so that of two requests for one name exactly one wins.
+import { ServiceError } from '../errors.ts';
 import type { NodeName } from './links.ts';
 
 /** A name in one of two spaces: a room's id, or the caller's own key. */
 export type ReservedName = { space: 'id' | 'externalId'; name: string };
+/** `expiresAt` in monotonic milliseconds. */
 export type Reservation = { holder: NodeName; ticket: string; expiresAt: number };
 
 /** Longest that a creation may take; then the name is free again. Milliseconds. */
@@ -13,26 +15,31 @@ const maxReservations = 100_000;
 export type ReserveAnswer = { ok: true } | { ok: false; taken: ReservedName };
 
 export class Arbiter {
+  /** What expires first comes first. */
   readonly #reservations = new Map<string, Reservation>();
   readonly #exists: (name: ReservedName) => boolean;
   readonly #now: () => number;
 
   /** `exists`: whether a living room has the name, as far as this node knows. */
-  constructor(exists: (name: ReservedName) => boolean, now: () => number = Date.now) {
+  constructor(exists: (name: ReservedName) => boolean, now: () => number = () => performance.now()) {
     this.#exists = exists;
     this.#now = now;
   }
 
-  /** All names or none; the first that is taken is told. */
+  /** All names or none; the first that is taken is told. @throws ServiceError `unavailable` where there are too many */
   reserve(names: readonly ReservedName[], holder: NodeName, ticket: string): ReserveAnswer {
     const now = this.#now();
+    this.#expire(now);
     for (const taken of names) {
       const reservation = this.#reservations.get(keyOf(taken));
-      const isReserved = reservation !== undefined && reservation.expiresAt > now && reservation.ticket !== ticket;
-      if (isReserved || this.#exists(taken)) return { ok: false, taken };
+      if ((reservation !== undefined && reservation.ticket !== ticket) || this.#exists(taken)) return { ok: false, taken };
     }
-    if (this.#reservations.size + names.length > maxReservations) this.#expire(now);
-    for (const name of names) this.#reservations.set(keyOf(name), { holder, ticket, expiresAt: now + reservationLifetime });
+    if (this.#reservations.size + names.length > maxReservations)
+      throw new ServiceError('unavailable', 'Too many rooms are being made', { retryAfter: reservationLifetime / 1_000 });
+    for (const name of names) {
+      this.#reservations.delete(keyOf(name));
+      this.#reservations.set(keyOf(name), { holder, ticket, expiresAt: now + reservationLifetime });
+    }
     return { ok: true };
   }
 
@@ -46,12 +53,11 @@ export class Arbiter {
     for (const [key, reservation] of this.#reservations) if (reservation.holder === holder) this.#reservations.delete(key);
   }
 
-  get size(): number {
-    return this.#reservations.size;
-  }
-
   #expire(now: number): void {
-    for (const [key, { expiresAt }] of this.#reservations) if (expiresAt <= now) this.#reservations.delete(key);
+    for (const [key, { expiresAt }] of this.#reservations) {
+      if (expiresAt > now) return;
+      this.#reservations.delete(key);
+    }
   }
 }
 
