@@ -22,6 +22,7 @@ export const aptPackages = /** @type {const} */ ({
   media: ['ffmpeg'],
   sip: ['kamailio', 'kamailio-tls-modules', 'sip-tester', 'openssl'],
   browser: ['chromium', 'ffmpeg', 'coturn'],
+  networks: ['iproute2', 'iptables'],
   cluster: ['erlang-base'],
   metrics: ['prometheus'],
   images: ['buildah', 'debootstrap'],
