@@ -5,7 +5,7 @@ import { Conversation, people } from './conversation.ts';
 import { type Anything, Installed } from './installed.ts';
 import { tell, timing } from './timings.ts';
 
-const stage = await Installed.prepare({ after });
+const stage = await Installed.prepare({ after }, { nodeGraceMs: 16_000 });
 const release = 'rooms';
 const drainSeconds = 20;
 // The operator stays on the first host: it is not to be lost with the second one.

@@ -10,8 +10,7 @@ import { Conversation } from './conversation.ts';
 import { type Anything, chart, Installed } from './installed.ts';
 import { tell, timing } from './timings.ts';
 
-// As it is by default: hosts are silent while the API server is away, and none is to count as lost for that.
-const stage = await Installed.prepare({ after }, { nodeGraceMs: 50_000 });
+const stage = await Installed.prepare({ after });
 const release = 'rooms';
 const drainSeconds = 15;
 const values = [

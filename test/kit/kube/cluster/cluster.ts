@@ -21,7 +21,10 @@ import { pauseProgram, programImage } from './program-image.ts';
 export type ClusterOptions = {
   /** Hosts; 2. CoreDNS and Traefik are on the first. */
   nodes?: number;
-  /** How long a host may be silent before Kubernetes takes it for lost, in milliseconds; 16,000. */
+  /**
+   * How long a host may be silent before Kubernetes takes it for lost, in milliseconds; 50,000, as it is by default: an API server that is away
+   * hears none, and on a busy machine a kubelet may have no turn for a while.
+   */
   nodeGraceMs?: number;
   /** Whether it has the Gateway API, with Traefik behind the GatewayClass of that name. */
   gateway?: boolean;
@@ -50,7 +53,7 @@ export class Cluster {
   /** All hosts are Ready, and so are names and Ingress, when it returns. Ends with the scope. */
   static async start(
     scope: Scope,
-    { nodes: wanted = 2, nodeGraceMs = 16_000, gateway = false, images = [] }: ClusterOptions = {},
+    { nodes: wanted = 2, nodeGraceMs = 50_000, gateway = false, images = [] }: ClusterOptions = {},
   ): Promise<Cluster> {
     await removeLeftCgroups();
     await removeLeftCables();
