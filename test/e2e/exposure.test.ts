@@ -122,6 +122,8 @@ test('a Gateway in place of Ingress: its routes lead to every node, sockets incl
     const conversation = await Conversation.start(t, stage, 'class');
     const { status } = await stage.get('room', 'class');
     assert.match(status.address, /^rooms\.test\/n\/\d$/);
+    // One route is taken before another, and the node that the room is not on may start later.
+    await stage.agreeOn('c', 2);
     for (const path of ['', '/n/0', '/n/1', status.address.slice(host.length)]) {
       const answer = await stage.rest('c', 'GET', `${path}/room/class`);
       assert.deepEqual([answer.status, answer.body.data.id], [200, 'class'], path);

@@ -9,27 +9,10 @@ import { tell, timing } from './timings.ts';
 const stage = await Installed.prepare({ after });
 const release = 'rooms';
 
-/** Nodes that each of these nodes counts, through its own path of Ingress. */
-async function counted(indexes: readonly number[]): Promise<number[]> {
-  const answers = await Promise.all(indexes.map((index) => stage.rest(release, 'GET', `/n/${index}/health`)));
-  return answers.map(({ status, body }) => (status === 200 ? body.data.distribution.nodesInCluster : status));
-}
-
-async function pods(): Promise<Anything[]> {
-  const { items } = await stage.get('pods', '-l', `mediarooms.dev/cluster=${release}`);
-  return items.filter((pod: Anything) => pod.metadata.deletionTimestamp === undefined);
-}
-
+const pods = () => stage.pods(release);
 const indexOf = (pod: Anything): number => Number(pod.metadata.labels['mediarooms.dev/index']);
-
 /** When so many pods live, and each counts all of them. @returns their indexes */
-async function agreeOn(replicas: number): Promise<number[]> {
-  return stage.until(`${replicas} nodes know of each other`, async () => {
-    const indexes = (await pods()).map(indexOf);
-    const counts = await counted(indexes);
-    return indexes.length === replicas && counts.every((count) => count === replicas) ? indexes : undefined;
-  });
-}
+const agreeOn = (replicas: number) => stage.agreeOn(release, replicas);
 
 test('from `helm install` to pictures and sound in two browsers it takes less than a minute', async (t) => {
   const browser = await stage.browser(t);
@@ -59,6 +42,7 @@ test('from `helm install` to pictures and sound in two browsers it takes less th
 });
 
 test('REST, console and every room are reached through Ingress, whichever pod answers; a svc_address is reachable as it is given', async () => {
+  await agreeOn(2);
   const [one, other] = await Promise.all(['one', 'other'].map((roomId) => stage.rest(release, 'POST', '/room', { roomId })));
   for (const made of [one, other]) assert.equal(made?.status, 201);
   const addresses = [one, other].map((made) => made?.body.data.svc_address);

@@ -102,6 +102,25 @@ export class Installed {
     await this.kubectl('wait', '--for=condition=Available', `mediacluster/${name}`, `--timeout=${Math.ceil(timeoutMs / 1_000)}s`);
   }
 
+  /** The pods of a MediaCluster, without those that are ending. */
+  async pods(name: string): Promise<Anything[]> {
+    const { items } = await this.get('pods', '-l', `mediarooms.dev/cluster=${name}`);
+    return items.filter(({ metadata }: Anything) => metadata.deletionTimestamp === undefined);
+  }
+
+  /**
+   * When a MediaCluster has so many nodes, and each counts all of them through its own path of Ingress: Available is one of which a single
+   * node is ready. @returns their indexes
+   */
+  async agreeOn(name: string, replicas: number): Promise<number[]> {
+    return this.until(`${replicas} nodes know of each other`, async () => {
+      const indexes = (await this.pods(name)).map(({ metadata }) => Number(metadata.labels['mediarooms.dev/index']));
+      const answers = await Promise.all(indexes.map((index) => this.rest(name, 'GET', `/n/${index}/health`)));
+      const agree = answers.every(({ status, body }) => status === 200 && body.data.distribution.nodesInCluster === replicas);
+      return indexes.length === replicas && agree ? indexes : undefined;
+    });
+  }
+
   /** When it is Ready. */
   async room(name: string, spec: object = {}): Promise<Anything> {
     await this.apply({ apiVersion: 'mediarooms.dev/v1alpha1', kind: 'Room', metadata: { name }, spec });

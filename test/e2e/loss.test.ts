@@ -8,18 +8,15 @@ import { tell, timing } from './timings.ts';
 const stage = await Installed.prepare({ after }, { nodeGraceMs: 16_000 });
 const release = 'rooms';
 const drainSeconds = 20;
+const pods = () => stage.pods(release);
 // The operator stays on the first host: it is not to be lost with the second one.
 const values = [`mediaCluster.spec.drain.timeoutSeconds=${drainSeconds}`, 'operator.nodeSelector.kubernetes\\.io/hostname=node1'];
 await stage.settle(async () => {
   await stage.install(release, [...stage.values, ...values.flatMap((value) => ['--set', value])]);
   await stage.available(release);
   await stage.until('two nodes on two hosts', async () => new Set((await pods()).map(({ spec }) => spec.nodeName)).size === 2);
+  await stage.agreeOn(release, 2);
 });
-
-async function pods(): Promise<Anything[]> {
-  const { items } = await stage.get('pods', '-l', `mediarooms.dev/cluster=${release}`);
-  return items.filter(({ metadata }: Anything) => metadata.deletionTimestamp === undefined);
-}
 
 async function hostOf(pod: string): Promise<string> {
   return (await stage.get('pod', pod)).spec.nodeName;
@@ -71,7 +68,8 @@ test('`kubectl drain` waits for a live room until its deadline; the people are t
 test('a host that loses its power: its Rooms are Ready elsewhere and people see each other again, without a reload', async (t) => {
   await stage.kubectl('scale', `mediacluster/${release}`, '--replicas=3');
   await stage.until('a node is on the second host', async () => (await pods()).some(({ spec }) => spec.nodeName === 'node2'));
-  await stage.available(release);
+  // Others are ready all the time; this one gets rooms once they know of it.
+  await stage.agreeOn(release, 3);
   const [conversation, room] = await conversationOn(t, 'node2', 'lost');
 
   const started = performance.now();

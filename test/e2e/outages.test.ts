@@ -13,6 +13,7 @@ import { tell, timing } from './timings.ts';
 const stage = await Installed.prepare({ after });
 const release = 'rooms';
 const drainSeconds = 15;
+const pods = () => stage.pods(release);
 const values = [
   `mediaCluster.spec.drain.timeoutSeconds=${drainSeconds}`,
   'mediaCluster.spec.monitoring.serviceMonitor.interval=1s',
@@ -22,24 +23,8 @@ await stage.settle(async () => {
   await stage.cluster.server.apply(monitoringDefinitions);
   await stage.install(release, [...stage.values, ...values.flatMap((value) => ['--set', value])]);
   await stage.available(release);
-  await bothCount();
+  await stage.agreeOn(release, 2);
 });
-
-/** When each of both nodes knows of the other. */
-async function bothCount(): Promise<void> {
-  await stage.until('the nodes know of each other', async () => {
-    const items = await pods();
-    const answers = await Promise.all(
-      items.map(({ metadata }) => stage.rest(release, 'GET', `/n/${metadata.labels['mediarooms.dev/index']}/health`)),
-    );
-    return items.length === 2 && answers.every(({ body }) => body?.data?.distribution.nodesInCluster === 2);
-  });
-}
-
-async function pods(): Promise<Anything[]> {
-  const { items } = await stage.get('pods', '-l', `mediarooms.dev/cluster=${release}`);
-  return items.filter(({ metadata }: Anything) => metadata.deletionTimestamp === undefined);
-}
 
 /** The operator does its work: a Room is made and goes. */
 async function operatorWorks(t: TestContext, name: string, what: string): Promise<void> {
@@ -126,7 +111,7 @@ test('names that are gone for a minute: media goes on, and the nodes still know 
   await stage.cluster.kubectl(...names, 'wait', '--for=delete', 'pod', '-l', 'app=coredns', '--timeout=60s');
   await sleep(60_000);
   await conversation.assertUndisturbed();
-  await bothCount();
+  await stage.agreeOn(release, 2);
   await stage.cluster.kubectl(...names, 'scale', 'deployment/coredns', '--replicas=1');
   await stage.cluster.kubectl(...names, 'rollout', 'status', 'deployment/coredns', '--timeout=60s');
 });

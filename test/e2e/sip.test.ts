@@ -36,6 +36,7 @@ await stage.settle(async () => {
   ]);
   await stage.install(release, [...stage.values, ...values]);
   await stage.available(release);
+  await stage.agreeOn(release, 2);
 });
 
 /** The sound of a phone of the internet: what it heard is in a file. */

@@ -17,6 +17,7 @@ const release = 'rooms';
 const secrets = ['api-tokens', 'secret-keys', 'cookie'];
 
 const stage = await Installed.prepare({ after });
+const pods = () => stage.pods(release);
 /** Of both charts. Only images of this version are there, whichever the chart is. */
 const values = [
   ...stage.values,
@@ -52,11 +53,6 @@ async function cutGrace(): Promise<void> {
     const { body } = await stage.cluster.server.client.call(path, { method: 'POST', body: pod });
     return (body as Anything).spec?.terminationGracePeriodSeconds === graceSeconds;
   });
-}
-
-async function pods(): Promise<Anything[]> {
-  const { items } = await stage.get('pods', '-l', `mediarooms.dev/cluster=${release}`);
-  return items.filter(({ metadata }: Anything) => metadata.deletionTimestamp === undefined);
 }
 
 /** All that must stay: the Room with what its people hold, the nodes, every secret. */
