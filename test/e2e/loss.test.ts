@@ -63,6 +63,8 @@ test('`kubectl drain` waits for a live room until its deadline; the people are t
   await conversation.cameBack();
   assert.ok((await pods()).every(({ spec }) => spec.nodeName === 'node1'));
   await stage.cluster.kubectl('uncordon', 'node2');
+  // Kubernetes takes it off later, and until then no pod goes there.
+  await stage.until('the host takes pods', async () => (await stage.object('/api/v1/nodes/node2')).spec.taints === undefined);
 });
 
 test('a host that loses its power: its Rooms are Ready elsewhere and people see each other again, without a reload', async (t) => {
