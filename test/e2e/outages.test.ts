@@ -21,6 +21,8 @@ const values = [
 ];
 await stage.settle(async () => {
   await stage.cluster.server.apply(monitoringDefinitions);
+  // Helm refuses objects of kinds that are not served yet.
+  await stage.cluster.kubectl('wait', '--for=condition=Established', 'crd', '--all', '--timeout=50s');
   await stage.install(release, [...stage.values, ...values.flatMap((value) => ['--set', value])]);
   await stage.available(release);
   await stage.agreeOn(release, 2);
@@ -64,7 +66,10 @@ test('a Prometheus that scrapes what the ServiceMonitors select has all nodes an
   const one = async (query: string) => (await prometheus.query(query))[0]?.value;
   await stage.until('all are scraped', async () => (await one('sum(up)')) === 3);
   await stage.until('the people are counted', async () => (await one('sum(svc_peers)')) === 2);
-  assert.ok(Number(await one('sum(controller_runtime_reconcile_total{controller="room"})')) > 0);
+  await stage.until(
+    'reconciles are counted',
+    async () => Number(await one('sum(controller_runtime_reconcile_total{controller="room"})')) > 0,
+  );
   const dashboard = JSON.parse(await readFile(join(chart, 'files/grafana-dashboard.json'), 'utf8'));
   const queries: string[] = dashboard.panels.flatMap(({ targets: each = [] }: Anything) => each.map(({ expr }: Anything) => expr));
   assert.ok(queries.length > 20);
