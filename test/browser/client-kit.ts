@@ -67,12 +67,12 @@ export class PagePeer {
     return this.page.evaluate((wanted) => kit.rooms.main?.notes.filter((note) => wanted === undefined || note.name === wanted) ?? [], name);
   }
 
-  async waitForNote(name: string, after = 0): Promise<{ at: number; name: string; detail?: unknown }> {
+  async waitForNote(name: string, after = 0, timeoutMs = 60_000): Promise<{ at: number; name: string; detail?: unknown }> {
     await comesToHold(
       this.page,
       ([wanted, from]) => kit.rooms.main?.notes.some((note) => note.name === wanted && note.at > from),
       [name, after] as const,
-      60_000,
+      timeoutMs,
     );
     const found = (await this.notes(name)).find(({ at }) => at > after);
     assert.ok(found);
