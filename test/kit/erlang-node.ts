@@ -1,11 +1,11 @@
 // Real Erlang nodes and a real epmd for tests, each on a port of EPMD that is the test's own.
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import type { TestContext } from 'node:test';
 import { listNodes } from '../../node/cluster/erlang/epmd-client.ts';
+import { freePorts } from './kube/ports.ts';
 
 export type Erl = {
   pid: number;
@@ -110,14 +110,10 @@ export async function runCommand(command: string, args: readonly string[]): Prom
   return { code, output };
 }
 
-/** A TCP port that nobody had a moment ago. */
+/** A port that nobody has, and that nobody is given who asks for any: other files of tests do so all the time. */
 export async function freePort(): Promise<number> {
-  const server = createServer();
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  return typeof address === 'object' && address ? address.port : 0;
+  const [port = 0] = await freePorts(1);
+  return port;
 }
 
 class Lines {
