@@ -100,7 +100,7 @@ describe('our EPMD', () => {
   });
 
   test('takes no more connections than its bound, and goes on when they are gone', async (t) => {
-    const { port } = await startServer(t, { ...epmdServerLimits, connections: 2, requestDeadline: 300 });
+    const { port } = await startServer(t, { ...epmdServerLimits, connections: 2, requestDeadline: 2_000 });
     const [first] = await Promise.all([open(t, port), open(t, port)]);
     await assert.rejects(listNodes({ host: '127.0.0.1', port }));
     if (!first.closed) await once(first, 'close');

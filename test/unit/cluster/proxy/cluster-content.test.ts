@@ -30,21 +30,28 @@ type ContentNode = {
 };
 type ContentCluster = { network: FakeNetwork; nodes: ContentNode[]; owners: Map<string, string>; targets: Map<string, ForwardTarget> };
 
-async function startCluster(t: TestContext, count = 2): Promise<ContentCluster> {
+/** `firstByteDeadline`: of the nodes towards each other, where a test is about it: a busy machine needs more than a short one. */
+async function startCluster(t: TestContext, count = 2, firstByteDeadline?: number): Promise<ContentCluster> {
   const network = new FakeNetwork();
   const owners = new Map<string, string>();
   const targets = new Map<string, ForwardTarget>();
   const nodes: ContentNode[] = [];
-  for (let index = 0; index < count; index += 1) nodes.push(await startNode(t, `svc@${'abc'[index]}`, { network, owners, targets }));
+  for (let index = 0; index < count; index += 1)
+    nodes.push(await startNode(t, `svc@${'abc'[index]}`, { network, owners, targets }, firstByteDeadline));
   network.connectAll();
   return { network, nodes, owners, targets };
 }
 
-async function startNode(t: TestContext, name: string, { network, owners, targets }: Omit<ContentCluster, 'nodes'>): Promise<ContentNode> {
+async function startNode(
+  t: TestContext,
+  name: string,
+  { network, owners, targets }: Omit<ContentCluster, 'nodes'>,
+  firstByteDeadline?: number,
+): Promise<ContentNode> {
   const links = network.join(name);
   const resources = await makeResources(t);
   const tokens = new NodeTokens({ links, secrets: ['the secret of all nodes'], cookie: 'unused' });
-  const http = new NodeHttp({ log: silentLog(), tokens, firstByteDeadline: 300 });
+  const http = new NodeHttp({ log: silentLog(), tokens, ...(firstByteDeadline !== undefined && { firstByteDeadline }) });
   const local: OwnContent = makeContent(resources);
   const content = new ClusterContent({
     links,
@@ -270,7 +277,7 @@ async function startStub(t: TestContext, cluster: ContentCluster, listener: Requ
 }
 
 test('an owner that takes too long to its first byte is 503', async (t) => {
-  const cluster = await startCluster(t, 1);
+  const cluster = await startCluster(t, 1, 300);
   await startStub(t, cluster, () => {});
   const [node] = cluster.nodes;
   assert.equal((await node?.get('/hls/room/0.m4s'))?.status, 503);
