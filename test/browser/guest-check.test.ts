@@ -5,6 +5,7 @@ import { createServer } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
 import type { Page } from 'playwright-core';
+import type { Environment } from '../../node/env.ts';
 import { apiClient } from '../kit/api-client.ts';
 import { freePorts } from '../kit/kube/ports.ts';
 import { makeNamespace, mayMakeNamespaces, type NetworkNamespace } from '../kit/network-namespace.ts';
@@ -75,7 +76,7 @@ test('a link that is no good and a server that is gone are told by the check', {
 });
 
 /** A node that browsers on another machine reach through a network that can be narrowed. */
-async function farNode(t: TestContext) {
+async function farNode(t: TestContext, env: Environment = {}) {
   const machine = await makeNamespace(t);
   const [port, turn] = [await freePort(machine.here), await freePort(machine.here)];
   const proxy = await startTcpProxy(t, port, machine.here);
@@ -87,6 +88,7 @@ async function farNode(t: TestContext) {
     SVC_WEBRTC_TURN_ENABLED: 'true',
     SVC_WEBRTC_TURN_PORT: String(turn),
     SVC_WEBRTC_TURN_LISTEN_IP: machine.here,
+    ...env,
   });
   const hosted = await hostOn(node, apiClient(node.url, apiToken));
   const base = `http://${host}`;
@@ -160,7 +162,8 @@ test(
   'while the server, or the way of sound and pictures, is lost, the page says which, since when and what the others see',
   options,
   async (t) => {
-    const { machine, proxy, hosted, base, browser } = await farNode(t);
+    // A busy machine needs longer to look and to write while the websocket is cut than a session waits by default.
+    const { machine, proxy, hosted, base, browser } = await farNode(t, { SVC_PEER_RESUME_WINDOW: '60' });
     const [ada, bob] = [await openGuest(browser, hosted, { base }), await openGuest(browser, hosted, { base })];
     await joinAs(ada.page, 'Ada');
     await joinAs(bob.page, 'Bob');
