@@ -6,7 +6,7 @@ import { apiClient } from '../kit/api-client.ts';
 import { lastingPort, startNodeProcess } from '../kit/node-process.ts';
 import { apiToken, startNode } from '../kit/start-node.ts';
 import { startTcpProxy } from '../kit/tcp-proxy.ts';
-import { byId, enter, launch, openConsole, seeText } from './console-kit.ts';
+import { byId, comesToHold, enter, launch, openConsole, seeText } from './console-kit.ts';
 import { tokenFile } from './console-views.ts';
 
 async function openRoom(t: TestContext, url: string, token = apiToken): Promise<{ page: Page; complaints: string[] }> {
@@ -41,6 +41,8 @@ test('a network that is cut is told; what happened meanwhile is filled in when i
   await page.waitForSelector(`${byId('event')}[data-type="PeerDeleted"]`);
   await page.waitForSelector(byId('log-lost'), { state: 'detached' });
   await page.waitForSelector(byId('panel-lost'), { state: 'detached' });
+  // What was missed may be shown in more than one step.
+  await comesToHold(page, `document.querySelectorAll('${byId('event')}').length >= 4`);
   assert.deepEqual(await page.locator(byId('event')).evaluateAll((rows) => rows.map((row) => row.getAttribute('data-type'))), [
     'PeerAdded',
     'PeerDeleted',
