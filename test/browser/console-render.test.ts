@@ -12,7 +12,11 @@ import { fileOf, idOf, madeTrack, reportOf, seesGreen, startRecording, waitForTr
 import { lookAt, openPart } from './console-views.ts';
 import { waitUntil } from './guest-kit.ts';
 
-test('a recording is rendered to one MP4, which is played and goes with it; one that cannot be rendered says why', async (t) => {
+/** Rendering is done with what the rest of the machine leaves, which beside another browser is little. */
+const patience = { timeout: 180_000 };
+const options = { timeout: 420_000 };
+
+test('a recording is rendered to one MP4, which is played and goes with it; one that cannot be rendered says why', options, async (t) => {
   const { node, api, resources, id, stop } = await startRecording(t);
   const { page, complaints } = await openPart(await launch(t), { url: node.url, token: apiToken, hash: `#/recordings/${id}` });
   await seeText(page, 'render', 'Can be rendered once the recording has ended.');
@@ -23,7 +27,7 @@ test('a recording is rendered to one MP4, which is played and goes with it; one 
   await page.selectOption(byId('render-layout'), 'single');
   await lookAt(page, 'recording-render');
   await page.click(byId('render-start'));
-  await page.waitForSelector(`${byId('render')}[data-state="done"]`, { timeout: 60_000 });
+  await page.waitForSelector(`${byId('render')}[data-state="done"]`, patience);
   await seeText(page, 'render', '640×360');
   await page.click(byId('play-rendered'));
   await seesGreen(page);
@@ -41,11 +45,11 @@ test('a recording is rendered to one MP4, which is played and goes with it; one 
   await page.goto(`${node.url}/#/recordings/${broken.id}`);
   await page.click(byId('render-open'));
   await page.click(byId('render-start'));
-  await page.waitForSelector(byId('render-failed'), { timeout: 60_000 });
+  await page.waitForSelector(byId('render-failed'), patience);
   await lookAt(page, 'recording-render-failed');
 });
 
-test('a recording whose node went and left it in S3 is rendered from there', async (t) => {
+test('a recording whose node went and left it in S3 is rendered from there', options, async (t) => {
   const s3 = await startS3Server(t);
   const { api, resources, id, stop } = await startRecording(t);
   await waitForTracks(api, id, 2_000);
@@ -72,7 +76,7 @@ test('a recording whose node went and left it in S3 is rendered from there', asy
   await page.click(byId('recording-link'));
   await page.click(byId('render-open'));
   await page.click(byId('render-start'));
-  await page.waitForSelector(byId('play-rendered'), { timeout: 90_000 });
+  await page.waitForSelector(byId('play-rendered'), patience);
   await page.click(byId('play-rendered'));
   await seesGreen(page);
   assert.deepEqual(complaints, []);
