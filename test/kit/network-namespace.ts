@@ -28,7 +28,8 @@ export async function makeNamespace(t: TestContext): Promise<NetworkNamespace> {
   count += 1;
   const id = `${process.pid % 10_000}x${count}`;
   const name = `mr-${id}`;
-  const subnet = `10.${64 + (process.pid % 60)}.${count}`;
+  // Another for each process: two cables of one subnet would take each other's packets.
+  const subnet = `10.${64 + (process.pid % 60)}.${(Math.floor(process.pid / 60) % 16) * 16 + count}`;
   const [here, there] = [`${subnet}.1`, `${subnet}.2`];
   const folder = await mkdtemp(join(tmpdir(), 'mediarooms-netns-'));
   t.after(async () => {
