@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
+import { readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { reportSchema } from '../../node/rooms/recording-report.ts';
@@ -20,10 +20,18 @@ import { isAlive, until } from './kit.ts';
 
 const sleep = (time: number) => new Promise((resolve) => setTimeout(resolve, time));
 
+/** Of what is recorded; the sound has about 12 KB a second. */
+async function bytesBelow(folder: string): Promise<number> {
+  const files = (await readdir(folder, { recursive: true })).filter((name) => name.endsWith('.webm'));
+  const sizes = await Promise.all(files.map(async (name) => (await stat(join(folder, name))).size));
+  return sizes.reduce((sum, size) => sum + size, 0);
+}
+
 const report = async (api: ApiClient, id: string) => reportSchema.parse((await api.get(`/recording/${id}`)).body);
 
 test('a recording is made, listed, shown, read in parts and deleted at any node; in manual mode of whom was named', async (t) => {
-  const resources = await withSources(t, 3);
+  // It plays for as long as anything is asked of it.
+  const resources = await withSources(t, 60);
   const { owner, wrong, api } = await startNodePair(t, {
     both: { SVC_COMPONENTS_USED: 'file recording' },
     owner: { SVC_RESOURCES_BASE_PATH: resources },
@@ -119,7 +127,7 @@ test('a node that ends finishes what it records, and what is too old goes', asyn
   await api.post('/room', { roomId: 'r' });
   await addComponent(api, 'recording');
   await addComponent(api, 'file', { filePath: 'tone.ogg' });
-  await sleep(1500);
+  await until('more than a second of sound is on the disk', async () => (await bytesBelow(join(resources, 'recordings'))) > 18_000);
   await node.close();
   const next = await startNode(t, env);
   const nextApi = apiClient(next.url, next.token);
