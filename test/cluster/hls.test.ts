@@ -14,7 +14,7 @@ const small = { width: 320, height: 180, segmentDuration: 1 };
 
 test('a stream is followed at the other node, where it is kept it is played there after its room is gone, where not it is gone', async (t) => {
   const resources = await makeResources(t);
-  await makeVideo(join(resources, 'file_component_sources/green.h264'), '0x1EC81E', 20);
+  await makeVideo(join(resources, 'file_component_sources/green.h264'), '0x1EC81E', 80);
   const { owner, wrong, api } = await startNodePair(t, {
     both: { SVC_COMPONENTS_USED: 'file hls' },
     owner: { SVC_RESOURCES_BASE_PATH: resources },

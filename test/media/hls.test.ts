@@ -29,7 +29,7 @@ async function tokenOf(api: ApiClient, options: object = {}): Promise<string> {
 const composers = (output: string) => [...output.matchAll(/"pid":(\d+),[^\n]*"msg":"composer started"/g)].map(([, pid]) => Number(pid));
 
 test('a stream keeps the rules while its composer is killed, can be played by who may, and is kept as a whole', async (t) => {
-  const resources = await withSources(t, 25);
+  const resources = await withSources(t, 80);
   const node = await startNodeProcess(t, { SVC_COMPONENTS_USED: 'file hls', SVC_RESOURCES_BASE_PATH: resources });
   const api = apiClient(node.url, apiToken);
   await api.post('/room', { roomId: 'r' });

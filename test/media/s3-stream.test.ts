@@ -18,7 +18,7 @@ const small = { width: 320, height: 180, framerate: 24, segmentDuration: 1 };
 test('a persistent stream is playable, goes up while it is made, is told of after its room, and is played from S3 alone', async (t) => {
   const s3 = await startS3Server(t);
   const resources = await makeResources(t);
-  await makeVideo(join(resources, 'file_component_sources', 'green.h264'), '0x1EC81E', 20);
+  await makeVideo(join(resources, 'file_component_sources', 'green.h264'), '0x1EC81E', 80);
   const receiver = await startReceiver(t);
   const node = await startNode(t, { SVC_COMPONENTS_USED: 'file hls', SVC_RESOURCES_BASE_PATH: resources, ...s3.env });
   const api = apiClient(node.url, node.token);
