@@ -26,19 +26,22 @@ test('bitrate is near what was sent, and loss near what was dropped', async (t) 
     assert.ok(one && other);
     return { one, other };
   };
+  const sentBitrate = () => {
+    const since = performance.now() - span;
+    return (sent.filter(({ at }) => at > since).reduce((sum, { bytes }) => sum + bytes, 0) * 8 * 1000) / span;
+  };
   let seen: Awaited<ReturnType<typeof read>> | undefined;
-  await until('loss is seen of what has flowed for a while', async () => {
+  await until('loss is seen of what has flowed for a while, and bitrate near what was sent', async () => {
     seen = await read();
-    return (seen.one.loss ?? 0) > 0.1 && (sent[0]?.at ?? Number.POSITIVE_INFINITY) < performance.now() - 2 * span;
+    // What waited while the worker was held up counts for it when it is read: later than it was sent.
+    const near = Math.abs(seen.other.bitrate / sentBitrate() - 1) < 0.4;
+    return near && (seen.one.loss ?? 0) > 0.1 && (sent[0]?.at ?? Number.POSITIVE_INFINITY) < performance.now() - 2 * span;
   });
   assert.ok(seen);
   const { one, other } = seen;
   assert.deepEqual([one.trackId, one.kind, one.encodings.length, other.trackId], ['lossy', 'video', 1, 'whole']);
   assert.ok((one.loss ?? 1) < 0.3, `a fifth was dropped, told is ${one.loss}`);
   assert.equal(other.loss, 0);
-  const since = performance.now() - span;
-  const bitsPerSecond = (sent.filter(({ at }) => at > since).reduce((sum, { bytes }) => sum + bytes, 0) * 8 * 1000) / span;
-  assert.ok(other.bitrate > bitsPerSecond * 0.6 && other.bitrate < bitsPerSecond * 1.4, `${bitsPerSecond} sent, told are ${other.bitrate}`);
   assert.ok((other.jitter ?? -1) >= 0 && (other.jitter ?? 1_000) < 500, `jitter of ${other.jitter} ms`);
 });
 
