@@ -40,7 +40,10 @@ describe('a real Erlang node on another machine', onMachines, () => {
     t.diagnostic(`nodes() on Erlang lists all three of ours ${time} ms after it pinged one`);
     assert.match(await erl.eval(`net_adm:names("${b.ip}")`), /\{ok,\[\{"svc",9000\}\]\}/);
     for (const node of nodes) {
-      assert.ok(logged(node, 'connected to node').some(({ node: name }) => name === `erl@${d.ip}`));
+      // Who is dialled lists the other before that has read the end of the handshake.
+      await until('it is connected on our side, too', () =>
+        logged(node, 'connected to node').some(({ node: name }) => name === `erl@${d.ip}`),
+      );
       assert.equal((await healthOf(node)).nodesInCluster, 3, 'a node that is none of the service is not counted');
     }
     await makeRoom(first);
