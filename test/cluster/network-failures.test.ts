@@ -40,6 +40,11 @@ async function notifications(t: TestContext, { machine }: ClusterNode): Promise<
   return socket;
 }
 
+/** Resolves when there is one connection to each of the others: of two nodes that dial each other, one gives its own up a moment later. */
+async function twoConnections(nodes: readonly ClusterNode[]): Promise<void> {
+  for (const node of nodes) await until('one connection to each of the others', async () => (await distributionSockets(node)) === 2);
+}
+
 /** Connections of the distribution on a node's machine, as its kernel knows them. */
 async function distributionSockets({ process: { pid } }: ClusterNode): Promise<number> {
   const tables = await Promise.all(['tcp', 'tcp6'].map((table) => readFile(`/proc/${pid}/net/${table}`, 'utf8')));
@@ -80,8 +85,7 @@ describe('the others, when a node', onMachines, () => {
     assert.ok((await roomIds(again)).includes(kept));
     const crashes = told.events().filter(({ data }) => data.type === 'RoomCrashed');
     assert.deepEqual(crashes.map(({ data }) => data.roomId).sort(), lost.toSorted(), 'once for each room');
-    for (const node of [first, second, again])
-      await until('one connection to each of the others', async () => (await distributionSockets(node)) === 2);
+    await twoConnections([first, second, again]);
   });
 
   test('is stopped, lose it after a tick: calls to its rooms are refused, and it is back when it goes on', async (t) => {
@@ -140,7 +144,7 @@ describe('the others, when a node', onMachines, () => {
     const { network, nodes } = await threeNodes(t);
     const [first, second, third] = nodes;
     const lost = await makeRoomOn(third, first);
-    for (const node of nodes) assert.equal(await distributionSockets(node), 2);
+    await twoConnections(nodes);
     const machine = await network.replace(third.machine, async () => {
       third.process.kill('SIGKILL');
       await third.process.ended;
@@ -158,7 +162,8 @@ describe('the others, when a node', onMachines, () => {
       assert.equal(logged(node, 'connected to node').filter(({ node: other }) => other === third.name).length, 2);
     assert.equal((await first.api.post('/room', { roomId: lost })).status, 201);
     await makeRoomOn(again, first);
-    for (const node of [first, second, again]) assert.equal(await distributionSockets(node), 2, 'no connection is left over');
+    // None is left over.
+    await twoConnections([first, second, again]);
   });
 
   test('ends in order, know it before its process is gone', async (t) => {
