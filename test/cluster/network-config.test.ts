@@ -5,16 +5,19 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Environment } from '../../node/env.ts';
 import { apiClient } from '../kit/api-client.ts';
 import { ClusterNetwork } from '../kit/cluster-network.ts';
-import { freePort } from '../kit/erlang-node.ts';
+import { freePorts } from '../kit/kube/ports.ts';
 import { runNodeToEnd, startNodeProcess } from '../kit/node-process.ts';
 import { onMachines } from './network-kit.ts';
 
 describe('two nodes on one machine', () => {
   test('form a cluster with the three variables of rule 2 and no secret of any kind', async (t) => {
     const names = ['one', 'two'].map((name) => `${name}${process.pid}@localhost`);
-    const ports = await Promise.all(
-      names.map(async () => ({ SVC_PORT: String(await freePort()), SVC_METRICS_PORT: String(await freePort()) })),
-    );
+    // Theirs only once they have started, seconds later.
+    const [http, otherHttp, metrics, otherMetrics] = (await freePorts(4)).map(String);
+    const ports = [
+      { SVC_PORT: http, SVC_METRICS_PORT: metrics },
+      { SVC_PORT: otherHttp, SVC_METRICS_PORT: otherMetrics },
+    ];
     const nodes = await Promise.all(
       names.map((name, index) => {
         const env: Environment = {
