@@ -10,13 +10,16 @@ export type RoomTracksOptions<Taken extends ReceivableTrack> = {
   remove: (number: number) => void;
 };
 
+/** `number` is undefined while the track is being subscribed, and where it is not taken. */
+type Entry = { number: number | undefined };
+
 const loopback = '127.0.0.1';
 
 export class RoomTracks<Taken extends ReceivableTrack> {
   readonly #options: RoomTracksOptions<Taken>;
   readonly #output: RoomOutput;
-  /** By track: its number; undefined while it is being subscribed, and where it is not taken. */
-  readonly #tracks = new Map<string, number | undefined>();
+  /** By track. One that went and came again has another entry, also while the first is still being subscribed. */
+  readonly #tracks = new Map<string, Entry>();
   #stopped = false;
 
   constructor(options: RoomTracksOptions<Taken>) {
@@ -39,7 +42,7 @@ export class RoomTracks<Taken extends ReceivableTrack> {
 
   /** The process takes RTP of the track with this number from here. */
   added(number: number): void {
-    const [trackId] = [...this.#tracks].find(([, each]) => each === number) ?? [];
+    const [trackId] = [...this.#tracks].find(([, each]) => each.number === number) ?? [];
     if (trackId === undefined) return;
     this.#output
       .resume(trackId)
@@ -59,24 +62,24 @@ export class RoomTracks<Taken extends ReceivableTrack> {
 
   async #add(track: ReceivableTrack): Promise<void> {
     const { host, takes, add } = this.#options;
-    this.#tracks.set(track.id, undefined);
+    const entry: Entry = { number: undefined };
+    this.#tracks.set(track.id, entry);
     if (!takes(track)) return;
     try {
       const rtp = await this.#output.subscribe(track.id);
-      if (!this.#tracks.has(track.id) || this.#stopped) {
-        this.#output.unsubscribe(track.id);
-        return;
-      }
-      this.#tracks.set(track.id, add(track, rtp));
+      const current = this.#tracks.get(track.id);
+      if (current === entry && !this.#stopped) entry.number = add(track, rtp);
+      // What came again meanwhile is subscribed for that one.
+      else if (current === undefined || this.#stopped) this.#output.unsubscribe(track.id);
     } catch (error) {
       // It ended meanwhile, or the media of the room did.
-      this.#tracks.delete(track.id);
+      if (this.#tracks.get(track.id) === entry) this.#tracks.delete(track.id);
       host.log.debug({ err: error, track: track.id }, 'a track could not be received');
     }
   }
 
   #drop(trackId: string): void {
-    const number = this.#tracks.get(trackId);
+    const number = this.#tracks.get(trackId)?.number;
     this.#tracks.delete(trackId);
     this.#output.unsubscribe(trackId);
     if (number !== undefined) this.#options.remove(number);
