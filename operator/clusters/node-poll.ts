@@ -25,7 +25,7 @@ export type NodeReport = {
   health: NodeHealth;
 };
 
-/** Milliseconds between two rounds: usually, and while something is under way. */
+/** Milliseconds between two rounds: usually, and while something is under way or a node did not answer. */
 const periods = { usual: 5_000, quick: 1_000 };
 /** What a node said is believed for so long: three rounds. */
 export const believed = 15_000;
@@ -139,7 +139,9 @@ export class NodePoll {
     round.running = false;
     if (round.ended.signal.aborted) return;
     const { usual, quick } = this.#options.periods ?? periods;
-    this.#schedule(key, round, round.quick ? quick : usual);
+    // One answer that comes late must not be all that a node said for so long that its host counts as lost.
+    const silent = [...round.nodes.values()].some(({ error }) => error !== undefined);
+    this.#schedule(key, round, round.quick || silent ? quick : usual);
     if ([...round.nodes].some(([uid, node]) => meaningOf(node) !== before.get(uid))) this.#options.changed(key);
   }
 

@@ -12,7 +12,7 @@ const well: NodeHealth = {
 };
 
 /** Nodes that say what the test wants; `told` says each change that was told, `asked` each question. */
-function start(t: TestContext) {
+function start(t: TestContext, periods = { usual: 20, quick: 5 }) {
   const events = new EventEmitter();
   const answers = new Map<string, NodeHealth | Error>();
   const clock = { now: 0 };
@@ -31,7 +31,7 @@ function start(t: TestContext) {
     token: () => 'token',
     changed: (key) => events.emit('told', key),
     now: () => clock.now,
-    periods: { usual: 20, quick: 5 },
+    periods,
   });
   t.after(() => poll.close());
   return { poll, answers, clock, told: () => once(events, 'told'), asked: () => once(events, 'asked') };
@@ -79,6 +79,18 @@ test('what a node said is believed for a while after it fell silent, then no mor
   clock.now = believed;
   assert.equal(poll.report('n/c', 'a'), undefined);
   assert.equal(poll.unasked('n/c', 'a'), false);
+});
+
+test('a node that did not answer is asked again soon, before its host could count as lost', async (t) => {
+  const { poll, answers, told } = start(t, { usual: 3_600_000, quick: 5 });
+  const first = told();
+  poll.watch('n/c', [{ uid: 'a', url: 'http://a' }], false);
+  await first;
+  assert.equal(poll.error('n/c', 'a'), 'It cannot be reached.');
+  const second = told();
+  answers.set('http://a', well);
+  await second;
+  assert.deepEqual(poll.report('n/c', 'a')?.health, well);
 });
 
 test('a pod of the same name on another address is another node', async (t) => {
