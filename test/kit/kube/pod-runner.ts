@@ -167,8 +167,9 @@ export class PodRunner {
 
   /** The host is back: pods that are still its own run again, those that shall be deleted are. */
   async recoverHost(name: string): Promise<void> {
-    this.#failed.delete(name);
     await this.#heartbeats.get(name)?.start();
+    // Not earlier: a pod that is told of meanwhile would run as one that never ran before.
+    this.#failed.delete(name);
     for (const pod of this.#pods.all) if (pod.spec.nodeName === name) this.#run(pod, restartsOf(pod) + 1);
   }
 
