@@ -79,6 +79,7 @@ describe('What only the cluster can know to be wrong', () => {
   });
 
   it('has an Event that kubectl describe shows', async () => {
+    await stage.untilTold('room-id-of-another-room', 'RoomIdTaken');
     const described = await stage.kubectl('describe', 'mroom', 'room-id-of-another-room');
     assert.match(described, /RoomIdTaken[\s\S]*Events:[\s\S]*Warning\s+RoomIdTaken/);
   });

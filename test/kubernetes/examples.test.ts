@@ -6,6 +6,7 @@ import { after, describe, it } from 'node:test';
 import { apiClient } from '../kit/api-client.ts';
 import { startControlPlane } from '../kit/kube/control-plane.ts';
 import { applyDefinitions } from '../kit/kube/media-clusters.ts';
+import { MediaStage } from '../kit/kube/media-stage.ts';
 import { startOperator } from '../kit/kube/operator-process.ts';
 import { startPodRunner } from '../kit/kube/pod-runner.ts';
 import { oggFile, opusPacket } from '../kit/ogg-file.ts';
@@ -16,6 +17,7 @@ const server = await startControlPlane({ after });
 await applyDefinitions(server);
 const runner = await startPodRunner(server);
 const operator = startOperator({ after }, server);
+const stage = new MediaStage(server, runner, operator);
 
 async function kubectl(...args: string[]): Promise<string> {
   const { code, stdout, stderr } = await server.kubectl(args);
@@ -77,6 +79,7 @@ describe('The examples', () => {
   });
 
   it('are described with their conditions and Events', async () => {
+    await stage.untilTold('webinar', 'Ready');
     const text = await kubectl('describe', 'mroom', 'webinar');
     assert.match(text, /Type:\s+Ready\n/);
     assert.match(text, /Events:[\s\S]*Normal/);

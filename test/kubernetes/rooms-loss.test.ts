@@ -54,9 +54,15 @@ function ofCluster(cluster: string, spec: object = {}): object {
   return { clusterRef: { name: cluster }, ...spec };
 }
 
-async function eventsOf(name: string): Promise<string[]> {
-  const { items } = await stage.object('/apis/events.k8s.io/v1/namespaces/default/events');
-  return items.filter(({ regarding }: Anything) => regarding.name === name).map(({ reason }: Anything) => reason);
+/** Events are told in the background: they come after the status that they are about. */
+async function untilTold(name: string, reason: string): Promise<void> {
+  for (const end = performance.now() + 60_000; ; ) {
+    const { items } = await stage.object('/apis/events.k8s.io/v1/namespaces/default/events');
+    const told = items.filter(({ regarding }: Anything) => regarding.name === name).map((event: Anything) => event.reason);
+    if (told.includes(reason)) return;
+    assert.ok(performance.now() < end, `no Event ${reason} of ${name}, but ${told}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
 }
 
 describe('A room that is lost', () => {
@@ -77,7 +83,7 @@ describe('A room that is lost', () => {
     const socket = await PeerSocket.enter(secret?.['alice.url'] ?? '', token);
     assert.equal(socket.welcome.ok, true);
     await socket.close();
-    assert.ok((await eventsOf('lost')).includes('RoomLost'));
+    await untilTold('lost', 'RoomLost');
   });
 
   test('is not made again where recreate is Never, until that is changed', async () => {
