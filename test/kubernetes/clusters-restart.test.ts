@@ -31,7 +31,7 @@ test('whenever it ends, the next one goes on: no pod too many, none too few, the
     await user.until(`${wish.replicas} pods work (round ${round})`, async () => {
       const pods = await user.pods();
       const ready = await user.readyPods();
-      return pods.length === wish.replicas && ready.length === wish.replicas && (await user.condition('Progressing')).status === 'False';
+      return pods.length === wish.replicas && ready.length === wish.replicas && (await user.rests());
     });
     const pods = await user.pods();
     assert.equal(new Set(pods.map(basePort)).size, pods.length);

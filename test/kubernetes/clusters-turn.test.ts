@@ -64,7 +64,7 @@ test('TURN without a certificate is a rollout to pods with one port less', async
   await user.until('the rollout is through', async () =>
     (await user.pods()).every(({ metadata }) => metadata.uid !== before?.metadata.uid),
   );
-  await user.until('one node is ready', async () => (await user.condition('Progressing')).status === 'False');
+  await user.until('one node is ready', () => user.rests());
   const [pod] = await user.pods();
   const variables = Object.fromEntries((pod?.spec.containers[0]?.env ?? []).map(({ name, value }) => [name, value]));
   assert.equal(variables.SVC_WEBRTC_TURN_PORT, String(Number(variables.SVC_WEBRTC_BASE_PORT) + 1));

@@ -103,8 +103,10 @@ export function isReady(object: Anything): boolean {
   return ready?.status === 'True' && ready.observedGeneration === object.metadata.generation;
 }
 
+/** For the spec as it is now: what was told of an earlier one says nothing. */
 export function isAvailable(object: Anything): boolean {
-  return condition(object, 'Available')?.status === 'True' && condition(object, 'Progressing')?.status !== 'True';
+  const [available, progressing] = ['Available', 'Progressing'].map((type) => condition(object, type));
+  return available?.status === 'True' && progressing?.status !== 'True' && available.observedGeneration === object.metadata.generation;
 }
 
 /** Everything ends with the scope. */
