@@ -66,6 +66,8 @@ test('an upgrade from the first chart replaces the operator and older definition
   assert.deepEqual(await kept(), before);
   assert.equal(await maxRooms(), '7');
   assert.equal(await definitionVersion(), manifest.version);
+  // Helm waits for the new one; the old one has its time to end.
+  for (const name of operators) await kubectl('wait', '--for=delete', `pod/${name}`, '--timeout=60s');
   const now = await operatorPods();
   assert.deepEqual(
     operators.filter((name) => now.includes(name)),
