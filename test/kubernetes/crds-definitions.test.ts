@@ -64,14 +64,17 @@ async function ensure(t: TestContext, more: { kubeconfig?: string; apply?: boole
 }
 
 /**
- * Their instances are listed first. Where the API server cannot do that yet ("storage is (re)initializing"), a deletion is never finished: its
- * own note of the failure makes its second try a conflict, after which it does not try again (crd_finalizer.go of Kubernetes 1.36).
+ * Until instances can be listed, or there is no such kind. Where the API server cannot do that yet ("storage is (re)initializing"), a deletion
+ * is never finished: its own note of the failure makes its second try a conflict, after which it does not try again (crd_finalizer.go of
+ * Kubernetes 1.36).
  */
+async function untilListed(definition: string): Promise<void> {
+  const instances = `/apis/mediarooms.dev/v1alpha1/${definition.split('.')[0]}`;
+  while ((await server.client.call(instances)).status === 429) await sleep(50);
+}
+
 async function remove(definitions: readonly string[]): Promise<void> {
-  for (const definition of definitions) {
-    const instances = `/apis/mediarooms.dev/v1alpha1/${definition.split('.')[0]}`;
-    while ((await server.client.call(instances)).status === 429) await sleep(50);
-  }
+  for (const definition of definitions) await untilListed(definition);
   await kubectl(['delete', 'crd', ...definitions, '--ignore-not-found']);
 }
 
@@ -147,6 +150,7 @@ describe('The operator at its start', () => {
     await ensure(t);
     const { uid } = (await installed(names[0])).metadata;
     await kubectl(['patch', 'crd', names[0], '--type=merge', '-p', '{"metadata":{"finalizers":["example.com/wait"]}}']);
+    await untilListed(names[0]);
     await kubectl(['delete', 'crd', names[0], '--wait=false']);
     const ensured = ensure(t);
     const early = await Promise.race([ensured.then(() => 'done'), sleep(700, 'waits')]);
