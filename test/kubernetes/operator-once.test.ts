@@ -1,10 +1,11 @@
 // `operator --once`: what an operator would do, as a diff, and nothing of it done: seen in resource versions, on nodes, and in the audit log.
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { type Anything, isAvailable, mediaCluster, startMediaStage } from '../kit/kube/media-stage.ts';
+import { lengthOf, linesOf } from '../kit/kube/audit-log.ts';
+import { type Anything, isAvailable, isReady, mediaCluster, startMediaStage } from '../kit/kube/media-stage.ts';
 import { runOperator, startOperator } from '../kit/kube/operator-process.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'mediarooms-audit-'));
@@ -47,15 +48,16 @@ type Audited = {
 
 /** Calls that an operator made beyond looking, since the audit log was so long. */
 function writesSince(length: number): Audited[] {
-  const lines = readFileSync(auditLog, 'utf8').slice(length).split('\n').filter(Boolean);
-  const calls = lines.map((line): Audited => JSON.parse(line)).filter(({ userAgent }) => userAgent?.startsWith('mediarooms-operator/'));
+  const calls = linesOf(auditLog, length)
+    .map((line): Audited => JSON.parse(line))
+    .filter(({ userAgent }) => userAgent?.startsWith('mediarooms-operator/'));
   assert.ok(calls.length > 0, 'nothing is in the audit log');
   return calls.filter(({ verb }) => !['get', 'list', 'watch'].includes(verb));
 }
 
 /** Looks once, and sees to it that nothing was done. */
 async function look(env: Record<string, string> = {}): Promise<{ code: number | null; shown: string; writes: Audited[] }> {
-  const length = readFileSync(auditLog, 'utf8').length;
+  const length = lengthOf(auditLog);
   const before = { objects: await versions(), rooms: (await (await stage.api('media-0')).get('/room')).body };
   const { code, stdout, stderr } = await runOperator(stage.server, { args: ['--once'], env });
   const writes = writesSince(length).filter(({ requestURI }) => !requestURI.includes('/selfsubjectaccessreviews'));
@@ -115,6 +117,9 @@ test('what would be made, changed and removed is shown as a diff, of Secrets wit
 
 test('of a MediaCluster that nobody ever looked at everything is shown that comes first, its pods with it', async () => {
   await stage.kubectl('create', 'namespace', 'fresh');
+  // What Kubernetes itself puts into a namespace comes a moment later.
+  for (const place of ['serviceaccounts/default', 'configmaps/kube-root-ca.crt'])
+    await stage.server.waitFor(place, `/api/v1/namespaces/fresh/${place}`);
   await stage.server.apply([mediaCluster('stage', { replicas: 2 }, 'fresh'), stage.room('early', {}, 'fresh')]);
   const { code, shown } = await look({ OPERATOR_WATCH_NAMESPACES: 'fresh' });
   assert.equal(code, 1);
@@ -134,6 +139,7 @@ test('an operator that works afterwards does what was shown, and then there is n
   const operator = startOperator({ after }, stage.server);
   await operator.says(/this operator works now/);
   await stage.runner.waitForPod('media-1');
+  for (const room of ['class', 'lesson']) await stage.waitFor('rooms', room, isReady);
   await stage.waitFor('mediaClusters', 'media', (cluster) => isAvailable(cluster) && cluster.status.rooms === 2);
   assert.equal(await stage.get('services', 'stray'), undefined);
   await operator.stop();

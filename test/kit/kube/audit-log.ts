@@ -50,9 +50,24 @@ export class AuditLog {
   /** Of a ServiceAccount of the namespace `default`, in order. */
   callsOf(account: string): AuditedCall[] {
     const user = `system:serviceaccount:default:${account}`;
-    const lines = existsSync(this.#log) ? readFileSync(this.#log, 'utf8').split('\n').filter(Boolean) : [];
-    return lines.map(readCall).filter((call) => call.user === user);
+    return linesOf(this.#log)
+      .map(readCall)
+      .filter((call) => call.user === user);
   }
+}
+
+/** Whole lines of an audit log from a character on; the last may be half there while it is written. */
+export function linesOf(log: string, from = 0): string[] {
+  const text = existsSync(log) ? readFileSync(log, 'utf8').slice(from) : '';
+  return text
+    .slice(0, text.lastIndexOf('\n') + 1)
+    .split('\n')
+    .filter(Boolean);
+}
+
+/** How long it is by now, in characters of whole lines. */
+export function lengthOf(log: string): number {
+  return readFileSync(log, 'utf8').lastIndexOf('\n') + 1;
 }
 
 function readCall(line: string): AuditedCall {
