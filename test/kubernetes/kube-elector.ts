@@ -20,13 +20,31 @@ const elector = new LeaderElector({
   retryMs: 300,
   log,
 });
+/**
+ * Stops this process right before its next write is judged, until SIGCONT. Stopped from outside it may be between that and the sending, and
+ * then the write comes late by right: only the API server could refuse it.
+ */
+let freezes = false;
+process.on('SIGUSR2', () => {
+  freezes = true;
+});
+function freeze(): void {
+  freezes = false;
+  process.kill(process.pid, 'SIGSTOP');
+  // Nothing is judged before the signal is there, whichever thread takes it.
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200);
+}
+const mayWrite = () => {
+  if (freezes) freeze();
+  return elector.leading;
+};
 const end = new AbortController();
 process.once('SIGTERM', () => end.abort(new Error('SIGTERM')));
 
 say('waits');
 const result = await elector.run(end.signal, async (lost) => {
   say('leads');
-  const leader = client.scoped({ signal: lost, mayWrite: () => elector.leading });
+  const leader = client.scoped({ signal: lost, mayWrite });
   for (let count = 1; !lost.aborted; count++) {
     const data = { writer: identity, count: String(count) };
     const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'written', namespace: 'default' }, data };

@@ -98,13 +98,14 @@ describe('two processes that want to lead', () => {
     await whenWrote('b');
 
     const c = await startElector(t, 'c');
-    // Frozen within its work: when it wakes up its write is under way, or just about to be.
-    b.signal('SIGSTOP');
+    // It freezes within its work: when it wakes up its write is just about to be judged.
+    b.signal('SIGUSR2');
     await c.until('leads');
     await whenWrote('c');
     b.signal('SIGCONT');
     await b.until('lost');
     await b.exited;
+    assert.ok(b.said.some(({ what }) => what === 'refused NotLeader'));
 
     const d = await startElector(t, 'd');
     await d.until('waits');
