@@ -26,7 +26,8 @@ type Started = { node: NodeProcess; get: (path: string) => Promise<Response>; an
 async function startNodeOf(t: TestContext, cluster: StoredCluster): Promise<Started> {
   const podIP = `127.${230 + (process.pid % 20)}.${Math.floor(Math.random() * 250)}.1`;
   const folder = mkdtempSync(join(tmpdir(), 'mediarooms-pod-'));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  // The node may still write, since it is ended later.
+  t.after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }));
   const put = (path: string, text: string) => {
     mkdirSync(dirname(join(folder, path)), { recursive: true });
     writeFileSync(join(folder, path), text);
