@@ -18,10 +18,11 @@ const uninstall = (timeout: number) => runOperator(server, { kubeconfig, args: [
 const left = async () => (await Promise.all((['rooms', 'mediaClusters', 'pods'] as const).map((kind) => stage.list(kind)))).flat();
 
 test('Rooms, MediaClusters and pods end in order, and nothing is left', async () => {
-  // The garbage collector looks for new kinds every 30 s only: it must know ours, or pods would outlive their MediaCluster so long.
+  // The garbage collector looks for new kinds every 30 s only, and again so much later where it could not read them all: it must know ours,
+  // or pods would outlive their MediaCluster so long.
   await stage.makeRoom('first', { peers: [{ name: 'anna' }] });
   await stage.kubectl('delete', 'room', 'first', '--timeout=60s');
-  await stage.waitFor('secrets', 'first-peers', (secret) => secret === undefined);
+  await stage.waitFor('secrets', 'first-peers', (secret) => secret === undefined, 120_000);
 
   await Promise.all([stage.makeRoom('one', { peers: [{ name: 'anna' }] }), stage.makeRoom('two')]);
   const api = await stage.api('media-0');
