@@ -29,7 +29,7 @@ export const chartValuesSchema = z.object({
     replicas: z.int().min(0).max(5).meta({ description: 'Processes of the operator; one of them works, the others wait.' }),
     watchNamespaces: z
       .array(z.string().regex(/^(\*|[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)$/))
-      .meta({ description: "Namespaces that it looks after; the release's where empty, `['*']` for all." }),
+      .meta({ description: "Namespaces that it looks after; the release's where empty, `['*']` for all. Each by one installation only." }),
     logLevel: z.enum(['error', 'warning', 'info', 'debug']).meta({ description: 'Level of its log.' }),
     resources: foreign('Resources of its container.'),
     priorityClassName: z.string().meta({ description: 'Priority class of its pod.' }),
@@ -49,7 +49,10 @@ export const chartValuesSchema = z.object({
     annotations: annotations.meta({ description: 'Its annotations.' }),
   }),
   rbac: z.object({
-    create: z.boolean().meta({ description: 'Make Roles and their bindings.' }),
+    create: z.boolean().meta({
+      description:
+        'Make Roles and their bindings. Where they come from elsewhere: those that the chart shows with true, all for the ServiceAccount of the operator, which the hook of `helm uninstall` has then as well.',
+    }),
     nodes: z.boolean().meta({ description: 'May read Nodes: external addresses of hosts, and draining when a host is cordoned.' }),
     definitions: z.boolean().meta({ description: 'May replace older CustomResourceDefinitions at its start.' }),
   }),

@@ -147,6 +147,18 @@ test('an operator that may read Nodes from now on, or no more, is started anew: 
   assert.deepEqual(may, again);
 });
 
+test('where rights come from elsewhere no Role is made, and what uninstalls has the account that was given', async () => {
+  type Rendered = { kind: string; spec: { template: { spec: { serviceAccountName: string } } } } | null;
+  const values = { rbac: { create: false }, serviceAccount: { name: 'given' } };
+  const objects = parseAllDocuments(await render(values)).map((document) => document.toJS() as Rendered);
+  assert.deepEqual(
+    objects.filter((object) => object?.kind.includes('Role')),
+    [],
+  );
+  const hook = objects.find((object) => object?.kind === 'Job');
+  assert.equal(hook?.spec.template.spec.serviceAccountName, 'given');
+});
+
 test('the notes name the Secret that the API tokens are in', async () => {
   const [flags, input] = given({ mediaCluster: { spec: { secrets: { apiTokens: { name: 'given-tokens' } } } } });
   const said = await mustRun(

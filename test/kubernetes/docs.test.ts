@@ -37,3 +37,12 @@ test('docs/operations.md: what is shown is there, tokens and keys rotate, the co
   await stage.waitFor('mediaClusters', 'media', ({ status }) => status.replicas === 1, 60_000);
   assert.equal((await stage.get('mediaClusters', 'media')).spec.config.logLevel, 'debug');
 });
+
+test('docs/operations.md: Rooms that were deleted after their operator are let go', async () => {
+  await stage.makeRoom('left');
+  await stage.operator.stop();
+  await stage.kubectl('delete', 'room', 'left', '--wait=false');
+  assert.ok((await stage.get('rooms', 'left')).metadata.deletionTimestamp);
+  for (const line of commandsOf('docs/operations.md').filter((each) => each.includes('finalizers'))) await shell(line, { cwd, env });
+  assert.deepEqual(await stage.list('rooms'), []);
+});
