@@ -47,6 +47,7 @@ export async function compose({ config, reading, writing, recorder, log, metrics
       else clusters.deleted(object);
       tellRooms(rooms, object, undefined, true);
     },
+    appeared: () => clusters.lookAgain(),
   });
   const nodeCalls: NodeCallsFactory = ({ url, token }) => new NodeClient({ url, token, timeoutMs: 2_000 });
   const clusters = new ClusterController({

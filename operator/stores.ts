@@ -1,6 +1,7 @@
 // The copies of all objects that the operator looks at, and how they are kept.
 import type { ClusterStores } from './clusters/live-objects.ts';
 import type { KubeClient } from './kube/client.ts';
+import { pause } from './kube/deadline.ts';
 import { type KubeObject, type Resource, resources, type Stored } from './kube/objects.ts';
 import { Reflector, type ReflectorOptions } from './kube/reflector.ts';
 import type { Log } from './log.ts';
@@ -20,22 +21,32 @@ export type StoresOptions = {
   metrics: OperatorMetrics;
   changed: (object: Stored<KubeObject>, old?: Stored<KubeObject>) => void;
   deleted: (object: Stored<KubeObject>) => void;
+  /** The API server has come to know a kind that it did not know, and its copies are kept now. */
+  appeared: () => void;
 };
+
+type Narrowed<T extends KubeObject> = Pick<ReflectorOptions<T>, 'labelSelector' | 'fieldSelector' | 'resyncMs' | 'indexes'>;
+/** Kinds of others, which may be installed later than the operator. */
+type LateKind = 'serviceMonitors' | 'httpRoutes';
 
 /** Everything is looked at anew so often, whatever happened: the net below lost changes. */
 const resyncMs = 10 * 60_000;
 /** A watch that is silent for so long, bookmarks included, is broken in a way that only a new process mends. */
 const longestSilenceMs = 10 * 60_000;
+/** A kind that the API server does not know is looked for so often. */
+const lookForKindMs = 15_000;
+const managed = { labelSelector: 'app.kubernetes.io/managed-by=mediarooms-operator' };
 
 export class Stores {
   readonly clusters: ClusterStores;
   readonly rooms: Reflector<Room>;
   readonly #all: { name: string; reflector: Reflector<KubeObject> }[] = [];
+  readonly #missing: readonly LateKind[];
   readonly #options: StoresOptions;
 
   constructor(options: StoresOptions) {
     this.#options = options;
-    const managed = { labelSelector: 'app.kubernetes.io/managed-by=mediarooms-operator' };
+    this.#missing = (['serviceMonitors', 'httpRoutes'] as const).filter((kind) => !options[kind]);
     this.rooms = this.#keep<Room>(resources.rooms, { resyncMs, indexes: roomIndexes });
     this.clusters = {
       mediaClusters: this.#keep<MediaCluster>(resources.mediaClusters, { resyncMs }),
@@ -57,7 +68,8 @@ export class Stores {
 
   /** Until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
-    await Promise.all(this.#all.map(({ reflector }) => reflector.run(signal)));
+    const missing = this.#missing.map((kind) => this.#runLate(kind, signal));
+    await Promise.all([...this.#all.map(({ reflector }) => reflector.run(signal)), ...missing]);
   }
 
   /** Resolves once everything was listed. @throws the reason of the signal */
@@ -77,12 +89,38 @@ export class Stores {
     return silent.length === 0 ? undefined : `nothing was heard for ${longestSilenceMs / 60_000} minutes of ${silent.join(', ')}`;
   }
 
-  #keep<T extends KubeObject>(
-    resource: Resource,
-    narrowed: Pick<ReflectorOptions<T>, 'labelSelector' | 'fieldSelector' | 'resyncMs' | 'indexes'>,
-  ): Reflector<T> {
+  /** Keeps copies of a kind from the time on when the API server knows it. */
+  async #runLate(kind: LateKind, signal: AbortSignal): Promise<void> {
+    const { client, log, appeared } = this.#options;
+    const resource = resources[kind];
+    do {
+      if (!(await pause(lookForKindMs, signal))) return;
+      // Who cannot be asked is asked again.
+    } while (!(await client.serves(resource).catch(() => false)));
+    const reflector = this.#reflect<KubeObject>(resource, managed);
+    const running = reflector.run(signal);
+    const synced = await reflector.whenSynced(signal).then(
+      () => true,
+      () => false,
+    );
+    if (synced) {
+      this.clusters[kind] = reflector;
+      this.#all.push({ name: resource.plural, reflector });
+      log.info({ resource: resource.plural }, 'the API server knows a kind that it did not know before');
+      appeared();
+    }
+    await running;
+  }
+
+  #keep<T extends KubeObject>(resource: Resource, narrowed: Narrowed<T>): Reflector<T> {
+    const reflector = this.#reflect(resource, narrowed);
+    this.#all.push({ name: resource.plural, reflector: reflector as unknown as Reflector<KubeObject> });
+    return reflector;
+  }
+
+  #reflect<T extends KubeObject>(resource: Resource, narrowed: Narrowed<T>): Reflector<T> {
     const { client, namespaces, log, metrics, changed, deleted } = this.#options;
-    const reflector = new Reflector<T>({
+    return new Reflector<T>({
       client,
       resource,
       namespaces,
@@ -92,7 +130,5 @@ export class Stores {
       onDelete: deleted,
       ...narrowed,
     });
-    this.#all.push({ name: resource.plural, reflector: reflector as unknown as Reflector<KubeObject> });
-    return reflector;
   }
 }

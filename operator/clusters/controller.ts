@@ -87,8 +87,7 @@ export class ClusterController {
       recorder,
       image: options.image,
       clusterDomain: options.clusterDomain ?? 'cluster.local',
-      serviceMonitors: stores.serviceMonitors !== undefined,
-      httpRoutes: stores.httpRoutes !== undefined,
+      stores,
     });
     this.#reconciler = new ClusterReconciler({ client, stores, foundation, fleet, keeper, objects, now, clock });
     this.#controller = new Controller({
@@ -134,12 +133,15 @@ export class ClusterController {
     else this.#about(object);
   }
 
+  /** At every cluster: something changed that is of all of them. */
+  lookAgain(): void {
+    for (const cluster of this.#stores.mediaClusters.list()) this.#queue.add(keyOf(cluster));
+  }
+
   /** Until the signal aborts; the stores must be synced. */
   async run(signal: AbortSignal): Promise<void> {
-    for (const cluster of this.#stores.mediaClusters.list()) {
-      this.#owners.add(cluster);
-      this.#queue.add(keyOf(cluster));
-    }
+    for (const cluster of this.#stores.mediaClusters.list()) this.#owners.add(cluster);
+    this.lookAgain();
     try {
       await this.#controller.run(signal);
     } finally {

@@ -5,7 +5,7 @@ import type { ClusterSecrets, RotationState } from './cluster-secrets.ts';
 import { type ConfigFiles, configFiles, configObjects } from './config-files.ts';
 import { sharedObjects, specProblems } from './desired.ts';
 import type { ClusterFacts, IpFamily, PortRange, Problem } from './facts.ts';
-import type { LiveService } from './live-objects.ts';
+import type { ClusterStores, LiveService } from './live-objects.ts';
 import { namesOf } from './names.ts';
 import type { StoredCluster } from './owned.ts';
 import type { OwnedObjects } from './owned-objects.ts';
@@ -22,8 +22,8 @@ export type FoundationOptions = {
   recorder: Pick<EventRecorder, 'emit'>;
   image: string;
   clusterDomain: string;
-  serviceMonitors: boolean;
-  httpRoutes: boolean;
+  /** Which optional kinds the API server knows: it may come to know more. */
+  stores: Pick<ClusterStores, 'serviceMonitors' | 'httpRoutes'>;
 };
 
 export type Founded = {
@@ -51,7 +51,7 @@ export class Foundation {
     livePorts: readonly PortRange[],
     confirmed: (files: ConfigFiles) => boolean,
   ): Promise<Founded> {
-    const { secrets, recorder, serviceMonitors, httpRoutes, image, clusterDomain, slots } = this.#options;
+    const { secrets, recorder, stores, image, clusterDomain, slots } = this.#options;
     const made = await secrets.make(client, cluster);
     if (made.length > 0)
       recorder.emit(cluster, 'Normal', 'SecretsMade', 'Create', `Made ${made.map((name) => `Secret ${name}`).join(' and ')}.`);
@@ -63,8 +63,8 @@ export class Foundation {
     const facts: ClusterFacts = {
       image,
       clusterDomain,
-      serviceMonitors,
-      httpRoutes,
+      serviceMonitors: stores.serviceMonitors !== undefined,
+      httpRoutes: stores.httpRoutes !== undefined,
       livePorts,
       secrets: read,
       ...(slots.nodePortRange ? { nodePortRange: slots.nodePortRange } : {}),

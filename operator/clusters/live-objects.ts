@@ -46,7 +46,7 @@ export type ClusterStores = {
   podDisruptionBudgets: Store<KubeObject>;
   networkPolicies: Store<KubeObject>;
   ingresses: Store<KubeObject>;
-  /** These two are undefined where the API server does not know the kind. */
+  /** These two are undefined as long as the API server does not know the kind. */
   httpRoutes?: Store<KubeObject> | undefined;
   serviceMonitors: Store<KubeObject> | undefined;
   /** Undefined without the permission to read Nodes. */

@@ -6,8 +6,9 @@ import { after, test } from 'node:test';
 import { commandsOf, shell } from '../kit/docs-lines.ts';
 import { kubernetesPrograms } from '../kit/kube/binaries.ts';
 import { startControlPlane } from '../kit/kube/control-plane.ts';
-import { MediaStage } from '../kit/kube/media-stage.ts';
+import { condition, MediaStage, mediaCluster } from '../kit/kube/media-stage.ts';
 import { startOperator } from '../kit/kube/operator-process.ts';
+import { monitoringDefinitions, routeDefinition } from '../kit/kube/other-definitions.ts';
 import { startPodRunner } from '../kit/kube/pod-runner.ts';
 import { makeTone } from '../kit/media-files.ts';
 
@@ -41,4 +42,20 @@ test("README's lines give Rooms that are Ready on real nodes, and kubectl shows,
   );
   assert.match(said.get('explain room.spec.recreate') ?? '', /ENUM:\n *Always\n *Never.*makes it again/s);
   assert.deepEqual(await stage.list('rooms'), []);
+});
+
+test('kinds of others that are installed after the operator are used, without a restart', async () => {
+  const gateway = { parentRefs: [{ name: 'public' }], host: 'late.example' };
+  await server.apply(mediaCluster('late', { replicas: 0, gateway, monitoring: { serviceMonitor: {} } }));
+  const told = await stage.waitFor('mediaClusters', 'late', (cluster) => condition(cluster, 'Degraded')?.status === 'True');
+  assert.match(condition(told, 'Degraded').message, /^Monitoring\.serviceMonitor has no effect: .* Gateway has no effect: /);
+  await server.apply([...monitoringDefinitions, routeDefinition]);
+  await stage.kubectl('wait', '--for=condition=Established', 'crd', '--all', '--timeout=50s');
+  for (const kind of ['serviceMonitors', 'httpRoutes'] as const) await stage.waitFor(kind, 'late', (object) => object !== undefined);
+  await stage.waitFor('mediaClusters', 'late', (cluster) => condition(cluster, 'Degraded').status === 'False');
+  // From then on they are mended as all others are.
+  const { uid } = (await stage.get('httpRoutes', 'late')).metadata;
+  await stage.kubectl('delete', 'httproute', 'late');
+  await stage.waitFor('httpRoutes', 'late', (route) => route !== undefined && route.metadata.uid !== uid);
+  assert.equal(stage.operator.running, true);
 });
