@@ -20,8 +20,9 @@ import { nodeName } from './status.ts';
 
 /** How long our own answer counts for more than the copies, in milliseconds. */
 const lag = 5_000;
-/** How often the kubelet is told again of files that a node does not have in force, in milliseconds. */
+/** After what time the kubelet is told again of files that a node does not have in force, in milliseconds: twice as long each time, since a node may refuse them. */
 const retouchAfter = 5_000;
+const longestRetouch = 60_000;
 /** How long a name that was found taken is passed over, in milliseconds. */
 const takenFor = 60_000;
 /** What a pod gets whose rooms had all their time already, in seconds: its end must not begin that time anew. */
@@ -189,7 +190,7 @@ export class PodKeeper {
     this.#touched.set(key, touched);
     const before = touched.get(uid);
     const known = before?.hash === hash ? before : { hash, at: now, times: 0 };
-    const again = !inForce && facts.report !== undefined && now - known.at > retouchAfter;
+    const again = !inForce && facts.report !== undefined && now - known.at > Math.min(retouchAfter * 2 ** known.times, longestRetouch);
     const next = again ? { hash, at: now, times: known.times + 1 } : known;
     touched.set(uid, next);
     if (!again && (present === hash || present?.startsWith(`${hash}.`))) return present;
