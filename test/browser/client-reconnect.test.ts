@@ -72,7 +72,8 @@ test('a page that leaves is gone at once for the others', async (t) => {
   const [first, second] = await Promise.all([enter(stage, 'first'), enter(stage, 'second')]);
   await first.publish({ colour: css(red) });
   await second.sees(first, red);
-  await first.page.close({ runBeforeUnload: false });
+  // Not close(): Chromium gives a tab that is closed half a second for its last word, which a busy machine does not keep.
+  await first.page.goto('about:blank');
   await second.page.waitForFunction(() => kit.rooms.main?.room.peers.size === 0);
 });
 
