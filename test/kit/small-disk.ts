@@ -25,3 +25,8 @@ export function smallDisk(t: TestContext, size: string): string | undefined {
   });
   return path;
 }
+
+/** Takes what is free there, with a file of this name. */
+export function fillDisk(path: string, name: string): void {
+  execFileSync('sh', ['-c', `dd if=/dev/zero of=${join(path, name)} bs=1k 2>/dev/null || true`]);
+}

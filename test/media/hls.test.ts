@@ -1,6 +1,5 @@
 // Streams of real rooms over REST: by the rules of HLS while a composer is killed, kept and played, for those who may, finished after a node was killed, and on a full disk.
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -12,7 +11,7 @@ import { startNodeProcess } from '../kit/node-process.ts';
 import { PeerSocket } from '../kit/peer-socket.ts';
 import { assertColour, assertNear, colours, sound } from '../kit/recorded.ts';
 import { recordedLog } from '../kit/recorded-log.ts';
-import { smallDisk } from '../kit/small-disk.ts';
+import { fillDisk, smallDisk } from '../kit/small-disk.ts';
 import { addComponent, addSources, green, postWhenIdle, withSources } from '../kit/sources.ts';
 import { apiToken, startNode } from '../kit/start-node.ts';
 import { isAlive, until } from './kit.ts';
@@ -116,7 +115,7 @@ test('a full disk is an event and a line in the log; the room lives, and what th
   const hls = await addComponent(api, 'hls', { ...small, persistent: true });
   const media = async () => `${node.url}/hls/r/stream.m3u8?token=${await tokenOf(api)}`;
   await follow(await media(), ({ segments }) => segments.length >= 3);
-  execFileSync('sh', ['-c', `dd if=/dev/zero of=${join(resources, 'filler')} bs=1k 2>/dev/null || true`]);
+  fillDisk(resources, 'filler');
   const crashed = await socket.waitFor('roomEvent', ({ type }) => type === 'ComponentCrashed');
   assert.deepEqual([crashed.componentId, crashed.reason], [hls, 'The stream cannot be made: The disk is full']);
   assert.ok(of('error').some(({ msg, reason }) => msg === 'a stream cannot be made' && reason === 'The disk is full'));
@@ -127,14 +126,16 @@ test('a full disk is an event and a line in the log; the room lives, and what th
     components.map(({ id }: { id: string }) => id),
     [file],
   );
+  await until('it is a recording', async () => (await api.get('/recording')).body.data.length === 1);
+  // Its end gave back what was not whole of it.
+  fillDisk(resources, 'filler-again');
   const again = await postWhenIdle(api, '/room/r/component', { type: 'hls', options: small });
   assert.deepEqual([again.status, again.body.errors], [503, 'The stream cannot be written to the disk']);
-  await until('it is a recording', async () => (await api.get('/recording')).body.data.length === 1);
   assert.deepEqual(await readdir(join(resources, 'hls')), []);
   const [kept] = (await api.get('/recording')).body.data;
   const path = await download(t, `${node.url}/recording/${kept}/index.m3u8`, { authorization: `Bearer ${node.token}` });
   assert.ok((await looks(path)).length >= 48, 'a whole segment of it can be seen');
-  rmSync(join(resources, 'filler'));
+  for (const name of ['filler', 'filler-again']) rmSync(join(resources, name));
   await addComponent(api, 'hls', small);
   await follow(await media(), ({ segments }) => segments.length >= 2);
 });

@@ -1,6 +1,5 @@
 // Recordings of real rooms over REST: asked for at a node that has neither room nor files, killed with their node, on a full disk, and gone in time.
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -13,7 +12,7 @@ import { PeerSocket } from '../kit/peer-socket.ts';
 import { assertColour, assertNear, colours, probe, sound } from '../kit/recorded.ts';
 import { recordedLog } from '../kit/recorded-log.ts';
 import { makeResources } from '../kit/resources-folder.ts';
-import { smallDisk } from '../kit/small-disk.ts';
+import { fillDisk, smallDisk } from '../kit/small-disk.ts';
 import { addComponent, addSources, green, withSources } from '../kit/sources.ts';
 import { apiToken, startNode } from '../kit/start-node.ts';
 import { isAlive, until } from './kit.ts';
@@ -154,7 +153,8 @@ test('a full disk is an event and a line in the log; the room lives, and what wa
   const recorder = await addComponent(api, 'recording');
   const file = await addComponent(api, 'file', { filePath: 'tone.ogg' });
   await sleep(1500);
-  execFileSync('sh', ['-c', `dd if=/dev/zero of=${join(resources, 'filler')} bs=1k 2>/dev/null || true`]);
+  const [id = ''] = (await api.get('/recording')).body.data;
+  fillDisk(resources, 'filler');
   const crashed = await socket.waitFor('roomEvent', ({ type }) => type === 'ComponentCrashed');
   assert.deepEqual([crashed.componentId, crashed.reason], [recorder, 'The recording cannot be written: The disk is full']);
   assert.ok(of('error').some(({ msg, reason }) => msg === 'a recording cannot be written' && reason === 'The disk is full'));
@@ -163,8 +163,11 @@ test('a full disk is an event and a line in the log; the room lives, and what wa
     components.map(({ id }: { id: string }) => id),
     [file],
   );
+  // Its end gives back what was not whole of it.
+  await until('its files are finished', () => !node.node.parts.components.recordings.isRunning(id));
+  fillDisk(resources, 'filler-again');
   const again = await api.post('/room/r/component', { type: 'recording' });
   assert.equal(again.status, 503);
-  rmSync(join(resources, 'filler'));
+  for (const name of ['filler', 'filler-again']) rmSync(join(resources, name));
   await addComponent(api, 'recording');
 });
