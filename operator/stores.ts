@@ -27,7 +27,7 @@ export type StoresOptions = {
 
 type Narrowed<T extends KubeObject> = Pick<ReflectorOptions<T>, 'labelSelector' | 'fieldSelector' | 'resyncMs' | 'indexes'>;
 /** Kinds of others, which may be installed later than the operator. */
-type LateKind = 'serviceMonitors' | 'httpRoutes';
+const lateKinds = ['serviceMonitors', 'httpRoutes'] as const;
 
 /** Everything is looked at anew so often, whatever happened: the net below lost changes. */
 const resyncMs = 10 * 60_000;
@@ -41,12 +41,10 @@ export class Stores {
   readonly clusters: ClusterStores;
   readonly rooms: Reflector<Room>;
   readonly #all: { name: string; reflector: Reflector<KubeObject> }[] = [];
-  readonly #missing: readonly LateKind[];
   readonly #options: StoresOptions;
 
   constructor(options: StoresOptions) {
     this.#options = options;
-    this.#missing = (['serviceMonitors', 'httpRoutes'] as const).filter((kind) => !options[kind]);
     this.rooms = this.#keep<Room>(resources.rooms, { resyncMs, indexes: roomIndexes });
     this.clusters = {
       mediaClusters: this.#keep<MediaCluster>(resources.mediaClusters, { resyncMs }),
@@ -68,8 +66,8 @@ export class Stores {
 
   /** Until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
-    const missing = this.#missing.map((kind) => this.#runLate(kind, signal));
-    await Promise.all([...this.#all.map(({ reflector }) => reflector.run(signal)), ...missing]);
+    const late = lateKinds.filter((kind) => this.clusters[kind] === undefined);
+    await Promise.all([...this.#all.map(({ reflector }) => reflector.run(signal)), ...late.map((kind) => this.#runLate(kind, signal))]);
   }
 
   /** Resolves once everything was listed. @throws the reason of the signal */
@@ -90,7 +88,7 @@ export class Stores {
   }
 
   /** Keeps copies of a kind from the time on when the API server knows it. */
-  async #runLate(kind: LateKind, signal: AbortSignal): Promise<void> {
+  async #runLate(kind: (typeof lateKinds)[number], signal: AbortSignal): Promise<void> {
     const { client, log, appeared } = this.#options;
     const resource = resources[kind];
     do {
