@@ -6,6 +6,7 @@ import { after, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parse } from 'yaml';
 import { type Anything, condition, startMediaStage } from '../kit/kube/media-stage.ts';
+import { untilTold } from '../kit/kube/reading.ts';
 import { expectations, manifests } from './manifests.ts';
 
 const namespaces = ['default', 'two', 'none', 'clusters'];
@@ -79,7 +80,7 @@ describe('What only the cluster can know to be wrong', () => {
   });
 
   it('has an Event that kubectl describe shows', async () => {
-    await stage.untilTold('room-id-of-another-room', 'RoomIdTaken');
+    await untilTold(stage.server, 'room-id-of-another-room', 'RoomIdTaken');
     const described = await stage.kubectl('describe', 'mroom', 'room-id-of-another-room');
     assert.match(described, /RoomIdTaken[\s\S]*Events:[\s\S]*Warning\s+RoomIdTaken/);
   });

@@ -9,6 +9,7 @@ import { applyDefinitions } from '../kit/kube/media-clusters.ts';
 import { MediaStage } from '../kit/kube/media-stage.ts';
 import { startOperator } from '../kit/kube/operator-process.ts';
 import { startPodRunner } from '../kit/kube/pod-runner.ts';
+import { untilTold } from '../kit/kube/reading.ts';
 import { oggFile, opusPacket } from '../kit/ogg-file.ts';
 import { PeerSocket } from '../kit/peer-socket.ts';
 import { examples } from './manifests.ts';
@@ -79,7 +80,7 @@ describe('The examples', () => {
   });
 
   it('are described with their conditions and Events', async () => {
-    await stage.untilTold('webinar', 'Ready');
+    await untilTold(stage.server, 'webinar', 'Ready');
     const text = await kubectl('describe', 'mroom', 'webinar');
     assert.match(text, /Type:\s+Ready\n/);
     assert.match(text, /Events:[\s\S]*Normal/);

@@ -10,6 +10,7 @@ import { condition, MediaStage, mediaCluster } from '../kit/kube/media-stage.ts'
 import { startOperator } from '../kit/kube/operator-process.ts';
 import { monitoringDefinitions, routeDefinition } from '../kit/kube/other-definitions.ts';
 import { startPodRunner } from '../kit/kube/pod-runner.ts';
+import { untilTold } from '../kit/kube/reading.ts';
 import { makeTone } from '../kit/media-files.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -28,7 +29,7 @@ test("README's lines give Rooms that are Ready on real nodes, and kubectl shows,
   const lines = commandsOf('README.md', 'On Kubernetes').filter((line) => line.startsWith('kubectl '));
   for (const line of lines) {
     // Who types the lines is slower than the Event, which comes after the status that was waited for.
-    if (line.includes(' describe ')) await stage.untilTold('webinar', 'Ready');
+    if (line.includes(' describe ')) await untilTold(stage.server, 'webinar', 'Ready');
     said.set(line.replace(/^kubectl /, '').split(/ -| --/)[0] ?? '', await shell(line, { cwd: server.dir, env }));
   }
   const table = said.get('get mroom')?.split('\n') ?? [];

@@ -5,6 +5,7 @@ import { RoomClient } from '../../node/client/src/index.ts';
 import { peerSocketPath } from '../../node/signaling/peer-sockets.ts';
 import { apiClient } from '../kit/api-client.ts';
 import { claimBlock, type LoopbackBlock } from '../kit/kube/loopback-block.ts';
+import { untilTold } from '../kit/kube/reading.ts';
 import { type Anything, conditionOf, type RoomOperator, RoomStage, room } from '../kit/kube/room-stage.ts';
 import { type NodeProcess, startNodeProcess } from '../kit/node-process.ts';
 import { PeerSocket } from '../kit/peer-socket.ts';
@@ -54,17 +55,6 @@ function ofCluster(cluster: string, spec: object = {}): object {
   return { clusterRef: { name: cluster }, ...spec };
 }
 
-/** Events are told in the background: they come after the status that they are about. */
-async function untilTold(name: string, reason: string): Promise<void> {
-  for (const end = performance.now() + 60_000; ; ) {
-    const { items } = await stage.object('/apis/events.k8s.io/v1/namespaces/default/events');
-    const told = items.filter(({ regarding }: Anything) => regarding.name === name).map((event: Anything) => event.reason);
-    if (told.includes(reason)) return;
-    assert.ok(performance.now() < end, `no Event ${reason} of ${name}, but ${told}`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-}
-
 describe('A room that is lost', () => {
   test('with its node is made again on another one, and takes the tokens that there were', async () => {
     const nodes = await startPair('killed');
@@ -83,7 +73,7 @@ describe('A room that is lost', () => {
     const socket = await PeerSocket.enter(secret?.['alice.url'] ?? '', token);
     assert.equal(socket.welcome.ok, true);
     await socket.close();
-    await untilTold('lost', 'RoomLost');
+    await untilTold(stage.server, 'lost', 'RoomLost');
   });
 
   test('is not made again where recreate is Never, until that is changed', async () => {

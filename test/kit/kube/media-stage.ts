@@ -71,17 +71,6 @@ export class MediaStage {
     }
   }
 
-  /** When an Event tells of the object, for that reason: Events come after the status that they are about. @throws when none does in time */
-  async untilTold(name: string, reason: string, patience = 60_000, namespace = 'default'): Promise<void> {
-    const started = performance.now();
-    for (;;) {
-      const told = (await this.list('events', namespace)).filter(({ regarding }) => regarding.name === name).map((event) => event.reason);
-      if (told.includes(reason)) return;
-      if (performance.now() - started > patience) assert.fail(`no Event ${reason} of ${name} after ${patience} ms, but ${told}`);
-      await sleep(50);
-    }
-  }
-
   async adminToken(cluster = 'media'): Promise<string> {
     const secret = await this.get('secrets', `${cluster}-api-tokens`);
     return Buffer.from(secret.data.admin, 'base64').toString();

@@ -1,4 +1,6 @@
 // Objects as the API server has them, over a kept connection: a kubectl for each look would take more of the machine than what is looked at.
+import assert from 'node:assert/strict';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type KubeObject, resources } from '../../../operator/kube/objects.ts';
 import { collectionPath, objectPath, type Query, queryText } from '../../../operator/kube/paths.ts';
 import type { ApiServer } from './api-server.ts';
@@ -18,6 +20,18 @@ export async function readObjects(server: ApiServer, kind: Kind, namespace: stri
   const path = `${collectionPath(resources[kind], namespace)}${queryText(query)}`;
   const { status, body } = await server.client.call(path);
   return (answered(path, status, body) as { items: KubeObject[] }).items;
+}
+
+type Told = KubeObject & { reason: string; regarding: { name: string } };
+
+/** When an Event of the namespace `default` tells of the object, for that reason: Events come after the status that they are about. */
+export async function untilTold(server: ApiServer, name: string, reason: string): Promise<void> {
+  for (const end = performance.now() + 60_000; ; await sleep(50)) {
+    const events = (await readObjects(server, 'events', 'default')) as Told[];
+    const told = events.filter(({ regarding }) => regarding.name === name).map((event) => event.reason);
+    if (told.includes(reason)) return;
+    assert.ok(performance.now() < end, `no Event ${reason} of ${name}, but ${told}`);
+  }
 }
 
 function answered(path: string, status: number, body: unknown): unknown {
