@@ -1,7 +1,6 @@
 // The connection check of the guest page against a real node, over networks that let less and less through, and what a call says when they do.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { createServer } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
 import type { Page } from 'playwright-core';
@@ -78,7 +77,7 @@ test('a link that is no good and a server that is gone are told by the check', {
 /** A node that browsers on another machine reach through a network that can be narrowed. */
 async function farNode(t: TestContext, env: Environment = {}) {
   const machine = await makeNamespace(t);
-  const [port, turn] = [await freePort(machine.here), await freePort(machine.here)];
+  const [port = 0, turn] = await freePorts(2, machine.here);
   const proxy = await startTcpProxy(t, port, machine.here);
   const host = `${machine.here}:${proxy.port}`;
   const node = await startNode(t, {
@@ -215,11 +214,3 @@ test(
     assert.deepEqual([ada.complaints, bob.complaints], [[], []]);
   },
 );
-
-async function freePort(address: string): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, address, resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}

@@ -1,11 +1,11 @@
 // Networks that fail under a call: browsers on a machine of their own, whose cable is pulled out and put in again.
 import assert from 'node:assert/strict';
-import { createServer } from 'node:net';
 import { test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Page } from 'playwright-core';
 import { apiClient } from '../kit/api-client.ts';
 import { comesToHold } from '../kit/browser.ts';
+import { freePorts } from '../kit/kube/ports.ts';
 import { makeNamespace, mayMakeNamespaces } from '../kit/network-namespace.ts';
 import { servePlainPage } from '../kit/plain-page.ts';
 import { apiToken, startNode } from '../kit/start-node.ts';
@@ -16,7 +16,7 @@ const options = { timeout: 180_000, skip: mayMakeNamespaces ? false : 'network n
 
 test('two people in the console and one in a plain page survive cut websockets and a pulled cable', options, async (t) => {
   const machine = await makeNamespace(t);
-  const port = await freePort(machine.here);
+  const [port = 0] = await freePorts(1, machine.here);
   const proxy = await startTcpProxy(t, port, machine.here);
   const host = `${machine.here}:${proxy.port}`;
   const node = await startNode(t, {
@@ -87,14 +87,6 @@ test('two people in the console and one in a plain page survive cut websockets a
     for (const { page } of [ada, bob]) assert.equal(await page.evaluate('globalThis.sameDocument'), 'yes');
   });
 });
-
-async function freePort(address: string): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, address, resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 /** Resolves when so many pictures of others move in the plain page. */
 async function picturesMove(page: Page, count: number): Promise<void> {
