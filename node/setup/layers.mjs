@@ -16,7 +16,7 @@ import { aptPackages } from './packages.mjs';
  * @property {readonly import('./kubernetes-versions.mjs').KubernetesProgram[]} [programs] of Kubernetes, and an S3 server
  * @property {number} concurrency test files at once
  * @property {readonly string[]} [first] files that take longest: begun last, they would run on alone
- * @property {readonly string[]} [alone] files that run one by one after the others: they measure, or take ports that others could take
+ * @property {readonly string[]} [alone] files that run one by one after the others: they measure, or take or change what others could use
  * @property {number} testTimeout of one test, in milliseconds
  * @property {number} fileTimeout of one file, in milliseconds
  */
@@ -78,8 +78,9 @@ export const layers = [
     packages: [...aptPackages.browser, ...aptPackages.networks],
     programs: ['versitygw'],
     concurrency: 2,
-    first: ['guest', 'guest-check', 'console-recordings', 'console-watch-trouble'],
-    alone: ['hls', 'node-loss', 'turn', 'worker-death', 'wrong-node'],
+    first: ['guest', 'console-recordings', 'console-watch-trouble'],
+    // Also those that make network devices: whatever another Chromium loads at that moment would fail (ERR_NETWORK_CHANGED).
+    alone: ['examples-react', 'guest-check', 'hls', 'network-cuts', 'node-loss', 'turn', 'worker-death', 'wrong-node'],
     testTimeout: 180_000,
     fileTimeout: 900_000,
   },

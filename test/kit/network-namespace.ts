@@ -38,6 +38,9 @@ export async function makeNamespace(t: TestContext): Promise<NetworkNamespace> {
   });
   await ip('netns', 'add', name);
   await ip('link', 'add', `mrh${id}`, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', name);
+  // An address of IPv6 would be there a second later: for Chromium the network has changed then, and what it loads just now fails.
+  await ip('link', 'set', `mrh${id}`, 'addrgenmode', 'none');
+  await ip('-n', name, 'link', 'set', 'eth0', 'addrgenmode', 'none');
   await ip('addr', 'add', `${here}/24`, 'dev', `mrh${id}`);
   await ip('link', 'set', `mrh${id}`, 'up');
   for (const args of [

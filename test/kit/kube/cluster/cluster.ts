@@ -206,6 +206,8 @@ export function startCluster(scope: Scope, options: ClusterOptions = {}): Promis
 
 /** A bridge with the control plane on it, to which hosts and this machine have cables. */
 async function connectHub(hub: Machine, network: string, cable: string): Promise<void> {
+  // Addresses that come a second after a cable fail whatever browsers in the hub load just then (ERR_NETWORK_CHANGED); 1: none of IPv6.
+  await hub.run(['sysctl', '-qw', 'net.ipv6.conf.default.addr_gen_mode=1']);
   await hub.ip('link add br0 type bridge', `addr add ${network}.1/24 dev br0`, 'link set br0 up', `route add default via ${network}.253`);
   await hub.run(['sysctl', '-qw', 'net.ipv4.ip_forward=1']);
   await runCommand(['ip', 'link', 'add', cable, 'type', 'veth', 'peer', 'name', 'to-here', 'netns', String(hub.pid)]);
