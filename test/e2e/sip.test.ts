@@ -10,7 +10,7 @@ import { Child } from '../kit/kube/child.ts';
 import { freePorts } from '../kit/kube/ports.ts';
 import * as far from '../kit/sipp.ts';
 import { makeVoice } from '../kit/telephone.ts';
-import { decibels, levelOf } from '../kit/tones.ts';
+import { decibels, levelOf, steadyLevelOf } from '../kit/tones.ts';
 import { type Anything, Installed } from './installed.ts';
 
 const stage = await Installed.prepare({ after });
@@ -60,8 +60,9 @@ async function openPhone(t: TestContext) {
     hears: () =>
       stage.until('the phone hears the peer', async () => {
         const last = decodeG711('PCMA', (await readFile(heard)).subarray(-rate));
-        if (last.length < rate || levelOf(last, peerTone, rate) < 0.05) return undefined;
-        return { own: decibels(levelOf(last, phoneTone, rate) / levelOf(last, peerTone, rate)) };
+        const peerLevel = steadyLevelOf(last, peerTone, rate);
+        if (last.length < rate || peerLevel < 0.05) return undefined;
+        return { own: decibels(levelOf(last, phoneTone, rate) / peerLevel) };
       }),
   };
 }

@@ -18,6 +18,17 @@ export function levelOf(samples: Float32Array, frequency: number, sampleRate: nu
   return (4 * Math.hypot(real, imaginary)) / samples.length;
 }
 
+/**
+ * Amplitude of one frequency in most of the sound, by tenths of a second. Sound that comes late is played later, so a voice can go on half a period
+ * off: over the whole length it would take itself away.
+ */
+export function steadyLevelOf(samples: Float32Array, frequency: number, sampleRate: number): number {
+  const length = sampleRate / 10;
+  const pieces = Array.from({ length: Math.floor(samples.length / length) }, (_, at) => samples.subarray(at * length, (at + 1) * length));
+  const levels = pieces.map((piece) => levelOf(piece, frequency, sampleRate)).sort((one, other) => one - other);
+  return levels[Math.floor(levels.length / 2)] ?? 0;
+}
+
 export function decibels(ratio: number): number {
   return 20 * Math.log10(ratio + 1e-12);
 }
