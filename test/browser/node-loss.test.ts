@@ -29,12 +29,23 @@ async function nodesInCluster(api: ApiClient, count: number): Promise<void> {
   }
 }
 
-/** Rooms are placed by load: one of the next is on that node. */
+/** Makes a room again that was lost, once the node that is asked has heard of that: the pages hear of it by another connection. */
+async function makeAgain(api: ApiClient, roomId: string): Promise<void> {
+  for (const end = Date.now() + 60_000; ; await wait(20)) {
+    const { status, body } = await api.post('/room', { roomId });
+    if (status === 201) return;
+    assert.ok(status === 400 && Date.now() < end, `${status} ${JSON.stringify(body)}`);
+  }
+}
+
+/**
+ * Rooms are placed by load. One that came to another node stays: that has more rooms then, where only the noise of how busy the machine is
+ * would tell them apart. A node that was held up for a second when its load was asked for gets none for the next five.
+ */
 async function roomOn(api: ApiClient, port: number): Promise<string> {
-  for (let tries = 0; tries < 20; tries += 1) {
+  for (const end = Date.now() + 60_000; Date.now() < end; await wait(200)) {
     const { room, svc_address: address } = (await api.post('/room', {})).body.data;
     if (address.endsWith(`:${port}`)) return room.id;
-    await api.delete(`/room/${room.id}`);
   }
   return assert.fail('no room came to that node');
 }
@@ -43,7 +54,7 @@ test('a call whose node is drained is told as lost at the deadline, and goes on 
   const node = await startNode(t, dist('stays'));
   const drained = await startNodeProcess(t, dist('drained'));
   const api = apiClient(node.url, node.token);
-  await nodesInCluster(api, 2);
+  for (const each of [api, apiClient(drained.url, apiToken)]) await nodesInCluster(each, 2);
   const roomId = await roomOn(api, drained.port);
   const stage: Stage = { node, browser: await startBrowser(t), pageUrl: await servePlainPage(t), roomId };
   const [anna, bert] = [await enter(stage, 'anna'), await enter(stage, 'bert')];
@@ -58,7 +69,7 @@ test('a call whose node is drained is told as lost at the deadline, and goes on 
   await Promise.all([anna.waitForNote('reconnecting', from[0]), bert.waitForNote('reconnecting', from[1])]);
   // As an operator does that sees the room end.
   const made = performance.now();
-  assert.equal((await api.post('/room', { roomId })).status, 201);
+  await makeAgain(api, roomId);
   for (const peerId of ['anna', 'bert'])
     assert.equal((await api.post(`/room/${roomId}/peer`, { type: 'webrtc', options: {}, peerId })).status, 201);
   await Promise.all([anna.waitForNote('joined', from[0]), bert.waitForNote('joined', from[1])]);
