@@ -8,6 +8,7 @@ import { looks } from '../kit/composed.ts';
 import { download, follow } from '../kit/hls-viewer.ts';
 import { assertNear, colours, frameTimes, probe } from '../kit/recorded.ts';
 import { makeResources } from '../kit/resources-folder.ts';
+import { postWhenIdle } from '../kit/sources.ts';
 import { css, enter, red, setStage } from './client-kit.ts';
 
 /** Colours go through two conversions of a browser's own. */
@@ -22,7 +23,7 @@ test('AV1 of Chromium is in the stream of its room and in a recording', async (t
   const { node, roomId } = stage;
   const api = apiClient(node.url, node.token);
   const add = async (type: string, options: object) => {
-    const { status, body } = await api.post(`/room/${roomId}/component`, { type, options });
+    const { status, body } = await postWhenIdle(api, `/room/${roomId}/component`, { type, options });
     assert.equal(status, 201, JSON.stringify(body));
     return body.data.id as string;
   };
