@@ -81,8 +81,11 @@ test('Chromium and a phone hear each other, and neither itself; keys go both way
   const { anna, phone, farPort, api, path, events, component, hangUp } = await call(t);
   const to = { port: farPort };
 
-  const voice = await makeVoice('PCMA', phoneTone, 60);
-  const spoken = phone.speak(voice, to);
+  const voice = await makeVoice('PCMA', phoneTone, 150);
+  let speaks = true;
+  const spoken = phone.speak(voice, to).then(() => {
+    speaks = false;
+  });
   await anna.hears(component, phoneTone);
   // For a second it was only that, as far as a browser's spectrum tells.
   await comesToHold(
@@ -91,13 +94,17 @@ test('Chromium and a phone hear each other, and neither itself; keys go both way
     [component.id, phoneTone, peerTone] as const,
     patience,
   );
-  const since = performance.now();
-  await until('the phone hears for a second', () => heardSince(phone, since).length >= rate * 1.2);
-  const heard = heardSince(phone, since).subarray(0, rate);
-  const peerLevel = steadyLevelOf(heard, peerTone, rate);
-  assert.ok(peerLevel > 0.05, `the peer's tone: ${peerLevel}`);
-  const own = decibels(levelOf(heard, phoneTone, rate) / peerLevel);
-  assert.ok(own < -30, `its own voice at ${own} dB`);
+  // So it is here: who is held up leaves holes in the sound, which are heard at all frequencies.
+  for (const end = performance.now() + patience / 2; ; ) {
+    const since = performance.now();
+    await until('the phone hears for a second', () => heardSince(phone, since).length >= rate * 1.2);
+    assert.ok(speaks, 'the phone has nothing to say any more');
+    const heard = heardSince(phone, since).subarray(0, rate);
+    const level = steadyLevelOf(heard, peerTone, rate);
+    const own = decibels(levelOf(heard, phoneTone, rate) / level);
+    if (level > 0.05 && own < -30) break;
+    assert.ok(performance.now() < end, `the phone hears the peer's tone with ${level}, its own voice at ${own} dB`);
+  }
   phone.stop();
   await spoken;
 
