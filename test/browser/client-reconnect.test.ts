@@ -39,8 +39,8 @@ test('the websockets alone are cut for five seconds and media never stops', asyn
     const gaps = await peer.page.evaluate(() => [...(kit.rooms.main?.gaps.values() ?? [])]);
     assert.ok(gaps.length > 0);
     t.diagnostic(`the longest time between two frames was ${Math.round(Math.max(...gaps))} ms`);
-    // A second on a machine that has time; the cut took five.
-    assert.ok(Math.max(...gaps) < 3_000, `the longest time between two frames was ${Math.max(...gaps)} ms`);
+    // A second on a machine that has time; media that stopped with the websockets would not come for the five seconds of the cut.
+    assert.ok(Math.max(...gaps) < 4_500, `the longest time between two frames was ${Math.max(...gaps)} ms`);
   }
 });
 

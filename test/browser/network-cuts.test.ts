@@ -70,8 +70,8 @@ test('two people in the console and one in a plain page survive cut websockets a
     for (const { page } of [ada, bob]) await page.waitForSelector(`${byId('status')}[data-state="joined"]`);
     const longest = await longestGap(ada.page);
     s.diagnostic(`the longest time between two frames was ${Math.round(longest)} ms`);
-    // A second on a machine that has time; the cut took five.
-    assert.ok(longest > 0 && longest < 3_000, `the longest time between two frames was ${longest} ms`);
+    // A second on a machine that has time; media that stopped with the websockets would not come for the five seconds of the cut.
+    assert.ok(longest > 0 && longest < 4_500, `the longest time between two frames was ${longest} ms`);
     await allSeeEachOther();
   });
 
