@@ -1,5 +1,6 @@
 // What runs in the plain page of a test of RoomProvider: a room in strict mode, with an error boundary around it.
 import { Component, createElement, type ReactNode, StrictMode } from 'react';
+import { flushSync } from 'react-dom';
 import { createRoot } from 'react-dom/client';
 import { RoomProvider, type RoomProviderProps, useConnectionState } from '../../node/client/src/react/index.ts';
 
@@ -29,10 +30,10 @@ const beside = createElement('p', { id: 'beside' }, 'The rest of the page');
 // What a boundary catches is not an error of the page.
 const root = createRoot(document.body, { onCaughtError: () => {} });
 
-/** Shows the room that these lead to, in place of the one before. */
+/** Shows the room that these lead to, in place of the one before: when it returns, a button that is pressed next is one of now. */
 function show(props: Pick<RoomProviderProps, 'url' | 'token' | 'options'>): void {
   const room = createElement(Boundary, null, createElement(RoomProvider, props, createElement(State)));
-  root.render(createElement(StrictMode, null, beside, room));
+  flushSync(() => root.render(createElement(StrictMode, null, beside, room)));
 }
 
 export type ProviderPage = { showRoom: typeof show };
