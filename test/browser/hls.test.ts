@@ -3,15 +3,17 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
+import type { Page } from 'playwright-core';
 import { places } from '../../node/components/compose/layout.ts';
-import { apiClient } from '../kit/api-client.ts';
+import { type ApiClient, apiClient } from '../kit/api-client.ts';
 import { comesToHold } from '../kit/browser.ts';
 import type { Colour } from '../kit/client-page.ts';
 import { download, follow } from '../kit/hls-viewer.ts';
+import { type MachineSeen, type MachineWatch, watchMachine } from '../kit/machine.ts';
 import { servePlainPage } from '../kit/plain-page.ts';
 import { beeps } from '../kit/recorded.ts';
 import { postWhenIdle } from '../kit/sources.ts';
-import { blue, css, enter, type PagePeer, setStage } from './client-kit.ts';
+import { blue, css, enter, type PagePeer, type Stage, setStage } from './client-kit.ts';
 
 const run = promisify(execFile);
 /** Small: publishers, composer, player and its instruments share the two cores of a machine that tests. */
@@ -51,24 +53,21 @@ async function publishCode(peer: PagePeer, colour: Colour): Promise<void> {
 
 const median = (values: readonly number[]) => values.toSorted((one, other) => one - other)[values.length >> 1] ?? Number.NaN;
 
-test('hls.js plays a room with little delay and without a stall while others come and go; all is in its place and in time', async (t) => {
-  const stage = await setStage(t, { SVC_COMPONENTS_USED: 'hls' });
-  const { node, browser, roomId } = stage;
-  const api = apiClient(node.url, node.token);
-  const options = { ...size, persistent: true, framerate: 24 };
-  const hls = await postWhenIdle(api, `/room/${roomId}/component`, { type: 'hls', options });
-  assert.equal(hls.status, 201, JSON.stringify(hls.body));
-  const alice = await enter(stage, 'alice');
-  await publishCode(alice, green);
-  const { url, token } = (await api.post(`/hls/${roomId}/token`, {})).body.data;
-  // In the first seconds of a stream hls.js takes what is before its place for a hole, and begins before that.
-  await follow(`http://${url.replace('index.m3u8', 'stream.m3u8')}`, ({ segments }) => segments.length >= 4);
-  const page = await browser.newPage(await servePlainPage(t, '127.0.0.1', undefined, 'hls-page.ts'));
-  await page.evaluate((address) => {
-    viewing.viewer = new viewing.Viewer(address);
-  }, `http://${url}`);
-  await comesToHold(page, () => (viewing.viewer?.watched().latencies.length ?? 0) > 48, undefined, 60_000);
+/** Of what hls.js says: that what it needed next had not come. Everything else is never for want of time. */
+const isLate = (error: string) => /^(?:bufferStalledError|levelLoadTimeOut): /.test(error);
 
+/** A machine on which a thread that sleeps most of the time waits for so long, or of which nothing is left for so long, stalls a player itself. */
+const couldCarry = ({ waited, full }: MachineSeen) => waited < 100 && full < 500;
+const viewers = 3;
+
+/** A viewer of its own watches, while others come and go, and goes. */
+async function watchMinute(stage: Stage, api: ApiClient, page: Page, address: string, machine: MachineWatch) {
+  // From its start on: one that begins late stays late.
+  machine.begin();
+  await page.evaluate((url) => {
+    viewing.viewer = new viewing.Viewer(url);
+  }, address);
+  await comesToHold(page, () => (viewing.viewer?.watched().latencies.length ?? 0) > 48, undefined, 60_000);
   const sees = async (sources: Readonly<Record<string, Colour>>) => {
     const cells = [...places('grid', Object.keys(sources), undefined, size)].map(([id, cell]) => ({
       // Where no white box wanders, no time code is and no name.
@@ -93,7 +92,7 @@ test('hls.js plays a room with little delay and without a stall while others com
     await other.publish({ colour: css(blue), width: 320, height: 180, tone: 660 });
     await sees({ alice: green, [name]: blue });
     await comesToHold(page, () => Math.abs((viewing.viewer?.loudest() ?? 0) - 660) < 15, undefined);
-    assert.equal((await api.delete(`/room/${roomId}/peer/${name}`)).status, 204);
+    assert.equal((await api.delete(`/room/${stage.roomId}/peer/${name}`)).status, 204);
     await other.page.close();
     await sees({ alice: green });
   }
@@ -102,14 +101,43 @@ test('hls.js plays a room with little delay and without a stall while others com
   const watched = await page.evaluate(() => viewing.viewer?.watched());
   assert.ok(watched);
   const seconds = (performance.now() - started.at) / 1000;
-  const shown = watched.shown - started.shown;
-  const latency = median(watched.latencies);
-  t.diagnostic(
-    `latency ${latency} ms (goal ${latencyGoal}; the least ${Math.min(...watched.latencies)}), ${shown.toFixed(1)} s of ${seconds.toFixed(1)} s shown, longest pause ${Math.round(watched.longestPause)} ms`,
-  );
-  assert.deepEqual([watched.stalls, watched.errors], [0, []]);
-  assert.ok(Math.abs(shown - seconds) < 2, `${shown} s of ${seconds} s were shown`);
-  assert.ok(latency < latencyBound, `${latency} ms`);
+  const seen = machine.seen();
+  await page.close();
+  return { watched, seen, seconds, shown: watched.shown - started.shown };
+}
+
+test('hls.js plays a room with little delay and without a stall while others come and go; all is in its place and in time', {
+  timeout: 420_000,
+}, async (t) => {
+  const stage = await setStage(t, { SVC_COMPONENTS_USED: 'hls' });
+  const { node, browser, roomId } = stage;
+  const api = apiClient(node.url, node.token);
+  const options = { ...size, persistent: true, framerate: 24 };
+  const hls = await postWhenIdle(api, `/room/${roomId}/component`, { type: 'hls', options });
+  assert.equal(hls.status, 201, JSON.stringify(hls.body));
+  const alice = await enter(stage, 'alice');
+  await publishCode(alice, green);
+  const { url, token } = (await api.post(`/hls/${roomId}/token`, {})).body.data;
+  // In the first seconds of a stream hls.js takes what is before its place for a hole, and begins before that.
+  await follow(`http://${url.replace('index.m3u8', 'stream.m3u8')}`, ({ segments }) => segments.length >= 4);
+  const pageUrl = await servePlainPage(t, '127.0.0.1', undefined, 'hls-page.ts');
+  const machine = watchMachine(t);
+  // A stall is nobody's fault but the machine's where that was held up for as long as a player has in reserve: then another minute is watched.
+  for (let viewer = 1; ; viewer += 1) {
+    const { watched, seen, seconds, shown } = await watchMinute(stage, api, await browser.newPage(pageUrl), `http://${url}`, machine);
+    const latency = median(watched.latencies);
+    t.diagnostic(
+      `latency ${latency} ms (goal ${latencyGoal}; the least ${Math.min(...watched.latencies)}), ${shown.toFixed(1)} s of ${seconds.toFixed(1)} s shown, longest pause ${Math.round(watched.longestPause)} ms; a thread waited ${seen.waited} ms, no core was free for ${seen.full} ms`,
+    );
+    const late = watched.errors.filter(isLate);
+    assert.deepEqual(watched.errors, late);
+    const good = late.length === 0 && Math.abs(shown - seconds) < 2 && latency < latencyBound;
+    if (!good && !couldCarry(seen) && viewer < viewers) continue;
+    assert.deepEqual([watched.stalls, late], [0, []]);
+    assert.ok(Math.abs(shown - seconds) < 2, `${shown} s of ${seconds} s were shown`);
+    assert.ok(latency < latencyBound, `${latency} ms`);
+    break;
+  }
 
   assert.equal((await api.delete(`/room/${roomId}/component/${hls.body.data.id}`)).status, 204);
   const [recording = ''] = (await api.get('/recording')).body.data as string[];

@@ -88,8 +88,9 @@ class Viewer {
   }
 
   #pixels(): CanvasRenderingContext2D {
-    this.#canvas.width = this.video.videoWidth;
-    this.#canvas.height = this.video.videoHeight;
+    const { videoWidth: width, videoHeight: height } = this.video;
+    // Another size is another memory: with one for each picture the page would be held up where it gives them all back.
+    if (this.#canvas.width !== width || this.#canvas.height !== height) Object.assign(this.#canvas, { width, height });
     const context = this.#canvas.getContext('2d', { willReadFrequently: true }) as CanvasRenderingContext2D;
     context.drawImage(this.video, 0, 0);
     return context;
