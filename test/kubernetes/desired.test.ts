@@ -197,25 +197,26 @@ test('what the API server says of node ports leads to the next free block', asyn
   const spec = { workersPerNode: 2, media: { exposure: 'nodePort' } };
   const one = await storeCluster('ports', spec, 'one');
   const other = await storeCluster('ports', spec, 'other');
+  // Below 30,086: Services that name no node port, those of load balancers above, get one of the others at random.
   const media = (cluster: StoredCluster, basePort: number) => {
     const { media: service } = slotObjects(cluster, { index: 0, basePort });
     assert.ok(service);
     return service;
   };
-  await applied(media(one, 30_501));
+  await applied(media(one, 30_051));
   const refused = (basePort: number) =>
     applied(media(other, basePort)).then(
       () => assert.fail('not refused'),
       (error: KubeError) => error.message,
     );
-  const message = await refused(30_500);
+  const message = await refused(30_050);
   const used = new Set(allocatedPorts(message));
-  assert.deepEqual([...used], [30_501]);
+  assert.deepEqual([...used], [30_051]);
   // One at a time is found out: the next block has the other port of the first.
-  assert.equal(takeBlock({ from: 30_500, to: 30_510 }, 2, used), 30_502);
-  for (const port of allocatedPorts(await refused(30_502))) used.add(port);
-  assert.equal(takeBlock({ from: 30_500, to: 30_510 }, 2, used), 30_503);
-  await applyTwice(media(other, 30_503));
+  assert.equal(takeBlock({ from: 30_050, to: 30_060 }, 2, used), 30_052);
+  for (const port of allocatedPorts(await refused(30_052))) used.add(port);
+  assert.equal(takeBlock({ from: 30_050, to: 30_060 }, 2, used), 30_053);
+  await applyTwice(media(other, 30_053));
   assert.deepEqual(portRangeOf(await refused(40_000)), { from: 30_000, to: 32_767 });
 });
 
