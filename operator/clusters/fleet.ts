@@ -11,7 +11,7 @@ import type { LivePod } from './live-objects.ts';
 import { container, indexCount, indexOf, nodePorts } from './names.ts';
 import { drainSeconds } from './node-env.ts';
 import type { NodePoll, PollTarget } from './node-poll.ts';
-import { podFacts } from './observe.ts';
+import { isReady, podFacts } from './observe.ts';
 import type { StoredCluster } from './owned.ts';
 import type { OwnedObjects } from './owned-objects.ts';
 import { templateHash } from './pod.ts';
@@ -48,7 +48,7 @@ export class Fleet {
     const pods = this.#options.keeper.pods(cluster);
     const targets = [...pods.values()].flatMap((pod): PollTarget[] => {
       const url = urlOf(pod);
-      return url === undefined || this.#isLost(pod) ? [] : [{ uid: pod.metadata.uid, url }];
+      return url === undefined || this.#isLost(pod) ? [] : [{ uid: pod.metadata.uid, url, ready: isReady(pod) }];
     });
     this.#options.poll.watch(key, targets, quick);
     return pods;

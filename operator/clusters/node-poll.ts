@@ -18,7 +18,8 @@ export type NodeCalls = {
 };
 export type NodeCallsFactory = (target: { url: string; token: () => string | undefined }) => NodeCalls;
 
-export type PollTarget = { uid: string; url: string };
+/** `ready`: whether its pod is. */
+export type PollTarget = { uid: string; url: string; ready?: boolean };
 export type NodeReport = {
   /** When the node answered last, in monotonic milliseconds. */
   at: number;
@@ -39,7 +40,7 @@ export type NodePollOptions = {
   periods?: { usual: number; quick: number };
 };
 
-type Polled = { calls: NodeCalls; url: string; report: NodeReport | undefined; error: string | undefined };
+type Polled = { calls: NodeCalls; url: string; ready: boolean; report: NodeReport | undefined; error: string | undefined };
 type Round = { nodes: Map<string, Polled>; quick: boolean; timer: NodeJS.Timeout | undefined; running: boolean; ended: AbortController };
 
 export class NodePoll {
@@ -53,12 +54,13 @@ export class NodePoll {
   /** From now on these nodes of the cluster are asked. */
   watch(key: string, targets: readonly PollTarget[], quick: boolean): void {
     const round = this.#clusters.get(key) ?? this.#begin(key);
-    const wanted = new Map(targets.map((target) => [target.uid, target.url]));
-    for (const [uid, { url }] of round.nodes) if (wanted.get(uid) !== url) round.nodes.delete(uid);
+    const wanted = new Map(targets.map((target) => [target.uid, target]));
+    for (const [uid, node] of round.nodes) if (!isSame(node, wanted.get(uid))) round.nodes.delete(uid);
     const fresh = targets.filter(({ uid }) => !round.nodes.has(uid));
-    for (const { uid, url } of fresh)
+    for (const { uid, url, ready = false } of fresh)
       round.nodes.set(uid, {
         url,
+        ready,
         calls: this.#options.calls({ url, token: () => this.#options.token(key) }),
         report: undefined,
         error: undefined,
@@ -141,7 +143,8 @@ export class NodePoll {
     const { usual, quick } = this.#options.periods ?? periods;
     // One answer that comes late must not be all that a node said for so long that its host counts as lost.
     const silent = [...round.nodes.values()].some(({ error }) => error !== undefined);
-    this.#schedule(key, round, round.quick || silent ? quick : usual);
+    const unasked = [...round.nodes.keys()].some((uid) => this.unasked(key, uid));
+    this.#schedule(key, round, unasked ? 0 : round.quick || silent ? quick : usual);
     if ([...round.nodes].some(([uid, node]) => meaningOf(node) !== before.get(uid))) this.#options.changed(key);
   }
 
@@ -154,6 +157,13 @@ export class NodePoll {
       node.error = error instanceof Error ? error.message : String(error);
     }
   }
+}
+
+/** One that did not answer before it was ready has said nothing yet: once it is, it counts as one that is about to be asked. */
+function isSame(node: Polled, target: PollTarget | undefined): boolean {
+  if (target?.url !== node.url) return false;
+  const woke = target.ready === true && !node.ready;
+  return !woke || node.report !== undefined;
 }
 
 /** What decisions depend on; mere numbers can wait for the next look. */

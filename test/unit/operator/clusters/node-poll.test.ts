@@ -93,6 +93,31 @@ test('a node that did not answer is asked again soon, before its host could coun
   assert.deepEqual(poll.report('n/c', 'a')?.health, well);
 });
 
+test('a node that was asked before it listened is asked anew as soon as its pod is ready, and counts as unasked until then', async (t) => {
+  const { poll, answers, told } = start(t, { usual: 3_600_000, quick: 3_600_000 });
+  const first = told();
+  poll.watch('n/c', [{ uid: 'a', url: 'http://a', ready: false }], true);
+  await first;
+  assert.equal(poll.unasked('n/c', 'a'), false);
+  const second = told();
+  answers.set('http://a', well);
+  poll.watch('n/c', [{ uid: 'a', url: 'http://a', ready: true }], true);
+  assert.equal(poll.unasked('n/c', 'a'), true);
+  await second;
+  assert.deepEqual(poll.report('n/c', 'a')?.health, well);
+});
+
+test('a node whose pod becomes ready while it is asked in vain is asked once more right after that', async (t) => {
+  const { poll, answers, told, asked } = start(t, { usual: 3_600_000, quick: 3_600_000 });
+  const first = asked();
+  poll.watch('n/c', [{ uid: 'a', url: 'http://a', ready: false }], true);
+  await first;
+  poll.watch('n/c', [{ uid: 'a', url: 'http://a', ready: true }], true);
+  answers.set('http://a', well);
+  for (; poll.report('n/c', 'a') === undefined; ) await told();
+  assert.deepEqual(poll.report('n/c', 'a')?.health, well);
+});
+
 test('a pod of the same name on another address is another node', async (t) => {
   const { poll, answers, told } = start(t);
   answers.set('http://a', well);
