@@ -47,7 +47,8 @@ export class JsonClient {
     this.#agent.destroy();
   }
 
-  async #open(path: string, { method = 'GET', body, contentType = 'application/json', signal }: CallOptions) {
+  async #open(path: string, options: CallOptions): Promise<Readable & { statusCode?: number }> {
+    const { method = 'GET', body, contentType = 'application/json', signal } = options;
     const url = new URL(path, this.#server);
     const secure = url.protocol === 'https:';
     const payload = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
@@ -61,8 +62,15 @@ export class JsonClient {
       : requestHttp(url, { method, headers, signal });
     const answered = once(request, 'response') as Promise<[Readable & { statusCode?: number }]>;
     request.end(payload);
-    const [response] = await answered;
-    return response;
+    try {
+      const [response] = await answered;
+      return response;
+    } catch (error) {
+      // The server may have ended a kept connection just then, which an API server does after a minute and a half without a request.
+      const ended = request.reusedSocket && ['ECONNRESET', 'EPIPE'].includes((error as NodeJS.ErrnoException).code ?? '');
+      if (!ended || method !== 'GET') throw error;
+      return this.#open(path, options);
+    }
   }
 }
 
