@@ -1,4 +1,5 @@
 // The way to pods from outside: node ports, host ports and load balancers of fake hosts, and addresses of Services for tests.
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Endpoint, endpointsOf } from './endpoints.ts';
 import type { FakeHost } from './fake-hosts.ts';
 import type { JsonClient } from './https-json.ts';
@@ -16,6 +17,9 @@ export type ServicePortsOptions = {
 
 /** One place that is listened on, e.g. `UDP 127.20.1.254:30500`, and where it leads now. */
 type Place = { protocol: Protocol; ip: string; port: number; targets: () => readonly Target[] };
+
+/** How soon a port that another one has is tried again, in milliseconds. */
+const retryDelay = 200;
 
 export class ServicePorts {
   readonly #options: ServicePortsOptions;
@@ -65,8 +69,16 @@ export class ServicePorts {
   }
 
   /** What cannot be listened on, e.g. a port below 1024 without the right to it, leads nowhere. */
-  #listen(key: string, { protocol, ip, port }: Place): Promise<Forward | undefined> {
-    return forward(protocol, ip, port, () => this.#next(this.#places.get(key)?.targets() ?? [])).catch(() => undefined);
+  async #listen(key: string, { protocol, ip, port }: Place): Promise<Forward | undefined> {
+    for (;;) {
+      try {
+        return await forward(protocol, ip, port, () => this.#next(this.#places.get(key)?.targets() ?? []));
+      } catch (error) {
+        // A socket of somebody who took any port may have this one on all addresses, for as long as it is open.
+        if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE' || this.#closed || !this.#places.has(key)) return undefined;
+        await sleep(retryDelay);
+      }
+    }
   }
 
   #next<T>(targets: readonly T[]): T | undefined {
