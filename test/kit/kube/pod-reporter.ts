@@ -22,10 +22,12 @@ export class PodReporter {
     this.#worker = worker;
   }
 
+  /** @throws where it may be tried again; a pod that is gone, or has a host, is none of these */
   static async bind(client: JsonClient, pod: Pod, host: string): Promise<void> {
     const target = { apiVersion: 'v1', kind: 'Node', name: host };
     const { name, uid } = pod.metadata;
-    await client.call(`${pathOf(pod)}/binding`, { method: 'POST', body: { metadata: { name, uid }, target } });
+    const { status } = await client.call(`${pathOf(pod)}/binding`, { method: 'POST', body: { metadata: { name, uid }, target } });
+    if (status === 429 || status >= 500) throw new Error(`pod ${name} was not bound: ${status}`);
   }
 
   /** Says why a pod has no host, unless that is what it says already. */

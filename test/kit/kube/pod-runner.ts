@@ -30,6 +30,8 @@ export type PodRunnerOptions = {
 
 const pollInterval = 50;
 const patience = 60_000;
+/** How soon pods are placed again that the API server did not let be placed, in milliseconds. */
+const retryDelay = 500;
 
 type Run = { worker: PodWorker; reporter: PodReporter };
 
@@ -44,7 +46,7 @@ export class PodRunner {
   readonly #failed = new Set<string>();
   readonly #runs = new Map<string, Run>();
   readonly #addresses = new Map<string, number>();
-  readonly #refreshTimers = new Set<NodeJS.Timeout>();
+  readonly #timers = new Set<NodeJS.Timeout>();
   readonly #mirrors: Mirror<ApiObject>[] = [];
   readonly #pods: Mirror<Pod>;
   readonly #services: Mirror<Service>;
@@ -177,7 +179,7 @@ export class PodRunner {
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
-    for (const timer of this.#refreshTimers) clearTimeout(timer);
+    for (const timer of this.#timers) clearTimeout(timer);
     for (const heartbeat of this.#heartbeats.values()) heartbeat.stop();
     await Promise.all(this.#mirrors.map((mirror) => mirror.close()));
     await this.#scheduling;
@@ -282,7 +284,17 @@ export class PodRunner {
   }
 
   #schedule(): void {
-    this.#scheduling = this.#scheduling.then(() => this.#placePods()).catch(() => {});
+    this.#scheduling = this.#scheduling.then(() => this.#placePods()).catch(() => this.#scheduleLater());
+  }
+
+  /** The API server may be away, and nothing more is told of a pod that waits for its host. */
+  #scheduleLater(): void {
+    if (this.#closed) return;
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      this.#schedule();
+    }, retryDelay);
+    this.#timers.add(timer);
   }
 
   async #placePods(): Promise<void> {
@@ -323,10 +335,10 @@ export class PodRunner {
     );
     if (users.length === 0) return;
     const timer = setTimeout(() => {
-      this.#refreshTimers.delete(timer);
+      this.#timers.delete(timer);
       for (const { worker } of users) void worker.refresh();
     }, this.#refreshMs);
-    this.#refreshTimers.add(timer);
+    this.#timers.add(timer);
   }
 }
 
