@@ -208,7 +208,10 @@ export function startCluster(scope: Scope, options: ClusterOptions = {}): Promis
 async function connectHub(hub: Machine, network: string, cable: string): Promise<void> {
   // Addresses that come a second after a cable fail whatever browsers in the hub load just then (ERR_NETWORK_CHANGED); 1: none of IPv6.
   await hub.run(['sysctl', '-qw', 'net.ipv6.conf.default.addr_gen_mode=1']);
-  await hub.ip('link add br0 type bridge', `addr add ${network}.1/24 dev br0`, 'link set br0 up', `route add default via ${network}.253`);
+  // With an address of its own: else it takes the lowest of its cables, another one when a host comes or goes, and what knows the one before
+  // does not reach it for most of a minute.
+  const bridge = ['link add br0 address 02:00:00:00:00:01 type bridge', `addr add ${network}.1/24 dev br0`, 'link set br0 up'];
+  await hub.ip(...bridge, `route add default via ${network}.253`);
   await hub.run(['sysctl', '-qw', 'net.ipv4.ip_forward=1']);
   await runCommand(['ip', 'link', 'add', cable, 'type', 'veth', 'peer', 'name', 'to-here', 'netns', String(hub.pid)]);
   await hub.ip('link set to-here master br0 up');
