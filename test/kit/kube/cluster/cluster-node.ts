@@ -27,7 +27,7 @@ export type ClusterNodeOptions = {
   images: string;
 };
 
-const startDeadline = 30_000;
+const startDeadline = 120_000;
 
 export class ClusterNode {
   readonly name: string;

@@ -181,7 +181,7 @@ export class Cluster {
     await this.nodesReady();
     if (gateway) {
       await this.server.apply(readFileSync(gatewayDefinitions(), 'utf8'));
-      await this.kubectl('wait', '--for=condition=Established', 'crd', '--all', '--timeout=30s');
+      await this.kubectl('wait', '--for=condition=Established', 'crd', '--all', '--timeout=120s');
     }
     await this.server.apply(addons({ host: 'node1', gateway }));
     await this.kubectl('-n', 'kube-system', 'rollout', 'status', 'deployment/coredns', 'deployment/traefik', '--timeout=120s');

@@ -11,9 +11,9 @@ import { Machine } from './machine.ts';
 /** Raised when what is kept changes. */
 const recipe = 1;
 const kept = 2;
-const startDeadline = 30_000;
+const startDeadline = 120_000;
 const importDeadline = 180_000;
-const copyDeadline = 60_000;
+const copyDeadline = 180_000;
 
 /** @param archives paths of OCI archives @returns a folder as containerd has it, which nobody may change */
 export async function hostImages(archives: readonly string[]): Promise<string> {
