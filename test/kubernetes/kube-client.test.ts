@@ -162,20 +162,26 @@ describe('the client of a real API server', () => {
     const client = await connectTo(t, server.kubeconfig, { random: () => -0.98 });
     const { resourceVersion } = await client.list(resources.configMaps, { namespace: 'default' });
     const events: WatchEvent[] = [];
-    const labelSelector = 'watched=yes';
-    const watching = client.watch(resources.configMaps, { namespace: 'default', labelSelector, resourceVersion, idleMs: 30_000 }, (event) =>
-      events.push(event),
-    );
+    const versionOf = (event: WatchEvent | undefined) => event?.object.metadata.resourceVersion ?? resourceVersion;
+    const watch = () => {
+      const since = versionOf(events.at(-1));
+      const options = { namespace: 'default', labelSelector: 'watched=yes', resourceVersion: since, idleMs: 30_000 };
+      return client.watch(resources.configMaps, options, (event) => events.push(event));
+    };
+    const watching = watch();
     const labels = { watched: 'yes' };
     await client.create(resources.configMaps, { ...configMap('seen', {}), metadata: { ...inDefault('seen'), labels } });
     await client.patch(resources.configMaps, inDefault('seen'), { data: { a: '1' } });
     await client.delete(resources.configMaps, inDefault('seen'));
     const last = await client.create(resources.configMaps, configMap('unseen', {}));
     await watching;
-    const types = events.map(({ type }) => type);
-    assert.deepEqual(types.slice(0, 4), ['ADDED', 'MODIFIED', 'DELETED', 'BOOKMARK']);
-    const latest = Number(events.at(-1)?.object.metadata.resourceVersion);
-    assert.ok(latest >= Number(last.metadata.resourceVersion), 'the bookmark knows of what the watch did not show');
+    const knowsLast = () => Number(versionOf(events.at(-1))) >= Number(last.metadata.resourceVersion);
+    // On a slow machine the watch may have ended before the last change was made.
+    if (!knowsLast()) await watch();
+    assert.equal(events.at(-1)?.type, 'BOOKMARK');
+    assert.ok(knowsLast(), 'the bookmark knows of what the watch did not show');
+    const types = events.map(({ type }) => type).filter((type) => type !== 'BOOKMARK');
+    assert.deepEqual(types, ['ADDED', 'MODIFIED', 'DELETED']);
   });
 
   it('shows events to people, repetitions as one line', async (t) => {
