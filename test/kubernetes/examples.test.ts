@@ -43,7 +43,8 @@ describe('The examples', () => {
     // As a volume of podTemplate would bring it.
     const sources = join(server.dir, 'pods', metadata.uid ?? '', 'volumes/resources/file_component_sources');
     mkdirSync(sources, { recursive: true });
-    const packets = Array.from({ length: 3_000 }, (_, index) => opusPacket(50, index));
+    // Ten minutes: a file that came to its end is not shown any more.
+    const packets = Array.from({ length: 30_000 }, (_, index) => opusPacket(50, index));
     writeFileSync(join(sources, 'welcome.ogg'), oggFile(packets));
   });
 

@@ -21,8 +21,9 @@ const song = (packets: number) => oggFile(Array.from({ length: packets }, (_, in
 before(async () => {
   stage = await RoomStage.start(scope);
   const resources = await makeResources(scope as never, {
-    'file_component_sources/long.ogg': song(50 * 60),
-    'file_component_sources/other.ogg': song(50 * 60),
+    // Ten minutes: what came to its end is not there any more.
+    'file_component_sources/long.ogg': song(50 * 600),
+    'file_component_sources/other.ogg': song(50 * 600),
     'file_component_sources/short.ogg': song(5),
   });
   const node = await startNode(scope as never, { SVC_IP: '127.0.0.1', SVC_COMPONENTS_USED: 'file', SVC_RESOURCES_BASE_PATH: resources });
