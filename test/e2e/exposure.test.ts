@@ -69,7 +69,8 @@ async function withCluster(spec: object, work: () => Promise<void>, meanwhile?: 
     await work();
   } finally {
     await stage.kubectl('delete', 'room,mediacluster', '--all', '--timeout=60s');
-    await stage.until('nothing of it is left', async () => (await thePod()) === undefined);
+    // The garbage collector looks for new kinds every 30 s, and again so much later where it could not read them all.
+    await stage.until('nothing of it is left', async () => (await thePod()) === undefined, 120_000);
   }
 }
 
