@@ -3,6 +3,7 @@
 // keys of lists, and fields that a rule asks for: these may never become stricter.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { definitions } from '../../crds/definitions.ts';
 import { KubeClient } from '../../operator/kube/client.ts';
 import { type KubeObject, type Resource, resources } from '../../operator/kube/objects.ts';
@@ -63,6 +64,8 @@ describe('An object of a laxer time', () => {
     const names = Object.values(definitions).map((definition) => (definition as unknown as KubeObject).metadata.name);
     for (const definition of Object.values(definitions)) await client.create(resources.customResourceDefinitions, lax(definition));
     for (const name of names) await server.kubectl(['wait', '--for=condition=Established', `crd/${name}`]);
+    // It is established a moment before it is served.
+    for (const resource of [resources.rooms, resources.mediaClusters]) while (!(await client.serves(resource))) await sleep(50);
     for (const [name, spec] of Object.entries(oldRooms)) await client.create(resources.rooms, object(resources.rooms, name, spec));
     await client.create(resources.mediaClusters, object(resources.mediaClusters, 'old.cluster', oldCluster));
     for (const definition of Object.values(definitions))
