@@ -13,7 +13,7 @@ const namespaces = ['default', 'two', 'none', 'clusters'];
 const stage = await startMediaStage({ after }, { operator: { env: { OPERATOR_WATCH_NAMESPACES: namespaces.join(' ') } } });
 const folder = join(manifests, 'conditions');
 /** Until a status says why, in milliseconds: five seconds were promised, which a busy machine does not keep. */
-const patience = 30_000;
+const patience = 60_000;
 
 type Wrong = {
   file: string;
