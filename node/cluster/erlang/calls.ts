@@ -68,8 +68,14 @@ export class Calls {
     const name = new Atom(processName);
     const message = tuple(genCall, tuple(this.#self, reference), request);
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => this.#finish(number, true)?.reject(new CallError('timeout', connection.peer)), deadline);
-      this.#waiting.set(number, { connection, name, reference, timer, resolve, reject });
+      const half = deadline / 2;
+      const late = () => this.#finish(number, true)?.reject(new CallError('timeout', connection.peer));
+      // In two halves: where this process stands still for longer than the deadline, timers run before what came meanwhile is read.
+      const timer = setTimeout(() => {
+        waiting.timer = setTimeout(late, half);
+      }, half);
+      const waiting: Waiting = { connection, name, reference, timer, resolve, reject };
+      this.#waiting.set(number, waiting);
       try {
         connection.send(tuple(operations.monitor, this.#self, name, reference));
         connection.send(tuple(operations.regSend, this.#self, nobody, name), message);

@@ -26,7 +26,7 @@ describe('two nodes', () => {
     const { a, b } = await startPair(t);
     b.node.register('svc', { call: async (request, node) => tuple(atom('ok'), request, node) });
     assert.deepEqual(await Promise.all([a.node.connect(b.node.name), a.node.connect(b.node.name)]), [true, true]);
-    const answer = await a.node.call(b.node.name, 'svc', 'hello', 1000);
+    const answer = await a.node.call(b.node.name, 'svc', 'hello', 30_000);
     assert.deepEqual(answer, tuple(atom('ok'), Buffer.from('hello'), Buffer.from(a.node.name)));
     assert.deepEqual((await b.record.logged('connected to node')).node, a.node.name);
     assert.equal(a.record.find('connected to node').length, 1);
@@ -65,16 +65,25 @@ describe('two nodes', () => {
       },
     });
     const { name } = b.node;
-    await assert.rejects(a.node.call(name, 'svc', 'x', 1000), failsWith('noconnection'));
+    await assert.rejects(a.node.call(name, 'svc', 'x', 30_000), failsWith('noconnection'));
     await a.node.connect(name);
-    await assert.rejects(a.node.call(name, 'nobody', 'x', 1000), failsWith('noproc'));
-    await assert.rejects(a.node.call(name, 'svc', 'throw', 1000), failsWith('failed'));
-    await assert.rejects(a.node.call(name, 'svc', 'reject', 1000), failsWith('failed'));
+    await assert.rejects(a.node.call(name, 'nobody', 'x', 30_000), failsWith('noproc'));
+    await assert.rejects(a.node.call(name, 'svc', 'throw', 30_000), failsWith('failed'));
+    await assert.rejects(a.node.call(name, 'svc', 'reject', 30_000), failsWith('failed'));
     await assert.rejects(a.node.call(name, 'svc', 'x', 50), failsWith('timeout'));
     await assert.rejects(a.node.call(name, 'svc', 1.5, 50), TypeError);
     const waits = a.node.call(name, 'svc', 'x', 10_000);
     await Promise.all([assert.rejects(waits, failsWith('noconnection')), b.node.close()]);
     assert.equal(a.node.waitingCalls, 0);
+  });
+
+  test('hear each other also where the one that asks stood still for longer than it would wait', async (t) => {
+    const { a, b } = await startPair(t);
+    b.node.register('svc', { call: (request) => request });
+    await a.node.connect(b.node.name);
+    const answer = a.node.call(b.node.name, 'svc', 'x', 2_000);
+    for (const end = performance.now() + 2_100; performance.now() < end; );
+    assert.equal(String(await answer), 'x');
   });
 
   test('that lose each other say so, with the reason, and can connect again', async (t) => {
