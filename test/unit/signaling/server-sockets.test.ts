@@ -141,7 +141,8 @@ test('subscribe as first request is closed with 4401', async (t) => {
 });
 
 test('malformed, large and too many messages are closed with 4400, 4413 and 4429', async (t) => {
-  const server = await start(t, { rateLimit: () => 1 });
+  // Four at once, and the next one a minute later.
+  const server = await start(t, { rateLimit: () => 1 / 60, limits: { burst: 240 } });
   const malformed = await PeerSocket.enter(server.url, 'secret');
   malformed.send('{');
   assert.deepEqual(await malformed.closed, { code: 4400, reason: '' });
