@@ -37,7 +37,8 @@ describe('a receiver', () => {
     const started = performance.now();
     quickIsThrough.resolve();
     await slow.until(10);
-    assert.ok(performance.now() - started >= 900, 'one at a time within a room');
+    // Nine answers before the tenth request; a timer may fire up to a millisecond early.
+    assert.ok(performance.now() - started >= 890, 'one at a time within a room');
     for (const { received } of [slow, quick])
       assert.deepEqual(
         received.map(({ id }) => id),

@@ -115,7 +115,7 @@ describe('the end of a node', () => {
     const first = startWebhooks(t, testSettings(), { store: await openStore(base), dispatcher: { delay: () => 1_000_000 } });
     for (const seq of [1, 2]) first.webhooks.publish(roomEvent('one', seq), receiver.url);
     while (first.webhooks.counters().retries === 0) await new Promise((resolve) => setImmediate(resolve));
-    const end = first.webhooks.close(200);
+    const end = first.webhooks.close(3_000);
     await receiver.until(2);
     await end;
     assert.match(String(first.of('warn').at(-1)?.msg), /not all delivered/);

@@ -143,7 +143,7 @@ describe('deliveries', () => {
 
   it('are given up at the configured age', async (t) => {
     const receiver = await startReceiver(t, refuse(500));
-    const { webhooks, of } = startWebhooks(t, testSettings({ maxAge: 60 }), { dispatcher: { delay: () => 1_000_000 } });
+    const { webhooks, of } = startWebhooks(t, testSettings({ maxAge: 2_000 }), { dispatcher: { delay: () => 1_000_000 } });
     webhooks.publish(roomEvent('one', 1), receiver.url);
     await receiver.until(2);
     while (webhooks.counters().pending > 0) await new Promise((resolve) => setImmediate(resolve));
