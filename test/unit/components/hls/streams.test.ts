@@ -82,7 +82,7 @@ test('a stream that is not to be kept is shown a moment longer, then all of it i
 });
 
 test('a persistent stream becomes a recording at once, with all of its segments, and goes up as it grows', async (t) => {
-  const { streams, list, uploads, resources } = await make(t);
+  const { streams, list, uploads, resources } = await make(t, { grace: 60_000 });
   const options = readOptions({ persistent: true, targetWindowDuration: 6 }, false);
   const running = await streams.begin({ host, options });
   await fill(running, 9);
