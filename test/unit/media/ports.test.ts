@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { test } from 'node:test';
 import { findFreeBlock, isFree } from '../../../node/media/ports.ts';
+import { freePorts } from '../../kit/kube/ports.ts';
 
 const except = (...taken: number[]) => {
   return (_ip: string, port: number) => Promise.resolve(!taken.includes(port));
@@ -29,9 +30,10 @@ test('a port is free where neither UDP nor TCP is in use', async (t) => {
   const tcp = (server.address() as { port: number }).port;
   assert.equal(await isFree('127.0.0.1', tcp), false);
   const socket = createSocket('udp4');
-  socket.bind(0, '127.0.0.1');
+  // One that nobody else is given, for either protocol, when it is free again.
+  const [udp = 0] = await freePorts(1);
+  socket.bind(udp, '127.0.0.1');
   await once(socket, 'listening');
-  const udp = socket.address().port;
   assert.equal(await isFree('127.0.0.1', udp), false);
   await new Promise<void>((resolve) => socket.close(resolve));
   assert.equal(await isFree('127.0.0.1', udp), true);
