@@ -39,7 +39,10 @@ async function stage(t: TestContext, script: Script, ip = '127.0.0.1'): Promise<
   return { agent, requests };
 }
 
-const count = (requests: readonly string[], method: string) => requests.filter((text) => text.startsWith(`${method} `)).length;
+const of = (requests: readonly string[], method: string) => requests.filter((text) => text.startsWith(`${method} `));
+const count = (requests: readonly string[], method: string) => of(requests, method).length;
+/** Without those that came again as they were, since an answer was half a second late on a busy machine. */
+const different = (requests: readonly string[], method: string) => [...new Set(of(requests, method))];
 
 test('requests that are lost are sent again, the same ones', async (t) => {
   const { agent, requests } = await stage(t, () => (requests.length < 3 ? undefined : 'SIP/2.0 200 OK'));
@@ -65,7 +68,7 @@ test('a challenge that comes again, since the request was repeated, is no answer
   assert.deepEqual((await agent.report('ended')).end, { reason: 'busy', status: 486, phrase: 'Busy Here' });
   // The challenge twice, the answer once.
   while (count(requests, 'ACK') < 3) await sleep(10);
-  assert.deepEqual([count(requests, 'REGISTER'), count(requests, 'INVITE')], [2, 2]);
+  assert.deepEqual([different(requests, 'REGISTER').length, different(requests, 'INVITE').length], [2, 2]);
 });
 
 test('a registrar that wants longer registrations, and a far side that wants longer sessions, get them', async (t) => {
@@ -76,10 +79,10 @@ test('a registrar that wants longer registrations, and a far side that wants lon
     return /^Session-Expires: 1800\r$/m.test(text) ? 'SIP/2.0 422 Session Interval Too Small\r\nMin-SE: 3600' : 'SIP/2.0 486 Busy Here';
   });
   await agent.report('registered');
-  assert.match(requests[1] ?? '', /^Expires: 600\r$/m);
+  assert.match(different(requests, 'REGISTER')[1] ?? '', /^Expires: 600\r$/m);
   await agent.agent.call('c', '1*2#');
   assert.deepEqual((await agent.report('ended')).end, { reason: 'busy', status: 486, phrase: 'Busy Here' });
-  const [, second = ''] = requests.filter((text) => text.startsWith('INVITE '));
+  const [, second = ''] = different(requests, 'INVITE');
   assert.match(second, /^INVITE sip:1\*2%23@127\.0\.0\.1:\d+ SIP\/2\.0\r\n/);
   assert.match(second, /^Session-Expires: 3600\r\nMin-SE: 3600\r$/m);
   assert.ok(agent.audio.last.closed);
@@ -98,8 +101,8 @@ test('who hangs up before anybody rings cancels as soon as that can be; at the e
   agent.agent.hangUp('c');
   assert.deepEqual((await agent.report('ended')).end, { reason: 'hung_up' });
   await agent.agent.close();
-  assert.equal(count(requests, 'CANCEL'), 1);
-  assert.match(requests.filter((text) => text.startsWith('REGISTER ')).at(-1) ?? '', /^Expires: 0\r$/m);
+  assert.equal(different(requests, 'CANCEL').length, 1);
+  assert.match(of(requests, 'REGISTER').at(-1) ?? '', /^Expires: 0\r$/m);
 });
 
 test('where all ports of calls are taken a call is refused, and what is no call cannot be hung up or given keys', async (t) => {
