@@ -20,8 +20,9 @@ async function endedBy(t: TestContext, words: string, settings: NodeJS.ProcessEn
   });
   const lines: string[] = [];
   createInterface({ input: child.stdout }).on('line', (line) => {
+    // Once: a second signal would end it at once.
+    if (line.includes(words) && !lines.some((each) => each.includes(words))) child.kill('SIGTERM');
     lines.push(line);
-    if (line.includes(words)) child.kill('SIGTERM');
   });
   const [code] = (await once(child, 'close')) as [number | null];
   return { code, lines };

@@ -87,7 +87,7 @@ test('random frames never bring down more than their own socket', async (t) => {
 });
 
 test('after 300 sockets of every bad kind nothing of them is left', async (t) => {
-  const server = await startSocketServer(t, { rateLimit: () => 10, limits: { authenticationTimeout: 100 } });
+  const server = await startSocketServer(t, { rateLimit: () => 10, limits: { authenticationTimeout: 2_000 } });
   const { token } = await server.addPeer('a');
   const good = await server.enter('good');
   const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
