@@ -137,7 +137,8 @@ describe('the others, when a node', onMachines, () => {
     const found = performance.now() - began;
     const later = await counted([first, second], 2);
     t.diagnostic(`asked for all the time, its room was known to be lost after ${Math.round(found)} ms, and to both ${later} ms later`);
-    assert.ok(found >= 10_000, 'it is not taken for lost too soon');
+    // After ten seconds without a byte, the last of which came some time before the cut.
+    assert.ok(found >= 9_000, `it is not taken for lost too soon: ${found} ms`);
     for (const node of [first, second]) assert.equal(logged(node, 'lost the connection to node').at(-1)?.reason, 'unanswered');
     assert.equal((await second.api.post('/room', { roomId: lost })).status, 201, 'its id is free');
   });
