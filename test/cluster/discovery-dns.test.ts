@@ -20,7 +20,7 @@ function discover(t: TestContext, server: DnsServer, connector: FakeConnector, l
   const strategy = { name: 'DNS', query, pollingInterval: 20 } as const;
   const discovery = startDiscovery({ mode: 'name', strategy }, connector, log, {
     // A query that is answered late because this process was held up counts as one that failed.
-    resolve: resolverOf(server, 1000),
+    resolve: resolverOf(server, 4_000),
     localAddresses: () => [],
   });
   t.after(() => discovery.close());
