@@ -106,7 +106,7 @@ describe('an Erlang node', () => {
     const { ours, erl } = await startBoth(t);
     ours.node.register('svc', { call: (request) => request });
     assert.equal(
-      await erl.eval("R = monitor(process, {nobody, 'svc@127.0.0.1'}), receive {'DOWN', R, process, _, W1} -> W1 after 3000 -> alive end"),
+      await erl.eval("R = monitor(process, {nobody, 'svc@127.0.0.1'}), receive {'DOWN', R, process, _, W1} -> W1 after 30000 -> alive end"),
       'noproc',
     );
     assert.equal(
@@ -120,15 +120,18 @@ describe('an Erlang node', () => {
     const pid = encodeTerm(new Pid('svc@127.0.0.1', 999, 0, ours.node.creation));
     await erl.eval(`Pid = binary_to_term(<<${[...pid].join(',')}>>)`);
     assert.equal(
-      await erl.eval("process_flag(trap_exit, true), link(Pid), receive {'EXIT', Pid, W3} -> W3 after 3000 -> none end"),
+      await erl.eval("process_flag(trap_exit, true), link(Pid), receive {'EXIT', Pid, W3} -> W3 after 30000 -> none end"),
       'noproc',
     );
-    assert.equal(await erl.eval("R4 = monitor(process, Pid), receive {'DOWN', R4, process, _, W4} -> W4 after 3000 -> none end"), 'noproc');
+    assert.equal(
+      await erl.eval("R4 = monitor(process, Pid), receive {'DOWN', R4, process, _, W4} -> W4 after 30000 -> none end"),
+      'noproc',
+    );
     assert.equal(await erl.eval('link(Pid), unlink(Pid), exit(Pid, kill), group_leader(group_leader(), self())'), 'true');
     assert.equal(await erl.eval("rpc:call('svc@127.0.0.1', erlang, halt, [])"), '{badrpc,notsup}');
     assert.match(await erl.eval("erpc:call('svc@127.0.0.1', erlang, halt, [])"), /notsup/);
     assert.match(
-      await erl.eval("spawn_request('svc@127.0.0.1', erlang, halt, []), receive {spawn_reply, _, error, W5} -> W5 after 3000 -> none end"),
+      await erl.eval("spawn_request('svc@127.0.0.1', erlang, halt, []), receive {spawn_reply, _, error, W5} -> W5 after 30000 -> none end"),
       /notsup/,
     );
     assert.equal(await erl.eval("net_adm:ping('svc@127.0.0.1')"), 'pong');

@@ -132,7 +132,11 @@ test('two nodes at the level of debug say no secret, whatever goes well or wrong
   assert.ok(one && two);
   const token = secret('an API token');
   const api = apiClient(two.url, token);
-  await until('the cluster', () => nodes.every(({ output }) => output().includes('connected')));
+  // That they are connected is logged a moment before each knows the other for a node of the service.
+  await until('the cluster', async () => {
+    const seen = await Promise.all(nodes.map(async ({ url }) => (await apiClient(url, token).get('/health')).body.data.distribution));
+    return seen.every(({ nodesInCluster }) => nodesInCluster === 2);
+  });
   const refusals: string[] = [];
 
   for (const roomId of ['a', 'b', 'c', 'd']) assert.equal((await api.post('/room', { roomId, webhookUrl })).status, 201);
