@@ -275,7 +275,12 @@ export function startApiServer(scope: Scope, options: ApiServerOptions = {}): Pr
 function removeLeftFolders(): void {
   for (const name of readdirSync(tmpdir()).filter((each) => each.startsWith(folderPrefix))) {
     const pid = Number(/^\d+/.exec(name.slice(folderPrefix.length))?.[0]);
-    if (pid > 0 && !isRunning(pid)) rmSync(join(tmpdir(), name), { recursive: true, force: true });
+    if (pid <= 0 || isRunning(pid)) continue;
+    try {
+      rmSync(join(tmpdir(), name), { recursive: true, force: true, maxRetries: 10 });
+    } catch {
+      // Its programs may still be ending and writing, or somebody else removes it, too: the next one finds what is left.
+    }
   }
 }
 

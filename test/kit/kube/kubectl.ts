@@ -2,13 +2,15 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 
+const defaultTimeout = 90_000;
+
 export type KubectlResult = { code: number; stdout: string; stderr: string };
 export type KubectlOptions = {
   /** What it reads from standard input (`-f -`). */
   input?: string;
   /** Path of another kubeconfig, e.g. of another user. */
   kubeconfig?: string;
-  /** Milliseconds until it is killed; 60 s. */
+  /** Milliseconds until it is killed; 90 s, so that `--timeout=60s` has its say. */
   timeoutMs?: number;
 };
 export type Kubectl = (args: readonly string[], options?: KubectlOptions) => Promise<KubectlResult>;
@@ -21,7 +23,7 @@ export type Kubectl = (args: readonly string[], options?: KubectlOptions) => Pro
 export function kubectlOf(program: string, kubeconfig: string, cache: string): Kubectl {
   const run = async (args: readonly string[], options: KubectlOptions): Promise<KubectlResult> => {
     const env = { PATH: '/usr/bin:/bin', HOME: cache, KUBECONFIG: options.kubeconfig ?? kubeconfig, KUBECACHEDIR: cache };
-    const child = spawn(program, args, { env, stdio: 'pipe', timeout: options.timeoutMs ?? 60_000, killSignal: 'SIGKILL' });
+    const child = spawn(program, args, { env, stdio: 'pipe', timeout: options.timeoutMs ?? defaultTimeout, killSignal: 'SIGKILL' });
     let stdout = '';
     let stderr = '';
     child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));

@@ -159,8 +159,14 @@ export class RoomStage {
 
   /** undefined where it is gone. */
   async object(path: string): Promise<Anything> {
-    const { status, body } = await this.server.client.call(path);
-    return status === 404 ? undefined : body;
+    for (const end = performance.now() + patience; ; await sleep(100)) {
+      const { status, body } = await this.server.client.call(path);
+      if (status === 200) return body;
+      if (status === 404) return undefined;
+      // An API server that is busy or just starting says so.
+      const again = (status === 429 || status >= 500) && performance.now() < end;
+      if (!again) throw new Error(`${path}: ${status} ${JSON.stringify(body)}`);
+    }
   }
 
   /** When the Room is as wanted. @throws with what it is when it is not in time */
