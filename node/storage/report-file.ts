@@ -53,3 +53,9 @@ export async function changeReportFile(folder: string, change: (report: ReportFi
 export function writeUploadState(folder: string, upload: UploadState): Promise<void> {
   return changeReportFile(folder, (report) => ({ ...report, upload }));
 }
+
+/** Of a folder that has one more file, or another: that all is up is not true any more. */
+export function withMore(report: ReportFile): ReportFile {
+  const { state } = (report.upload ?? {}) as Partial<UploadState>;
+  return state === 'done' ? { ...report, upload: { state: 'pending' } } : report;
+}

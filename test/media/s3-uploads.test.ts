@@ -347,6 +347,28 @@ test('what is rendered later goes to where the folder went, with the same keys, 
   await until('the keys to be gone', async () => (await readdir(join(resources, 'uploads', 'kept'))).length === 0);
 });
 
+test('what is rendered while the rest still goes up is up before the report says so, in S3 and on disk', async (t) => {
+  const { place, names, port } = await startS3Server(t);
+  const proxy = await startTcpProxy(t, port);
+  const { folder, open, state } = await stage(t);
+  const { uploads, heard } = await open();
+  await writeFile(join(folder, 'a.webm'), 'a');
+  const upload = await uploads.begin(planOf({ ...place, endpoint: `http://127.0.0.1:${proxy.port}` }), folder);
+  // Each question takes so long that there is time between two of them.
+  proxy.throttle(1_500);
+  upload?.finish();
+  const isThere = async (name: string) => (await names()).includes(`${id}/${name}`);
+  await until('the first file', () => isThere('a.webm'));
+  assert.equal(await isThere('report.json'), false);
+  await writeFile(join(folder, 'rendered.mp4'), 'picture');
+  await uploads.again(id);
+  await until('the report', () => isThere('report.json'));
+  assert.ok(await isThere('rendered.mp4'), 'it is missing while the report in S3 says that all is there');
+  proxy.throttle(undefined);
+  await until('the end of the upload', () => heard.length === 1);
+  assert.equal((await state())?.state, 'done');
+});
+
 test('where the keys are not known any more, the report says that what was rendered is not uploaded', async (t) => {
   const { folder, open, state } = await stage(t);
   await writeReportFile(folder, { id, roomId: 'r', upload: { state: 'done' } });

@@ -6,7 +6,7 @@ import type { Log } from '../../log.ts';
 import { recordingIdSchema } from '../../rooms/content.ts';
 import type { Report } from '../../rooms/recording-report.ts';
 import { type OwnRenders, type RenderArchive, type RenderOptions, type RenderView, renderedName } from '../../rooms/renders.ts';
-import { changeReportFile, readReportFile } from '../../storage/report-file.ts';
+import { changeReportFile, readReportFile, withMore } from '../../storage/report-file.ts';
 import { findItself } from '../../storage/safe-paths.ts';
 import type { Uploads } from '../../storage/upload.ts';
 import { Timer } from '../../timer.ts';
@@ -280,7 +280,7 @@ export class Renders implements OwnRenders {
         await this.#archived.keep(id, rendered, going);
       } else {
         // Whoever has the report sees that there is one more file.
-        await changeReportFile(folder, (report) => ({ ...report, rendered }));
+        await changeReportFile(folder, (report) => ({ ...withMore(report), rendered }));
         await this.#options.uploads.again(id);
       }
       log.info({ recording: id, length, took: performance.now() - began }, 'a recording was rendered');

@@ -6,7 +6,7 @@ import { fileNameSchema } from '../../rooms/content.ts';
 import type { UploadState } from '../../rooms/recordings.ts';
 import { renderedName } from '../../rooms/renders.ts';
 import { Timer } from '../../timer.ts';
-import { readReportFile, reportName, reportText, writeUploadState } from '../report-file.ts';
+import { changeReportFile, type ReportFile, readReportFile, reportName, reportText, withMore, writeUploadState } from '../report-file.ts';
 import { StorageError } from '../s3/s3-errors.ts';
 import type { S3Store } from '../s3/s3-store.ts';
 import type { Upload } from '../upload.ts';
@@ -110,9 +110,10 @@ export class FolderUpload implements Upload {
     this.#wake?.();
   }
 
-  /** After finish(): there is one more file, or another. It is not over before that is up as well. */
-  more(): void {
+  /** After finish(): there is one more file, or another. It is not over, nor said to be, before that is up as well. @throws Error where the disk refuses */
+  async more(): Promise<void> {
     this.#more = true;
+    await changeReportFile(this.#folder, withMore);
   }
 
   discard(): void {
@@ -245,6 +246,8 @@ export class FolderUpload implements Upload {
     const { signal } = this.#current;
     if (this.#marked === undefined) await this.#mark({ state: 'pending' });
     this.#more = false;
+    // Before its files: whatever it speaks of is among them.
+    const report = await readReportFile(this.#folder);
     const files = await this.#files();
     const there = new Map((await store().list(`${job.id}/`, signal)).map(({ name, size }) => [name, size]));
     for (const [file, version] of files) {
@@ -259,7 +262,7 @@ export class FolderUpload implements Upload {
     const late = (await store().list(chunksBelow(job.id), signal)).map(({ name }) => name);
     await slots.use(() => store().remove([...new Set([...chunks, ...late])], signal));
     await store().abortUploads(`${job.id}/`, signal);
-    await this.#putReport();
+    if (report && !this.#more) await this.#putReport(report);
     if (this.#more) {
       this.#marked = undefined;
       return true;
@@ -270,14 +273,12 @@ export class FolderUpload implements Upload {
     return true;
   }
 
-  async #putReport(): Promise<void> {
+  async #putReport(report: ReportFile): Promise<void> {
     const { job, slots, store } = this.#options;
-    const report = await readReportFile(this.#folder);
-    if (!report) return;
     const upload: UploadState = { state: 'done', time: new Date().toISOString() };
     const text = reportText({ ...report, upload });
     await slots.use(() => store().putText(`${job.id}/${reportName}`, text, this.#current.signal));
-    await writeUploadState(this.#folder, upload);
+    await changeReportFile(this.#folder, (now) => (this.#more ? now : { ...now, upload }));
   }
 
   /** By name, in order; the folder has no other folders. @throws StorageError where the folder is gone */
