@@ -21,6 +21,7 @@ import {
   seeText,
   tileOf,
 } from './console-kit.ts';
+import { holdQuestions } from './console-views.ts';
 
 /** Longer than a busy machine needs to look at them: they are played once, and go. */
 const seconds = 240;
@@ -38,9 +39,7 @@ async function startWithFiles(t: TestContext) {
   return { node, api };
 }
 
-/** The row of the one before may be there before its answer, with which the form is emptied. */
 async function add(page: Page, filePath: string, framerate = ''): Promise<void> {
-  await page.waitForSelector(`${byId('add-component')}:enabled`);
   await page.fill(byId('option-filePath'), filePath);
   await page.fill(byId('option-framerate'), framerate);
   await page.click(byId('add-component'));
@@ -139,6 +138,27 @@ test('files are added, seen, heard and removed in a call', async (t) => {
   await page.waitForSelector(byId('no-components'));
   assert.deepEqual((await api.get('/room/stage')).body.data.components, []);
   await hearsNothing(page);
+  assert.deepEqual(complaints, []);
+});
+
+test('what is filled in while a component is being added is of the next one', async (t) => {
+  const { node } = await startWithFiles(t);
+  const { page, complaints } = await openConsole(await launch(t), `${node.url}/#/room/stage`);
+  await page.fill(byId('login-token'), apiToken);
+  await page.click(byId('login-submit'));
+  await page.click(byId('components'));
+  const questions = await holdQuestions(page, /\/room\/stage\/component$/);
+  await add(page, 'green.h264', '30');
+  await questions.asked();
+  await page.fill(byId('option-filePath'), 'tone.ogg');
+  await questions.end();
+  await row(page, 'File: green.h264').waitFor();
+  await page.waitForSelector(`${byId('add-component')}:enabled`);
+  assert.equal(await page.inputValue(byId('option-filePath')), 'tone.ogg');
+  assert.equal(await page.inputValue(byId('option-framerate')), '', 'what was sent is emptied');
+  await page.click(byId('add-component'));
+  await row(page, 'File: tone.ogg').filter({ hasNotText: 'framerate' }).waitFor();
+  await comesToHold(page, `document.querySelector('${byId('option-filePath')}').value === ''`);
   assert.deepEqual(complaints, []);
 });
 

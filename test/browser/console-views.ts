@@ -1,12 +1,13 @@
 // A part of the console as its tests walk through it: in each size of window, in light and dark, with nothing serious for axe-core to find.
 import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { setTimeout } from 'node:timers/promises';
+import type { Browser, BrowserContextOptions, Page, Route } from 'playwright-core';
 import { makeResources } from '../kit/resources-folder.ts';
-import { assertAccessible, byId, type ConsolePage, openConsole, overflow, windows } from './console-kit.ts';
+import { assertAccessible, byId, type ConsolePage, deadline, openConsole, overflow, windows } from './console-kit.ts';
 
 /** Where to put pictures for people to look at; none are made without it. */
 const pictures = process.env.MEDIAROOMS_TEST_PICTURES;
@@ -66,6 +67,43 @@ export function addressesOf(page: Page): string[] {
   const addresses: string[] = [];
   page.on('request', (request) => addresses.push(request.url()));
   return addresses;
+}
+
+export type HeldQuestions = {
+  /** Resolves when one waits. */
+  asked: () => Promise<void>;
+  /** Lets the one that waits go; those after it wait. */
+  pass: () => void;
+  /** All go from now on. */
+  end: () => Promise<void>;
+};
+
+/** What the page asks of addresses like this waits from now on: meanwhile it stays as it is, and what is asked of others happens before. */
+export async function holdQuestions(page: Page, address: RegExp): Promise<HeldQuestions> {
+  const waiting: (() => void)[] = [];
+  const hold = async (route: Route) => {
+    await new Promise<void>((go) => waiting.push(go));
+    // Whoever has asked may be gone.
+    await route.continue().catch(() => {});
+  };
+  await page.route(address, hold);
+  return {
+    asked: async () => {
+      for (const end = Date.now() + deadline; waiting.length === 0; await setTimeout(20))
+        assert.ok(Date.now() < end, `nothing is asked of ${address}`);
+    },
+    pass: () => waiting.shift()?.(),
+    end: async () => {
+      await page.unroute(address, hold);
+      for (const go of waiting) go();
+    },
+  };
+}
+
+/** Resolves when a process that was sent SIGSTOP stands still: until then it may still answer. */
+export async function standsStill(pid: number): Promise<void> {
+  for (const end = Date.now() + deadline; !/\) T /.test(await readFile(`/proc/${pid}/stat`, 'utf8')); await setTimeout(5))
+    assert.ok(Date.now() < end, `process ${pid} is not stopped`);
 }
 
 /** A file of SVC_CONFIG_FILES with one API token, and a way to put another in its place. */

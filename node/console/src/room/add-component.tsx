@@ -79,6 +79,8 @@ function ComponentForm({ type, description, fields, calls, onAdded }: FormProps)
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<Problem>();
   const [call, setCall] = useState<Call>(() => calls.addComponent(type, {}));
+  /** Names of the fields that were changed since the last submit: they are of the next one. */
+  const changed = useRef(new Set<string>());
   const read = () => {
     const data = new FormData(form.current ?? undefined);
     return calls.addComponent(
@@ -97,12 +99,13 @@ function ComponentForm({ type, description, fields, calls, onAdded }: FormProps)
     event.preventDefault();
     if (busy) return;
     setBusy(true);
+    changed.current.clear();
     const { method, path, body } = read();
     try {
       await api.call(method, path, body as object);
       setProblem(undefined);
-      form.current?.reset();
-      setCall(calls.addComponent(type, {}));
+      if (form.current) empty(form.current, changed.current);
+      setCall(read());
     } catch (error) {
       const sentence = sentenceOf(error);
       setProblem({ path: error instanceof ApiError ? fieldIn(error.message, fields) : undefined, sentence });
@@ -111,9 +114,13 @@ function ComponentForm({ type, description, fields, calls, onAdded }: FormProps)
       onAdded();
     }
   };
+  const change = ({ target }: FormEvent) => {
+    if (isField(target)) changed.current.add(target.name);
+    setCall(read());
+  };
   const shownCall = useMemo(() => withoutSecrets(call, fields), [call, fields]);
   return (
-    <form className="component-form" ref={form} onSubmit={submit} onChange={() => setCall(read())} aria-label={`Add: ${type}`} noValidate>
+    <form className="component-form" ref={form} onSubmit={submit} onChange={change} aria-label={`Add: ${type}`} noValidate>
       {description && <p className="faint">{description}</p>}
       <div className="option-grid">
         <OptionFields fields={fields} problem={problem} />
@@ -132,6 +139,21 @@ function ComponentForm({ type, description, fields, calls, onAdded }: FormProps)
       </div>
     </form>
   );
+}
+
+type FieldElement = HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement;
+
+const isField = (element: unknown): element is FieldElement =>
+  element instanceof HTMLInputElement || element instanceof HTMLTextAreaElement || element instanceof HTMLSelectElement;
+
+/** As form.reset(), but for some fields. */
+function empty(form: HTMLFormElement, kept: ReadonlySet<string>): void {
+  for (const field of form.elements) {
+    if (!isField(field) || kept.has(field.name)) continue;
+    if (field instanceof HTMLSelectElement) for (const option of field.options) option.selected = option.defaultSelected;
+    else if (field.type === 'checkbox') (field as HTMLInputElement).checked = (field as HTMLInputElement).defaultChecked;
+    else field.value = field.defaultValue;
+  }
 }
 
 /** A command line may be pasted anywhere: passwords and keys stay here. */

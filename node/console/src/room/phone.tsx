@@ -87,7 +87,8 @@ function OneLineForm({ label, placeholder, button, testId, action, live, callFor
   const call = callFor(text.trim());
   const submit = async (event: FormEvent) => {
     event.preventDefault();
-    if (await action.run(() => api.call(call.method, call.path, call.body as object))) setText('');
+    // What was typed meanwhile is of the next one.
+    if (await action.run(() => api.call(call.method, call.path, call.body as object))) setText((now) => (now === text ? '' : now));
     live.refresh();
   };
   return (

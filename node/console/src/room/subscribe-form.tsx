@@ -20,7 +20,8 @@ export function SubscribeForm({ component, live, action }: { component: Componen
     setDone(undefined);
     if (await action.run(() => api.call(call.method, call.path, call.body as object))) {
       setDone(ids.length);
-      setChosen(new Set());
+      // Who was chosen meanwhile is of the next one.
+      setChosen((now) => new Set([...now].filter((id) => !ids.includes(id))));
     }
   };
   const toggle = (id: string) =>
