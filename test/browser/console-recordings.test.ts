@@ -11,7 +11,7 @@ import { addComponent, withSources } from '../kit/sources.ts';
 import { apiToken, startNode } from '../kit/start-node.ts';
 import { byId, comesToHold, launch, seeText, tabTo } from './console-kit.ts';
 import { fileOf, hears, idOf, madeTrack, reportOf, seesGreen, startRecording, waitForTracks } from './console-recording-kit.ts';
-import { addressesOf, lookAt, openPart, tokenFile } from './console-views.ts';
+import { addressesOf, holdQuestions, lookAt, openPart, standsStill, tokenFile } from './console-views.ts';
 
 const list = '#/recordings';
 
@@ -201,11 +201,17 @@ test('recordings of a node that does not answer are said to be missing until it 
   const node = await startNode(t, { ...dist, SVC_DIST_NODE_NAME: asked });
   const { page } = await openPart(await launch(t), { url: node.url, token: apiToken, hash: list });
   await seeText(page, 'recording-row', 'elsewhere');
+  // After ten seconds of silence the node is lost, and missing no more: it is silent when it is asked, and not asked again before all is seen.
+  const questions = await holdQuestions(page, /\/recording\?details=/);
+  await questions.asked();
   holder.kill('SIGSTOP');
   t.after(() => holder.kill('SIGCONT'));
+  await standsStill(holder.pid);
+  questions.pass();
   await page.locator(byId('incomplete')).filter({ hasText: held }).waitFor();
   await lookAt(page, 'recordings-incomplete');
   holder.kill('SIGCONT');
+  await questions.end();
   await page.locator(byId('incomplete')).waitFor({ state: 'detached' });
   await seeText(page, 'recording-row', 'elsewhere');
 });

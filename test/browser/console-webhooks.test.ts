@@ -6,7 +6,7 @@ import { lastingPort, startNodeProcess } from '../kit/node-process.ts';
 import { apiToken, startNode } from '../kit/start-node.ts';
 import { refuse, startReceiver, take } from '../kit/webhook-receiver.ts';
 import { byId, launch, seeText, tabTo } from './console-kit.ts';
-import { lookAt, openPart, tokenFile } from './console-views.ts';
+import { holdQuestions, lookAt, openPart, standsStill, tokenFile } from './console-views.ts';
 
 const hash = '#/webhooks';
 const row = (name: string, value: string) => `${byId(`${name}-row`)}[data-${name === 'letter' ? 'event' : name}="${value}"]`;
@@ -146,10 +146,16 @@ test('a node that does not answer is named, and the part recovers when it does, 
   const { page } = await openPart(await launch(t), { url: first.url, token: apiToken, hash });
   const ofHeld = page.locator(`${byId('webhook-node-row')}[data-node="${held}"]`);
   await ofHeld.waitFor();
+  // After ten seconds of silence the node is lost, and missing no more: it is silent when it is asked, and not asked again before that is seen.
+  const questions = await holdQuestions(page, /\/webhooks$/);
+  await questions.asked();
   holder.kill('SIGSTOP');
   t.after(() => holder.kill('SIGCONT'));
+  await standsStill(holder.pid);
+  questions.pass();
   await page.locator(byId('incomplete')).filter({ hasText: held }).waitFor();
   holder.kill('SIGCONT');
+  await questions.end();
   await page.locator(byId('incomplete')).waitFor({ state: 'detached' });
   await ofHeld.waitFor();
 
