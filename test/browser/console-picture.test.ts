@@ -10,6 +10,7 @@ import { apiClient } from '../kit/api-client.ts';
 import { servePlainPage } from '../kit/plain-page.ts';
 import { installPortraits, type Look } from '../kit/portraits.ts';
 import { makeResources } from '../kit/resources-folder.ts';
+import { postWhenIdle } from '../kit/sources.ts';
 import { apiToken, startNode } from '../kit/start-node.ts';
 import { assertAccessible, byId, comesToHold, enter, launch, openConsole, tileOf } from './console-kit.ts';
 
@@ -47,7 +48,7 @@ test('the picture in the README shows the console as it is: a call with its pane
     ['hls', small],
     ['recording', {}],
   ] as const) {
-    const { status, body } = await api.post(`/room/${roomId}/component`, { type, options });
+    const { status, body } = await postWhenIdle(api, `/room/${roomId}/component`, { type, options });
     assert.equal(status, 201, JSON.stringify(body));
   }
   const browser = await launch(t);

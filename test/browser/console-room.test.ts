@@ -170,16 +170,16 @@ test('components of each kind are added by forms made from the document, with th
   await page.selectOption(byId('option-subscribeMode'), 'manual');
   const command = await page.locator(`form ${byId('copy-curl')}`).getAttribute('data-command');
   assert.ok(command?.includes('"options":{"subscribeMode":"manual","width":640,"height":360}'), command ?? '');
-  await page.click(byId('add-component'));
-  // A machine that tests beside this one keep busy refuses it for now: whoever wants it asks again.
+  // A machine that tests beside this one keep busy refuses it for now: whoever wants it asks again, once there is an answer.
   const busy = page.locator(byId('component-problem')).filter({ hasText: 'too busy' });
   await until(async () => {
-    if ((await busy.count()) > 0) {
-      await page.click(byId('add-component'));
-      await page.waitForTimeout(1_000);
-    }
-    return (await component(page, 'hls').count()) > 0;
+    await page.click(byId('add-component'));
+    await page.waitForSelector(`${byId('add-component')}:enabled`);
+    if ((await busy.count()) === 0) return true;
+    await page.waitForTimeout(1_000);
+    return false;
   }, 'the stream is taken');
+  await component(page, 'hls').waitFor();
   const { width, height, subscribeMode } = await properties('hls');
   assert.deepEqual([width, height, subscribeMode], [640, 360, 'manual']);
   await open(component(page, 'hls'));
@@ -208,7 +208,7 @@ test('components of each kind are added by forms made from the document, with th
   await component(page, 'sip').filter({ hasText: 'Registered' }).waitFor();
   await open(component(page, 'sip'));
   const steps = [far.takeInvite, far.answer('180 Ringing'), far.pause(200), far.answer('200 OK', { sdp: true }), far.takeAck, far.takeBye];
-  const callee = await far.Sipp.run(t, steps.join('\n'), { port: farEndPort });
+  const callee = await far.Sipp.run(t, steps.join('\n'), { port: farEndPort, timeout: 160 });
   await callee.listening();
   await page.fill(byId('phone-number'), 'no number!');
   await page.click(byId('phone-number-send'));
