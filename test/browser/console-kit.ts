@@ -121,9 +121,12 @@ export async function tabTo(page: Page, testId: string, most = 60): Promise<void
   assert.fail(`${testId} is not reached by Tab: ${seen.join(' ')}`);
 }
 
-/** How far the page is wider than the window, in CSS pixels. */
+/** How far the page is wider than the window, in CSS pixels, once it is drawn: what it measures to lay itself out, it is told with a picture. */
 export async function overflow(page: Page): Promise<number> {
-  return page.evaluate('document.documentElement.scrollWidth - window.innerWidth');
+  return page.evaluate(`new Promise((resolve) => {
+    const measure = () => resolve(document.documentElement.scrollWidth - window.innerWidth);
+    requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(measure)));
+  })`);
 }
 
 /**
