@@ -8,6 +8,7 @@ import { PeerSocket } from '../kit/peer-socket.ts';
 import { apiToken, type StartedNode, startNode } from '../kit/start-node.ts';
 import { byId, launch, openConsole, overflow, seeText, tabTo, windows } from './console-kit.ts';
 import { addressesOf, drawnRooms, lookAt, openPart } from './console-views.ts';
+import { waitUntil } from './guest-kit.ts';
 
 /** Somebody who is in the room, with this name. */
 async function join(t: TestContext, node: StartedNode, roomId: string, name: string): Promise<void> {
@@ -127,15 +128,18 @@ test('a token that may only read sees every part, and every button that would ch
 
 test('a node of two is drained and called back by keyboard, after the console said what that does', async (t) => {
   const { owner, wrong, api } = await startNodePair(t, { both: { SVC_DRAIN_TIMEOUT: '600' } });
-  const nodes = (await api.get('/cluster/nodes')).body.data.map(({ name }: { name: string }) => name);
-  const own = nodes.find((name: string) => name.startsWith('owner'));
+  const listNodes = async (): Promise<string[]> => (await api.get('/cluster/nodes')).body.data.map(({ name }: { name: string }) => name);
+  // Each is told of the other's name and state after the two are connected.
+  await waitUntil(async () => (await listNodes()).length === 2, 'both nodes are listed');
+  const nodes = await listNodes();
+  const own = nodes.find((name) => name.startsWith('owner'));
   await apiClient(owner.url, apiToken).post('/room', { roomId: 'kept' });
   const holder = (await fetch(`${owner.url}/health`, { headers: { authorization: `Bearer ${apiToken}` } }).then((answer) =>
     answer.json(),
   )) as {
     data: { load: { rooms: number } };
   };
-  const [busy, name] = holder.data.load.rooms === 1 ? [owner, own] : [wrong, nodes.find((each: string) => each !== own)];
+  const [busy, name] = holder.data.load.rooms === 1 ? [owner, own] : [wrong, nodes.find((each) => each !== own)];
   await join(t, busy, 'kept', 'Ada');
   const browser = await launch(t);
   const { page, complaints } = await openPart(browser, { url: wrong.url, token: apiToken, hash: '#/cluster' });
