@@ -52,7 +52,7 @@ test('rooms that others make and remove appear and go without a reload, and the 
   await page.selectOption('select[name=peerlessPurgeTimeout-choice]', 'null');
   await page.selectOption('select[name=peerDisconnectedTimeout-choice]', 'value');
   await page.fill('input[name=peerDisconnectedTimeout]', '60');
-  await page.fill('input[name=webhookUrl]', 'https://example.org/events');
+  await page.fill('input[name=webhookUrl]', 'https://127.0.0.1:9/events');
   await page.fill('input[name=externalId]', 'lesson-7');
   await page.click(byId('create-submit'));
   await seeText(page, 'room-row', 'made-here');
@@ -64,7 +64,7 @@ test('rooms that others make and remove appear and go without a reload, and the 
       {
         maxPeers: 3,
         videoCodec: 'h264',
-        webhookUrl: 'https://example.org/events',
+        webhookUrl: 'https://127.0.0.1:9/events',
         peerlessPurgeTimeout: null,
         peerDisconnectedTimeout: 60,
       },
