@@ -1,7 +1,6 @@
 // RTP that was never on a network: what ffmpeg makes of a colour or a tone, to be sent as a test likes, whole or broken.
 import { execFile } from 'node:child_process';
 import { createSocket } from 'node:dgram';
-import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
@@ -33,23 +32,21 @@ export async function makeRtp(t: TestContext, encoding: ComposedEncoding, conten
   return sentPackets([...args, ...(encoding === 'opus' ? [] : picture), '-strict', 'experimental']);
 }
 
-/** RTP that ffmpeg sends, without RTCP. @param args of ffmpeg but for where it sends */
+/** Tells where a packet begins. */
+const ownSsrc = 0x6b69_7421;
+
+/** RTP that ffmpeg sends, without RTCP: one after the other over a pipe, since a socket loses what comes while its reader is held up. @param args of ffmpeg but for where it sends */
 export async function sentPackets(args: readonly string[]): Promise<Buffer[]> {
-  const packets: Buffer[] = [];
-  const socket = createSocket({ type: 'udp4', recvBufferSize: 8 * 1024 * 1024 });
-  socket.on('message', (packet) => {
-    if ((packet[1] ?? 0) < 192 || (packet[1] ?? 0) > 223) packets.push(packet);
-  });
-  socket.bind(0, '127.0.0.1');
-  await once(socket, 'listening');
-  try {
-    await run('ffmpeg', [...args, '-f', 'rtp', `rtp://127.0.0.1:${socket.address().port}?pkt_size=1200`], { timeout: 60_000 });
-    // What it sent is in the socket already, and is read between two timers however late they are.
-    for (let turn = 0; turn < 2; turn += 1) await new Promise((resolve) => setTimeout(resolve, 25));
-  } finally {
-    socket.close();
+  const output = ['-sdp_file', '/dev/null', '-f', 'rtp', '-packetsize', '1200', '-rtpflags', 'skip_rtcp', '-ssrc', String(ownSsrc)];
+  const limits = { timeout: 60_000, maxBuffer: 64 * 1024 * 1024 };
+  const { stdout } = await run('ffmpeg', [...args, ...output, '-seq', '0', 'pipe:1'], { ...limits, encoding: 'buffer' });
+  const starts: number[] = [];
+  for (let at = 0; at + 12 <= stdout.length; at += 1) {
+    const begins =
+      stdout[at] === 0x80 && stdout.readUInt16BE(at + 2) === (starts.length & 0xffff) && stdout.readUInt32BE(at + 8) === ownSsrc;
+    if (begins) starts.push(at);
   }
-  return packets;
+  return starts.map((start, index) => stdout.subarray(start, starts[index + 1]));
 }
 
 /** The packet as that of another source. */
