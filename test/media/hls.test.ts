@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { type ApiClient, apiClient } from '../kit/api-client.ts';
 import { looks } from '../kit/composed.ts';
-import { download, follow, streamsOf } from '../kit/hls-viewer.ts';
+import { download, follow, playlistAt, streamsOf } from '../kit/hls-viewer.ts';
 import { startNodeProcess } from '../kit/node-process.ts';
 import { PeerSocket } from '../kit/peer-socket.ts';
 import { assertColour, assertNear, colours, sound } from '../kit/recorded.ts';
@@ -36,8 +36,8 @@ test('a stream keeps the rules while its composer is killed, can be played by wh
   await addComponent(api, 'file', { filePath: 'tone.ogg' });
   const id = await addComponent(api, 'hls', { ...small, persistent: true });
   const token = await tokenOf(api);
-  const index = await fetch(`${node.url}/hls/r/index.m3u8?token=${token}`);
-  assert.match(await index.text(), /CODECS="avc1\.[0-9a-f]{6},mp4a\.40\.2",RESOLUTION=320x180,FRAME-RATE=24\.000\nstream\.m3u8\?token=/);
+  const index = await playlistAt(`${node.url}/hls/r/index.m3u8?token=${token}`);
+  assert.match(index, /CODECS="avc1\.[0-9a-f]{6},mp4a\.40\.2",RESOLUTION=320x180,FRAME-RATE=24\.000\nstream\.m3u8\?token=/);
   const { properties } = (await api.get(`/room/r/component/${id}`)).body.data;
   assert.deepEqual(properties, {
     ...{ lowLatency: true, persistent: true, targetWindowDuration: null, subscribeMode: 'auto', ...small },
