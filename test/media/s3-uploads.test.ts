@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { appendFile, mkdir, readdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -70,11 +70,16 @@ test('pieces of what grows, whole files, parts of large ones: all arrives as it 
   upload?.grows('grown.webm');
   const grown = randomBytes(300_000);
   const path = join(folder, 'grown.webm');
-  await writeFile(path, grown.subarray(0, 100_000));
+  // At once: a file that is being written has a part of its length for a moment, and pieces of it would be others.
+  const grow = async (bytes: Buffer) => {
+    await writeFile(join(resources, 'grown'), bytes);
+    await rename(join(resources, 'grown'), path);
+  };
+  await grow(grown.subarray(0, 100_000));
   const chunk = (offset: number) => `a/b/${id}/.chunks/grown.webm/${String(offset).padStart(15, '0')}`;
   const there = async (name: string) => (await names()).includes(name);
   while (!(await there(chunk(0)))) await new Promise((resolve) => setTimeout(resolve, 10));
-  await appendFile(path, grown.subarray(100_000));
+  await grow(grown);
   while (!(await there(chunk(100_000)))) await new Promise((resolve) => setTimeout(resolve, 10));
   assert.deepEqual(Buffer.concat([(await read(chunk(0))) ?? '', (await read(chunk(100_000))) ?? ''] as Buffer[]), grown);
   upload?.add('grown.webm');
