@@ -1,5 +1,6 @@
 // A room whose tracks are recorded by the real recorder, without its node.
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
@@ -10,7 +11,7 @@ import { makeKinds } from '../kit/kinds.ts';
 import { recordedLog } from '../kit/recorded-log.ts';
 import { makeResources } from '../kit/resources-folder.ts';
 import { encodeContent, type PublishedCodec, startPublisher } from '../kit/rtp-publisher.ts';
-import { engineFor, openRoom } from './kit.ts';
+import { engineFor, openRoom, until } from './kit.ts';
 
 /** `peerId` of whom it is; `p` where it is left out. */
 type Wanted = readonly [codec: PublishedCodec, content: string | number, peerId?: string];
@@ -22,6 +23,8 @@ export type RecordingStage = {
   /** All are encoded before the first is sent. */
   publishAll: (wanted: readonly Wanted[], lose?: (number: number) => boolean) => Promise<ReceivableTrack[]>;
   publish: (codec: PublishedCodec, content: string | number) => Promise<ReceivableTrack>;
+  /** Resolves when they are recorded for the first time: a machine that is busy takes a while for that. */
+  begun: (...tracks: readonly ReceivableTrack[]) => Promise<void>;
   report: () => Promise<Report>;
   /** Of the recording. */
   folder: string;
@@ -71,6 +74,10 @@ export async function recordingStage(t: TestContext): Promise<RecordingStage> {
       const [track] = await publishAll([[codec, content]]);
       assert.ok(track);
       return track;
+    },
+    begun: async (...tracks) => {
+      for (const { id, encoding } of tracks)
+        await until(`${id} is recorded`, () => existsSync(join(folder, `${id}${encoding === 'h264' ? '.mkv' : '.webm'}`)));
     },
     report: async () => reportSchema.parse(JSON.parse(await readFile(join(folder, 'report.json'), 'utf8'))),
     folder,

@@ -28,6 +28,8 @@ function crashed(track: ReportTrack): Ended {
   return { ...track, file, duration, offset, startTime, frames: track.frames ?? 0, lostPackets: track.lostPackets ?? 0 };
 }
 
+const sizeOf = (path: string) => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+
 /** How far times of frames are from even ones at most, in milliseconds. */
 const unevenness = (times: readonly number[], interval: number) =>
   Math.max(...times.map((time, index) => Math.abs(time - index * interval)));
@@ -80,7 +82,7 @@ test('VP8, VP9, H.264 and Opus are recorded as they are: right picture, right to
 });
 
 test('tracks that come late, go early and come again have files of their own, placed by their offsets', async (t) => {
-  const { runner, publish, report, pathOf } = await recordingStage(t);
+  const { runner, publish, begun, report, pathOf } = await recordingStage(t);
   const first = await publish('opus', 440);
   const marks: number[] = [];
   const receive = (tracks: readonly ReceivableTrack[]) => {
@@ -88,13 +90,16 @@ test('tracks that come late, go early and come again have files of their own, pl
     runner.receive(tracks);
   };
   receive([first]);
+  await begun(first);
   await sleep(1000);
   const second = await publish('opus', 1000);
   receive([first, second]);
+  await begun(second);
   await sleep(1000);
   receive([second]);
   await sleep(1000);
   receive([second, first]);
+  await until('the first is recorded again', () => sizeOf(pathOf(`${first.id}-2.webm`)) > 0);
   await sleep(1000);
   marks.push(Date.now());
   await runner.close();
@@ -176,13 +181,12 @@ test('a recorder that is killed is started again: what it had is readable, the r
   const { runner, publish, report, folder, pathOf, pid, crashes } = await recordingStage(t);
   const track = await publish('opus', 700);
   runner.receive([track]);
-  const sizeOf = (name: string) => statSync(pathOf(name), { throwIfNoEntry: false })?.size ?? 0;
   // Of about 12 KB a second.
-  await until('more than a second and a half is on the disk', () => sizeOf(`${track.id}.webm`) > 24_000);
+  await until('more than a second and a half is on the disk', () => sizeOf(pathOf(`${track.id}.webm`)) > 24_000);
   // Files with more than a head.
   const written = async () => {
     const files = (await readdir(folder)).filter((name) => name.endsWith('.webm'));
-    return files.filter((name) => sizeOf(name) > 3000);
+    return files.filter((name) => sizeOf(pathOf(name)) > 3000);
   };
   const killed: number[] = [];
   for (let times = 0; times < 3; times += 1) {

@@ -1,7 +1,7 @@
 // Recordings of real rooms over REST: asked for at a node that has neither room nor files, killed with their node, on a full disk, and gone in time.
 import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
-import { readdir, stat, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { reportSchema } from '../../node/rooms/recording-report.ts';
@@ -9,7 +9,7 @@ import { type ApiClient, apiClient } from '../kit/api-client.ts';
 import { startNodePair } from '../kit/node-pair.ts';
 import { startNodeProcess } from '../kit/node-process.ts';
 import { PeerSocket } from '../kit/peer-socket.ts';
-import { assertColour, assertNear, colours, probe, sound } from '../kit/recorded.ts';
+import { assertColour, assertNear, bytesBelow, colours, probe, sound } from '../kit/recorded.ts';
 import { recordedLog } from '../kit/recorded-log.ts';
 import { makeResources } from '../kit/resources-folder.ts';
 import { fillDisk, smallDisk } from '../kit/small-disk.ts';
@@ -18,13 +18,6 @@ import { apiToken, startNode } from '../kit/start-node.ts';
 import { isAlive, until } from './kit.ts';
 
 const sleep = (time: number) => new Promise((resolve) => setTimeout(resolve, time));
-
-/** Of what is recorded; the sound has about 12 KB a second. */
-async function bytesBelow(folder: string): Promise<number> {
-  const files = (await readdir(folder, { recursive: true })).filter((name) => name.endsWith('.webm'));
-  const sizes = await Promise.all(files.map(async (name) => (await stat(join(folder, name))).size));
-  return sizes.reduce((sum, size) => sum + size, 0);
-}
 
 const report = async (api: ApiClient, id: string) => reportSchema.parse((await api.get(`/recording/${id}`)).body);
 
@@ -51,7 +44,10 @@ test('a recording is made, listed, shown, read in parts and deleted at any node;
   ] as const) {
     assert.equal((await api.post(`/room/r/component/${path}`, body)).status, status, path);
   }
-  await sleep(2000);
+  await until(
+    'more than a second of pictures is on the disk',
+    async () => (await bytesBelow(join(resources, 'recordings'), '.mkv')) > 27_000,
+  );
   const [id = ''] = (await api.get('/recording')).body.data as string[];
   assert.match(id, /^r-\d{8}T\d{9}Z$/);
   assert.equal((await report(api, id)).state, 'running');
@@ -92,7 +88,8 @@ test('a node that is killed in the middle leaves all but the last second, which 
   await addComponent(api, 'recording');
   await addComponent(api, 'file', { filePath: 'green.h264' });
   await addComponent(api, 'file', { filePath: 'tone.ogg' });
-  await sleep(4000);
+  const recorded = (extension: '.webm' | '.mkv') => bytesBelow(join(resources, 'recordings'), extension);
+  await until('some seconds of both are on the disk', async () => (await recorded('.webm')) > 36_000 && (await recorded('.mkv')) > 54_000);
   const recorder = Number(/"pid":(\d+),[^\n]*"msg":"recorder started"/.exec(first.output())?.[1]);
   assert.ok(isAlive(recorder));
   const killedAt = Date.now();
@@ -126,7 +123,10 @@ test('a node that ends finishes what it records, and what is too old goes', asyn
   await api.post('/room', { roomId: 'r' });
   await addComponent(api, 'recording');
   await addComponent(api, 'file', { filePath: 'tone.ogg' });
-  await until('more than a second of sound is on the disk', async () => (await bytesBelow(join(resources, 'recordings'))) > 18_000);
+  await until(
+    'more than a second of sound is on the disk',
+    async () => (await bytesBelow(join(resources, 'recordings'), '.webm')) > 18_000,
+  );
   await node.close();
   const next = await startNode(t, env);
   const nextApi = apiClient(next.url, next.token);

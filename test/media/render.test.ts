@@ -8,10 +8,11 @@ import { apiClient } from '../kit/api-client.ts';
 import { packetTimes, share } from '../kit/composed.ts';
 import { makeTone, makeVideo } from '../kit/media-files.ts';
 import { startNodeProcess } from '../kit/node-process.ts';
-import { assertColour, assertNear, beeps } from '../kit/recorded.ts';
+import { assertColour, assertNear, beeps, bytesBelow } from '../kit/recorded.ts';
 import { makeResources } from '../kit/resources-folder.ts';
 import { startFlashes } from '../kit/rtp-publisher.ts';
 import { apiToken } from '../kit/start-node.ts';
+import { until } from './kit.ts';
 import { recordingStage } from './recording-stage.ts';
 import { colours, command, hex, rendered, watch } from './render-kit.ts';
 
@@ -26,7 +27,7 @@ function timed(report: Report, encoding: string, peerId: string): Timed {
 }
 
 test('three peers who come and go are seen in their cells and heard with their tones, all at their times', async (t) => {
-  const { runner, publishAll, report: read, folder } = await recordingStage(t);
+  const { runner, publishAll, begun, report: read, folder } = await recordingStage(t);
   const [red, green, blue, low, high] = await publishAll([
     ['vp8', hex('red'), 'a'],
     ['vp9', hex('green'), 'b'],
@@ -36,10 +37,13 @@ test('three peers who come and go are seen in their cells and heard with their t
   ]);
   assert.ok(red && green && blue && low && high);
   runner.receive([red, low]);
+  await begun(red, low);
   await sleep(2000);
   runner.receive([red, low, green, high]);
+  await begun(green, high);
   await sleep(2000);
   runner.receive([green, high, blue]);
+  await begun(blue);
   await sleep(2000);
   await runner.close();
   const report = await read();
@@ -122,7 +126,8 @@ test('what a killed node left is rendered as it lies there, by its id', async (t
   ] as const) {
     assert.equal((await api.post('/room/r/component', { type, options })).status, 201);
   }
-  await sleep(4000);
+  const recorded = (extension: '.webm' | '.mkv') => bytesBelow(join(resources, 'recordings'), extension);
+  await until('some seconds of both are on the disk', async () => (await recorded('.webm')) > 36_000 && (await recorded('.mkv')) > 54_000);
   const killedAt = Date.now();
   node.kill('SIGKILL');
   await node.ended;
