@@ -21,7 +21,8 @@ export function smallDisk(t: TestContext, size: string): string | undefined {
   }
   t.after(() => {
     execFileSync('umount', ['-l', path]);
-    rmSync(path, { recursive: true });
+    // Who has it may still write there, since that is ended later: below is a folder like any other.
+    rmSync(path, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
   });
   return path;
 }
