@@ -8,6 +8,7 @@ import { Admission } from '../../node/components/av/admission.ts';
 import { HlsRunner } from '../../node/components/hls/hls-runner.ts';
 import { readOptions } from '../../node/components/hls/options.ts';
 import { Streams } from '../../node/components/hls/streams.ts';
+import { ServiceError } from '../../node/errors.ts';
 import { hostFacts } from '../kit/fake-components.ts';
 import { noUploads } from '../kit/kinds.ts';
 import { recordedLog } from '../kit/recorded-log.ts';
@@ -31,7 +32,10 @@ async function losingItsThreads(folder: string): Promise<string> {
   return path;
 }
 
-test('where the encoder never answers its process ends, and the stream goes on with another after a discontinuity', async (t) => {
+// As long as what it waits for together.
+test('where the encoder never answers its process ends, and the stream goes on with another after a discontinuity', {
+  timeout: 200_000,
+}, async (t) => {
   const [room, resources] = [openRoom(await engineFor(t)), await makeResources(t)];
   const { log, of } = recordedLog();
   const admission = new Admission(() => ({ budget: 1.5, cores: 2, busy: 0 }));
@@ -57,8 +61,11 @@ test('where the encoder never answers its process ends, and the stream goes on w
   const composers = () => of('info').flatMap(({ msg, pid }) => (msg === 'composer started' && typeof pid === 'number' ? [pid] : []));
   const playlist = async () => {
     const asked = { kind: 'hls', folder: 'r', file: 'stream.m3u8', method: 'GET', range: undefined, ifRange: undefined } as const;
-    const answer = await streams.open({ ...asked, client: '::1', forwarded: false, signal: AbortSignal.timeout(30_000) });
-    return answer.bytes?.toString() ?? '';
+    const answer = await streams
+      .open({ ...asked, client: '::1', forwarded: false, signal: AbortSignal.timeout(30_000) })
+      // A busy machine may take longer for the first segment than requests are held back: they come again.
+      .catch((error: unknown) => assert.ok(error instanceof ServiceError && error.code === 'unavailable', String(error)));
+    return answer?.bytes?.toString() ?? '';
   };
   const segments = (text = '') => text.match(/^segment-\d+\.m4s/gm)?.length ?? 0;
   await until('it streams', async () => segments(await playlist()) >= 2, 60_000);
