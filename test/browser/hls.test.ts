@@ -56,8 +56,11 @@ const median = (values: readonly number[]) => values.toSorted((one, other) => on
 /** Of what hls.js says: that what it needed next had not come. Everything else is never for want of time. */
 const isLate = (error: string) => /^(?:bufferStalledError|levelLoadTimeOut): /.test(error);
 
-/** A machine on which a thread that sleeps most of the time waits for so long, or of which nothing is left for so long, stalls a player itself. */
-const couldCarry = ({ waited, full }: MachineSeen) => waited < 100 && full < 500;
+/**
+ * A machine on which a thread that sleeps most of the time waits for so long, or of which nothing is left for so long, stalls a player itself. Quiet, with
+ * pages that come and go, it is 250 and 1,300 ms, and nothing stalls.
+ */
+const couldCarry = ({ waited, full }: MachineSeen) => waited < 500 && full < 2_500;
 const viewers = 3;
 
 /** A viewer of its own watches, while others come and go, and goes. */
