@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs';
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ApiClient, apiClient } from '../kit/api-client.ts';
+import { freePort } from '../kit/free-ports.ts';
 import { account, Kamailio } from '../kit/kamailio.ts';
-import { freePorts } from '../kit/kube/ports.ts';
 import * as far from '../kit/sipp.ts';
 import { benchContext } from './bench-context.ts';
 import { benchToken, startPinnedNode, watchProcesses } from './processes.ts';
@@ -27,7 +27,7 @@ export async function benchSipCalls(): Promise<void> {
   const { t, end } = benchContext();
   const rows: Row[] = [];
   try {
-    const [farEndPort = 0] = await freePorts(1);
+    const farEndPort = await freePort();
     const stage = { kamailio: await Kamailio.start(t, { farEndPort }), farEndPort };
     for (const { calls, rooms } of [
       { calls: 10, rooms: 1 },
@@ -149,7 +149,7 @@ async function setUpCalls(stage: Stage): Promise<number> {
 }
 
 async function setUpBare(t: TestContext, { kamailio, farEndPort }: Stage): Promise<number> {
-  const [port = 0] = await freePorts(1);
+  const port = await freePort();
   const steps = [far.takeInvite, far.answer('200 OK', { sdp: true }), far.takeAck, far.takeBye].join('\n');
   const callee = await far.Sipp.run(t, steps, { port: farEndPort, calls: setUps });
   await callee.listening();

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import type { Page } from 'playwright-core';
 import type { Environment } from '../../node/env.ts';
 import { apiClient } from '../kit/api-client.ts';
-import { freePorts } from '../kit/kube/ports.ts';
+import { freePort, freePorts } from '../kit/free-ports.ts';
 import { makeNamespace, mayMakeNamespaces, type NetworkNamespace } from '../kit/network-namespace.ts';
 import { apiToken, startNode } from '../kit/start-node.ts';
 import { startTcpProxy } from '../kit/tcp-proxy.ts';
@@ -36,7 +36,7 @@ async function check(page: Page): Promise<Marks> {
 }
 
 test('the check finds every way that is open, nobody in the room notices, and joining works after it', { timeout: 180_000 }, async (t) => {
-  const [turn = 0] = await freePorts(1);
+  const turn = await freePort();
   const hosted = await hostRoom(t, { SVC_WEBRTC_TURN_ENABLED: 'true', SVC_WEBRTC_TURN_PORT: String(turn) });
   const browser = await launch(t);
   const ada = await openGuest(browser, hosted);

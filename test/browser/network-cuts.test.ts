@@ -5,7 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Page } from 'playwright-core';
 import { apiClient } from '../kit/api-client.ts';
 import { comesToHold } from '../kit/browser.ts';
-import { freePorts } from '../kit/kube/ports.ts';
+import { freePorts } from '../kit/free-ports.ts';
 import { makeNamespace, mayMakeNamespaces } from '../kit/network-namespace.ts';
 import { servePlainPage } from '../kit/plain-page.ts';
 import { apiToken, startNode } from '../kit/start-node.ts';

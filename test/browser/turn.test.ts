@@ -6,13 +6,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
-import { freePorts } from '../kit/kube/ports.ts';
+import { freePort, freePorts } from '../kit/free-ports.ts';
 import { blue, css, enter, red, setStage } from './client-kit.ts';
 
 const run = promisify(execFile);
 
 async function setTurnStage(t: TestContext) {
-  const [port = 0] = await freePorts(1);
+  const port = await freePort();
   return { ...(await setStage(t, { SVC_WEBRTC_TURN_ENABLED: 'true', SVC_WEBRTC_TURN_PORT: String(port) })), port };
 }
 

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { listNodes } from '../../node/cluster/erlang/epmd-client.ts';
 import { startDistNode } from '../kit/dist-nodes.ts';
-import { freePort, runCommand, startEpmd, startErl } from '../kit/erlang-node.ts';
+import { runCommand, startEpmd, startErl } from '../kit/erlang-node.ts';
+import { freePort } from '../kit/free-ports.ts';
 
 /** Resolves when EPMD lists exactly these. */
 async function listed(port: number, names: readonly string[]): Promise<void> {

@@ -11,7 +11,7 @@ import { TermWriter } from '../../node/cluster/erlang/term-writer.ts';
 import { atom, ImproperList, Pid, Reference, tuple } from '../../node/cluster/erlang/terms.ts';
 import { startDistNode } from '../kit/dist-nodes.ts';
 import { Stranger } from '../kit/dist-stranger.ts';
-import { freePort } from '../kit/erlang-node.ts';
+import { freePort } from '../kit/free-ports.ts';
 import { Mutator } from '../kit/mutator.ts';
 import { liveHeap } from '../kit/resources.ts';
 

@@ -7,7 +7,8 @@ import { decodeTerm } from '../../node/cluster/erlang/term-reader.ts';
 import { encodeTerm } from '../../node/cluster/erlang/term-writer.ts';
 import { atom, Float, Pid, type Term, tuple } from '../../node/cluster/erlang/terms.ts';
 import { connectedTo, startDistNode, type TestNode } from '../kit/dist-nodes.ts';
-import { type Erl, type ErlOptions, freePort, startErl } from '../kit/erlang-node.ts';
+import { type Erl, type ErlOptions, startErl } from '../kit/erlang-node.ts';
+import { freePort } from '../kit/free-ports.ts';
 
 const erlName = 'erl@127.0.0.1';
 

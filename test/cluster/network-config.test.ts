@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Environment } from '../../node/env.ts';
 import { apiClient } from '../kit/api-client.ts';
 import { ClusterNetwork } from '../kit/cluster-network.ts';
-import { freePorts } from '../kit/kube/ports.ts';
+import { freePorts } from '../kit/free-ports.ts';
 import { runNodeToEnd, startNodeProcess } from '../kit/node-process.ts';
 import { onMachines } from './network-kit.ts';
 

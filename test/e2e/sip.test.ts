@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, type TestContext, test } from 'node:test';
 import { decodeG711 } from '../../node/components/sip/audio/g711.ts';
+import { freePort } from '../kit/free-ports.ts';
 import { account, Kamailio } from '../kit/kamailio.ts';
 import { Child } from '../kit/kube/child.ts';
-import { freePorts } from '../kit/kube/ports.ts';
 import * as far from '../kit/sipp.ts';
 import { makeVoice } from '../kit/telephone.ts';
 import { decibels, levelOf, steadyLevelOf } from '../kit/tones.ts';
@@ -42,7 +42,7 @@ await stage.settle(async () => {
 /** The sound of a phone of the internet: what it heard is in a file. */
 async function openPhone(t: TestContext) {
   const folder = await mkdtemp(join(tmpdir(), 'mediarooms-phone-'));
-  const [port = 0] = await freePorts(1);
+  const port = await freePort();
   const [said, heard] = [join(folder, 'said'), join(folder, 'heard')];
   await Promise.all([writeFile(said, Buffer.concat(await makeVoice('PCMA', phoneTone, 3))), writeFile(heard, '')]);
   const program = join(import.meta.dirname, '../kit/far-sound.ts');
@@ -70,7 +70,7 @@ async function openPhone(t: TestContext) {
 test('a phone outside is called from a Room and calls it: both hear each other through the ports of its pod', {
   timeout: 280_000,
 }, async (t) => {
-  const [farEndPort = 0] = await freePorts(1);
+  const farEndPort = await freePort();
   const kamailio = await Kamailio.start(t, { farEndPort, place });
   const options = {
     registrarAddress: `sip:${place.address}:${kamailio.port};transport=udp`,

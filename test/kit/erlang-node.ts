@@ -5,7 +5,6 @@ import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import type { TestContext } from 'node:test';
 import { listNodes } from '../../node/cluster/erlang/epmd-client.ts';
-import { freePorts } from './kube/ports.ts';
 
 export type Erl = {
   pid: number;
@@ -108,12 +107,6 @@ export async function runCommand(command: string, args: readonly string[]): Prom
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
   const [code] = (await once(child, 'close')) as [number | null];
   return { code, output };
-}
-
-/** A port that nobody has, and that nobody is given who asks for any: other files of tests do so all the time. */
-export async function freePort(): Promise<number> {
-  const [port = 0] = await freePorts(1);
-  return port;
 }
 
 class Lines {

@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { freePorts } from './free-ports.ts';
 import { Child } from './kube/child.ts';
-import { freePorts } from './kube/ports.ts';
 import { loopbackPlace, type SipPlace } from './sip-place.ts';
 
 const startDeadline = 60_000;

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { TestContext } from 'node:test';
 import type { Environment } from '../../node/env.ts';
-import { freePorts } from './kube/ports.ts';
+import { freePorts } from './free-ports.ts';
 import { assertNothingFound, startSearch } from './secret-search.ts';
 import { testEnvironment } from './start-node.ts';
 

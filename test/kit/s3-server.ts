@@ -4,9 +4,9 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import type { S3Place } from '../../node/rooms/component-options.ts';
+import { freePort } from './free-ports.ts';
 import { kubernetesPrograms } from './kube/binaries.ts';
 import { Child } from './kube/child.ts';
-import { freePorts } from './kube/ports.ts';
 import type { Scope } from './kube/scope.ts';
 
 export type S3Server = {
@@ -41,7 +41,7 @@ export async function startS3Server(
   const metadata = join(folder, 'metadata');
   await mkdir(join(data, bucket), { recursive: true });
   await mkdir(metadata);
-  const [port = 0] = await freePorts(1);
+  const port = await freePort();
   const keys = { accessKeyId: `key-id-${port}`, secretAccessKey: `s3-secret-key-${folder.slice(-6)}-${port}` };
   const endpoint = `http://${address}:${port}`;
   let child: Child | undefined;

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from './free-ports.ts';
 import { Child } from './kube/child.ts';
-import { freePorts } from './kube/ports.ts';
 import { loopbackPlace, type SipPlace } from './sip-place.ts';
 
 export type SippOptions = {
@@ -48,7 +48,7 @@ export class Sipp {
     { port, target, transport = 'udp', calls = 1, atOnce = calls, rate = 10, timeout = 80, place = loopbackPlace }: SippOptions,
   ): Promise<Sipp> {
     const folder = mkdtempSync(join(tmpdir(), 'mediarooms-sipp-'));
-    const [mediaPort = 0] = await freePorts(1);
+    const mediaPort = await freePort();
     const scenario = join(folder, 'scenario.xml');
     writeFileSync(scenario, `<?xml version="1.0" encoding="UTF-8"?>\n<scenario name="test">\n${steps}\n</scenario>\n`);
     const mode = transport === 'tcp' ? 't1' : 'u1';

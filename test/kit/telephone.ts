@@ -11,7 +11,7 @@ import { AudioDecoder } from '../../node/components/av/native/audio-decoder.ts';
 import { rtpPacket } from '../../node/components/rtp/outgoing.ts';
 import { parseRtp, type RtpPacket } from '../../node/components/rtp/packets.ts';
 import type { Agreed, CallCodec } from '../../node/components/sip/audio/session.ts';
-import { freePorts } from './kube/ports.ts';
+import { freePort } from './free-ports.ts';
 import { makeResources } from './resources-folder.ts';
 import { sentPackets } from './rtp-packets.ts';
 import { concat } from './tones.ts';
@@ -177,7 +177,7 @@ export async function speakSrtp(
 
 /** ffmpeg listens for SRTP in PCMA. */
 export async function readSrtp(t: TestContext, { suite, key }: SrtpOptions) {
-  const [port = 0] = await freePorts(1);
+  const port = await freePort();
   const folder = await makeResources(t);
   const sdp = ['v=0', 'o=- 0 0 IN IP4 127.0.0.1', 's=-', 'c=IN IP4 127.0.0.1', 't=0 0'];
   const media = [`m=audio ${port} RTP/SAVP 8`, 'a=rtpmap:8 PCMA/8000', `a=crypto:1 ${suite} inline:${key}`, ''];

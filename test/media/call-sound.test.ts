@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isRtcp, parseRtp, type RtpPacket, senderTimes } from '../../node/components/rtp/packets.ts';
 import { ComponentSound } from '../../node/components/sip/audio/component-sound.ts';
 import { callCodecs } from '../../node/components/sip/audio/session.ts';
-import { freePorts } from '../kit/kube/ports.ts';
+import { freePort } from '../kit/free-ports.ts';
 import { digitType, makeVoice, readSrtp, soundOf, speakSrtp, Telephone } from '../kit/telephone.ts';
 import { levelOf, steadyLevelOf } from '../kit/tones.ts';
 import { until } from './kit.ts';
@@ -231,7 +231,7 @@ test('a far side that sends nothing is told once, one on hold never', async (t) 
 });
 
 test('ports of calls come from the range, and are free again after them', async (t) => {
-  const [min = 0] = await freePorts(1);
+  const min = await freePort();
   const ports = { min, max: min + 3 };
   const sound = await ComponentSound.open({ ip: '127.0.0.1', ports });
   t.after(() => sound.close());

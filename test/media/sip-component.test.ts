@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import { type TestContext, test } from 'node:test';
 import type { RoomEvent } from '../../node/rooms/events.ts';
+import { freePort, freePorts } from '../kit/free-ports.ts';
 import { account, Kamailio } from '../kit/kamailio.ts';
-import { freePorts } from '../kit/kube/ports.ts';
 import { type NodePair, startNodePair } from '../kit/node-pair.ts';
 import { PeerSocket } from '../kit/peer-socket.ts';
 import * as far from '../kit/sipp.ts';
@@ -191,7 +191,7 @@ test('telephones and calls that the node cannot carry are refused with the reaso
   assert.deepEqual([other.status, other.body.code], [503, 'unavailable']);
   assert.match(other.body.errors, /^This node cannot carry one more telephone: /);
 
-  const [nearPort = 0] = await freePorts(1);
+  const nearPort = await freePort();
   const target = `127.0.0.1:${kamailio.port}`;
   const refused = [far.invite('room'), far.maybe(100), far.take(486), far.acknowledge].join('\n');
   await (await far.Sipp.run(t, refused, { port: nearPort, target })).done();

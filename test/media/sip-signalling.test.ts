@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AgentSettings } from '../../node/components/sip/sip-messages.ts';
+import { freePorts } from '../kit/free-ports.ts';
 import { Kamailio, type KamailioOptions } from '../kit/kamailio.ts';
-import { freePorts } from '../kit/kube/ports.ts';
 import { TestAgent } from '../kit/sip-agent.ts';
 import * as far from '../kit/sipp.ts';
 

@@ -5,12 +5,12 @@ import { mkdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { freePorts } from '../free-ports.ts';
 import { kubernetesPrograms } from './binaries.ts';
 import { Child } from './child.ts';
 import { JsonClient } from './https-json.ts';
 import { writeKubeconfig } from './kubeconfig.ts';
 import { type Kubectl, type KubectlResult, kubectlOf } from './kubectl.ts';
-import { freePorts } from './ports.ts';
 import { PrintedSecrets, type StoredSecret } from './printed-secrets.ts';
 import type { Scope } from './scope.ts';
 

@@ -8,7 +8,7 @@ import { ErlangLinks } from '../../../node/cluster/erlang-links.ts';
 import { ServiceError } from '../../../node/errors.ts';
 import { connectedTo, startDistNode } from '../../kit/dist-nodes.ts';
 import { Stranger } from '../../kit/dist-stranger.ts';
-import { freePort } from '../../kit/erlang-node.ts';
+import { freePort } from '../../kit/free-ports.ts';
 
 /** Nobody is trusted for long, so that the test is quick. */
 const times: DoubtTimes = { trusted: 50, answer: 200, silence: 300 };

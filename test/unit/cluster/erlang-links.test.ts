@@ -5,7 +5,7 @@ import { connectionLimits } from '../../../node/cluster/erlang/connection.ts';
 import { ErlangLinks } from '../../../node/cluster/erlang-links.ts';
 import { ServiceError } from '../../../node/errors.ts';
 import { startDistNode } from '../../kit/dist-nodes.ts';
-import { freePort } from '../../kit/erlang-node.ts';
+import { freePort } from '../../kit/free-ports.ts';
 
 async function startLinked(t: TestContext, name: string, epmdPort: number) {
   const { node, record } = await startDistNode(t, name, epmdPort);

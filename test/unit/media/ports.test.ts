@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { test } from 'node:test';
 import { findFreeBlock, isFree } from '../../../node/media/ports.ts';
-import { freePorts } from '../../kit/kube/ports.ts';
+import { freePort } from '../../kit/free-ports.ts';
 
 const except = (...taken: number[]) => {
   return (_ip: string, port: number) => Promise.resolve(!taken.includes(port));
@@ -31,7 +31,7 @@ test('a port is free where neither UDP nor TCP is in use', async (t) => {
   assert.equal(await isFree('127.0.0.1', tcp), false);
   const socket = createSocket('udp4');
   // One that nobody else is given, for either protocol, when it is free again.
-  const [udp = 0] = await freePorts(1);
+  const udp = await freePort();
   socket.bind(udp, '127.0.0.1');
   await once(socket, 'listening');
   assert.equal(await isFree('127.0.0.1', udp), false);

@@ -8,7 +8,7 @@ import { findNode, listNodes, NameTakenError, registerNode } from '../../../../n
 import { EpmdServer, epmdServerLimits } from '../../../../node/cluster/erlang/epmd-server.ts';
 import { silentLog } from '../../../../node/log.ts';
 import { LogRecorder } from '../../../kit/dist-nodes.ts';
-import { freePort } from '../../../kit/erlang-node.ts';
+import { freePort } from '../../../kit/free-ports.ts';
 
 async function startServer(t: TestContext, limits = epmdServerLimits, ip: string | null = '127.0.0.1'): Promise<EpmdServer> {
   const server = new EpmdServer(silentLog(), limits);

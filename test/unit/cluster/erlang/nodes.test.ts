@@ -8,7 +8,7 @@ import { cookieDigest, parseChallengePacket, replyPacket } from '../../../../nod
 import { atom, tuple } from '../../../../node/cluster/erlang/terms.ts';
 import { connectedTo, startDistNode, type TestNode, testCookie } from '../../../kit/dist-nodes.ts';
 import { Stranger } from '../../../kit/dist-stranger.ts';
-import { freePort } from '../../../kit/erlang-node.ts';
+import { freePort } from '../../../kit/free-ports.ts';
 
 async function startPair(t: TestContext, options = {}): Promise<{ a: TestNode; b: TestNode }> {
   const epmdPort = await freePort();

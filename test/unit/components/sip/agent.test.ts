@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { isIPv6 } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freePorts } from '../../../kit/kube/ports.ts';
+import { freePort } from '../../../kit/free-ports.ts';
 import { TestAgent } from '../../../kit/sip-agent.ts';
 
 /** What a request is answered with: a status line and headers; undefined: it was lost. `repeat` sends the last answer again. */
@@ -29,7 +29,7 @@ async function stage(t: TestContext, script: Script, ip = '127.0.0.1'): Promise<
     last = `${[answer, ...tagged, 'Content-Length: 0'].join('\r\n')}\r\n\r\n`;
     registrar.send(last, port, ip);
   });
-  const [firstPort = 0] = await freePorts(1);
+  const firstPort = await freePort();
   const agent = new TestAgent(t, {
     registrar: { host: ip, port: registrar.address().port, transport: 'UDP' },
     announcedIp: ip,

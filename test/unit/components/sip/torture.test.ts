@@ -4,7 +4,7 @@ import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freePorts } from '../../../kit/kube/ports.ts';
+import { freePort } from '../../../kit/free-ports.ts';
 import { Mutator } from '../../../kit/mutator.ts';
 import { TestAgent } from '../../../kit/sip-agent.ts';
 import { tortureMessages } from '../../../kit/sip-torture.ts';
@@ -32,7 +32,7 @@ async function stage(t: TestContext): Promise<Stage> {
     if (text.startsWith('REGISTER ')) register(registrar, text, from);
     else if (text.trim() !== '') came.push(text);
   });
-  const [firstPort = 0] = await freePorts(1);
+  const firstPort = await freePort();
   const settings = {
     registrar: { host: '127.0.0.1', port: registrar.address().port, transport: 'UDP' as const },
     ports: { min: firstPort, max: firstPort },

@@ -5,7 +5,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { NodeTransport } from '../../../../node/components/sip/wire/node-transport.ts';
 import type { SipTarget } from '../../../../node/components/sip/wire/targets.ts';
-import { freePorts } from '../../../kit/kube/ports.ts';
+import { freePort } from '../../../kit/free-ports.ts';
 
 type Server = { target: SipTarget; next: () => Promise<Socket> };
 
@@ -43,7 +43,7 @@ const bye =
   'BYE sip:a@b SIP/2.0\r\nVia: SIP/2.0/TCP 192.0.2.1;branch=z9hG4bK1;rport\r\nFrom: <sip:a@b>;tag=1\r\nTo: <sip:c@d>\r\nCall-ID: 1\r\nCSeq: 1 BYE\r\nContent-Length: 0\r\n\r\n';
 
 test('an address that cannot be reached, and one that does not answer, are followed by the next; the first comes again after the last', async (t) => {
-  const [dead = 0] = await freePorts(1);
+  const dead = await freePort();
   const [one, two] = [await serve(t), await serve(t)];
   const transport = transportTo(t, () => [{ ...one.target, port: dead }, one.target, two.target]);
   await transport.connect();
@@ -57,7 +57,7 @@ test('an address that cannot be reached, and one that does not answer, are follo
 });
 
 test('where none can be reached connecting fails with what the last one said', async (t) => {
-  const [dead = 0] = await freePorts(1);
+  const dead = await freePort();
   const transport = transportTo(t, () => [{ transport: 'TCP', ip: '127.0.0.1', port: dead }]);
   await assert.rejects(transport.connect(), /ECONNREFUSED/);
   assert.equal(transport.isConnected(), false);

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freePort } from '../../../kit/erlang-node.ts';
+import { freePort } from '../../../kit/free-ports.ts';
 import { refuse, startReceiver, take } from '../../../kit/webhook-receiver.ts';
 import { roomEvent, startWebhooks, testSettings } from '../../../kit/webhooks.ts';
 

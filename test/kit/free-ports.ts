@@ -1,7 +1,7 @@
 // Free ports of loopback for programs that must be told theirs: outside of what the system gives to outgoing connections.
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import { isFree } from '../../../node/media/ports.ts';
+import { isFree } from '../../node/media/ports.ts';
 
 /** Below the ephemeral ports of Linux (32768 up) and the node ports of Kubernetes (30000 up): nobody takes one while its owner restarts. */
 const range = { from: 20_000, count: 9_900 };
@@ -22,6 +22,12 @@ export async function freePorts(count: number, ip = '127.0.0.1'): Promise<number
   }
   if (found.length < count) throw new Error(`no ${count} ports are free on ${ip}`);
   return found;
+}
+
+/** One of these. */
+export async function freePort(): Promise<number> {
+  const [port = 0] = await freePorts(1);
+  return port;
 }
 
 /**
