@@ -8,7 +8,6 @@ import { PeerSocket } from '../kit/peer-socket.ts';
 import { apiToken, type StartedNode, startNode } from '../kit/start-node.ts';
 import { byId, launch, openConsole, overflow, seeText, tabTo, windows } from './console-kit.ts';
 import { addressesOf, drawnRooms, lookAt, openPart } from './console-views.ts';
-import { waitUntil } from './guest-kit.ts';
 
 /** Somebody who is in the room, with this name. */
 async function join(t: TestContext, node: StartedNode, roomId: string, name: string): Promise<void> {
@@ -128,10 +127,7 @@ test('a token that may only read sees every part, and every button that would ch
 
 test('a node of two is drained and called back by keyboard, after the console said what that does', async (t) => {
   const { owner, wrong, api } = await startNodePair(t, { both: { SVC_DRAIN_TIMEOUT: '600' } });
-  const listNodes = async (): Promise<string[]> => (await api.get('/cluster/nodes')).body.data.map(({ name }: { name: string }) => name);
-  // Each is told of the other's name and state after the two are connected.
-  await waitUntil(async () => (await listNodes()).length === 2, 'both nodes are listed');
-  const nodes = await listNodes();
+  const nodes: string[] = (await api.get('/cluster/nodes')).body.data.map(({ name }: { name: string }) => name);
   const own = nodes.find((name) => name.startsWith('owner'));
   await apiClient(owner.url, apiToken).post('/room', { roomId: 'kept' });
   const holder = (await fetch(`${owner.url}/health`, { headers: { authorization: `Bearer ${apiToken}` } }).then((answer) =>

@@ -24,9 +24,9 @@ export async function startNodePair(t: TestContext, { owner: more, both, logs }:
   const owner = await startNode(t, { ...dist('owner'), ...more }, logs?.owner);
   const wrong = await startNode(t, dist('wrong'), logs?.wrong);
   const api = apiClient(wrong.url, wrong.token);
-  // Each counts the other when that has answered it, or has asked it first: not in the same moment.
+  // Each knows the other's name and state when that has told them: some time after they are connected, and not both in the same moment.
   for (const each of [api, apiClient(owner.url, owner.token)]) {
-    for (const end = Date.now() + 45_000; (await each.get('/health')).body.data.distribution.nodesInCluster < 2; ) {
+    for (const end = Date.now() + 45_000; (await each.get('/cluster/nodes')).body.data.length < 2; ) {
       assert.ok(Date.now() < end, 'the two nodes did not find each other');
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
