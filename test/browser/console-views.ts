@@ -4,10 +4,10 @@ import { mkdirSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { setTimeout } from 'node:timers/promises';
 import type { Browser, BrowserContextOptions, Page, Route } from 'playwright-core';
 import { makeResources } from '../kit/resources-folder.ts';
-import { assertAccessible, byId, type ConsolePage, deadline, openConsole, overflow, windows } from './console-kit.ts';
+import { assertAccessible, byId, type ConsolePage, openConsole, overflow, windows } from './console-kit.ts';
+import { waitUntil } from './guest-kit.ts';
 
 /** Where to put pictures for people to look at; none are made without it. */
 const pictures = process.env.MEDIAROOMS_TEST_PICTURES;
@@ -88,10 +88,7 @@ export async function holdQuestions(page: Page, address: RegExp): Promise<HeldQu
   };
   await page.route(address, hold);
   return {
-    asked: async () => {
-      for (const end = Date.now() + deadline; waiting.length === 0; await setTimeout(20))
-        assert.ok(Date.now() < end, `nothing is asked of ${address}`);
-    },
+    asked: () => waitUntil(async () => waiting.length > 0, `something is asked of ${address}`),
     pass: () => waiting.shift()?.(),
     end: async () => {
       await page.unroute(address, hold);
@@ -101,9 +98,8 @@ export async function holdQuestions(page: Page, address: RegExp): Promise<HeldQu
 }
 
 /** Resolves when a process that was sent SIGSTOP stands still: until then it may still answer. */
-export async function standsStill(pid: number): Promise<void> {
-  for (const end = Date.now() + deadline; !/\) T /.test(await readFile(`/proc/${pid}/stat`, 'utf8')); await setTimeout(5))
-    assert.ok(Date.now() < end, `process ${pid} is not stopped`);
+export function standsStill(pid: number): Promise<void> {
+  return waitUntil(async () => /\) T /.test(await readFile(`/proc/${pid}/stat`, 'utf8')), `process ${pid} is stopped`);
 }
 
 /** A file of SVC_CONFIG_FILES with one API token, and a way to put another in its place. */

@@ -5,7 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Page } from 'playwright-core';
 import { apiClient } from '../kit/api-client.ts';
 import { comesToHold } from '../kit/browser.ts';
-import { freePorts } from '../kit/free-ports.ts';
+import { freePort } from '../kit/free-ports.ts';
 import { makeNamespace, mayMakeNamespaces } from '../kit/network-namespace.ts';
 import { servePlainPage } from '../kit/plain-page.ts';
 import { apiToken, startNode } from '../kit/start-node.ts';
@@ -16,7 +16,7 @@ const options = { timeout: 180_000, skip: mayMakeNamespaces ? false : 'network n
 
 test('two people in the console and one in a plain page survive cut websockets and a pulled cable', options, async (t) => {
   const machine = await makeNamespace(t);
-  const [port = 0] = await freePorts(1, machine.here);
+  const port = await freePort(machine.here);
   const proxy = await startTcpProxy(t, port, machine.here);
   const host = `${machine.here}:${proxy.port}`;
   const node = await startNode(t, {

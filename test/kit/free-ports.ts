@@ -25,8 +25,8 @@ export async function freePorts(count: number, ip = '127.0.0.1'): Promise<number
 }
 
 /** One of these. */
-export async function freePort(): Promise<number> {
-  const [port = 0] = await freePorts(1);
+export async function freePort(ip?: string): Promise<number> {
+  const [port = 0] = await freePorts(1, ip);
   return port;
 }
 

@@ -8,8 +8,9 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 const options = { timeout: 60_000, maxBuffer: 256 * 1024 * 1024 } as const;
 
-/** Of files that are being recorded below a folder; of `tone.ogg` they get about 12 KB a second, of `green.h264` about 18. */
-export async function bytesBelow(folder: string, extension: '.webm' | '.mkv'): Promise<number> {
+/** Bytes of what is recorded in a folder of resources: of `tone.ogg` about 12 KB a second, of `green.h264` about 18. */
+export async function recordedBytes(resources: string, extension: '.webm' | '.mkv'): Promise<number> {
+  const folder = join(resources, 'recordings');
   const files = (await readdir(folder, { recursive: true })).filter((name) => name.endsWith(extension));
   const sizes = await Promise.all(files.map(async (name) => (await stat(join(folder, name))).size));
   return sizes.reduce((sum, size) => sum + size, 0);

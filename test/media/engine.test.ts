@@ -9,7 +9,8 @@ import { pino } from 'pino';
 import { ServiceError } from '../../node/errors.ts';
 import { startMediaEngine } from '../../node/media/engine.ts';
 import { findFreeBlock, isFree } from '../../node/media/ports.ts';
-import { dtlsParameters, engineFor, engineOptions, isAlive, openPeer, openRoom, opusParameters, pidsOf, until } from './kit.ts';
+import { isAlive } from '../kit/alive.ts';
+import { dtlsParameters, engineFor, engineOptions, openPeer, openRoom, opusParameters, pidsOf, until } from './kit.ts';
 
 const unavailable = (error: unknown) => error instanceof ServiceError && error.code === 'unavailable';
 

@@ -9,11 +9,12 @@ import { HlsRunner } from '../../node/components/hls/hls-runner.ts';
 import { readOptions } from '../../node/components/hls/options.ts';
 import { Streams } from '../../node/components/hls/streams.ts';
 import { ServiceError } from '../../node/errors.ts';
+import { isAlive } from '../kit/alive.ts';
 import { hostFacts } from '../kit/fake-components.ts';
 import { noUploads } from '../kit/kinds.ts';
 import { recordedLog } from '../kit/recorded-log.ts';
 import { makeResources } from '../kit/resources-folder.ts';
-import { engineFor, isAlive, openRoom, until } from './kit.ts';
+import { engineFor, openRoom, until } from './kit.ts';
 
 /** Node.js has four threads for native work (UV_THREADPOOL_SIZE); who opens a pipe that nobody writes to keeps one for good. */
 const threads = 4;

@@ -4,6 +4,7 @@ import { rmSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { isAlive } from '../kit/alive.ts';
 import { type ApiClient, apiClient } from '../kit/api-client.ts';
 import { looks } from '../kit/composed.ts';
 import { download, follow, playlistAt, streamsOf } from '../kit/hls-viewer.ts';
@@ -14,7 +15,7 @@ import { recordedLog } from '../kit/recorded-log.ts';
 import { fillDisk, smallDisk } from '../kit/small-disk.ts';
 import { addComponent, addSources, green, postWhenIdle, withSources } from '../kit/sources.ts';
 import { apiToken, startNode } from '../kit/start-node.ts';
-import { isAlive, until } from './kit.ts';
+import { until } from './kit.ts';
 
 const small = { width: 320, height: 180, segmentDuration: 1 };
 

@@ -140,15 +140,6 @@ export async function until(what: string, condition: () => boolean | Promise<boo
   }
 }
 
-/** Whether a process runs (not even as a zombie). */
-export function isAlive(pid: number): boolean {
-  try {
-    return !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
-  } catch {
-    return false;
-  }
-}
-
 /** Resident memory of a process in bytes. */
 export function memoryOf(pid: number): number {
   return Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]) * 4096;

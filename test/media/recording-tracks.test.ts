@@ -5,9 +5,10 @@ import { readdir } from 'node:fs/promises';
 import { test } from 'node:test';
 import type { ReceivableTrack } from '../../node/rooms/ports.ts';
 import type { ReportTrack } from '../../node/rooms/recording-report.ts';
+import { isAlive } from '../kit/alive.ts';
 import { assertColour, assertNear, beeps, colours, frameTimes, probe, sound } from '../kit/recorded.ts';
 import { startFlashes } from '../kit/rtp-publisher.ts';
-import { isAlive, until } from './kit.ts';
+import { until } from './kit.ts';
 import { recordingStage } from './recording-stage.ts';
 
 const red = [200, 30, 30] as const;

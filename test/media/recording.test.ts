@@ -5,17 +5,18 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { reportSchema } from '../../node/rooms/recording-report.ts';
+import { isAlive } from '../kit/alive.ts';
 import { type ApiClient, apiClient } from '../kit/api-client.ts';
 import { startNodePair } from '../kit/node-pair.ts';
 import { startNodeProcess } from '../kit/node-process.ts';
 import { PeerSocket } from '../kit/peer-socket.ts';
-import { assertColour, assertNear, bytesBelow, colours, probe, sound } from '../kit/recorded.ts';
+import { assertColour, assertNear, colours, probe, recordedBytes, sound } from '../kit/recorded.ts';
 import { recordedLog } from '../kit/recorded-log.ts';
 import { makeResources } from '../kit/resources-folder.ts';
 import { fillDisk, smallDisk } from '../kit/small-disk.ts';
 import { addComponent, addSources, green, withSources } from '../kit/sources.ts';
 import { apiToken, startNode } from '../kit/start-node.ts';
-import { isAlive, until } from './kit.ts';
+import { until } from './kit.ts';
 
 const sleep = (time: number) => new Promise((resolve) => setTimeout(resolve, time));
 
@@ -44,10 +45,7 @@ test('a recording is made, listed, shown, read in parts and deleted at any node;
   ] as const) {
     assert.equal((await api.post(`/room/r/component/${path}`, body)).status, status, path);
   }
-  await until(
-    'more than a second of pictures is on the disk',
-    async () => (await bytesBelow(join(resources, 'recordings'), '.mkv')) > 27_000,
-  );
+  await until('more than a second of pictures is on the disk', async () => (await recordedBytes(resources, '.mkv')) > 27_000);
   const [id = ''] = (await api.get('/recording')).body.data as string[];
   assert.match(id, /^r-\d{8}T\d{9}Z$/);
   assert.equal((await report(api, id)).state, 'running');
@@ -88,7 +86,7 @@ test('a node that is killed in the middle leaves all but the last second, which 
   await addComponent(api, 'recording');
   await addComponent(api, 'file', { filePath: 'green.h264' });
   await addComponent(api, 'file', { filePath: 'tone.ogg' });
-  const recorded = (extension: '.webm' | '.mkv') => bytesBelow(join(resources, 'recordings'), extension);
+  const recorded = (extension: '.webm' | '.mkv') => recordedBytes(resources, extension);
   await until('some seconds of both are on the disk', async () => (await recorded('.webm')) > 36_000 && (await recorded('.mkv')) > 54_000);
   const recorder = Number(/"pid":(\d+),[^\n]*"msg":"recorder started"/.exec(first.output())?.[1]);
   assert.ok(isAlive(recorder));
@@ -123,10 +121,7 @@ test('a node that ends finishes what it records, and what is too old goes', asyn
   await api.post('/room', { roomId: 'r' });
   await addComponent(api, 'recording');
   await addComponent(api, 'file', { filePath: 'tone.ogg' });
-  await until(
-    'more than a second of sound is on the disk',
-    async () => (await bytesBelow(join(resources, 'recordings'), '.webm')) > 18_000,
-  );
+  await until('more than a second of sound is on the disk', async () => (await recordedBytes(resources, '.webm')) > 18_000);
   await node.close();
   const next = await startNode(t, env);
   const nextApi = apiClient(next.url, next.token);

@@ -8,7 +8,7 @@ import { apiClient } from '../kit/api-client.ts';
 import { packetTimes, share } from '../kit/composed.ts';
 import { makeTone, makeVideo } from '../kit/media-files.ts';
 import { startNodeProcess } from '../kit/node-process.ts';
-import { assertColour, assertNear, beeps, bytesBelow } from '../kit/recorded.ts';
+import { assertColour, assertNear, beeps, recordedBytes } from '../kit/recorded.ts';
 import { makeResources } from '../kit/resources-folder.ts';
 import { startFlashes } from '../kit/rtp-publisher.ts';
 import { apiToken } from '../kit/start-node.ts';
@@ -126,7 +126,7 @@ test('what a killed node left is rendered as it lies there, by its id', async (t
   ] as const) {
     assert.equal((await api.post('/room/r/component', { type, options })).status, 201);
   }
-  const recorded = (extension: '.webm' | '.mkv') => bytesBelow(join(resources, 'recordings'), extension);
+  const recorded = (extension: '.webm' | '.mkv') => recordedBytes(resources, extension);
   await until('some seconds of both are on the disk', async () => (await recorded('.webm')) > 36_000 && (await recorded('.mkv')) > 54_000);
   const killedAt = Date.now();
   node.kill('SIGKILL');

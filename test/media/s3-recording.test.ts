@@ -8,7 +8,7 @@ import { reportSchema } from '../../node/rooms/recording-report.ts';
 import { type ApiClient, apiClient } from '../kit/api-client.ts';
 import { startNodeProcess } from '../kit/node-process.ts';
 import { PeerSocket } from '../kit/peer-socket.ts';
-import { assertColour, bytesBelow, colours, probe } from '../kit/recorded.ts';
+import { assertColour, colours, probe, recordedBytes } from '../kit/recorded.ts';
 import { makeResources } from '../kit/resources-folder.ts';
 import { startS3Server } from '../kit/s3-server.ts';
 import { addComponent, green, withSources } from '../kit/sources.ts';
@@ -51,7 +51,7 @@ test('a recording with keys of its own is up after its room: its webhook and soc
   const recorder = await addComponent(api, 'recording', { credentials: s3.place, pathPrefix: 'tenant//a' });
   assert.deepEqual((await api.get(`/room/r/component/${recorder}`)).body.data.properties, { subscribeMode: 'auto' });
   await addComponent(api, 'file', { filePath: 'green.h264' });
-  await eventually('pictures on the disk', async () => (await bytesBelow(join(resources, 'recordings'), '.mkv')) > 18_000);
+  await eventually('pictures on the disk', async () => (await recordedBytes(resources, '.mkv')) > 18_000);
   const [id = ''] = (await api.get('/recording')).body.data as string[];
   assert.deepEqual((await report(api, id)).upload, { state: 'pending' });
   await s3.stop();
@@ -96,7 +96,7 @@ test('a node that has a storage takes no other; what it no longer has itself it 
   }
   const recorder = await addComponent(api, 'recording');
   await addComponent(api, 'file', { filePath: 'tone.ogg' });
-  await eventually('sound on the disk', async () => (await bytesBelow(join(resources, 'recordings'), '.webm')) > 12_000);
+  await eventually('sound on the disk', async () => (await recordedBytes(resources, '.webm')) > 12_000);
   await api.delete(`/room/r/component/${recorder}`);
   const [id = ''] = (await api.get('/recording')).body.data as string[];
   const { tracks } = await report(api, id);

@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { z } from 'zod';
@@ -10,6 +9,7 @@ import { AvProcess, type AvProcessOptions } from '../../../../node/components/av
 import { maxMessageBytes } from '../../../../node/components/av/limits.ts';
 import { RestartBudget } from '../../../../node/components/av/restarts.ts';
 import { silentLog } from '../../../../node/log.ts';
+import { isAlive } from '../../../kit/alive.ts';
 import type { AvChildCommand } from '../../../kit/av-child.ts';
 import { recordedLog } from '../../../kit/recorded-log.ts';
 
@@ -39,15 +39,6 @@ function startChild(t: TestContext, options: Partial<AvProcessOptions<Report>> =
     return heard.promise;
   };
   return { child, ask, exit: exit.promise, exits };
-}
-
-/** One that is gone may go between two looks. */
-function isRunning(pid: number): boolean {
-  try {
-    return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
-  } catch {
-    return false;
-  }
 }
 
 test('it answers, gets none of the environment, ends in order, and its exit is told once', async (t) => {
@@ -124,9 +115,9 @@ test('it ends with its parent, even one that is killed while the child hangs', a
   t.after(() => parent.kill('SIGKILL'));
   const [line] = (await once(parent.stdout, 'data')) as [Buffer];
   const pid = Number(String(line));
-  assert.ok(isRunning(pid));
+  assert.ok(isAlive(pid));
   parent.kill('SIGKILL');
-  for (const end = Date.now() + 20_000; isRunning(pid); ) {
+  for (const end = Date.now() + 20_000; isAlive(pid); ) {
     assert.ok(Date.now() < end, 'the child outlived its parent');
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
