@@ -18,7 +18,7 @@ const closeDeadline = 15_000;
  *  1. No new rooms; /health says terminating; peers are told until when; rooms without connected peers end.
  *  2. Wait for the last room, at most until the deadline (`drainTimeout`).
  *  3. Rooms that are left end: peers get `Room stopped`.
- *  4. Components finish what they made; websockets close. What they made goes up to S3, as long as there is time; the rest at the next start.
+ *  4. Telephones hang up, other components finish what they made; websockets close. What they made goes up to S3, as long as there is time; the rest at the next start.
  *  5. HTTP finishes what is in flight and closes.
  *  6. Webhooks that wait are tried once more, for a short time; the rest goes to another node, or stays in the spool.
  *  7. The node leaves the cluster.

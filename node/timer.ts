@@ -1,4 +1,4 @@
-// One timer for any length of time: setTimeout alone fires at once beyond 2^31-1 ms (24.8 days).
+// Times of any length: setTimeout alone fires at once beyond 2^31-1 ms (24.8 days).
 import { outsideOfRequests } from './request-id.ts';
 
 const longest = 2 ** 31 - 1;
@@ -20,5 +20,16 @@ export class Timer {
     const step = Math.min(delay, longest);
     // What happens at its end is not the doing of the request that began it.
     this.#timeout = outsideOfRequests(() => setTimeout(() => (delay > step ? this.#arm(delay - step, fire) : fire()), step).unref());
+  }
+}
+
+/** Resolves when all have, or after `delay` milliseconds. @throws what the first of them that fails until then throws */
+export async function allWithin(delay: number, promises: Iterable<Promise<unknown>>): Promise<void> {
+  const deadline = Promise.withResolvers<void>();
+  const timer = new Timer(delay, () => deadline.resolve());
+  try {
+    await Promise.race([Promise.all(promises), deadline.promise]);
+  } finally {
+    timer.stop();
   }
 }

@@ -13,7 +13,8 @@ import { Streams } from './hls/streams.ts';
 import { prepareRecording } from './recording/prepare.ts';
 import { Recordings } from './recording/recordings.ts';
 import { Renders } from './render/renders.ts';
-import { prepareSip, type SipPlace } from './sip/prepare.ts';
+import { prepareSip } from './sip/prepare.ts';
+import { type SipPlace, Telephones } from './sip/telephones.ts';
 
 export type KindsOptions = {
   /** Kinds that may be added now. */
@@ -36,7 +37,7 @@ export type KindsOptions = {
 
 export class Kinds implements ComponentKinds {
   readonly #options: KindsOptions;
-  readonly #admission: Admission;
+  readonly #telephones: Telephones;
   readonly recordings: Recordings;
   readonly streams: Streams;
   readonly renders: Renders;
@@ -44,10 +45,11 @@ export class Kinds implements ComponentKinds {
   constructor(options: KindsOptions) {
     this.#options = options;
     const { log, resources, node, uploads, recordingTimeToLive: timeToLive } = options;
-    this.#admission = new Admission(options.machine);
+    const admission = new Admission(options.machine);
     const isUsed = (id: string) => this.renders.isAt(id);
     this.recordings = new Recordings({ log, resources, node, uploads, timeToLive, isUsed });
-    this.streams = new Streams({ log, resources, node, uploads, admission: this.#admission });
+    this.streams = new Streams({ log, resources, node, uploads, admission });
+    this.#telephones = new Telephones({ place: options.sip, admission });
     this.renders = new Renders({
       log,
       resources,
@@ -55,7 +57,7 @@ export class Kinds implements ComponentKinds {
       uploads,
       archive: options.archive,
       isRunning: (id) => this.recordings.isRunning(id),
-      admission: this.#admission,
+      admission,
     });
   }
 
@@ -65,7 +67,7 @@ export class Kinds implements ComponentKinds {
     }
     if (type === 'recording') return prepareRecording(options ?? {}, this.recordings, this.#options.uploads);
     if (type === 'hls') return prepareHls(options ?? {}, room.roomId, this.streams);
-    if (type === 'sip') return prepareSip(options ?? {}, this.#options.sip, this.#admission);
+    if (type === 'sip') return prepareSip(options ?? {}, this.#telephones);
     return prepareFile(options ?? {}, { resources: this.#options.resources, ...room });
   }
 
@@ -76,6 +78,6 @@ export class Kinds implements ComponentKinds {
 
   /** After all rooms have ended: resolves when nothing of their components is left. */
   async close(): Promise<void> {
-    await Promise.all([this.recordings.close(), this.streams.close(), this.renders.close()]);
+    await Promise.all([this.recordings.close(), this.streams.close(), this.#telephones.close(), this.renders.close()]);
   }
 }

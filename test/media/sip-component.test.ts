@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import { type TestContext, test } from 'node:test';
 import type { RoomEvent } from '../../node/rooms/events.ts';
+import { isAlive } from '../kit/alive.ts';
 import { freePort, freePorts } from '../kit/free-ports.ts';
 import { account, Kamailio } from '../kit/kamailio.ts';
 import { type NodePair, startNodePair } from '../kit/node-pair.ts';
@@ -23,8 +24,9 @@ const patience = 60_000;
 
 async function stage(t: TestContext, more: Record<string, string> = {}): Promise<Stage> {
   const [farEndPort = 0, firstPort = 0] = await freePorts(2);
-  const kamailio = await Kamailio.start(t, { farEndPort });
   const pair = await startNodePair(t, { both: { SVC_COMPONENTS_USED: 'sip file', SVC_SIP_PORT: String(firstPort), ...more } });
+  // It is there until the nodes have ended: telephones take their registrations back.
+  const kamailio = await Kamailio.start(t, { farEndPort });
   const socket = await PeerSocket.enter(pair.wrong.serverSocketUrl, pair.wrong.token);
   t.after(() => socket.cut());
   await socket.request('subscribe', { events: 'all' });
@@ -60,7 +62,7 @@ async function until(true_: () => Promise<boolean>, time = patience): Promise<vo
   }
 }
 
-/** The youngest of this test's own children that is one: older ones may be saying goodbye. */
+/** The youngest of this test's own children that is one. */
 async function telephoneProcess(): Promise<number> {
   let youngest = { pid: 0, start: -1 };
   for (const entry of await readdir('/proc')) {
@@ -271,6 +273,23 @@ test('a telephone that is killed in a call is started again: the call is told to
   await told('TrackAdded');
   assert.equal((await api.delete(`/sip/r/${id}/call`)).status, 204);
   // Both got their BYE: that of the first came from the second process.
+  await callee.done();
+});
+
+test('a node that ends waits until its telephones have hung up, since they go with it', async (t) => {
+  const { api, owner, farEndPort, telephone, told } = await stage(t);
+  const id = await telephone();
+  const steps = [far.takeInvite, far.answer('200 OK', { sdp: true }), far.takeAck, far.takeBye].join('\n');
+  const callee = await far.Sipp.run(t, steps, { port: farEndPort });
+  await callee.listening();
+  assert.equal((await api.post(`/sip/r/${id}/call`, { phoneNumber: number })).status, 201);
+  await told('SipCallStarted');
+  const pid = await telephoneProcess();
+  // Held up for longer than all else takes.
+  process.kill(pid, 'SIGSTOP');
+  setTimeout(() => process.kill(pid, 'SIGCONT'), 2000);
+  await owner.close();
+  assert.equal(isAlive(pid), false);
   await callee.done();
 });
 

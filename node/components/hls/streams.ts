@@ -8,7 +8,7 @@ import type { ComponentHost } from '../../rooms/ports.ts';
 import type { Report } from '../../rooms/recording-report.ts';
 import { reportName } from '../../storage/report-file.ts';
 import type { Upload, Uploads } from '../../storage/upload.ts';
-import { Timer } from '../../timer.ts';
+import { allWithin, Timer } from '../../timer.ts';
 import type { Admission, GiveBack } from '../av/admission.ts';
 import { estimateCores, type Picture } from './estimate.ts';
 import { LeftStreams, recordingsFolder, streamsFolder } from './left-streams.ts';
@@ -152,10 +152,10 @@ export class Streams implements LiveStreams {
   async close(): Promise<void> {
     this.#closed = true;
     this.#left.close();
-    const deadline = Promise.withResolvers<void>();
-    const timer = new Timer(closeDeadline, () => deadline.resolve());
-    await Promise.race([Promise.all([...this.#running.values()].map(({ finish }) => finish())), deadline.promise]);
-    timer.stop();
+    await allWithin(
+      closeDeadline,
+      [...this.#running.values()].map(({ finish }) => finish()),
+    );
     await Promise.all([...this.#shown].map(([roomId, entry]) => this.#forget(entry, roomId)));
   }
 

@@ -8,7 +8,7 @@ import type { RoomIdentity } from '../../rooms/ports.ts';
 import { type Report, reportSchema } from '../../rooms/recording-report.ts';
 import { reportName, writeReportFile } from '../../storage/report-file.ts';
 import type { UploadPlan, Uploads } from '../../storage/upload.ts';
-import { Timer } from '../../timer.ts';
+import { allWithin, Timer } from '../../timer.ts';
 import { abandonedAfter, Recording, recoverFile } from './recording.ts';
 
 export type RecordingsOptions = {
@@ -129,10 +129,10 @@ export class Recordings {
     this.#closed = true;
     this.#sweep?.stop();
     this.#recovery?.stop();
-    const deadline = Promise.withResolvers<void>();
-    const timer = new Timer(closeDeadline, () => deadline.resolve());
-    await Promise.race([Promise.all([...this.#running.values()].map(({ promise }) => promise)), deadline.promise]);
-    timer.stop();
+    await allWithin(
+      closeDeadline,
+      [...this.#running.values()].map(({ promise }) => promise),
+    );
   }
 
   async #finish(id: string, report: Report): Promise<void> {

@@ -4,16 +4,8 @@ import { ServiceError } from '../../errors.ts';
 import { sipDefaults, sipOptionsSchema } from '../../rooms/component-options.ts';
 import type { PreparedComponent } from '../../rooms/ports.ts';
 import { issueSentence } from '../../sentences.ts';
-import type { Admission } from '../av/admission.ts';
-import type { AgentSettings } from './sip-messages.ts';
-import { SipRunner, telephoneCores } from './sip-runner.ts';
+import type { Telephones } from './telephones.ts';
 import { parseRegistrar } from './wire/registrar.ts';
-
-/** What a node gives all its telephones. */
-export type SipPlace = Pick<AgentSettings, 'ports' | 'rtpPorts' | 'userAgent'> & {
-  /** Undefined where it is not known yet. */
-  announcedIp: string | undefined;
-};
 
 const { registrarCredentials, caCertificate } = sipOptionsSchema.shape;
 /** With what only a telephone can tell. */
@@ -28,7 +20,7 @@ const optionsSchema = sipOptionsSchema.extend({
 });
 
 /** @throws ServiceError with what is wrong with the options, or `unavailable` where this node cannot carry one more */
-export function prepareSip(options: unknown, place: () => SipPlace, admission: Admission): PreparedComponent {
+export function prepareSip(options: unknown, telephones: Telephones): PreparedComponent {
   const parsed = optionsSchema.safeParse(options);
   if (!parsed.success) throw new ServiceError('invalid_field', issueSentence(parsed.error, options, 'options'));
   const { registrarCredentials, caCertificate } = parsed.data;
@@ -38,12 +30,12 @@ export function prepareSip(options: unknown, place: () => SipPlace, admission: A
   const answerIncoming = parsed.data.answerIncoming ?? sipDefaults.answerIncoming;
   const ringTimeout = parsed.data.ringTimeout ?? sipDefaults.ringTimeout;
   const settings = () => {
-    const { announcedIp, ...rest } = place();
+    const { announcedIp, ...rest } = telephones.place;
     if (announcedIp === undefined) throw new ServiceError('unavailable', 'The address of this node is not known yet', { retryAfter: 1 });
     const ca = caCertificate ? { ca: caCertificate } : {};
     return { registrar, username, password, announcedIp, ...rest, answerIncoming, ringTimeout: ringTimeout * 1000, ...ca };
   };
-  admission.assertBudget('one more telephone', telephoneCores);
+  telephones.assertCapacity();
   return {
     type: 'sip',
     // Never the password.
@@ -56,7 +48,7 @@ export function prepareSip(options: unknown, place: () => SipPlace, admission: A
       calls: [],
     },
     subscribeMode: 'auto',
-    open: (host) => new SipRunner({ host, settings, admission }),
+    open: (host) => telephones.open({ host, settings }),
   };
 }
 

@@ -15,6 +15,8 @@ export type SipRunnerOptions = {
   /** As they are when a process starts. */
   settings: () => Omit<AgentSettings, 'leftovers' | 'instanceId' | 'roomPort'>;
   admission: Admission;
+  /** Nothing of it is left; called once. */
+  onGone: () => void;
 };
 
 /** Cores that a telephone takes in a room of ten voices, and more for each of its calls (`npm run bench sip-audio`). */
@@ -68,7 +70,7 @@ export class SipRunner implements ComponentRunner {
 
   close(): Promise<void> {
     if (!this.#closed) {
-      this.#closed = this.#kept.close();
+      this.#closed = this.#kept.close().then(this.#options.onGone);
       // Told before the component's own end.
       this.#endAll({ reason: 'hung_up' });
       this.#share?.();

@@ -13,6 +13,7 @@ import { mediaClusterSchema, roomSchema } from '../../../crds/types.ts';
 import { Admission } from '../../../node/components/av/admission.ts';
 import { readOptions } from '../../../node/components/hls/options.ts';
 import { prepareSip } from '../../../node/components/sip/prepare.ts';
+import { Telephones } from '../../../node/components/sip/telephones.ts';
 import { fileSchema } from '../../../node/config/settings.ts';
 import { coldVariables, hotRows } from '../../../node/config/variables.ts';
 import { maxTimeout, peerOptionsSchema, roomOptionsSchema, roomPatchSchema } from '../../../node/rooms/room-config.ts';
@@ -225,9 +226,10 @@ describe('a sip component of a Room and of the REST API', () => {
   };
   const place = { announcedIp: '192.0.2.1', ports: { min: 5060, max: 5060 }, rtpPorts: { min: 1, max: 2 }, userAgent: 'test' };
   const admission = new Admission(() => ({ budget: 1, cores: 1, busy: 0 }));
+  const telephones = new Telephones({ place: () => place, admission });
   const node = ({ registrarAddress: address, username, ...more }: Sip) => {
     try {
-      return prepareSip({ registrarCredentials: { address, username, password: 'p' }, ...more }, () => place, admission) !== undefined;
+      return prepareSip({ registrarCredentials: { address, username, password: 'p' }, ...more }, telephones) !== undefined;
     } catch {
       return false;
     }
