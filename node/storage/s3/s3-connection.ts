@@ -2,7 +2,7 @@
 import { S3Client } from '@aws-sdk/client-s3';
 import type { S3Place } from '../../rooms/component-options.ts';
 import { Timer } from '../../timer.ts';
-import { storageError } from './s3-errors.ts';
+import { isCut, storageError } from './s3-errors.ts';
 
 /** Milliseconds to connect, and without a byte either way. */
 const connectDeadline = 10_000;
@@ -20,6 +20,8 @@ export type CallOptions = {
   size?: number;
   /** Milliseconds, in place of what the size gives. */
   deadline?: number;
+  /** It only reads: asked once more where the connection ends without an answer. */
+  reads?: boolean;
 };
 
 export type ConnectionOptions = {
@@ -73,13 +75,18 @@ export class S3Connection {
     run: (client: S3Client, options: { abortSignal: AbortSignal }) => Promise<Answer>,
     options: CallOptions,
   ): Promise<Answer> {
-    const { signal, size = 0, deadline = callDeadline + size / slowestBytesPerMillisecond } = options;
+    const { signal, size = 0, deadline = callDeadline + size / slowestBytesPerMillisecond, reads = false } = options;
     signal.throwIfAborted();
     const late = new AbortController();
     // AbortSignal.timeout() would stay until its time, however soon the answer is there.
     const timer = new Timer(deadline, () => late.abort());
+    const attempt = () => run(this.#client, { abortSignal: AbortSignal.any([signal, late.signal]) });
     try {
-      return await run(this.#client, { abortSignal: AbortSignal.any([signal, late.signal]) });
+      return await attempt().catch((error: unknown) => {
+        // Kept connections are closed by the other side at any time, also while a call goes out.
+        if (reads && isCut(error)) return attempt();
+        throw error;
+      });
     } catch (error) {
       signal.throwIfAborted();
       throw storageError(error, this.bucket);

@@ -35,10 +35,18 @@ export function storageError(error: unknown, bucket: string): unknown {
   }
   if (word !== undefined && badKeys.has(word)) return new StorageError('refused', `S3 refuses the keys (${word})`);
   if (word !== undefined && otherRegion.has(word)) return new StorageError('refused', `The bucket ${bucket} is in another region`);
+  // The SDK calls this a TimeoutError, which it is not.
+  if (isCut(error)) return new StorageError('failed', 'The connection to S3 was cut');
   if (word !== undefined && timeouts.has(word)) return new StorageError('failed', 'S3 did not answer in time');
   if (status === undefined) return new StorageError('failed', `S3 cannot be reached${word === undefined ? '' : ` (${word})`}`);
   const sentence = `S3 answered ${status}${word === undefined ? '' : ` (${word})`}`;
   return new StorageError(status >= 300 && status < 500 && !passing.has(status) ? 'refused' : 'failed', sentence);
+}
+
+/** Whether the connection ended before an answer had begun: what was asked may have been done or not. */
+export function isCut(error: unknown): boolean {
+  const { code, $metadata } = (error ?? {}) as Raw;
+  return (code === 'ECONNRESET' || code === 'EPIPE') && $metadata?.httpStatusCode === undefined;
 }
 
 /** An error of the file system, not of a socket. */

@@ -77,7 +77,7 @@ export class S3Store {
     try {
       const { ContentLength, LastModified, ETag } = await this.#connection.call(
         (client, options) => client.send(new HeadObjectCommand(this.#address(name)), options),
-        { signal, ...(deadline !== undefined && { deadline }) },
+        { signal, reads: true, ...(deadline !== undefined && { deadline }) },
       );
       return { name, size: ContentLength ?? 0, modified: LastModified?.getTime() ?? 0, etag: ETag ?? '' };
     } catch (error) {
@@ -91,7 +91,7 @@ export class S3Store {
     const Range = range && `bytes=${range.start}-${range.end}`;
     const { Body } = await this.#connection.call(
       (client, options) => client.send(new GetObjectCommand({ ...this.#address(name), ...(Range !== undefined && { Range }) }), options),
-      { signal, deadline },
+      { signal, deadline, reads: true },
     );
     if (!(Body instanceof Readable)) throw new StorageError('failed', 'S3 answered without a body');
     return addAbortSignal(signal, Body);
@@ -172,7 +172,7 @@ export class S3Store {
             }),
             options,
           ),
-        { signal, ...(deadline !== undefined && { deadline }) },
+        { signal, reads: true, ...(deadline !== undefined && { deadline }) },
       );
       yield answer;
       if (!answer.IsTruncated || answer.NextContinuationToken === undefined) return;
