@@ -41,7 +41,6 @@ test('where the encoder never answers its process ends, and the stream goes on w
   const { log, of } = recordedLog();
   const admission = new Admission(() => ({ budget: 1.5, cores: 2, busy: 0 }));
   const streams = new Streams({ log, resources, node: () => 'svc@test', uploads: noUploads, admission });
-  t.after(() => streams.close());
   const crashes: string[] = [];
   const runner = new HlsRunner({
     host: {
@@ -57,7 +56,10 @@ test('where the encoder never answers its process ends, and the stream goes on w
     options: readOptions({ width: 320, height: 180, segmentDuration: 1 }, false),
     module: await losingItsThreads(resources),
   });
-  t.after(() => runner.close());
+  t.after(async () => {
+    await runner.close();
+    await streams.close();
+  });
   await runner.start();
   const composers = () => of('info').flatMap(({ msg, pid }) => (msg === 'composer started' && typeof pid === 'number' ? [pid] : []));
   const playlist = async () => {

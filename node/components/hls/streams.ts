@@ -43,7 +43,8 @@ const closeDeadline = 12_000;
 /** A stream at work. finish() is to be called when nothing more comes; it never fails and is idempotent. */
 export type RunningStream = { id: string; stream: Stream; finish: () => Promise<void> };
 
-type Entry = RunningStream & { giveBack: GiveBack; linger: Timer | undefined; kept: boolean };
+/** `over` resolves once it is finished. */
+type Entry = RunningStream & { giveBack: GiveBack; linger: Timer | undefined; kept: boolean; over: Promise<void> };
 
 export class Streams implements LiveStreams {
   readonly #options: StreamsOptions;
@@ -129,6 +130,7 @@ export class Streams implements LiveStreams {
       onPlayable: host.playable,
       now: () => performance.now(),
     });
+    const over = Promise.withResolvers<void>();
     let finished: Promise<void> | undefined;
     const entry: Entry = {
       id,
@@ -136,8 +138,9 @@ export class Streams implements LiveStreams {
       giveBack: this.#options.admission.take(estimateCores(options)),
       linger: undefined,
       kept: false,
+      over: over.promise,
       finish: () => {
-        finished ??= this.#finish(entry, roomId, { archive, upload, mark, log: host.log });
+        finished ??= this.#finish(entry, roomId, { archive, upload, mark, log: host.log }).finally(over.resolve);
         return finished;
       },
     };
@@ -152,10 +155,12 @@ export class Streams implements LiveStreams {
   async close(): Promise<void> {
     this.#closed = true;
     this.#left.close();
+    // Not finished from here: what its process still writes belongs to it.
     await allWithin(
       closeDeadline,
-      [...this.#running.values()].map(({ finish }) => finish()),
+      [...this.#running.values()].map(({ over }) => over),
     );
+    await Promise.all([...this.#running.values()].map(({ finish }) => finish()));
     await Promise.all([...this.#shown].map(([roomId, entry]) => this.#forget(entry, roomId)));
   }
 
@@ -246,11 +251,11 @@ export class Streams implements LiveStreams {
     upload?.finish();
   }
 
-  /** It is not shown any more. */
+  /** It is not shown any more. Resolves when it is finished, and gone where it is not kept. */
   async #forget(entry: Entry, roomId: string): Promise<void> {
     entry.linger?.stop();
     if (this.#shown.get(roomId) === entry) this.#shown.delete(roomId);
-    await entry.finish();
+    await entry.over;
     entry.linger?.stop();
     if (!entry.kept) await entry.stream.remove();
   }

@@ -13,6 +13,7 @@ import { hostFacts } from '../../../kit/fake-components.ts';
 import { addFiles, makeResources } from '../../../kit/resources-folder.ts';
 
 const host = { ...hostFacts, log: silentLog() };
+const small = { width: 320, height: 180 };
 
 /** Writes down what is to be uploaded. */
 class WrittenUploads implements Uploads {
@@ -131,15 +132,41 @@ test('nothing is kept of a stream without a segment; a second one of the room ta
   assert.deepEqual(uploads.said, ['begin hls', 'discard']);
   const second = await streams.begin({ host, options: readOptions({}, false) });
   assert.deepEqual(await list('hls'), [second.id]);
+  await second.finish();
   await streams.close();
   assert.deepEqual([await list('hls'), await list('recordings')], [[], []]);
 });
 
+for (const [what, meet] of [
+  ['the end of the node', (streams: Streams) => streams.close()],
+  ['the next stream of its room', (streams: Streams) => streams.begin({ host, options: readOptions(small, false) })],
+] as const) {
+  test(`${what} waits for whoever makes a stream: what its process still writes is kept with the rest`, async (t) => {
+    const { streams, list, resources } = await make(t, { grace: 60_000 });
+    const running = await streams.begin({ host, options: readOptions({ ...small, persistent: true }, false) });
+    await fill(running, 2);
+    const met = meet(streams);
+    // As long as a disk may take that is asked at once.
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    const { stream, id } = running;
+    const { firstSegment: number } = stream.next();
+    await addFiles(stream.folder, { [`segment-${number}.m4s`]: 'the last' });
+    stream.add({ segment: number, offset: 0, length: 8, duration: 1000, independent: true, time: number * 1000 });
+    await running.finish();
+    const next = await met;
+    const kept = await readFile(join(resources, 'recordings', id, 'stream.m3u8'), 'utf8');
+    assert.deepEqual([kept.match(/#EXTINF/g)?.length, kept.includes(`segment-${number}.m4s`)], [4, true]);
+    assert.deepEqual(await list('hls'), next ? [next.id] : []);
+    await next?.finish();
+  });
+}
+
 test('one more stream is refused where the machine cannot carry it, with the reason', async (t) => {
   const { streams } = await make(t);
   const options = readOptions({}, false);
-  await streams.begin({ host, options });
+  const first = await streams.begin({ host, options });
   await assert.rejects(streams.begin({ host, options }), { code: 'unavailable', message: /cannot carry one more/ });
+  await first.finish();
 });
 
 test('what was left is kept with what its playlist names, or removed; what somebody may work on is left alone', async (t) => {
