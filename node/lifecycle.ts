@@ -18,8 +18,8 @@ const closeDeadline = 15_000;
  *  1. No new rooms; /health says terminating; peers are told until when; rooms without connected peers end.
  *  2. Wait for the last room, at most until the deadline (`drainTimeout`).
  *  3. Rooms that are left end: peers get `Room stopped`.
- *  4. Telephones hang up, other components finish what they made; websockets close. What they made goes up to S3, as long as there is time; the rest at the next start.
- *  5. HTTP finishes what is in flight and closes.
+ *  4. Telephones hang up, other components finish what they made; websockets of peers close. What they made goes up to S3, as long as there is time; the rest at the next start.
+ *  5. Who listens to events, here and on other nodes, has heard of that, too; HTTP finishes what is in flight and closes.
  *  6. Webhooks that wait are tried once more, for a short time; the rest goes to another node, or stays in the spool.
  *  7. The node leaves the cluster.
  *  8. TURN and media workers end.
@@ -43,9 +43,10 @@ export class Shutdown {
     const roomsUntil = performance.now() + drainTimeout;
     await parts.drain.terminate(drainTimeout);
     parts.rooms.close('shutdown');
-    await Promise.all([parts.components.close(), parts.traffic.close(), parts.peerSockets.close(), parts.serverSockets.close()]);
+    await Promise.all([parts.components.close(), parts.traffic.closeForwarding(), parts.peerSockets.close()]);
     await parts.uploads.close(Math.max(0, roomsUntil - performance.now()) + uploadDeadline);
-    await parts.http.close(httpDeadline);
+    parts.traffic.events.close();
+    await Promise.all([parts.serverSockets.close(), parts.http.close(httpDeadline)]);
     const { cluster } = parts;
     await parts.webhooks.close(
       webhookDeadline,

@@ -137,8 +137,7 @@ export class Traffic {
   }
 
   /** Ends what is forwarded: clients get 1001. Resolves when all of it is gone. Idempotent. */
-  async close(): Promise<void> {
-    this.events.close();
+  async closeForwarding(): Promise<void> {
     this.#http.close();
     await this.#sockets.close();
   }

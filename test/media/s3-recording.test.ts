@@ -3,14 +3,14 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { reportSchema } from '../../node/rooms/recording-report.ts';
 import { type ApiClient, apiClient } from '../kit/api-client.ts';
 import { startNodeProcess } from '../kit/node-process.ts';
 import { PeerSocket } from '../kit/peer-socket.ts';
 import { assertColour, colours, probe, recordedBytes } from '../kit/recorded.ts';
 import { makeResources } from '../kit/resources-folder.ts';
-import { startS3Server } from '../kit/s3-server.ts';
+import { type S3Server, startS3Server } from '../kit/s3-server.ts';
 import { addComponent, green, withSources } from '../kit/sources.ts';
 import { startNode } from '../kit/start-node.ts';
 import { startReceiver } from '../kit/webhook-receiver.ts';
@@ -132,11 +132,11 @@ test('a node that has a storage takes no other; what it no longer has itself it 
   assert.deepEqual([await s3.names(), (await api.delete(`/recording/${id}`)).status], [[], 404]);
 });
 
-test('a node that is killed in the middle loses seconds: another serves what went up, and the next start brings the rest', async (t) => {
-  const s3 = await startS3Server(t);
+/** A node of its own that records for a room, and another that is asked for everything. `what`: no other cluster has it in its names. */
+async function recordAtAnother(t: TestContext, s3: S3Server, what: string) {
   const resources = await withSources(t, 40);
   const receiver = await startReceiver(t);
-  const names = { owner: `owner-s3-${process.pid}@localhost`, other: `other-s3-${process.pid}@localhost` };
+  const names = { owner: `owner-${what}-${process.pid}@localhost`, other: `other-${what}-${process.pid}@localhost` };
   const dist = (name: string) => ({
     ...used,
     ...s3.env,
@@ -146,13 +146,40 @@ test('a node that is killed in the middle loses seconds: another serves what wen
   });
   const other = await startNode(t, { ...dist(names.other), SVC_MAX_ROOMS: '0' });
   const api = apiClient(other.url, other.token);
-  const start = () => startNodeProcess(t, { ...dist(names.owner), SVC_RESOURCES_BASE_PATH: resources });
+  const start = () => startNodeProcess(t, { ...dist(names.owner), SVC_RESOURCES_BASE_PATH: resources, SVC_DRAIN_TIMEOUT: '60' });
   const owner = await start();
   const together = async () => (await api.get('/health')).body.data.distribution.nodesInCluster === 2;
   await eventually('the cluster', together);
   // Its load is asked for: a node that does not tell it within a second, as one that has just started may not, gets no room for five.
   await eventually('the room', async () => (await api.post('/room', { roomId: 'r', webhookUrl: receiver.url })).status === 201);
   await addComponent(api, 'recording');
+  return { receiver, other, api, start, owner, together };
+}
+
+test('a node that ends tells of what goes up meanwhile, on its own sockets and on those of others', async (t) => {
+  const s3 = await startS3Server(t);
+  const { receiver, other, api, owner } = await recordAtAnother(t, s3, 'ends');
+  const sockets = await Promise.all(
+    [owner.url, other.url].map(async (url) => {
+      const socket = await PeerSocket.enter(`${url.replace('http', 'ws')}/socket/server/websocket`, other.token);
+      t.after(() => socket.cut());
+      await socket.request('subscribe', { events: 'all' });
+      return socket;
+    }),
+  );
+  await addComponent(api, 'file', { filePath: 'green.h264' });
+  await eventually('a piece in S3', async () => (await s3.names()).some((name) => name.includes('/.chunks/')));
+  owner.kill('SIGTERM');
+  const isIt = ({ type }: { type?: unknown }) => type === 'RecordingUploaded';
+  const heard = await Promise.all(sockets.map((socket) => socket.waitFor('roomEvent', isIt)));
+  await receiver.untilTrue((received) => received.some(({ event }) => isIt(event)));
+  assert.equal(new Set(heard.map(({ id }) => id)).size, 1);
+  assert.deepEqual(await owner.ended, { code: 0, signal: null });
+});
+
+test('a node that is killed in the middle loses seconds: another serves what went up, and the next start brings the rest', async (t) => {
+  const s3 = await startS3Server(t);
+  const { receiver, other, api, start, owner, together } = await recordAtAnother(t, s3, 'killed');
   await addComponent(api, 'file', { filePath: 'green.h264' });
   await eventually('a piece in S3', async () => (await s3.names()).some((name) => name.includes('/.chunks/')));
   await sleep(500);

@@ -70,7 +70,8 @@ async function startNode(t: TestContext, name: NodeName, { network, members, own
   // Before the server's own end, which waits for every socket.
   t.after(async () => {
     rooms.close('test over');
-    await Promise.all([traffic.close(), peerSockets.close(), serverSockets.close()]);
+    traffic.events.close();
+    await Promise.all([traffic.closeForwarding(), peerSockets.close(), serverSockets.close()]);
   });
   const { server, url } = await startServer(t, {
     host: () => 'node.test/eu',
