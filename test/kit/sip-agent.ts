@@ -14,8 +14,8 @@ export class TestAgent {
   readonly audio: FakeCallAudio;
   readonly reports: SipReport[] = [];
   readonly faults: unknown[] = [];
-  /** Whether calls that come may be answered. */
-  admits = true;
+  /** Whether calls that come may be answered; undefined: nobody says. */
+  admits: boolean | undefined = true;
   readonly #waiting = new Set<() => void>();
 
   constructor(
@@ -30,7 +30,7 @@ export class TestAgent {
       audio,
       report: (report) => {
         // As by a node that can carry it; of no interest to most.
-        if (report.type === 'asked') this.agent.admit(report.callId, this.admits);
+        if (report.type === 'asked' && this.admits !== undefined) this.agent.admit(report.callId, this.admits);
         else this.reports.push(report);
         for (const look of this.#waiting) look();
       },

@@ -48,7 +48,7 @@ export class SipAgent {
   readonly #transport: NodeTransport;
   readonly #registration: Registration;
   readonly #calls = new Map<string, Call>();
-  /** Over for us, while the far side does not know yet. */
+  /** Over for us, or not begun, while the far side does not know yet. */
   readonly #leaving = new Set<Promise<void>>();
   readonly #leftovers: Dialog[];
   /** Calls that came, until it is said whether they may be answered. */
@@ -84,7 +84,10 @@ export class SipAgent {
       userAgentString: userAgent,
       delegate: {
         onInvite: (invitation) => {
-          this.#answer(invitation).catch((error: unknown) => options.onFault?.(error));
+          const answered = this.#answer(invitation)
+            .catch((error: unknown) => options.onFault?.(error))
+            .finally(() => this.#leaving.delete(answered));
+          this.#leaving.add(answered);
         },
         onDisconnect: (error) => error && this.#registration.connectionLost(error),
       },
@@ -152,6 +155,7 @@ export class SipAgent {
 
   async #close(): Promise<void> {
     for (const call of [...this.#calls.values()]) call.end({ reason: 'hung_up' });
+    for (const admit of this.#asked.values()) admit(false);
     await allWithin(goodbyeDeadline, [...this.#leaving, this.#registration.stop()]);
     await this.#transport.dispose();
     this.#agent.userAgentCore.dispose();
@@ -167,7 +171,7 @@ export class SipAgent {
     const call = await this.#open(callId, callerOf(invitation));
     if (!call || !(await this.#mayAnswer(callId))) {
       call?.end({ reason: 'failed' });
-      await invitation.reject({ statusCode: 486 });
+      await invitation.reject({ statusCode: this.#closed ? 480 : 486 });
       return;
     }
     await call.accept(invitation).catch((error: unknown) => {

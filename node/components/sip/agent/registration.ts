@@ -1,6 +1,6 @@
 // The registration at a registrar (RFC 3261, section 10): made, refreshed, made again wherever it was lost, taken back at the end.
 import { Core, type URI, type UserAgent } from 'sip.js';
-import { Timer } from '../../../timer.ts';
+import { allWithin, Timer } from '../../../timer.ts';
 import type { NodeTransport } from '../wire/node-transport.ts';
 
 export type RegistrationOptions = {
@@ -40,6 +40,8 @@ export class Registration {
   #attempt = 0;
   #timer: Timer | undefined;
   #deadline: Timer | undefined;
+  /** What is asked for and not answered yet: whether it was granted. */
+  #asking: Promise<boolean> | undefined;
   #stopped = false;
 
   constructor(options: RegistrationOptions) {
@@ -68,6 +70,11 @@ export class Registration {
     this.#attempt += 1;
     this.#timer?.stop();
     this.#deadline?.stop();
+    // Before that is answered nothing else may be asked for (RFC 3261, section 10.2), and what is granted then would stay.
+    const granted = this.#asking?.then((each) => {
+      this.#registered ||= each;
+    });
+    if (granted) await allWithin(unregisterDeadline, [granted]);
     if (!this.#registered || !this.#options.transport.isConnected()) return;
     const done = Promise.withResolvers<void>();
     const timer = new Timer(unregisterDeadline, () => done.resolve());
@@ -90,7 +97,11 @@ export class Registration {
     if (attempt !== this.#attempt) return;
     agent.contact.uri.port = transport.localPort;
     agent.contact.uri.setParam('transport', transport.protocol.toLowerCase());
-    const current = (work: (response: Response) => void) => (response: Response) => {
+    const { promise: asking, resolve: answered } = Promise.withResolvers<boolean>();
+    this.#asking = asking;
+    const current = (granted: boolean, work: (response: Response) => void) => (response: Response) => {
+      answered(granted);
+      if (this.#asking === asking) this.#asking = undefined;
       if (attempt !== this.#attempt) return;
       this.#deadline?.stop();
       work(response);
@@ -101,9 +112,9 @@ export class Registration {
       this.#unanswered();
     });
     this.#send(this.#asked, {
-      onAccept: current(({ message }) => this.#accepted(message)),
-      onReject: current(({ message }) => this.#rejected(message)),
-      onRedirect: current(({ message }) => this.#rejected(message)),
+      onAccept: current(true, ({ message }) => this.#accepted(message)),
+      onReject: current(false, ({ message }) => this.#rejected(message)),
+      onRedirect: current(false, ({ message }) => this.#rejected(message)),
     });
   }
 
@@ -141,6 +152,7 @@ export class Registration {
 
   #fail(problem: string, least = 0): void {
     this.#registered = false;
+    this.#asking = undefined;
     this.#deadline?.stop();
     this.#options.onLost(problem);
     const delay = Math.max(least, Math.min(firstRetry * 2 ** this.#failures, longestRetry));

@@ -9,20 +9,25 @@ import { freePort } from '../../../kit/free-ports.ts';
 import { TestAgent } from '../../../kit/sip-agent.ts';
 
 /** What a request is answered with: a status line and headers; undefined: it was lost. `repeat` sends the last answer again. */
-type Script = (method: string, text: string, repeat: () => void) => string | undefined;
+type Script = (method: string, text: string, repeat: () => void) => string | undefined | Promise<string | undefined>;
 
-async function stage(t: TestContext, script: Script, ip = '127.0.0.1'): Promise<{ agent: TestAgent; requests: string[] }> {
+/** `answers`: of the agent, to `send`. */
+type Stage = { agent: TestAgent; requests: string[]; answers: string[]; send: (text: string) => void };
+
+async function stage(t: TestContext, script: Script, ip = '127.0.0.1'): Promise<Stage> {
   const registrar = createSocket(isIPv6(ip) ? 'udp6' : 'udp4');
   registrar.bind(0, ip);
   await once(registrar, 'listening');
   const requests: string[] = [];
+  const answers: string[] = [];
   let last = '';
-  registrar.on('message', (bytes, { port }) => {
+  registrar.on('message', async (bytes, { port }) => {
     const text = bytes.toString();
+    if (text.startsWith('SIP/2.0 ')) answers.push(text);
     const [, method] = /^([A-Z]+) /.exec(text) ?? [];
     if (method === undefined) return;
     requests.push(text);
-    const answer = script(method, text, () => registrar.send(last, port, ip));
+    const answer = await script(method, text, () => registrar.send(last, port, ip));
     if (answer === undefined) return;
     const lines = text.split('\r\n').filter((line) => /^(Via|From|To|Call-ID|CSeq|Contact):/.test(line));
     const tagged = lines.map((line) => (line.startsWith('To:') && !line.includes('tag=') ? `${line};tag=far` : line));
@@ -34,9 +39,10 @@ async function stage(t: TestContext, script: Script, ip = '127.0.0.1'): Promise<
     registrar: { host: ip, port: registrar.address().port, transport: 'UDP' },
     announcedIp: ip,
     ports: { min: firstPort, max: firstPort },
+    answerIncoming: true,
   }).start();
   t.after(() => registrar.close());
-  return { agent, requests };
+  return { agent, requests, answers, send: (text) => registrar.send(text.replaceAll(/\r?\n/g, '\r\n'), firstPort, ip) };
 }
 
 const of = (requests: readonly string[], method: string) => requests.filter((text) => text.startsWith(`${method} `));
@@ -103,6 +109,45 @@ test('who hangs up before anybody rings cancels as soon as that can be; at the e
   await agent.agent.close();
   assert.equal(different(requests, 'CANCEL').length, 1);
   assert.match(of(requests, 'REGISTER').at(-1) ?? '', /^Expires: 0\r$/m);
+});
+
+test('a registration that is granted while the end waits for its answer is taken back', async (t) => {
+  const asked = Promise.withResolvers<void>();
+  const gate = Promise.withResolvers<void>();
+  const { agent, requests } = await stage(t, async () => {
+    asked.resolve();
+    await gate.promise;
+    return 'SIP/2.0 200 OK';
+  });
+  await asked.promise;
+  const closed = agent.agent.close();
+  await sleep(50);
+  assert.equal(different(requests, 'REGISTER').length, 1, 'the registrar is to answer first');
+  gate.resolve();
+  await closed;
+  assert.match(of(requests, 'REGISTER').at(-1) ?? '', /^Expires: 0\r$/m);
+});
+
+test('who calls in while nobody has said yet whether that may be answered is refused at the end, not left without a word', async (t) => {
+  const { agent, answers, send } = await stage(t, () => 'SIP/2.0 200 OK');
+  await agent.report('registered');
+  agent.admits = undefined;
+  const asked = agent.report('asked');
+  send(`INVITE sip:room@127.0.0.1 SIP/2.0
+Via: SIP/2.0/UDP 127.0.0.1:9;rport;branch=z9hG4bKcall
+From: <sip:42@127.0.0.1>;tag=far
+To: <sip:room@127.0.0.1>
+Call-ID: the-call
+CSeq: 1 INVITE
+Contact: <sip:42@127.0.0.1:9>
+Max-Forwards: 70
+Content-Length: 0
+
+`);
+  await asked;
+  await agent.agent.close();
+  const told = answers.filter((text) => text.includes('CSeq: 1 INVITE'));
+  assert.match(told.at(-1) ?? '', /^SIP\/2\.0 480 /, answers.join('\n'));
 });
 
 test('where all ports of calls are taken a call is refused, and what is no call cannot be hung up or given keys', async (t) => {
