@@ -77,6 +77,7 @@ export async function compose({ config, reading, writing, recorder, log, metrics
 /** What Rooms depend on beside their nodes. */
 function tellRooms(rooms: RoomController, object: Stored<KubeObject>, old: Stored<KubeObject> | undefined, gone = false): void {
   if (object.kind === 'Room' && !gone) rooms.roomChanged(object as Stored<Room>, old as Stored<Room> | undefined);
+  else if (object.kind === 'Secret' && gone) rooms.secretDeleted(object);
   else if (object.kind === 'Secret') rooms.secretChanged(object);
   else if (object.kind === 'MediaCluster') rooms.clusterChanged(object as Stored<MediaCluster>, old as Stored<MediaCluster> | undefined);
   else if (object.kind === 'Pod') {

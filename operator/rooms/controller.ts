@@ -114,6 +114,13 @@ export class RoomController {
     }
   }
 
+  secretDeleted(secret: Stored<Secret>): void {
+    // It may not have been looked at since it was written, and have been deleted while nobody watched: then it is told as it was written.
+    for (const { name } of secret.metadata.ownerReferences ?? [])
+      this.#memories.get(`${secret.metadata.namespace}/${name}`)?.secret.gone(secret.metadata.uid);
+    this.secretChanged(secret);
+  }
+
   /** A MediaCluster is there, is another, or is gone. */
   clusterChanged(cluster: Stored<MediaCluster>, old?: Stored<MediaCluster>): void {
     if (old && clusterStamp(old) === clusterStamp(cluster)) return;

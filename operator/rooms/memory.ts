@@ -50,6 +50,11 @@ export class WrittenSecret {
     this.#deleted = uid;
   }
 
+  /** The reflector says that somebody deleted it. */
+  gone(uid: string): void {
+    if (this.#written?.secret.metadata.uid === uid) this.#written = undefined;
+  }
+
   /** As it is stored, by all that is known. */
   current(cached: Stored<Secret> | undefined, now: number): Stored<Secret> | undefined {
     const written = this.#written;

@@ -39,7 +39,7 @@ export type RoomWorld = {
   client: Pick<KubeClient, 'find' | 'create' | 'apply' | 'patch' | 'delete'>;
   /** With `roomIndexes`; its changes go to `roomChanged` and `roomDeleted` of the controller. */
   rooms: Pick<Reflector<Room>, 'get' | 'list' | 'where'>;
-  /** Of the same namespaces; its changes go to `secretChanged`. */
+  /** Of the same namespaces; its changes go to `secretChanged` and `secretDeleted`. */
   secrets: Pick<Reflector<Secret>, 'get'>;
   access: ClusterAccess;
   recorder: Pick<EventRecorder, 'emit'>;

@@ -125,11 +125,15 @@ describe('Secrets of a Room', () => {
     await stage.server.kubectl(['delete', 'secret', 'guarded-peers']);
     await stage.waitUntilReady('guarded');
     assert.deepEqual(Object.keys((await stage.secret('guarded-peers')) ?? {}).sort(), ['alice.token', 'alice.url']);
-    await stage.server.kubectl(['delete', 'secret', 'guarded-peers']);
-    await stage.waitFor('guarded', () => true);
-    for (let tries = 0; (await stage.secret('guarded-peers')) === undefined; tries += 1) {
-      assert.ok(tries < 2_400, 'the Secret was not made again');
-      await new Promise((resolve) => setTimeout(resolve, 25));
+    // As often and as soon as it is taken away: the operator may not have looked at it since it wrote it.
+    for (let times = 0; times < 5; times += 1) {
+      const path = '/api/v1/namespaces/default/secrets/guarded-peers';
+      const { uid } = (await stage.object(path)).metadata;
+      assert.equal((await stage.server.client.call(path, { method: 'DELETE' })).status, 200);
+      for (const end = performance.now() + 60_000; [undefined, uid].includes((await stage.object(path))?.metadata.uid); ) {
+        assert.ok(performance.now() < end, `the Secret was not made again the ${times + 1}. time`);
+        await new Promise((resolve) => setTimeout(resolve, 25));
+      }
     }
   });
 });

@@ -108,7 +108,7 @@ export class RoomStage {
       ...common,
       resource: resources.secrets,
       onChange: (secret) => controller.secretChanged(secret),
-      onDelete: (secret) => controller.secretChanged(secret),
+      onDelete: (secret) => controller.secretDeleted(secret),
     });
     const clusters = new Reflector<MediaCluster>({
       ...common,

@@ -125,6 +125,16 @@ describe('The Secret of the peers', () => {
     written.delete(made.metadata.uid);
     assert.equal(written.current(made, 1), undefined);
   });
+
+  test('is not there where the reflector says that it was deleted before anybody looked at it again', () => {
+    const written = new WrittenSecret();
+    const made = secret('r-peers', {});
+    written.set(made, 0);
+    written.gone('of-another-one-of-its-name');
+    assert.equal(written.current(undefined, 1), made);
+    written.gone(made.metadata.uid);
+    assert.deepEqual([written.current(undefined, 2), written.resourceVersion], [undefined, undefined]);
+  });
 });
 
 describe('Of two Rooms with one id', () => {
