@@ -131,8 +131,8 @@ function finishedOne(
   const last = status.components?.find(({ name }) => name === wish.name);
   if (!last?.id || last.revision !== wish.revision || status.incarnation !== incarnation) return undefined;
   const end = componentEnds.get(last.id);
-  // Only a file has an end of its own; nobody may have heard of it.
-  const finished = last.message === finishedMessage || end === 'finished' || (end === undefined && wish.type === 'file');
+  // Only a file has an end of its own; nobody may have heard of it, or not yet: what is heard later counts for more.
+  const finished = end === undefined ? last.message === finishedMessage || wish.type === 'file' : end === 'finished';
   return finished ? { ...last, ready: false, message: finishedMessage } : undefined;
 }
 

@@ -272,6 +272,16 @@ describe('A file component', () => {
       { ...played(), componentEnds: new Map([['id-of-song', 'removed']]) },
       { action: 'addComponents' },
     ],
+    [
+      'that was taken for finished, and of which it is heard only then that somebody removed it, is added again',
+      { ...played(), status: reconcile(observed(played())).status, componentEnds: new Map([['id-of-song', 'removed']]) },
+      { action: 'addComponents' },
+    ],
+    [
+      'that came to its end before the operator was started again is not played again',
+      { ...played(), status: reconcile(observed(played())).status },
+      { action: 'wait', phase: 'Ready' },
+    ],
     ['whose options changed is played', { ...played(), wishes: [wish('song', 'v2')] }, { action: 'addComponents' }],
     [
       'in a room that was made again is played again',
