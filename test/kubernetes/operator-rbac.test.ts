@@ -11,7 +11,7 @@ import { type OperatorProcess, startOperator } from '../kit/kube/operator-proces
 import { routeDefinition } from '../kit/kube/other-definitions.ts';
 import { startPodRunner } from '../kit/kube/pod-runner.ts';
 
-type Rule = { apiGroups: string[]; resources: string[]; verbs: string[] };
+type Rule = { apiGroups: string[]; resources: string[]; resourceNames?: string[]; verbs: string[] };
 
 const audit = new AuditLog({ after });
 // The plugin asks for `update` of the `finalizers` of an owner, as OpenShift does.
@@ -71,12 +71,33 @@ async function becomes(run: () => Promise<KubectlResult>, as: (result: KubectlRe
   }
 }
 
-/** An account with what the chart gives it, and a kubeconfig of it. */
+/** Until the API server judges by all rules of these Roles, asked by the administrator: the account itself has asked nothing then. */
+async function untilInForce(account: string, objects: readonly ChartObject[]): Promise<void> {
+  const user = `system:serviceaccount:default:${account}`;
+  const asked = objects.flatMap(({ metadata, rules = [] }) =>
+    (rules as Rule[]).map(({ apiGroups: [group], resources: [named = ''], resourceNames: [name] = [], verbs: [verb] }) => {
+      const [resource, subresource] = named.split('/');
+      return { namespace: metadata.namespace, group, resource, subresource, name, verb };
+    }),
+  );
+  for (const resourceAttributes of asked) {
+    const review = { apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview', spec: { user, resourceAttributes } };
+    const allowed = async () => {
+      const { body } = await server.client.call('/apis/authorization.k8s.io/v1/subjectaccessreviews', { method: 'POST', body: review });
+      return (body as { status?: { allowed: boolean } }).status?.allowed === true;
+    };
+    for (const end = performance.now() + 60_000; !(await allowed()); )
+      assert.ok(performance.now() < end, `${account} may not ${JSON.stringify(resourceAttributes)}`);
+  }
+}
+
+/** An account with what the chart gives it, in force, and a kubeconfig of it. */
 async function install(options: ChartOptions) {
   const objects = await renderChart({ ...options, only: ['rbac.yaml'] });
   const account = `${options.release}-operator`;
   const token = await server.serviceAccountToken('default', account);
   await server.apply(objects);
+  await untilInForce(account, objects);
   return { account, objects, kubeconfig: server.kubeconfigFor({ token }) };
 }
 
