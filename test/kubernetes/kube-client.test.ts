@@ -190,6 +190,13 @@ describe('the client of a real API server', () => {
     const recorder = new EventRecorder({ client, controller: 'mediarooms.dev/operator', instance: 'operator-1', log: silentLog() });
     for (let i = 0; i < 3; i++) recorder.emit(made, 'Warning', 'TooSmall', 'Measure', 'The widget is too small.');
     recorder.emit(made, 'Normal', 'Made', 'Make', `Long: ${'ü'.repeat(2000)}`);
+    // They are told in the background, and at its end the recorder waits two seconds at most.
+    const told = async () => {
+      const { items } = await client.list<KubeObject & { regarding: { name: string } }>(resources.events, { namespace: 'default' });
+      return items.filter(({ regarding }) => regarding.name === 'eventful').length;
+    };
+    for (const end = performance.now() + 60_000; (await told()) < 2 && performance.now() < end; )
+      await new Promise((resolve) => setTimeout(resolve, 50));
     await recorder.close();
     assert.equal(recorder.dropped, 0);
     const { stdout } = await server.kubectl(['events', '--for', 'widget/eventful', '--no-headers']);
