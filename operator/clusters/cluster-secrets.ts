@@ -1,7 +1,7 @@
 // The Secrets of a cluster: read from the copies, made once where the operator makes them, keys rotated.
 import type { KubeClient } from '../kube/client.ts';
 import { isAlreadyExists, isConflict } from '../kube/kube-error.ts';
-import { isControlledBy, keyOf, resources, type Stored } from '../kube/objects.ts';
+import { isControlledBy, isLeftFor, keyOf, resources, type Stored } from '../kube/objects.ts';
 import type { Problem, SecretData } from './facts.ts';
 import { type KeyStep, keyStep, rotationOf, rotationText } from './keys.ts';
 import type { LiveSecret, Store } from './live-objects.ts';
@@ -65,7 +65,7 @@ export class ClusterSecrets {
         if (!isAlreadyExists(error)) throw error;
         // The copies are behind: what is there counts, whoever made it.
         const there = await client.find<LiveSecret>(resources.secrets, secret.metadata);
-        if (there && !isLeftOver(there, cluster)) this.#keep(there);
+        if (there && !isLeftFor(there, cluster)) this.#keep(there);
       }
     }
     return made;
@@ -117,7 +117,7 @@ export class ClusterSecrets {
     const key = `${namespaceOf(cluster)}/${name}`;
     const fresh = this.#fresh.get(key);
     const copy = this.#options.store.get(key);
-    const stored = copy && isLeftOver(copy, cluster) ? undefined : copy;
+    const stored = copy && isLeftFor(copy, cluster) ? undefined : copy;
     if (!fresh) return stored;
     const caughtUp =
       stored?.metadata.uid === fresh.secret.metadata.uid && stored.metadata.resourceVersion === fresh.secret.metadata.resourceVersion;
@@ -131,12 +131,6 @@ export class ClusterSecrets {
     for (const [key, known] of this.#fresh) if (at - known.at > lag) this.#fresh.delete(key);
     this.#fresh.set(keyOf(secret), { secret, at });
   }
-}
-
-/** Of a cluster of the same name that was deleted: the garbage collector is about to take it. */
-function isLeftOver({ metadata }: Stored, cluster: StoredCluster): boolean {
-  const owner = metadata.ownerReferences?.find(({ controller }) => controller === true);
-  return owner?.kind === 'MediaCluster' && owner.name === cluster.metadata.name && owner.uid !== cluster.metadata.uid;
 }
 
 function notOurs({ metadata }: Stored): Problem {

@@ -79,3 +79,9 @@ export function controllerOf(owner: Stored): OwnerReference {
 export function isControlledBy(object: KubeObject, uid: string): boolean {
   return object.metadata.ownerReferences?.some((reference) => reference.controller === true && reference.uid === uid) ?? false;
 }
+
+/** Whether the object was controlled by one that had the kind and the name of `owner` before it: the garbage collector is about to take it. */
+export function isLeftFor(object: KubeObject, owner: Stored): boolean {
+  const before = object.metadata.ownerReferences?.find(({ controller }) => controller === true);
+  return before?.kind === owner.kind && before.name === owner.metadata.name && before.uid !== owner.metadata.uid;
+}

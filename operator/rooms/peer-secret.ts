@@ -1,6 +1,6 @@
 // The Secret with the tokens and URLs of a Room's declared peers: its name, what is in it, and which tokens are to be renewed.
 import { createHash } from 'node:crypto';
-import { controllerOf, isControlledBy, type ObjectMeta, type Stored } from '../kube/objects.ts';
+import { controllerOf, isControlledBy, isLeftFor, type ObjectMeta, type Stored } from '../kube/objects.ts';
 import type { Room } from '../objects.ts';
 import type { Secret } from './component-wishes.ts';
 
@@ -12,9 +12,9 @@ const longestName = 253;
 
 export type Access = { token: string; url: string };
 
-/** What is in the Secret: undefined where there is none, `foreign` where the name is somebody else's. */
+/** What is in the Secret: undefined where there is none, `foreign` where the name is somebody else's; `left`: of a Room of that name before. */
 export type FoundSecret =
-  | { foreign: true }
+  | { foreign: true; left?: true }
   | { foreign: false; peers: ReadonlyMap<string, Partial<Access>>; keyGeneration: number }
   | undefined;
 
@@ -25,9 +25,13 @@ export function peerSecretName(room: Pick<ObjectMeta, 'name'>): string {
   return `${room.name.slice(0, longestName - 17)}-${digest}-peers`;
 }
 
-export function readPeerSecret(secret: Stored<Secret> | undefined, roomUid: string): FoundSecret {
+export function readPeerSecret(secret: Stored<Secret> | undefined, room: Stored<Room>): FoundSecret {
   if (!secret) return undefined;
-  if (!isControlledBy(secret, roomUid)) return { foreign: true };
+  if (!isControlledBy(secret, room.metadata.uid)) {
+    // One that is being deleted already goes without us.
+    const left = isLeftFor(secret, room) && secret.metadata.deletionTimestamp === undefined;
+    return left ? { foreign: true, left } : { foreign: true };
+  }
   const peers = new Map<string, Partial<Access>>();
   for (const [key, value] of Object.entries(secret.data ?? {})) {
     const [, peer, field] = /^(.+)\.(token|url)$/.exec(key) ?? [];

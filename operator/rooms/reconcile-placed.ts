@@ -171,6 +171,8 @@ function accessOf(observed: Observed, cluster: Cluster, spec: RoomSpec, fate: Pr
   if ((spec.peers ?? []).length === 0) {
     return secret && !secret.foreign ? { ...none, action: { type: 'deleteSecret' } } : none;
   }
+  // The garbage collector takes its time, or does not know of Rooms yet.
+  if (secret?.foreign && secret.left) return { ...none, action: { type: 'deleteSecret' } };
   if (secret?.foreign) {
     const message = `Secret ${peerSecretName(observed.room.metadata)} is not of this Room and is left as it is: peers get no tokens.`;
     return { ...none, lacks: [{ reason: 'SecretNotOurs', message }] };

@@ -121,7 +121,7 @@ export class RoomWork {
       refusedComponents: memory.components.current(stamp, monotonic),
       refusedPeers: new Map(),
       refusedConfig: memory.config.current(stamp, monotonic).get('config'),
-      secret: readPeerSecret(peersSecret, uid),
+      secret: readPeerSecret(peersSecret, room),
       fresh: new Map(),
       now: this.#now(),
       skewMs: memory.skewMs,
@@ -179,7 +179,7 @@ export class RoomWork {
       case 'writeSecret':
         task.peersSecret = await writePeerSecret(client, state.room, task.peersSecret, action.peers, action.keyGeneration);
         if (task.peersSecret) memory.secret.set(task.peersSecret, performance.now());
-        state.secret = readPeerSecret(task.peersSecret, state.room.metadata.uid);
+        state.secret = readPeerSecret(task.peersSecret, state.room);
         return;
       case 'deleteSecret':
         if (task.peersSecret) {

@@ -138,6 +138,21 @@ describe('Secrets of a Room', () => {
   });
 });
 
+describe('A Room made again under its name', () => {
+  test('has a Secret of its own, also where nothing takes that of the one before away', async () => {
+    const described = room('again', { peers: [{ name: 'alice' }] });
+    const path = '/api/v1/namespaces/default/secrets/again-peers';
+    await stage.apply(described);
+    const before = await stage.waitUntilReady('again');
+    await stage.server.kubectl(['delete', 'room', 'again', '--timeout=60s']);
+    assert.equal((await stage.object(path)).metadata.ownerReferences[0].uid, before.metadata.uid);
+    await stage.apply(described);
+    const now = await stage.waitUntilReady('again');
+    assert.notEqual(now.metadata.uid, before.metadata.uid);
+    assert.equal((await stage.object(path)).metadata.ownerReferences[0].uid, now.metadata.uid);
+  });
+});
+
 describe('Peers of a Room', () => {
   test('come and go with what is declared; those of others stay', async () => {
     await stage.apply(room('class', { peers: [{ name: 'ann' }, { name: 'ben' }] }));

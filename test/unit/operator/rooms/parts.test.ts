@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { roomSpecSchema } from '../../../../crds/room.ts';
-import type { Stored } from '../../../../operator/kube/objects.ts';
+import { controllerOf, type Stored } from '../../../../operator/kube/objects.ts';
 import type { Room } from '../../../../operator/objects.ts';
 import { componentWishes, type Secret, SecretDigests, secretNamesOf } from '../../../../operator/rooms/component-wishes.ts';
 import { defaultsOf, readSpec } from '../../../../operator/rooms/desired.ts';
@@ -85,12 +85,18 @@ describe('The Secret of the peers', () => {
 
   test('is read as it was written', () => {
     const written = peerSecret(room, new Map([['ann.b', { token: 't', url: 'u' }]]), 3);
-    const found = readPeerSecret({ ...written, metadata: { ...written.metadata, uid: 'x', resourceVersion: '1' } } as Stored<Secret>, uid);
+    const found = readPeerSecret({ ...written, metadata: { ...written.metadata, uid: 'x', resourceVersion: '1' } } as Stored<Secret>, room);
     assert.deepEqual(found, { foreign: false, peers: new Map([['ann.b', { token: 't', url: 'u' }]]), keyGeneration: 3 });
   });
 
   test('is foreign where another Room, or nobody, controls it', () => {
-    assert.deepEqual(readPeerSecret(secret('r-peers', {}), uid), { foreign: true });
+    assert.deepEqual(readPeerSecret(secret('r-peers', {}), room), { foreign: true });
+    const of = (name: string, more: object = {}) =>
+      secret('r-peers', {}, { ownerReferences: [{ ...controllerOf(room), name, uid: 'another' }], ...more });
+    assert.deepEqual(readPeerSecret(of('another'), room), { foreign: true });
+    assert.deepEqual(readPeerSecret(of(room.metadata.name), room), { foreign: true, left: true });
+    const ending = { deletionTimestamp: '2026-01-01T00:00:00Z' };
+    assert.deepEqual(readPeerSecret(of(room.metadata.name, ending), room), { foreign: true });
   });
 
   test('has a name of at most 253 characters, and another one for each Room', () => {

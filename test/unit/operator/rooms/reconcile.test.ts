@@ -160,6 +160,11 @@ describe('A Room whose room is there', () => {
       { action: 'wait', degraded: 'True SecretNotOurs' },
     ],
     [
+      'removes a Secret that a Room of its name left',
+      { fate: present({ peers: [nodePeer('ann')] }), spec: { peers: [{ name: 'ann' }] }, secret: { foreign: true, left: true } },
+      { action: 'deleteSecret' },
+    ],
+    [
       'removes the Secret of peers that it had',
       { fate: present(), secret: { foreign: false, peers: new Map(), keyGeneration: 0 } },
       { action: 'deleteSecret' },
