@@ -25,6 +25,7 @@ export class Distribution {
   readonly #links: ErlangLinks;
   readonly #end: (() => Promise<void> | void)[] = [];
   #node: ErlangNode | undefined;
+  #looking = () => false;
   #learn: (from: string, names: readonly string[]) => void = () => {};
 
   private constructor(links: ErlangLinks, log: Log) {
@@ -62,6 +63,11 @@ export class Distribution {
     return { enabled, nodeStatus: this.#node?.registered ? 'UP' : 'DOWN', nodesInCluster: enabled ? this.#links.nodes().length + 1 : 0 };
   }
 
+  /** Whether nodes may be there that this one could not find yet. */
+  get looking(): boolean {
+    return this.#looking();
+  }
+
   /** Leaves the cluster. Idempotent. */
   async close(): Promise<void> {
     for (const end of this.#end.splice(0).reverse()) await end();
@@ -82,6 +88,7 @@ export class Distribution {
     this.#end.push(() => node.close());
     const connector = { self: node.name, nodes: () => node.connections, connect: (other: string) => node.connect(other) };
     const discovery = startDiscovery(config, connector, this.#log);
+    this.#looking = () => discovery.looking();
     this.#end.push(() => discovery.close());
     node.on('nodeDown', (other) => discovery.down(other));
     const retell = setInterval(() => this.#tellNodes(), retellInterval);

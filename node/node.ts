@@ -185,7 +185,8 @@ export class MediaNode {
       ...sockets,
       findPeer: (roomId, peerId) => rooms.findPeer(roomId, peerId),
       // Without a cluster nobody makes a lost room again elsewhere: it is over.
-      whyMissing: (roomId, peerId, incarnation) => rooms.whyMissing(roomId, peerId, config.dist.enabled ? incarnation : undefined),
+      whyMissing: (roomId, peerId, incarnation) =>
+        rooms.whyMissing(roomId, peerId, config.dist.enabled ? incarnation : undefined, distribution?.looking || cluster.meets),
       forward: traffic.forward,
       forwardedFor: traffic.forwardedFor,
       verifyToken: (token) => keys.verify(token),

@@ -104,6 +104,11 @@ export class Cluster {
     });
   }
 
+  /** Whether another node is connected that has not said yet who it is: what it has cannot be reached before. */
+  get meets(): boolean {
+    return this.links.nodes().length > this.membership.members.size;
+  }
+
   /** Something happened in a room of this node: the other nodes hear of what concerns the directory. */
   roomEvent({ type, roomId, incarnation }: Pick<RoomEvent, 'type' | 'roomId' | 'incarnation'>): void {
     if (type === 'RoomCreated') this.roomChanged(roomId);

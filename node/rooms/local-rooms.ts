@@ -77,9 +77,16 @@ export class LocalRooms implements RoomService {
     return this.#rooms.get(roomId)?.findPeer(peerId);
   }
 
-  /** Why somebody who says to be that peer cannot be let in. `incarnation`: the room that it was in, which may have been lost with its node. */
-  whyMissing(roomId: string, peerId: string, incarnation: string | undefined): ServiceError {
+  /**
+   * Why somebody who says to be that peer cannot be let in. `incarnation`: the room that it was in, which may have been lost with its node.
+   * `looking`: nodes may be there that this one could not find yet, and the room with them.
+   */
+  whyMissing(roomId: string, peerId: string, incarnation: string | undefined, looking = false): ServiceError {
     const room = this.#rooms.get(roomId);
+    if (looking && !room && !this.#ended.has(roomId))
+      return new ServiceError('unavailable', `Room ${roomId} is not known yet: this node is still looking for the others`, {
+        retryAfter: 1,
+      });
     if (room && incarnation !== undefined && room.incarnation !== incarnation)
       return new ServiceError('unavailable', `Room ${roomId} was made anew, and peer ${peerId} is not in it yet`);
     if (room || incarnation === undefined) return new ServiceError('peer_not_found', `Peer ${peerId} does not exist in room ${roomId}`);

@@ -4,6 +4,7 @@ import { describe, test } from 'node:test';
 import type { Environment } from '../../node/env.ts';
 import { ClusterNetwork } from '../kit/cluster-network.ts';
 import { startDnsServer } from '../kit/dns-server.ts';
+import { PeerSocket } from '../kit/peer-socket.ts';
 import { connected, counted, healthOf, logged, nodeName, onMachines, startOn, until } from './network-kit.ts';
 
 const query = 'nodes.cluster.test';
@@ -70,5 +71,30 @@ describe('the DNS strategy', onMachines, () => {
     await counted([second], 1);
     const again = await startOn(t, a, byDns);
     t.diagnostic(`without DNS a node that was known is found again in ${await connected([second, again])} ms`);
+  });
+
+  test('asks whoever comes for a room of another node to come again, as long as it could not look for the others', async (t) => {
+    const network = await ClusterNetwork.make(t, 2);
+    const dns = await startDnsServer(t, { ip: network.here, port: 53 });
+    dns.fail('servfail');
+    await network.setFile('resolv.conf', `nameserver ${network.here}\n`);
+    const [a, b] = network.machines;
+    assert.ok(a && b);
+    dns.add(query, a.ip, b.ip);
+    const [first, second] = await Promise.all([startOn(t, a, byDns), startOn(t, b, byDns)]);
+    assert.equal((await first.api.post('/room', { roomId: 'r' })).status, 201);
+    const made = await first.api.post('/room/r/peer', { type: 'webrtc', peerId: 'anna' });
+    assert.equal(made.status, 201);
+    const enter = async () => {
+      const { welcome, closed, webSocket } = await PeerSocket.enter(`ws://${b.ip}:5002/socket/peer/websocket`, made.body.data.token);
+      webSocket.close();
+      await closed;
+      return welcome.ok ? 'let in' : welcome.error?.code;
+    };
+    assert.equal(await enter(), 'unavailable');
+    dns.mend();
+    await connected([first, second]);
+    // Connected nodes tell each other who they are a moment later.
+    await until('it is let in', async () => (await enter()) === 'let in');
   });
 });

@@ -9,6 +9,8 @@ import { type Resolve, systemResolver } from './resolver.ts';
 import { Transitivity } from './transitivity.ts';
 
 export type Discovery = {
+  /** Whether nodes may be there that this one could not find yet. */
+  looking(): boolean;
   /** The connection to a node is gone. */
   down(name: string): void;
   /** Another node says whom it knows; to be called on every word of it. */
@@ -42,6 +44,8 @@ export function startDiscovery(
       : new NodesList({ ...shared, ...strategy });
   const transitivity = new Transitivity({ ...shared, mode });
   return {
+    // Whoever has a list dials all of it at once.
+    looking: () => found instanceof DnsDiscovery && found.looking,
     down(name) {
       found.down(name);
       transitivity.down(name);

@@ -37,6 +37,7 @@ export class DnsDiscovery {
   #own: readonly string[] = [];
   #timer: Timer | undefined;
   #cut = false;
+  #answers = 0;
 
   constructor(options: DnsOptions) {
     const self = splitNodeName(options.connector.self);
@@ -46,6 +47,11 @@ export class DnsDiscovery {
     if (isIP(this.#ownHost) !== 0) this.#own = [canonical(this.#ownHost) ?? this.#ownHost];
     this.#redialer = new Redialer({ ...options, onFailure: (name, failures) => this.#tellFailure(name, failures) });
     void this.#poll();
+  }
+
+  /** Whether others may be there that it could not find yet: those that start in the same moment are under the query at the second look. */
+  get looking(): boolean {
+    return this.#answers < 2 || this.#redialer.begins;
   }
 
   /** The connection to a node is gone. */
@@ -65,6 +71,7 @@ export class DnsDiscovery {
     const { signal } = this.#ending;
     const [resolved] = await Promise.all([resolve(query, signal).catch(asFailure), this.#findOwn()]);
     if (signal.aborted) return;
+    if ([resolved.ipv4, resolved.ipv6].some((answer) => 'addresses' in answer)) this.#answers += 1;
     this.#take('ipv4', resolved.ipv4);
     this.#take('ipv6', resolved.ipv6);
     this.#dial();

@@ -56,6 +56,13 @@ export class Redialer {
     return [...this.#wanted.keys()];
   }
 
+  /** Whether the first dial of one of them is under way. */
+  get begins(): boolean {
+    return [...this.#wanted.values()].some(
+      ({ dialling, failures, connectedAt }) => dialling && failures === 0 && connectedAt === Number.NEGATIVE_INFINITY,
+    );
+  }
+
   /** Dials a node now, unless it is connected or waited for. */
   want(name: string, persistence: Persistence = {}): void {
     const wished = { tries: Number.POSITIVE_INFINITY, longest, ...persistence };

@@ -73,6 +73,7 @@ describe('events', () => {
     const { rooms } = makeRooms();
     assert.equal(rooms.whyMissing('r', 'alice', undefined).code, 'peer_not_found');
     assert.equal(rooms.whyMissing('r', 'alice', 'lost').code, 'room_not_found');
+    assert.equal(rooms.whyMissing('r', 'alice', undefined, true).code, 'unavailable');
     const { room } = await rooms.createRoom({ roomId: 'r' });
     assert.equal(rooms.whyMissing('r', 'alice', 'lost').code, 'unavailable');
     assert.equal(rooms.whyMissing('r', 'alice', room.incarnation).code, 'peer_not_found');

@@ -37,6 +37,31 @@ test('every address is dialled under the name of this node, this one is not', as
   assert.deepEqual(connector.dialled, ['svc@10.0.0.2', 'svc@10.0.0.3']);
 });
 
+test('it is looking for others until the query was answered twice and whoever is under it was dialled once', async (t) => {
+  const { clock, connector, discovery, dns } = start(t, { answer: failure });
+  await clock.pass(60_000);
+  assert.equal(discovery.looking, true);
+  dns.answer = found(['10.0.0.1']);
+  await clock.pass(5_000);
+  assert.equal(discovery.looking, true);
+  connector.held = true;
+  dns.answer = found(['10.0.0.1', '10.0.0.2']);
+  await clock.pass(5_000);
+  assert.equal(discovery.looking, true);
+  connector.release();
+  await settle();
+  assert.equal(discovery.looking, false);
+  connector.cut('svc@10.0.0.2');
+  discovery.down('svc@10.0.0.2');
+  assert.equal(discovery.looking, false);
+});
+
+test('one that cannot be reached is not looked for all the time', async (t) => {
+  const { clock, discovery } = start(t, { answer: found(['10.0.0.2']), unreachable: ['svc@10.0.0.2'] });
+  await clock.pass(6_000);
+  assert.equal(discovery.looking, false);
+});
+
 test('the query is asked again every interval, and not before the last is answered', async (t) => {
   const { clock, connector, dns } = start(t, { answer: found(['10.0.0.2']) });
   await settle();
