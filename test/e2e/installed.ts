@@ -109,16 +109,28 @@ export class Installed {
   }
 
   /**
-   * When a MediaCluster has so many nodes, and each counts all of them through its own path of Ingress: Available is one of which a single
-   * node is ready. @returns their indexes
+   * When a MediaCluster has so many nodes, and each counts all of them through its own path of Ingress, and was told who they are: Available is
+   * one of which a single node is ready, and whoever comes to another one before it knows that is told that there is no such room.
+   * @returns their indexes
    */
   async agreeOn(name: string, replicas: number): Promise<number[]> {
     return this.until(`${replicas} nodes know of each other`, async () => {
       const indexes = (await this.pods(name)).map(({ metadata }) => Number(metadata.labels['mediarooms.dev/index']));
-      const answers = await Promise.all(indexes.map((index) => this.rest(name, 'GET', `/n/${index}/health`)));
-      const agree = answers.every(({ status, body }) => status === 200 && body.data.distribution.nodesInCluster === replicas);
-      return indexes.length === replicas && agree ? indexes : undefined;
+      const knows = async (index: number) => {
+        const [health, nodes] = await Promise.all(['health', 'cluster/nodes'].map((what) => this.rest(name, 'GET', `/n/${index}/${what}`)));
+        return health?.body.data.distribution.nodesInCluster === replicas && nodes?.body.data.length === replicas;
+      };
+      return indexes.length === replicas && (await Promise.all(indexes.map(knows))).every(Boolean) ? indexes : undefined;
     });
+  }
+
+  /** Until a MediaCluster is as its newest spec says, and all its nodes know of each other. */
+  async settled(name: string): Promise<void> {
+    const { metadata, spec } = await this.get('mediacluster', name);
+    const conditions = ['Available=True', 'Progressing=False', 'ConfigSynced=True'].map((condition) => `condition=${condition}`);
+    for (const wanted of [`jsonpath={.status.observedGeneration}=${metadata.generation}`, ...conditions])
+      await this.kubectl('wait', `--for=${wanted}`, `mediacluster/${name}`, '--timeout=120s');
+    await this.agreeOn(name, spec.replicas);
   }
 
   /** When it is Ready. */

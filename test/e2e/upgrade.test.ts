@@ -18,6 +18,7 @@ const secrets = ['api-tokens', 'secret-keys', 'cookie'];
 
 const stage = await Installed.prepare({ after });
 const pods = () => stage.pods(release);
+const settled = () => stage.settled(release);
 /** Of both charts. Only images of this version are there, whichever the chart is. */
 const values = [
   ...stage.values,
@@ -64,14 +65,6 @@ async function kept(room: string) {
     nodes: (await pods()).map(({ metadata: { uid }, status: is }) => [uid, is.containerStatuses[0].restartCount]).sort(),
     secrets: await Promise.all(secrets.map((name) => stage.secret(`${release}-${name}`))),
   };
-}
-
-/** Until the MediaCluster is as its newest spec says. */
-async function settled(): Promise<void> {
-  const { metadata } = await stage.get('mediacluster', release);
-  const conditions = ['Available=True', 'Progressing=False', 'ConfigSynced=True'].map((condition) => `condition=${condition}`);
-  for (const wanted of [`jsonpath={.status.observedGeneration}=${metadata.generation}`, ...conditions])
-    await stage.kubectl('wait', `--for=${wanted}`, `mediacluster/${release}`, '--timeout=120s');
 }
 
 /** Two people in a Room, and what the first of them is told of the end of their node. */
