@@ -10,6 +10,10 @@ await stage.settle(() => stage.install('operator', ['--set', 'mediaCluster.creat
 const ingress = { host, tls: { secretName: 'rooms-tls' } };
 const balancer = stage.cluster.nodes[0]?.address.replace(/\d+$/, '100') ?? '';
 
+/** Of what the operator makes: the next cluster has the same name, and so has its Room. */
+const kinds =
+  'pods,services,endpointslices,configmaps,secrets,serviceaccounts,poddisruptionbudgets,networkpolicies,ingresses,httproutes.gateway.networking.k8s.io';
+
 type Way = { media: object; address: (pod: Anything) => string; meanwhile?: () => Promise<void> };
 
 const ways: Record<string, Way> = {
@@ -43,19 +47,25 @@ async function podOf(room: string): Promise<Anything> {
 
 type Candidate = { type: string; address: string; port: number; protocol: string; url?: string };
 
-/** Where the browser's media goes: both ends of the pairs that ICE chose. */
+/** Where the browser's media goes: both ends of the pairs that ICE has settled on. Over TCP it may begin, until the better way is tried, too. */
 async function chosen({ anna }: Conversation): Promise<{ local: Candidate; remote: Candidate }[]> {
-  return anna.page.evaluate(async () => {
-    const reports = await Promise.all(kit.connections.map((connection) => connection.getStats()));
-    return reports.flatMap((report) => {
-      const candidate = (id: string) => {
-        const { candidateType, address, port, protocol, url } = report.get(id);
-        return { type: candidateType, address, port, protocol, url };
-      };
-      return [...report.values()]
-        .filter(({ type, nominated, state }) => type === 'candidate-pair' && nominated && state === 'succeeded')
-        .map(({ localCandidateId, remoteCandidateId }) => ({ local: candidate(localCandidateId), remote: candidate(remoteCandidateId) }));
+  const now = () =>
+    anna.page.evaluate(async () => {
+      const reports = await Promise.all(kit.connections.map((connection) => connection.getStats()));
+      return reports.flatMap((report) => {
+        const candidate = (id: string) => {
+          const { candidateType, address, port, protocol, url } = report.get(id);
+          return { type: candidateType, address, port, protocol, url };
+        };
+        return [...report.values()]
+          .filter(({ type }) => type === 'transport')
+          .map(({ selectedCandidatePairId }) => report.get(selectedCandidatePairId))
+          .map(({ localCandidateId, remoteCandidateId }) => ({ local: candidate(localCandidateId), remote: candidate(remoteCandidateId) }));
+      });
     });
+  return stage.until('media goes over UDP', async () => {
+    const used = await now();
+    return used.length > 0 && used.every(({ remote }) => remote.protocol === 'udp') ? used : undefined;
   });
 }
 
@@ -65,12 +75,13 @@ async function withCluster(spec: object, work: () => Promise<void>, meanwhile?: 
   try {
     await stage.apply({ apiVersion: 'mediarooms.dev/v1alpha1', kind: 'MediaCluster', metadata: { name: 'c' }, spec: whole });
     await meanwhile?.();
-    await stage.available('c');
+    await stage.settled('c');
     await work();
   } finally {
     await stage.kubectl('delete', 'room,mediacluster', '--all', '--timeout=60s');
     // The garbage collector looks for new kinds every 30 s, and again so much later where it could not read them all.
-    await stage.until('nothing of it is left', async () => (await thePod()) === undefined, 120_000);
+    const left = () => stage.kubectl('get', kinds, '-l', 'app.kubernetes.io/managed-by=mediarooms-operator', '-o', 'name');
+    await stage.until('nothing of it is left', async () => (await left()).trim() === '', 120_000);
   }
 }
 
@@ -81,11 +92,9 @@ for (const [name, { media, address, meanwhile }] of Object.entries(ways)) {
       const pod = await thePod();
       const ports = pod.spec.containers[0].ports.map((port: Anything) => port.containerPort);
       const used = await chosen(conversation);
-      assert.ok(used.length > 0);
       for (const { remote } of used) {
         assert.equal(remote.address, address(pod));
         assert.ok(ports.includes(remote.port), `${remote.port} is one of ${ports}`);
-        assert.equal(remote.protocol, 'udp');
       }
     };
     await withCluster({ replicas: 1, media, ingress }, meet, meanwhile);
@@ -98,7 +107,6 @@ test('TURN: browsers that may use relays only have pictures and sound through th
     const { spec, status } = await podOf('relayed');
     const port = spec.containers[0].env.find((variable: Anything) => variable.name === 'SVC_WEBRTC_TURN_PORT').value;
     const used = await chosen(conversation);
-    assert.ok(used.length > 0);
     for (const { local, remote } of used) {
       assert.equal(local.type, 'relay');
       const ways = ['udp', 'tcp'].map((transport) => `turn:${status.hostIP}:${port}?transport=${transport}`);
@@ -123,8 +131,6 @@ test('a Gateway in place of Ingress: its routes lead to every node, sockets incl
     const conversation = await Conversation.start(t, stage, 'class');
     const { status } = await stage.get('room', 'class');
     assert.match(status.address, /^rooms\.test\/n\/\d$/);
-    // One route is taken before another, and the node that the room is not on may start later.
-    await stage.agreeOn('c', 2);
     for (const path of ['', '/n/0', '/n/1', status.address.slice(host.length)]) {
       const answer = await stage.rest('c', 'GET', `${path}/room/class`);
       assert.deepEqual([answer.status, answer.body.data.id], [200, 'class'], path);
