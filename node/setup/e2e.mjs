@@ -51,8 +51,9 @@ async function setUp() {
   if (process.platform !== 'linux') throw new SetupError('The cluster runs on Linux only.', 'run it in a virtual machine');
   if (process.getuid?.() !== 0) throw new SetupError('The cluster needs root: it makes machines of namespaces.', 'sudo npm run e2e');
   await ensureDependencies();
-  await ensurePackages([...aptPackages.machines, ...aptPackages.browser, ...aptPackages.metrics], 'a whole cluster');
-  await ensureKubernetes(clusterPrograms);
+  const { machines, browser, metrics, sip } = aptPackages;
+  await ensurePackages([...new Set([...machines, ...browser, ...metrics, ...sip])], 'a whole cluster');
+  await ensureKubernetes([...clusterPrograms, 'versitygw']);
   await ensureGatewayDefinitions();
   await ensureBuilds();
   return (await ensureImages()).map(({ archive }) => archive);
