@@ -67,10 +67,7 @@ export class LiveRooms extends Store<LiveRoomsState> {
     this.#during?.push(event);
     this.#list.apply(event);
     this.#new.get(event.roomId)?.push(event);
-    if (event.type === 'RoomCreated' && !this.#list.has(event) && !this.#new.has(event.roomId)) {
-      this.#new.set(event.roomId, []);
-      this.#unasked.push(event.roomId);
-    }
+    if (event.type === 'RoomCreated' && !this.#list.has(event) && !this.#new.has(event.roomId)) this.#askFor(event.roomId);
     this.#showTimer ??= setTimeout(() => this.#show(), showEvery);
   }
 
@@ -108,8 +105,18 @@ export class LiveRooms extends Store<LiveRoomsState> {
       // Gone already; all else comes with the next fetch of the list.
       if (!(error instanceof ApiError && error.status === 404)) this.#fetchLater();
     } finally {
+      const since = this.#new.get(roomId) ?? [];
       this.#new.delete(roomId);
+      // It was made again meanwhile: the answer was about the one before, or about none.
+      if (since.some((event) => event.type === 'RoomCreated' && !this.#list.has(event))) this.#askFor(roomId);
     }
+  }
+
+  #askFor(roomId: string): void {
+    if (this.#closing.signal.aborted) return;
+    this.#new.set(roomId, []);
+    this.#unasked.push(roomId);
+    this.#showTimer ??= setTimeout(() => this.#show(), showEvery);
   }
 
   #fetchLater(): void {
