@@ -1,13 +1,13 @@
-// Devices of the console's call that are changed while they are off: nobody is heard who did not switch the microphone on.
+// Devices of the console's call that are changed while they are off: nobody is heard or seen who did not switch the microphone or the camera on.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { FakeMediaStreamTrack } from 'fake-mediastreamtrack';
 
-/** What a browser has, with a fresh microphone for each question. */
+/** What a browser has, with a fresh device for each question. */
 const opened: FakeMediaStreamTrack[] = [];
 const mediaDevices = Object.assign(new EventTarget(), {
-  getUserMedia: async () => {
-    const track = new FakeMediaStreamTrack({ kind: 'audio' });
+  getUserMedia: async ({ video }: { video?: object }) => {
+    const track = new FakeMediaStreamTrack({ kind: video ? 'video' : 'audio' });
     opened.push(track);
     return { getTracks: () => [track] };
   },
@@ -47,4 +47,25 @@ test('another microphone takes the place of the one before in one step, and is o
   assert.deepEqual([media.state.microphone === opened[3], media.state.microphoneOn, opened[3]?.enabled], [true, false, false]);
   media.close();
   assert.ok(opened.every(({ readyState }) => readyState === 'ended'));
+});
+
+test('a camera that is switched off while another one is being opened stays off', async () => {
+  const { LocalMedia } = await import('../../../node/console/src/call/local-media.ts');
+  for (const switchOff of ['toggleCamera', 'turnOff'] as const) {
+    opened.length = 0;
+    const media = new LocalMedia();
+    await media.open('camera');
+    const chosen = media.choose('camera', 'other');
+    if (switchOff === 'turnOff') media.turnOff('camera');
+    else await media.toggleCamera();
+    await chosen;
+    assert.equal(media.state.camera, undefined, switchOff);
+    assert.deepEqual(
+      opened.map(({ readyState }) => readyState),
+      ['ended', 'ended'],
+    );
+    await media.toggleCamera();
+    assert.equal(media.state.camera, opened[2]);
+    media.close();
+  }
 });

@@ -95,7 +95,7 @@ export class LocalMedia extends Store<LocalMediaState> {
   }
 
   async toggleCamera(): Promise<void> {
-    if (this.state.camera) this.#stop('camera');
+    if (this.state.camera) this.#switchOff('camera');
     else await this.open('camera');
   }
 
@@ -127,7 +127,7 @@ export class LocalMedia extends Store<LocalMediaState> {
   /** Switches one off from elsewhere than its button. */
   turnOff(source: Source): void {
     if (source === 'screen' || source === 'screenSound') this.stopScreen();
-    else this.#stop(source);
+    else this.#switchOff(source);
   }
 
   stopScreen(): void {
@@ -225,6 +225,12 @@ export class LocalMedia extends Store<LocalMediaState> {
       const { [kind]: taken } = { ...this.state };
       this.update({ problem: `The ${kind} went away${taken ? `: ${taken.label} took its place` : ''}.` });
     });
+  }
+
+  /** One that is still being opened, e.g. since another was chosen, does not come on after that. */
+  #switchOff(kind: DeviceKind): void {
+    this.#newest.delete(kind);
+    this.#stop(kind);
   }
 
   #stop(kind: DeviceKind | 'screen'): void {
