@@ -41,8 +41,10 @@ export class Playing extends Store<{ now: PlayingState }> {
     if (source.url.startsWith('blob:')) return this.#tell({ phase: 'failed', sentence: this.#options.cannotPlay });
     try {
       await checkAddress(source.url, source.authorization, this.#ending.signal);
-      this.#tell({ phase: 'failed', sentence: this.#options.cannotPlay });
+      if (this.state.now === now) this.#tell({ phase: 'failed', sentence: this.#options.cannotPlay });
     } catch (error) {
+      // A player may fail more than once: what was asked for the first time has told.
+      if (this.state.now !== now) return;
       const expired = error instanceof ApiError && (error.status === 401 || error.status === 403);
       if (expired && performance.now() - this.#openedAt > tooSoon) void this.#open(at);
       else this.#refused(error, at);
