@@ -20,6 +20,7 @@ import {
   seeText,
   tileOf,
 } from './console-kit.ts';
+import { holdQuestions } from './console-views.ts';
 
 const roomAddress = (url: string, roomId: string) => `${url}/#/room/${roomId}`;
 
@@ -134,6 +135,41 @@ test('after kill -9 and a restart the console says that the room has ended, make
   await ada.page.waitForSelector(`${byId('status')}[data-state="joined"]`);
   await bob.page.click(byId('make-anew'));
   await Promise.all([seesMovingPicture(ada.page, 'Bob'), seesMovingPicture(bob.page, 'Ada')]);
+});
+
+test('who leaves a room and joins it again is in it, however late the server hears of the leaving; who goes while joining is not', async (t) => {
+  const node = await startNode(t);
+  const api = apiClient(node.url, apiToken);
+  await api.post('/room', { roomId: 'again' });
+  const peers = async (): Promise<{ id: string; status: string }[]> => (await api.get('/room/again')).body.data.peers;
+  const { page, complaints } = await openConsole(await launch(t), roomAddress(node.url, 'again'));
+  await logIntoRoom(page);
+  await enter(page, 'Ada');
+  const [before] = await peers();
+  const goodbyes = await holdQuestions(page, /\/room\/again\/peer\//);
+  await page.click(byId('leave'));
+  await goodbyes.asked();
+  await page.click(byId('rejoin'));
+  await page.click(byId('join'));
+  await page.locator(byId('join')).filter({ hasText: 'Joining…' }).waitFor();
+  await goodbyes.end();
+  await page.waitForSelector(`${byId('status')}[data-state="joined"]`);
+  const [now, ...others] = await peers();
+  assert.deepEqual([now?.status, now?.id === before?.id, others], ['connected', false, []]);
+
+  await page.click(byId('leave'));
+  await waitUntil(async () => (await peers()).length === 0);
+  await page.click(byId('rejoin'));
+  const joining = await holdQuestions(page, /\/room\/again\/peer$/);
+  await page.click(byId('join'));
+  await joining.asked();
+  await page.goto(`${node.url}/#/`);
+  await page.waitForSelector('[data-room="again"]');
+  const gone = page.waitForResponse((response) => response.request().method() === 'DELETE');
+  await joining.end();
+  assert.equal((await gone).status(), 204);
+  assert.deepEqual(await peers(), []);
+  assert.deepEqual(complaints, []);
 });
 
 test('a call is done with the keyboard alone, at a phone’s width, without scrolling sideways', async (t) => {

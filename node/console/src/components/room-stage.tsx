@@ -1,5 +1,5 @@
 // One visit to a room: the lobby, the call, and what is left when it is over. The same for people who are logged in and for guests.
-import { type ReactNode, useCallback, useEffect, useMemo, useState } from 'react';
+import { type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { sentenceOf } from '../api/rest.ts';
 import { Call } from '../call/call.ts';
 import type { Ending } from '../call/call-state.ts';
@@ -19,7 +19,8 @@ export type StageProps = {
   base: string;
   /** In the bar of the call, and in the header before and after it. */
   actions?: ReactNode;
-  onLeft?: () => void;
+  /** `left`: resolves when the server has heard it over the call. */
+  onLeft?: (left: Promise<void>) => void;
   /** What to show once it is over; `again` goes on where it ended. */
   renderEnding: (ending: Ending, again: { join: () => void; lobby: () => void }) => ReactNode;
 };
@@ -61,6 +62,14 @@ function Visit({ roomId, guest, getAccess, base, actions, onLeft, renderEnding, 
     };
   }, [call, media]);
 
+  const there = useRef(true);
+  useEffect(() => {
+    there.current = true;
+    return () => {
+      there.current = false;
+    };
+  }, []);
+
   const accessForCheck = useCallback(() => getAccess(name.trim() || 'Guest'), [getAccess, name]);
   const check = useMemo(() => ({ getAccess: accessForCheck, base }), [accessForCheck, base]);
 
@@ -69,6 +78,8 @@ function Visit({ roomId, guest, getAccess, base, actions, onLeft, renderEnding, 
     setVisit({ stage: 'joining' });
     try {
       const access = await getAccess(as);
+      // Who went to another page meanwhile would be in the room without knowing it.
+      if (!there.current) return;
       setVisit({ stage: 'call', call: new Call({ ...access, base, name: as, media }) });
     } catch (error) {
       setVisit({ stage: 'lobby', problem: sentenceOf(error) });
@@ -77,7 +88,8 @@ function Visit({ roomId, guest, getAccess, base, actions, onLeft, renderEnding, 
 
   if (visit.stage === 'call') {
     const leave = () => {
-      void visit.call.leave().finally(() => onLeft?.());
+      const left = visit.call.leave();
+      onLeft?.(left);
     };
     return (
       <CallView call={visit.call} media={media} roomId={roomId} name={name.trim()} detailed={!guest} actions={actions} onLeave={leave} />

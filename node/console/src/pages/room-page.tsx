@@ -8,6 +8,7 @@ import { InviteDialog } from '../components/invite-dialog.tsx';
 import { Notice, PageHeader } from '../components/page-header.tsx';
 import { RoomStage } from '../components/room-stage.tsx';
 import { useConsole, useRefusal } from '../hooks/console-context.ts';
+import { inTurn } from '../hooks/in-turn.ts';
 import { tabId } from '../hooks/tab-storage.ts';
 import { PanelIcon, WatchIcon } from '../room/icons.tsx';
 import { RoomPanel } from '../room/room-panel.tsx';
@@ -21,6 +22,7 @@ import '../room/log.css';
 
 type Known = 'asking' | 'there' | 'ended' | 'unreachable';
 const retryDelay = 1_500;
+const turnOf = (roomId: string): string => `peer of ${roomId}`;
 
 export function RoomPage({ route: { roomId } }: { route: RouteOf<'room'> }) {
   const { api } = useConsole();
@@ -107,18 +109,27 @@ function Stage({ roomId, actions }: { roomId: string; actions: ReactNode }) {
   const refusal = useRefusal();
   const peer = useRef<string | undefined>(undefined);
   const getAccess = useCallback(
-    async (name: string) => {
-      const access = await api.addPeer(roomId, { metadata: { name }, externalId: `console-${tabId()}` });
-      peer.current = access.peerId;
-      return access;
+    (name: string) =>
+      inTurn(turnOf(roomId), async () => {
+        const access = await api.addPeer(roomId, { metadata: { name }, externalId: `console-${tabId()}` });
+        peer.current = access.peerId;
+        return access;
+      }),
+    [api, roomId],
+  );
+  const onLeft = useCallback(
+    (left?: Promise<void>) => {
+      // Who left on purpose does not come back: nobody shall be waited for. Whoever comes again before that would be taken for the peer that leaves.
+      const goodbye = inTurn(turnOf(roomId), async () => {
+        await left;
+        const peerId = peer.current;
+        peer.current = undefined;
+        if (peerId !== undefined) await api.deletePeer(roomId, peerId);
+      });
+      goodbye.catch(() => undefined);
     },
     [api, roomId],
   );
-  const onLeft = useCallback(() => {
-    // Who left on purpose does not come back: nobody shall be waited for.
-    if (peer.current) api.deletePeer(roomId, peer.current).catch(() => undefined);
-    peer.current = undefined;
-  }, [api, roomId]);
 
   const leftNow = useRef(onLeft);
   leftNow.current = onLeft;

@@ -4,6 +4,7 @@ import { type Api, sentenceOf } from '../api/rest.ts';
 import { Call } from '../call/call.ts';
 import { LocalMedia } from '../call/local-media.ts';
 import { useConsole } from '../hooks/console-context.ts';
+import { inTurn } from '../hooks/in-turn.ts';
 
 type Visit = { call: Call; leave: () => Promise<void> };
 
@@ -36,7 +37,6 @@ export function useVisit({ roomId, incarnation, name, path, body }: VisitOptions
   const [wanted, setWanted] = useState(false);
   const [over, setOver] = useState<Over>();
   const [call, setCall] = useState<Call>();
-  const leaving = useRef<Promise<void>>(undefined);
   const isOver = over !== undefined && over.incarnation === incarnation;
   const active = wanted && incarnation !== undefined && !isOver;
   const how = useRef({ path, body, name });
@@ -46,9 +46,9 @@ export function useVisit({ roomId, incarnation, name, path, body }: VisitOptions
     if (!active) return undefined;
     let stopped = false;
     let visit: Visit | undefined;
+    // Whoever comes again before having left would be taken for the peer that leaves.
+    const turn = `watching peer of ${roomId}`;
     const join = async () => {
-      // Whoever comes again before having left would be taken for the peer that leaves.
-      await leaving.current;
       if (stopped) return;
       const made = await enter(api, roomId, how.current);
       if (stopped) return made.leave();
@@ -62,13 +62,13 @@ export function useVisit({ roomId, incarnation, name, path, body }: VisitOptions
         setOver({ incarnation, sentence: ending.sentence });
       });
     };
-    const joined = join().catch((error: unknown) => {
+    inTurn(turn, join).catch((error: unknown) => {
       if (!stopped) setOver({ incarnation, sentence: sentenceOf(error) });
     });
     return () => {
       stopped = true;
       setCall(undefined);
-      leaving.current = visit ? visit.leave() : joined;
+      if (visit) void inTurn(turn, visit.leave);
     };
   }, [active, api, roomId, incarnation]);
 

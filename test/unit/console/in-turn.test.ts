@@ -1,0 +1,25 @@
+// What is done to one thing on the server: one after the other, whatever becomes of each.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { inTurn } from '../../../node/console/src/hooks/in-turn.ts';
+
+const settle = () => new Promise((resolve) => setImmediate(resolve));
+
+test('what has the same name waits for what came before it, also where that fails; what has another does not', async () => {
+  const said: string[] = [];
+  const first = Promise.withResolvers<void>();
+  const failed = inTurn('a', () => {
+    said.push('first');
+    return first.promise;
+  });
+  const second = inTurn('a', async () => said.push('second'));
+  const other = inTurn('b', async () => said.push('other'));
+  await other;
+  await settle();
+  assert.deepEqual(said, ['first', 'other']);
+  first.reject(new Error('refused'));
+  await assert.rejects(failed, /refused/);
+  await second;
+  assert.deepEqual(said, ['first', 'other', 'second']);
+  assert.equal(await inTurn('a', async () => 'third'), 'third');
+});
