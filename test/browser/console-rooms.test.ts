@@ -5,6 +5,7 @@ import { apiClient } from '../kit/api-client.ts';
 import { lastingPort, startNodeProcess } from '../kit/node-process.ts';
 import { apiToken, startNode } from '../kit/start-node.ts';
 import { byId, comesToHold, launch, logIn, logInByKeys, openConsole, overflow, seeText, tabTo } from './console-kit.ts';
+import { holdQuestions } from './console-views.ts';
 
 test('the console asks for the API token, says when it is wrong, and keeps it for the tab only', async (t) => {
   const node = await startNode(t);
@@ -99,6 +100,30 @@ test('the form of a new room tells what the server does where nothing is said, a
   await seeText(page, 'room-row', 'as-it-says');
   const { config } = (await apiClient(node.url, apiToken).get('/room/as-it-says')).body.data;
   assert.deepEqual([config.maxPeers, config.peerlessPurgeTimeout, config.peerDisconnectedTimeout], [null, 5400, null]);
+  assert.deepEqual(complaints, []);
+});
+
+test('an answer that comes when its dialog was left closes no other one', async (t) => {
+  const node = await startNode(t);
+  const api = apiClient(node.url, apiToken);
+  await api.post('/room', { roomId: 'ended' });
+  const { page, complaints } = await openConsole(await launch(t), node.url);
+  await logIn(page, apiToken);
+  await page.click(byId('remove-room'));
+  const questions = await holdQuestions(page, /\/room\/ended$/);
+  await page.click(byId('confirm'));
+  await questions.asked();
+  await page.keyboard.press('Escape');
+  await page.click(byId('create-room'));
+  await page.fill(byId('room-id'), 'filled-in-meanwhile');
+  const answered = page.waitForResponse(/\/room\/ended$/);
+  await questions.end();
+  await answered;
+  await seeText(page, 'no-rooms', 'No rooms yet');
+  assert.equal(await page.inputValue(byId('room-id')), 'filled-in-meanwhile');
+  await page.click(byId('create-submit'));
+  await seeText(page, 'room-row', 'filled-in-meanwhile');
+  await page.waitForSelector('dialog', { state: 'detached' });
   assert.deepEqual(complaints, []);
 });
 

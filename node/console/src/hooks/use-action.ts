@@ -1,12 +1,15 @@
 // One thing that somebody asked for: under way, done, or refused with a sentence.
-import { useCallback, useRef, useState } from 'react';
+import { useCallback, useEffect, useRef, useState } from 'react';
 import { sentenceOf } from '../api/rest.ts';
 
 export type Action = {
   busy: boolean;
   /** Why the last attempt failed. */
   problem: string | undefined;
-  /** Resolves with whether it was done; a second call while the first is under way does nothing. */
+  /**
+   * Resolves with whether it was done and whoever asked is still there: what follows would be done to the next dialog, or another page. A second call
+   * while the first is under way does nothing.
+   */
   run: (work: () => Promise<unknown>) => Promise<boolean>;
   /** Forgets the problem. */
   clear: () => void;
@@ -16,6 +19,13 @@ export function useAction(): Action {
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<string>();
   const running = useRef(false);
+  const there = useRef(true);
+  useEffect(() => {
+    there.current = true;
+    return () => {
+      there.current = false;
+    };
+  }, []);
   const run = useCallback(async (work: () => Promise<unknown>): Promise<boolean> => {
     if (running.current) return false;
     running.current = true;
@@ -23,7 +33,7 @@ export function useAction(): Action {
     setProblem(undefined);
     try {
       await work();
-      return true;
+      return there.current;
     } catch (error) {
       setProblem(sentenceOf(error));
       return false;

@@ -22,15 +22,20 @@ export function CreateRoom({ onMade, onClose }: { onMade: (roomId: string) => vo
     configEvery,
   );
   const readForm = () => setOptions(form.current ? readRoomOptions(new FormData(form.current)) : {});
+  const make = async (asked: RoomOptions) => {
+    let made: string | undefined;
+    const done = await run(async () => {
+      made = (await api.createRoom(asked)).id;
+    });
+    if (!done || made === undefined) return;
+    onMade(made);
+    onClose();
+  };
   const submit = (event: FormEvent) => {
     event.preventDefault();
     const wanted = form.current;
     if (!wanted) return;
-    void run(async () => {
-      const room = await api.createRoom(readRoomOptions(new FormData(wanted)));
-      onMade(room.id);
-      onClose();
-    });
+    void make(readRoomOptions(new FormData(wanted)));
   };
   return (
     <Dialog title="New room" onClose={onClose}>

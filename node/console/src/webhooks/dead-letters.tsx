@@ -101,7 +101,8 @@ export function DeadLetters({ given, onReplayed }: { given: string; onReplayed: 
           letter={looked}
           busy={replay.busy}
           onReplay={async () => {
-            if (await replay.one(looked)) setLooked(undefined);
+            // Another one may be looked at by then.
+            if (await replay.one(looked)) setLooked((now) => (now === looked ? undefined : now));
           }}
           onClose={() => setLooked(undefined)}
         />
