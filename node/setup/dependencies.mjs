@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
+import { runAgain } from './again.mjs';
 import { withLock } from './lock.mjs';
 import { lastError } from './packages.mjs';
 import { checkoutLock, nodeModules, pinnedNode, root } from './paths.mjs';
@@ -123,7 +124,7 @@ function read(file) {
 async function install() {
   const env = npmEnvironment(process.env);
   const args = ['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel', 'error'];
-  const { code, output, timedOut } = await run('npm', args, { cwd: root, env, deadline: installDeadline });
+  const { code, output, timedOut } = await runAgain(() => run('npm', args, { cwd: root, env, deadline: installDeadline }));
   if (code === 0 && existsSync(pinnedNode)) return;
   throw new SetupError(npmFailure(code, output, timedOut), 'npm ci');
 }

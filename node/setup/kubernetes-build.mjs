@@ -4,6 +4,7 @@ import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSyn
 import { cpus } from 'node:os';
 import { join } from 'node:path';
 
+import { runAgain } from './again.mjs';
 import { copyCut, coreDnsMain, cuts, programsModule, requiredVersion } from './kubernetes-module.mjs';
 import { kubernetesVersion, otherPackages, programModules, traefikModule, traefikVersion } from './kubernetes-versions.mjs';
 import { lastError } from './packages.mjs';
@@ -150,11 +151,9 @@ async function go(what, args, cwd) {
   const own = { CGO_ENABLED: '0', GOFLAGS: '-trimpath -buildvcs=false', GOGC: '400', GOWORK: 'off' };
   // Tests may run beside it, which come first.
   const [program = '', ...before] = process.platform === 'win32' ? ['go'] : ['nice', '-n', '19', 'go'];
-  const { code, output, timedOut } = await run(program, [...before, ...args], {
-    cwd,
-    env: { ...process.env, ...own },
-    deadline: buildDeadline,
-  });
+  // What has come of hundreds of modules is kept.
+  const options = { cwd, env: { ...process.env, ...own }, deadline: buildDeadline };
+  const { code, output, timedOut } = await runAgain(() => run(program, [...before, ...args], options));
   if (code === 0) return output;
   const why = timedOut ? `it was still running after ${buildDeadline / 60_000} minutes` : lastError(output);
   throw new SetupError(

@@ -2,6 +2,7 @@
 
 import { existsSync } from 'node:fs';
 
+import { runAgain } from './again.mjs';
 import { run, SetupError, step } from './steps.mjs';
 
 /** Names as in Debian and Ubuntu. */
@@ -110,8 +111,12 @@ export async function ensurePackages(wanted, purpose) {
   }
   const prefix = plan.prefix;
   await step(`installing ${names} (for ${purpose})`, async () => {
-    await aptGet(prefix, ['update', '-q']);
-    const installed = await aptGet(prefix, ['install', '-y', '-q', '--no-install-recommends', ...missing]);
+    const installed = await runAgain(async () => {
+      const updated = await aptGet(prefix, ['update', '-q']);
+      const result = await aptGet(prefix, ['install', '-y', '-q', '--no-install-recommends', ...missing]);
+      // Lists that could not be brought up to date are why a package is not found.
+      return { ...result, output: `${updated.output}\n${result.output}` };
+    });
     if (installed.code !== 0) {
       throw new SetupError(`apt-get could not install ${names}: ${lastError(installed.output)}`, aptLine(missing));
     }
@@ -128,6 +133,7 @@ function aptGet(prefix, args) {
     ...prefix,
     'env',
     'DEBIAN_FRONTEND=noninteractive',
+    'LC_ALL=C',
     'SYSTEMD_OFFLINE=1',
     'apt-get',
     '-o',
