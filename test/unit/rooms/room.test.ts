@@ -146,7 +146,9 @@ describe('ids', () => {
     const { token } = await rooms.addPeer('r', { type: 'webrtc', peerId: 'alice' });
     const claims = await keys.verify(token);
     assert.deepEqual([claims?.roomId, claims?.peerId], ['r', 'alice']);
-    assert.equal(await keys.verify(`${token.slice(0, -2)}xx`), undefined);
+    const [head, body, mac = ''] = token.split('.');
+    // Not its last character, of which two bits count for nothing.
+    assert.equal(await keys.verify(`${head}.${body}.${mac.startsWith('A') ? 'B' : 'A'}${mac.slice(1)}`), undefined);
     assert.equal(await keys.verify('a.b.c'), undefined);
     assert.equal(await keys.verify(await keys.sign({ roomId: 'r', peerId: 'alice' }, -1)), undefined);
     keys.replace(['another', 'a secret of the test']);
