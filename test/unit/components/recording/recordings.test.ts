@@ -97,6 +97,8 @@ test('a recording is named after its room and start, and its report says where e
 });
 
 test('what a crash left is finished by the next process, but not while somebody may be at work on it', async (t) => {
+  // The one that makes it says every two seconds that it is at work.
+  t.mock.timers.enable({ apis: ['setTimeout'] });
   const { recordings, open, report, age } = await stage(t);
   const recording = await recordings.create(planOf('r'));
   const { entry, path } = recording.add(track, '.webm');
@@ -107,7 +109,7 @@ test('what a crash left is finished by the next process, but not while somebody 
   const frames = Array.from({ length: 10 }, (_, index) => ({ time: index * 20, data: opusPacket(60, index), key: true }));
   await writeFile(path, Buffer.concat([head, cluster(frames).subarray(0, -10)]));
   recording.update(entry, { startTime: start + 100 });
-  while ((await report(recording.id)).tracks.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  while ((await report(recording.id)).tracks.length === 0) await new Promise((resolve) => setImmediate(resolve));
   assert.equal(await recordings.recover(), 0);
   const next = open();
   await age(recording.id, 9000);
