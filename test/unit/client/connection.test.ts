@@ -1,13 +1,12 @@
 // Keeping a session over lost sockets, against a scripted server.
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { createServer } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import type { Closing } from '../../../node/client/src/closing.ts';
 import { Connection, type ConnectionOptions } from '../../../node/client/src/connection.ts';
 import { RequestError, RoomClosedError, SessionLostError } from '../../../node/client/src/errors.ts';
 import { defaultTiming, type Timing, type WebSocketConstructor } from '../../../node/client/src/options.ts';
 import type { ServerEvent, Welcome } from '../../../node/client/src/protocol.ts';
+import { freePort } from '../../kit/free-ports.ts';
 import { emptyWelcome, type FakeSocket, startFakeServer } from './fake-server.ts';
 
 type Happening =
@@ -247,11 +246,7 @@ test('a socket that was lost before its welcome is replaced with takeover, since
 });
 
 test('the second URL is tried where nobody answers at the first, and preferred from then on', async (t) => {
-  const closed = createServer().listen(0, '127.0.0.1');
-  await once(closed, 'listening');
-  const { port } = closed.address() as { port: number };
-  closed.close();
-  await once(closed, 'close');
+  const port = await freePort();
   const server = await startFakeServer(t);
   const { connection, until } = connectionTo(t, [`ws://127.0.0.1:${port}/`, server.url]);
   connection.connect();
@@ -297,7 +292,7 @@ test('attempts that do not open are begun no more often than others', async (t) 
 });
 
 test('silence is a lost socket, and an answered ping is none', async (t) => {
-  const timing = { ...defaultTiming, pingInterval: 250, silence: 1_250, retryDelays: [0] };
+  const timing = { ...defaultTiming, pingInterval: 250, silence: 5_250, retryDelays: [0] };
   const { server, socket, until, happenings } = await connected(t, { timing });
   for (let count = 0; count < 5; count += 1) {
     const ping = await socket.next();

@@ -59,7 +59,7 @@ describe('a receiver', () => {
         }
       })();
     });
-    const { webhooks } = startWebhooks(t, testSettings(), { poster: { deadline: 2_000 } });
+    const { webhooks } = startWebhooks(t, testSettings(), { poster: { deadline: 4_000 } });
     for (let seq = 1; seq <= 3; seq += 1) webhooks.publish(roomEvent('one', seq), receiver.url);
     await receiver.until(4);
     assert.deepEqual(

@@ -6,6 +6,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { reach } from '../../../../operator/smoke/reach.ts';
 import { bindingRequestTo, isSuccess } from '../../../../operator/smoke/stun.ts';
+import { freePort } from '../../../kit/free-ports.ts';
 
 const ice = { usernameFragment: 'ufrag', password: 'password' };
 
@@ -68,11 +69,11 @@ test('silence, the answer to another request and a closed port are told in a sen
   });
   const wrong = await udpServer(t, (request) => answerTo(Buffer.concat([request.subarray(0, 8), Buffer.alloc(12)])));
   await assert.rejects(reach({ ip: '127.0.0.1', port: wrong, protocol: 'udp' }, ice, 300), /no answer within 0.3 s/);
-  const closed = createServer().listen(0, '127.0.0.1');
-  await once(closed, 'listening');
-  const { port } = closed.address() as AddressInfo;
-  await new Promise((done) => closed.close(done));
-  await assert.rejects(reach({ ip: '127.0.0.1', port, protocol: 'tcp' }, ice, 5_000), /does not answer over TCP: connect ECONNREFUSED/);
+  const nobody = await freePort();
+  await assert.rejects(
+    reach({ ip: '127.0.0.1', port: nobody, protocol: 'tcp' }, ice, 5_000),
+    /does not answer over TCP: connect ECONNREFUSED/,
+  );
 });
 
 test('a request is a whole number of words, and is no answer to itself', () => {
