@@ -3,6 +3,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
+import { runAgain } from './again.mjs';
 import { lastError } from './packages.mjs';
 import { cacheDirectory } from './paths.mjs';
 import { run, SetupError, step } from './steps.mjs';
@@ -30,11 +31,8 @@ export async function ensureGatewayDefinitions() {
   mkdirSync(dirname(path), { recursive: true });
   await step('getting the definitions of the Gateway API', async () => {
     const module = `sigs.k8s.io/gateway-api@v${gatewayApiVersion}`;
-    const { code, output } = await run('go', ['mod', 'download', '-json', module], {
-      cwd: dirname(path),
-      env: { ...process.env, GOWORK: 'off' },
-      deadline: downloadDeadline,
-    });
+    const options = { cwd: dirname(path), env: { ...process.env, GOWORK: 'off' }, deadline: downloadDeadline };
+    const { code, output } = await runAgain(() => run('go', ['mod', 'download', '-json', module], options));
     const folder = /"Dir": "([^"]+)"/.exec(output)?.[1];
     if (code !== 0 || folder === undefined) {
       throw new SetupError(

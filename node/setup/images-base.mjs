@@ -3,6 +3,7 @@
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { runAgain } from './again.mjs';
 import { buildah, hasImage, imagesDirectory } from './images-store.mjs';
 import { lastError } from './packages.mjs';
 import { run, SetupError, step } from './steps.mjs';
@@ -109,7 +110,7 @@ async function slim(rootfs) {
  */
 async function inside(rootfs, command) {
   const env = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', DEBIAN_FRONTEND: 'noninteractive', LC_ALL: 'C.UTF-8' };
-  const { code, output } = await run('chroot', [rootfs, ...command], { env, deadline: aptDeadline });
+  const { code, output } = await runAgain(() => run('chroot', [rootfs, ...command], { env, deadline: aptDeadline }));
   if (code !== 0)
     throw new SetupError(`The base image could not be made; ${command[0]} ended with: ${lastError(output)}`, 'npm run images');
 }

@@ -23,7 +23,7 @@ export function storeOptions() {
 /**
  * @param {string[]} args
  * @param {{ deadline?: number, cwd?: string, onLine?: (line: string) => void }} [options]
- * @returns {Promise<{ code: number, output: string }>}
+ * @returns {Promise<import('./again.mjs').Result>}
  */
 export function tryBuildah(args, options = {}) {
   mkdirSync(imagesDirectory(), { recursive: true });

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 
+import { runAgain } from './again.mjs';
 import { sourcesStamp } from './builds.mjs';
 import { exportImage } from './images-archive.mjs';
 import { ensureBase } from './images-base.mjs';
@@ -141,7 +142,8 @@ async function make(image, setting, archive) {
   await forgetLayers();
   const log = join(imagesDirectory(), `build-${image.name}.log`);
   const args = buildArguments(image, setting, root);
-  const { code, output } = await tryBuildah(args, { deadline: buildDeadline, cwd: root });
+  // Layers that were made are not made again.
+  const { code, output } = await runAgain(() => tryBuildah(args, { deadline: buildDeadline, cwd: root }));
   writeFileSync(log, output);
   if (code !== 0) {
     throw new SetupError(
