@@ -204,3 +204,14 @@ export function share(sound: Float32Array, frequency: number): number {
   }
   return (2 * (re * re + im * im)) / (sound.length * energy);
 }
+
+/**
+ * How much of most of a sound, by tenths of a second, has a frequency. Sound that comes late is played later, so a tone can go on half a period off: over
+ * the whole length it would take itself away.
+ */
+export function steadyShare(sound: Float32Array, frequency: number): number {
+  const length = 4_800;
+  const pieces = Array.from({ length: Math.floor(sound.length / length) }, (_, at) => sound.subarray(at * length, (at + 1) * length));
+  const shares = pieces.map((piece) => share(piece, frequency)).sort((one, other) => one - other);
+  return shares[Math.floor(shares.length / 2)] ?? 0;
+}

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { css, PagePeer, red } from '../browser/client-kit.ts';
 import { type ApiClient, apiClient } from '../kit/api-client.ts';
 import { type StartedBrowser, startBrowser } from '../kit/browser.ts';
-import { looks, samples, share, wholeStream } from '../kit/composed.ts';
+import { looks, samples, share, steadyShare, wholeStream } from '../kit/composed.ts';
 import { follow } from '../kit/hls-viewer.ts';
 import { startControlPlane } from '../kit/kube/control-plane.ts';
 import { applyDefinitions } from '../kit/kube/media-clusters.ts';
@@ -142,6 +142,6 @@ test('the stream of the class plays while its teacher is seen; ended, the stream
   const kinds = await Promise.all(tracks.map(picturesOf));
   const [video, audio] = kinds.sort((one, other) => other.pictures.length - one.pictures.length);
   assertMostly(video?.pictures ?? [], `the recording (${without})`);
-  const recorded = share((await samples(audio?.path ?? '')).slice(-2 * 48_000, -48_000), tone);
+  const recorded = steadyShare((await samples(audio?.path ?? '')).slice(-2 * 48_000, -48_000), tone);
   assert.ok(recorded > 0.9, `${recorded} of the recorded sound is the teacher's tone`);
 });
