@@ -121,8 +121,9 @@ export class Connection {
     else this.#flushSoon();
   }
 
-  /** Ends it at once. Idempotent. */
+  /** Ends it at once. Where this side wants so, what it said before leaves first, as far as the network takes it. Idempotent. */
   close(reason: DownReason = 'disconnected'): void {
+    if (reason === 'disconnected') this.#flush();
     this.#end(reason);
   }
 

@@ -56,6 +56,19 @@ describe('two nodes', () => {
     assert.equal(a.node.send('c@127.0.0.1', 'svc', 'x'), false);
   });
 
+  test('hear the last words of the one that ends, also those of the turn in which it does', async (t) => {
+    const { a, b } = await startPair(t);
+    const heard = Promise.withResolvers<string>();
+    b.node.register('svc', { call: () => atom('ok'), cast: (request) => heard.resolve(String(request)) });
+    await a.node.connect(b.node.name);
+    await a.node.call(b.node.name, 'svc', 'x', 30_000);
+    const ended = once(b.node, 'nodeDown').then(() => heard.reject(new Error('it ended without a word')));
+    assert.ok(a.node.cast(b.node.name, 'svc', 'farewell'));
+    await a.node.close();
+    assert.equal(await heard.promise, 'farewell');
+    await ended;
+  });
+
   test('answer calls that fail with the reason, and none stays waiting', async (t) => {
     const { a, b } = await startPair(t);
     b.node.register('svc', {
