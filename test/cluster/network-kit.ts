@@ -14,10 +14,13 @@ import { apiToken } from '../kit/start-node.ts';
 export const onMachines = { skip: mayMakeNamespaces ? false : 'only root may make network namespaces' };
 
 export type ClusterNode = { name: string; machine: Machine; process: NodeProcess; api: ApiClient };
+type MadeRoom = { id: string; address: string };
 export type Room = { id: string; config: { roomId?: string }; [field: string]: unknown };
 
 /** How often anything is looked at that is waited for, in milliseconds. */
 const pollInterval = 50;
+/** After which a node that did not tell its load is asked again, in milliseconds. */
+const loadPause = 5_500;
 const patience = 60_000;
 
 export function nodeName({ ip }: Machine): string {
@@ -98,10 +101,28 @@ export function logged({ process }: ClusterNode, message: string): LoggedLine[] 
 }
 
 /** Makes a room through a node. @returns its id and the address of the node that has it */
-export async function makeRoom({ api }: ClusterNode, room: Record<string, unknown> = {}): Promise<{ id: string; address: string }> {
+export async function makeRoom({ api }: ClusterNode, room: Record<string, unknown> = {}): Promise<MadeRoom> {
   const { status, body } = await api.post('/room', room);
   assert.equal(status, 201, JSON.stringify(body));
   return { id: body.data.room.id, address: body.data.svc_address };
+}
+
+/**
+ * Makes rooms through these nodes whose places are to be compared: all anew where somebody did not tell its load meanwhile. One that was held
+ * up for a second gets none for five.
+ */
+export async function makeRooms(through: readonly ClusterNode[], make: () => Promise<MadeRoom[]>): Promise<MadeRoom[]> {
+  const silences = () =>
+    through
+      .flatMap((node) => logged(node, 'room placed'))
+      .filter(({ reasons }) => Object.values(reasons as object).includes('did not answer'));
+  for (const end = performance.now() + patience; ; ) {
+    const before = silences().length;
+    const made = await make();
+    if (silences().length === before || performance.now() > end) return made;
+    for (const { id } of made) await through[0]?.api.delete(`/room/${id}`);
+    await sleep(loadPause);
+  }
 }
 
 export function addressOf({ machine }: ClusterNode): string {

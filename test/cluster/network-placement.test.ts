@@ -10,6 +10,7 @@ import {
   enterRoom,
   makeRoom,
   makeRoomOn,
+  makeRooms,
   onMachines,
   roomIds,
   startCluster,
@@ -20,12 +21,14 @@ import {
 
 /** Creates so many rooms at once, each request through the next of the nodes. @returns how many each node has got */
 async function burst(rooms: number, through: readonly ClusterNode[]): Promise<Map<string, number>> {
-  const made = await Promise.all(
-    Array.from({ length: rooms }, (_, index) => {
-      const node = through[index % through.length];
-      assert.ok(node);
-      return makeRoom(node);
-    }),
+  const made = await makeRooms(through, () =>
+    Promise.all(
+      Array.from({ length: rooms }, (_, index) => {
+        const node = through[index % through.length];
+        assert.ok(node);
+        return makeRoom(node);
+      }),
+    ),
   );
   return countBy(made.map(({ address }) => address));
 }

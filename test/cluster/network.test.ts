@@ -12,6 +12,7 @@ import {
   healthOf,
   logged,
   makeRoom,
+  makeRooms,
   nodeName,
   onMachines,
   roomIds,
@@ -40,8 +41,11 @@ describe('three machines', onMachines, () => {
 
     const [first] = nodes;
     assert.ok(first);
-    const made = [];
-    for (let room = 0; room < 6; room += 1) made.push(await makeRoom(first));
+    const made = await makeRooms([first], async () => {
+      const rooms = [];
+      for (let room = 0; room < 6; room += 1) rooms.push(await makeRoom(first));
+      return rooms;
+    });
     const spread = countBy(made.map(({ address }) => address));
     assert.deepEqual([...spread.keys()].sort(), nodes.map(addressOf), 'every node has rooms');
     assert.deepEqual([...spread.values()], [2, 2, 2]);
@@ -95,8 +99,12 @@ describe('three machines', onMachines, () => {
       ),
     );
     t.diagnostic(`counted 3 on each ${await connected(nodes)} ms after they had started`);
-    const addresses = [];
-    for (let room = 0; room < 3; room += 1) addresses.push((await makeRoom(nodes[2] ?? assert.fail())).address);
-    assert.deepEqual(addresses.sort(), ['one:5002', 'three:5002', 'two:5002'], 'clients are told the service names');
+    const third = nodes[2] ?? assert.fail();
+    const made = await makeRooms([third], async () => [await makeRoom(third), await makeRoom(third), await makeRoom(third)]);
+    assert.deepEqual(
+      made.map(({ address }) => address).sort(),
+      ['one:5002', 'three:5002', 'two:5002'],
+      'clients are told the service names',
+    );
   });
 });
