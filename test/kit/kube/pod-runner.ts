@@ -202,7 +202,8 @@ export class PodRunner {
   }
 
   #find(name: string, namespace: string): Run | undefined {
-    return [...this.#runs.values()].find(({ worker: { pod } }) => pod.metadata.name === name && pod.metadata.namespace === namespace);
+    // The youngest: one that was made again under its name may be there before all of the one before has ended.
+    return [...this.#runs.values()].findLast(({ worker: { pod } }) => pod.metadata.name === name && pod.metadata.namespace === namespace);
   }
 
   #podChanged(now: Pod | undefined, before: Pod | undefined): void {
