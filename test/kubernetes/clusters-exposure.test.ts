@@ -13,6 +13,8 @@ const runner = await startPodRunner(server);
 await ClusterOperator.start(server);
 const drain = { timeoutSeconds: 1 };
 
+// Ports of hosts are above those that other tests are given, which some listen on at all addresses, and below node ports.
+
 /** Sends packets to the candidates that a peer on each pod gets. @returns their addresses */
 async function reach(user: MediaClusterUser, pods: readonly ClusterPod[]): Promise<string[]> {
   const reached: string[] = [];
@@ -43,18 +45,18 @@ test('nodePort: the external address of the host and the node port that the cont
 });
 
 test('hostPort: the address of the host and a port of its own for each pod there', async () => {
-  const media = { exposure: 'hostPort', announcedAddress: 'nodeInternalIP', ports: { from: 21_000, to: 21_099 } };
+  const media = { exposure: 'hostPort', announcedAddress: 'nodeInternalIP', ports: { from: 29_910, to: 29_939 } };
   const user = await MediaClusterUser.make(server, 'host-port', { replicas: 3, drain, media });
   const pods = await user.settled('c-0', 'c-1', 'c-2');
   assert.deepEqual(
     addresses(await reach(user, pods)),
     pods.map((pod) => hostOf(pod)?.internalIP),
   );
-  assert.deepEqual(pods.map(basePort), [21_000, 21_001, 21_002]);
+  assert.deepEqual(pods.map(basePort), [29_910, 29_911, 29_912]);
 });
 
 test('hostNetwork: the host itself, one pod for each', async () => {
-  const media = { exposure: 'hostNetwork', announcedAddress: 'nodeInternalIP', ports: { from: 22_000, to: 22_099 } };
+  const media = { exposure: 'hostNetwork', announcedAddress: 'nodeInternalIP', ports: { from: 29_950, to: 29_979 } };
   const user = await MediaClusterUser.make(server, 'host-network', { replicas: 2, drain, media });
   const pods = await user.settled('c-0', 'c-1');
   assert.deepEqual(
