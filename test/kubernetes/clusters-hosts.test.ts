@@ -26,7 +26,8 @@ async function kubectl(...args: string[]): Promise<void> {
 
 /** A cluster of one node with a live room on it. */
 async function withRoom(namespace: string): Promise<{ user: MediaClusterUser; pod: ClusterPod; host: string; room: LiveRoom }> {
-  const user = await MediaClusterUser.make(server, namespace, { replicas: 1, drain });
+  // All clusters have one name: the label tells their pods apart, those of earlier tests on the same host too.
+  const user = await MediaClusterUser.make(server, namespace, { replicas: 1, drain, podTemplate: { labels: { of: namespace } } });
   const [pod] = await user.settled('c-0');
   assert.ok(pod?.spec.nodeName);
   const room = await LiveRoom.open(user, pod, 'alive');
@@ -69,7 +70,7 @@ test('a taint of an autoscaler drains too, and the pod goes when its rooms have 
 
 test('kubectl drain waits for live rooms and then takes the pod', async () => {
   const { user, host, room } = await withRoom('evicted');
-  const selector = `--pod-selector=mediarooms.dev/cluster=${user.name}`;
+  const selector = '--pod-selector=of=evicted';
   try {
     const impatient = await server.kubectl(['drain', host, selector, '--delete-emptydir-data', '--timeout=4s']);
     assert.notEqual(impatient.code, 0);
