@@ -51,7 +51,8 @@ test('another template: the new pod comes first, the old one stays as long as it
   });
   assert.equal(await room.lives(), true);
   const api = await user.api(old);
-  assert.equal((await api.get('/health')).body.data.state, 'draining');
+  // A node that does not answer when it is told is told again.
+  await user.until('its node drains', async () => (await api.get('/health')).body.data.state === 'draining');
   // The first look at a pod that drains has not heard yet what its node says of the rooms.
   const waits = /c-0 is being drained: 1 live room has time until/;
   await user.until('the live room is told of', async () => waits.test((await user.condition('Progressing')).message));
