@@ -64,9 +64,11 @@ describe('Components of a Room', () => {
 
   test('that are removed behind the back are added again, but a file that came to its end is not played twice', async () => {
     await stage.apply(room('radio', { components: [file('long', 'long.ogg'), file('short', 'short.ogg')] }));
-    const ended = await stage.waitFor('radio', ({ status }) => status?.components?.some(({ message }: Anything) => message !== undefined));
+    const isEnded = ({ name, message }: Anything) => name === 'short' && message === 'It came to its end by itself.';
+    const ended = await stage.waitFor('radio', ({ status }) => status?.components?.some(isEnded));
     assert.equal(ended.status.phase, 'Ready');
-    const [long] = await componentsOf('radio');
+    const [long, ...others] = await componentsOf('radio');
+    assert.deepEqual([long.properties.filePath, others.length], ['long.ogg', 0]);
     await api.delete(`/room/radio/component/${long.id}`);
     await stage.waitFor('radio', ({ status }) => status.components.some(({ name, id }: Anything) => name === 'long' && id !== long.id));
     assert.equal((await componentsOf('radio')).length, 1);
