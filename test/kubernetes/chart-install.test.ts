@@ -1,7 +1,8 @@
 // The chart as its users meet it: installed with no values, twice, tested, uninstalled; operators, hooks and nodes are pods that run.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { delimiter, dirname } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { delimiter, dirname, join } from 'node:path';
 import { after, test } from 'node:test';
 import { promisify } from 'node:util';
 import { apiClient } from '../kit/api-client.ts';
@@ -118,6 +119,12 @@ test('helm test says what does not work, and leaves no room behind', async () =>
   const nodes = ['mediarooms-0', 'mediarooms-1'];
   for (const node of nodes)
     await runner.waitForPod(node, ({ metadata }) => metadata.annotations?.['mediarooms.dev/media-address'] === '127.0.0.1');
+  // The file that a node reads it from is written after that, and would have clients told the address before until then.
+  const files = nodes.map((node) => join(server.dir, 'pods', runner.pod(node).metadata.uid, 'volumes/pod/address'));
+  for (const end = performance.now() + 60_000; files.some((file) => readFileSync(file, 'utf8') !== '127.0.0.1'); ) {
+    assert.ok(performance.now() < end, 'the nodes have no other address');
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
   const { code } = await helm(['test', 'mediarooms', '--timeout', '60s']);
   assert.equal(code, 1);
   const said = runner.logOf('mediarooms-operator-smoke');
