@@ -11,11 +11,15 @@ import { startTcpProxy } from '../kit/tcp-proxy.ts';
 
 const away = 60_000;
 
+const supervised = { running: true };
+// Before all else that ends with this file: an operator that is ended then is not to be started again.
+after(() => {
+  supervised.running = false;
+});
 const server = await startControlPlane({ after });
 const runner = await startPodRunner(server);
 const proxy = await startTcpProxy({ after }, Number(new URL(server.url).port));
 const kubeconfig = server.kubeconfigFor({ server: `https://127.0.0.1:${proxy.port}` });
-const supervised = { running: true };
 // One that lost its Lease is started again under its name, as the container of a pod is.
 const start = () => startOperator({ after }, server, { kubeconfig, env: { OPERATOR_IDENTITY: 'the-pod' } });
 const stage = new MediaStage(server, runner, start());
@@ -26,7 +30,6 @@ const supervising = (async () => {
   }
 })();
 after(async () => {
-  supervised.running = false;
   await stage.operator.stop('SIGKILL');
   await supervising;
 });
