@@ -10,6 +10,7 @@ import { keyOf, resources, type Stored } from '../kube/objects.ts';
 import type { Reflector } from '../kube/reflector.ts';
 import { applyStatus } from '../kube/status-writer.ts';
 import type { Log } from '../log.ts';
+import type { NodeClient } from '../nodes/node-client.ts';
 import type { NodeRoom } from '../nodes/shapes.ts';
 import type { MediaCluster, Room } from '../objects.ts';
 import { type ActContext, act, lookAgain, type NodeAction, peersStamp } from './act.ts';
@@ -90,7 +91,10 @@ export class RoomWork {
     for (const [uid, roomId] of this.#orphans.map) {
       if (!found.has(uid)) continue;
       const [first] = this.#options.links.get(namespace, cluster)?.candidates() ?? [];
-      first?.client.deleteRoom(roomId).catch((error: unknown) => this.#options.log.info({ err: error, roomId }, 'an orphaned room stays'));
+      if (first)
+        deleteOrphan(first.client, uid, roomId).catch((error: unknown) =>
+          this.#options.log.info({ err: error, roomId }, 'an orphaned room stays'),
+        );
     }
   }
 
@@ -262,6 +266,11 @@ export class RoomWork {
   #now(): Date {
     return new Date(this.#options.now?.() ?? Date.now());
   }
+}
+
+/** Where it is still that one: while its node was away a Room that was made again under its name may have got one of its id elsewhere. */
+async function deleteOrphan(client: NodeClient, uid: string, roomId: string): Promise<void> {
+  if ((await client.room(roomId)).externalId === uid) await client.deleteRoom(roomId);
 }
 
 /** Whether what the nodes say matters: else nothing was made yet, or nothing is to be done any more. */

@@ -194,4 +194,31 @@ describe('A Room whose nodes do not answer', () => {
     const { code } = await stage.server.kubectl(['delete', 'mroom', 'waiting', '--timeout=60s']);
     assert.equal(code, 0);
   });
+
+  test('is deleted all the same, and once they answer its room is; one made again under its name gets a room of its own then', async () => {
+    pairs += 1;
+    const node = await startNodeProcess(scope as never, { SVC_IP: `127.${block.number}.${pairs}.1` });
+    await stage.addCluster('frozen', [node]);
+    await stage.apply(room('left', ofCluster('frozen')));
+    const { metadata } = await stage.waitUntilReady('left');
+    node.kill('SIGSTOP');
+    const { code, stderr } = await stage.server.kubectl(['delete', 'mroom', 'left', '--timeout=80s']);
+    assert.equal(code, 0, stderr);
+    await untilTold(stage.server, 'left', 'RoomLeft');
+    await stage.apply(room('left', ofCluster('frozen')));
+    await stage.waitFor('left', (each) => conditionOf(each, 'Ready')?.reason === 'NodeUnreachable');
+    node.kill('SIGCONT');
+    const api = apiClient(node.url, apiToken);
+    for (const end = Date.now() + 60_000; (await api.get('/room/left')).body.data?.externalId === metadata.uid; ) {
+      assert.ok(Date.now() < end, 'the room that was left is still there');
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    const again = await stage.waitUntilReady('left');
+    assert.notEqual(again.metadata.uid, metadata.uid);
+    const { body } = await api.get('/room');
+    assert.deepEqual(
+      body.data.map(({ id, externalId, incarnation }: Anything) => ({ id, externalId, incarnation })),
+      [{ id: 'left', externalId: again.metadata.uid, incarnation: again.status.incarnation }],
+    );
+  });
 });
