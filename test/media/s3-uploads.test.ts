@@ -334,6 +334,7 @@ test('what is rendered later goes to where the folder went, with the same keys, 
   upload?.finish();
   await until('the end of the upload', () => first.heard.length === 1);
   await first.uploads.close(0);
+  assert.deepEqual(await jobs(resources), [], 'the next process would do it, and tell of it, once more');
   const kept = join(resources, 'uploads', 'kept', `${id}.json`);
   assert.equal((await stat(kept)).mode & 0o777, 0o600);
   const { uploads, heard } = await open();

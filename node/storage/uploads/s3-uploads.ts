@@ -55,6 +55,9 @@ export class S3Uploads implements Uploads {
   #sign: Timer | undefined;
   /** When jobs of processes that are gone were first seen. */
   readonly #seen = new Map<string, number>();
+  /** What writes to the disk by itself. */
+  #scanning: Promise<void> | undefined;
+  #signing: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
   #closed = false;
 
@@ -178,6 +181,8 @@ export class S3Uploads implements Uploads {
     await Promise.all(left.map(({ saving }) => saving));
     for (const { store } of left) store?.close();
     this.#shared.close();
+    // What is over and not forgotten would be done, and told, once more by the next process; a sign of life that is late keeps it waiting.
+    await Promise.all([...this.#ending.values(), this.#scanning, this.#signing]);
     await this.#files.leave().catch(() => {});
   }
 
@@ -289,7 +294,9 @@ export class S3Uploads implements Uploads {
 
   #scheduleScan(): void {
     if (this.#closed) return;
-    this.#scan = new Timer(this.#settings.scan, () => void this.#takeUp().then(() => this.#scheduleScan()));
+    this.#scan = new Timer(this.#settings.scan, () => {
+      this.#scanning = this.#takeUp().then(() => this.#scheduleScan());
+    });
   }
 
   #keepSigning(): void {
@@ -297,7 +304,7 @@ export class S3Uploads implements Uploads {
     this.#sign = new Timer(signInterval, () => {
       const signed = this.#entries.size > 0 ? this.#files.signOfLife() : Promise.resolve();
       // Where the disk does not even take this, recordings fail themselves.
-      void signed.catch(() => {}).then(() => this.#keepSigning());
+      this.#signing = signed.catch(() => {}).then(() => this.#keepSigning());
     });
   }
 
