@@ -7,6 +7,9 @@ import type { WorkerProcess } from './worker-process.ts';
 /** Components run on this machine: their RTP never leaves it. */
 export const loopback = '127.0.0.1';
 
+/** Beside all that are configured or told: of SIP and its calls, node ports of Kubernetes, media workers from 50000. A worker on its own would take any from 10000 on. */
+const portRange = { min: 33_000, max: 48_999 };
+
 /**
  * Made and connected to the component's own socket. Nothing is left where that fails.
  * @param assertOpen throws where whoever wanted it was closed meanwhile
@@ -20,7 +23,7 @@ export async function connectPlainTransport(
 ): Promise<PlainTransport> {
   const from = await router();
   assertOpen();
-  const options = { listenInfo: { protocol: 'udp', ip: loopback }, rtcpMux: true, comedia: false } as const;
+  const options = { listenInfo: { protocol: 'udp', ip: loopback, portRange }, rtcpMux: true, comedia: false } as const;
   const transport = await worker.call('create transport', from.createPlainTransport(options), closeLate).catch((error: unknown) => {
     throw failedFor(error, mediaGone);
   });

@@ -103,6 +103,17 @@ test('RTP counts from the connected address alone', async (t) => {
   assert.equal(await counted(), 10);
 });
 
+test('no component takes a port that phone calls, nodes of Kubernetes or media workers may be told to use', async (t) => {
+  const room = openRoom(await engineFor(t));
+  const from = { ip: '127.0.0.1', port: (await udp(t)).address().port };
+  const inputs = Array.from({ length: 30 }, () => room.openInput());
+  const ports = await Promise.all(inputs.map(async (input) => (await input.connect(from)).port));
+  assert.deepEqual(
+    ports.filter((port) => port <= 32_767 || port >= 50_000),
+    [],
+  );
+});
+
 test('a codec that the room does not take is refused', async (t) => {
   const room = openRoom(await engineFor(t), { videoCodec: 'vp8' });
   const input = room.openInput();
