@@ -10,12 +10,13 @@ import { ServiceError } from '../../node/errors.ts';
 import { startMediaEngine } from '../../node/media/engine.ts';
 import { findFreeBlock, isFree } from '../../node/media/ports.ts';
 import { isAlive } from '../kit/alive.ts';
+import { freePort } from '../kit/free-ports.ts';
 import { dtlsParameters, engineFor, engineOptions, openPeer, openRoom, opusParameters, pidsOf, until } from './kit.ts';
 
 const unavailable = (error: unknown) => error instanceof ServiceError && error.code === 'unavailable';
 
 test('worker i listens at base + i for UDP and TCP', async (t) => {
-  const base = (await findFreeBlock('127.0.0.1', 2, 52_000)) ?? 0;
+  const base = await freePort();
   const engine = await engineFor(t, { basePort: base, workers: 2 });
   assert.deepEqual(
     engine.workers().map(({ port, state, rooms }) => ({ port, state, rooms })),
@@ -42,7 +43,7 @@ test('worker i listens at base + i for UDP and TCP', async (t) => {
 });
 
 test('a given base that is taken fails the start with one sentence, and leaves no process and no port', async (t) => {
-  const base = (await findFreeBlock('127.0.0.1', 2, 52_100)) ?? 0;
+  const base = await freePort();
   const tcp = createServer().listen(base + 1, '127.0.0.1');
   t.after(() => tcp.close());
   await once(tcp, 'listening');
@@ -77,7 +78,7 @@ test('without a base, two engines that start at once both find free blocks', asy
 });
 
 test('a free block is one where UDP and TCP of each port are free', async (t) => {
-  const base = (await findFreeBlock('127.0.0.1', 4, 52_200)) ?? 0;
+  const base = await freePort();
   const udp = createSocket('udp4');
   udp.bind(base + 1, '127.0.0.1');
   await once(udp, 'listening');
@@ -161,7 +162,7 @@ test('rooms go to the worker with the fewest forwarded tracks, then to the one w
 });
 
 test('a killed worker crashes its rooms only, comes back on its port, and takes rooms again', async (t) => {
-  const engine = await engineFor(t, { workers: 2 });
+  const engine = await engineFor(t, { basePort: await freePort(), workers: 2 });
   const [doomed, sound] = [openRoom(engine), openRoom(engine)];
   const [victim, survivor] = engine.workers();
   const peer = await openPeer(doomed, 'p');
@@ -199,7 +200,7 @@ test('a killed worker crashes its rooms only, comes back on its port, and takes 
 });
 
 test('while the only worker is dead rooms are refused; one that still dies is started again', async (t) => {
-  const engine = await engineFor(t);
+  const engine = await engineFor(t, { basePort: await freePort() });
   const port = engine.workers()[0]?.port;
   for (let round = 0; round < 2; round += 1) {
     process.kill(engine.workers()[0]?.pid ?? 0, 'SIGKILL');
@@ -213,7 +214,10 @@ test('while the only worker is dead rooms are refused; one that still dies is st
 
 test('a worker waits for its port when somebody else has it, and takes it when it is free again', async (t) => {
   const lines: string[] = [];
-  const engine = await engineFor(t, { log: pino({ level: 'error' }, { write: (line) => void lines.push(line) }) });
+  const engine = await engineFor(t, {
+    basePort: await freePort(),
+    log: pino({ level: 'error' }, { write: (line) => void lines.push(line) }),
+  });
   const { pid, port } = engine.workers()[0] ?? {};
   process.kill(pid ?? 0, 'SIGKILL');
   await until('death', () => engine.workers()[0]?.state === 'restarting');
@@ -240,7 +244,7 @@ test('a worker that hangs is found out by the call that misses its deadline, kil
 });
 
 test('close ends all workers, also one that hangs and one that is being restarted, and frees the ports', async () => {
-  const engine = await startMediaEngine(engineOptions({ workers: 3 }));
+  const engine = await startMediaEngine(engineOptions({ basePort: await freePort(), workers: 3 }));
   const room = openRoom(engine);
   const pids = pidsOf(engine);
   const ports = engine.workers().map(({ port }) => port ?? 0);
