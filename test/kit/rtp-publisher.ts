@@ -108,7 +108,8 @@ async function openRelay(t: TestContext, { codec, input, trackId, lose }: Omit<P
   const { kind, mimeType, clockRate } = sources[codec];
   ssrcs += 1;
   const ssrc = ssrcs;
-  const socket = createSocket('udp4');
+  // What is not lost on purpose is not to be lost where this process is held up.
+  const socket = createSocket({ type: 'udp4', recvBufferSize: 4 * 1024 * 1024 });
   t.after(() => socket.close());
   socket.bind(0, '127.0.0.1');
   await once(socket, 'listening');
