@@ -1,17 +1,19 @@
-// Streams of real rooms over REST: by the rules of HLS while a composer is killed, kept and played, for those who may, finished after a node was killed, and on a full disk.
+// Streams of real rooms over REST: by the rules of HLS while a composer is killed, kept and played, for those who may, finished when a node ends or was killed, and on a full disk.
 import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
-import { readdir } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { isAlive } from '../kit/alive.ts';
 import { type ApiClient, apiClient } from '../kit/api-client.ts';
 import { looks } from '../kit/composed.ts';
+import { checkPlaylist } from '../kit/hls-rules.ts';
 import { download, follow, playlistAt, streamsOf } from '../kit/hls-viewer.ts';
 import { startNodeProcess } from '../kit/node-process.ts';
 import { PeerSocket } from '../kit/peer-socket.ts';
 import { assertColour, assertNear, colours, sound } from '../kit/recorded.ts';
 import { recordedLog } from '../kit/recorded-log.ts';
+import { makeResources } from '../kit/resources-folder.ts';
 import { fillDisk, smallDisk } from '../kit/small-disk.ts';
 import { addComponent, addSources, green, postWhenIdle, withSources } from '../kit/sources.ts';
 import { apiToken, startNode } from '../kit/start-node.ts';
@@ -99,6 +101,37 @@ test('a node that is killed leaves a stream that the next one keeps, and no comp
   const path = await download(t, `${next.url}/recording/${recording}/index.m3u8`, { authorization: `Bearer ${apiToken}` });
   // Of 24 a second; a busy machine leaves some out.
   assert.ok((await colours(path)).length >= 4 * 12);
+});
+
+test('a node that ends waits for its composers, who have the end of what is kept', async (t) => {
+  const { log, of } = recordedLog();
+  const resources = await makeResources(t);
+  const node = await startNode(t, { SVC_COMPONENTS_USED: 'hls', SVC_RESOURCES_BASE_PATH: resources }, log);
+  const api = apiClient(node.url, node.token);
+  await api.post('/room', { roomId: 'r' });
+  await addComponent(api, 'hls', { ...small, persistent: true });
+  await follow(`${node.url}/hls/r/stream.m3u8?token=${await tokenOf(api)}`, ({ segments }) => segments.length >= 2);
+  const pid = Number(of('info').find(({ msg }) => msg === 'composer started')?.pid);
+  // Held up for longer than all else takes.
+  process.kill(pid, 'SIGSTOP');
+  setTimeout(() => process.kill(pid, 'SIGCONT'), 2000);
+  const closed = Date.now();
+  await node.close();
+  assert.equal(isAlive(pid), false);
+  assert.deepEqual(await readdir(join(resources, 'hls')), []);
+  const [id = '', ...more] = await readdir(join(resources, 'recordings'));
+  assert.deepEqual(more, []);
+  const { segments } = checkPlaylist(await readFile(join(resources, 'recordings', id, 'stream.m3u8'), 'utf8'));
+  const { time = Number.NaN, duration = 0 } = segments.at(-1) ?? {};
+  const missing = closed - (time + duration * 1000);
+  t.diagnostic(`${Math.round(missing)} ms of the end are missing`);
+  // A part that was begun, on a machine that has time.
+  assert.ok(missing < 8000, `${missing} ms of the end are missing`);
+  assert.deepEqual(
+    of('error').filter(({ msg }) => msg !== 'request answered'),
+    [],
+    'but for requests that a busy machine refuses',
+  );
 });
 
 test('a full disk is an event and a line in the log; the room lives, and what there is becomes a recording at once', async (t) => {

@@ -28,6 +28,8 @@ export type StreamsOptions = {
   now?: () => number;
   /** Milliseconds in which viewers still see the end. */
   grace?: number;
+  /** Milliseconds that those who make streams get to end them when the node ends. */
+  patience?: number;
 };
 
 export type StreamSetup = {
@@ -37,8 +39,8 @@ export type StreamSetup = {
 
 const oneMore = 'one more stream';
 const defaultGrace = 30_000;
-/** Milliseconds that running streams get to be finished when the node ends. */
-const closeDeadline = 12_000;
+/** Milliseconds, more than composers get to write their last segments. */
+const defaultPatience = 12_000;
 
 /** A stream at work. finish() is to be called when nothing more comes; it never fails and is idempotent. */
 export type RunningStream = { id: string; stream: Stream; finish: () => Promise<void> };
@@ -151,13 +153,13 @@ export class Streams implements LiveStreams {
     return entry;
   }
 
-  /** Resolves when those that run are finished, or at a deadline; nothing is shown any more. */
+  /** Resolves when those that run are finished: by who makes them, since their composers still have the end, or here at a deadline. Nothing is shown any more. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#left.close();
     // Not finished from here: what its process still writes belongs to it.
     await allWithin(
-      closeDeadline,
+      this.#options.patience ?? defaultPatience,
       [...this.#running.values()].map(({ over }) => over),
     );
     await Promise.all([...this.#running.values()].map(({ finish }) => finish()));
