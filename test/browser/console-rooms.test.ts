@@ -127,6 +127,25 @@ test('an answer that comes when its dialog was left closes no other one', async 
   assert.deepEqual(complaints, []);
 });
 
+test('a room that is gone again as soon as it is made anew can be made anew once more', async (t) => {
+  const node = await startNode(t);
+  const { page, complaints } = await openConsole(await launch(t), `${node.url}/#/room/brief`);
+  await page.fill(byId('login-token'), apiToken);
+  await page.click(byId('login-submit'));
+  await page.waitForSelector(byId('make-anew'));
+  let made = 0;
+  page.on('request', (request) => {
+    if (request.method() === 'POST') made += 1;
+  });
+  // After it was made once it is not there.
+  await page.route(/\/room\/brief$/, (route) =>
+    made > 1 ? route.continue() : route.fulfill({ status: 404, json: { code: 'room_not_found', errors: 'Room brief does not exist' } }),
+  );
+  for (let time = 0; time < 2; time += 1) await page.click(byId('make-anew'));
+  await page.waitForSelector(byId('tile-video'));
+  assert.deepEqual(complaints, []);
+});
+
 test('everything on the rooms page is reached and done with the keyboard alone', async (t) => {
   const node = await startNode(t);
   const browser = await launch(t);

@@ -263,6 +263,8 @@ function RoomEnded({ api, roomId, onMade }: { api: Api; roomId: string; onMade: 
       // Somebody else was faster: the room is there, which is all that was wanted.
       if (error instanceof ApiError && error.code === 'already_exists') return onMade();
       setProblem(sentenceOf(error));
+    } finally {
+      // It may be gone again by the time that it is asked for.
       setBusy(false);
     }
   };
