@@ -92,6 +92,22 @@ test('a token that is taken back leads to the login, and a good one back to the 
   await page.waitForSelector(`${byId('event')}[data-type="RoomCreated"]`);
 });
 
+test('who was in a call when the token was taken back is led to the login once, and back by itself when the token is good again', async (t) => {
+  const [good, other] = [`${apiToken}-one`, `${apiToken}-two`];
+  const tokens = await tokenFile(t, good);
+  const node = await startNode(t, { SVC_SERVER_API_TOKEN: undefined, SVC_CONFIG_FILES: tokens.path });
+  await apiClient(node.url, good).post('/room', { roomId: 'trouble' });
+  const { page } = await openRoom(t, node.url, good);
+  await enter(page, 'Ada');
+  const goodbye = page.waitForResponse((response) => response.request().method() === 'DELETE');
+  await tokens.replace(other);
+  await page.waitForSelector(byId('login-token'));
+  assert.equal((await goodbye).status(), 401);
+  await page.getByText('this one is tried again now and then').waitFor();
+  await tokens.replace(good);
+  await page.waitForSelector(byId('room-panel'));
+});
+
 test('a node that drains tells who is in the call until when, and whoever only looks that the room has ended', async (t) => {
   const node = await startNode(t);
   const api = apiClient(node.url, apiToken);

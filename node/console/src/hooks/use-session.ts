@@ -1,5 +1,5 @@
 // Who is logged in: the API token of this tab, kept in sessionStorage only, or the one that a node in development mode gives.
-import { useCallback, useEffect, useMemo, useState } from 'react';
+import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { fetchScope } from '../api/access.ts';
 import { Api, ApiError, fetchSession, sentenceOf } from '../api/rest.ts';
 import type { Scope } from './console-context.ts';
@@ -60,9 +60,13 @@ export function useSession(base: string): [SessionState, SessionActions] {
     };
   }, [base, starting]);
 
+  const newest = useRef(token);
+  newest.current = token;
   const api = useMemo(() => {
     if (!token) return undefined;
     return new Api(base, token.value, () => {
+      // An answer to the session before, e.g. to the goodbye of whoever was in a room, says nothing of this one.
+      if (newest.current !== token) return;
       // A node that was started again may have another token: ask it, else log in again.
       setMessage('The server no longer accepts this API token. Log in with another one; this one is tried again now and then.');
       setStarting(true);
