@@ -14,7 +14,7 @@ const passing = [
       [
         '\\b(ECONNRESET|ETIMEDOUT|EAI_AGAIN|ERR_SOCKET_TIMEOUT|EIDLETIMEOUT|E429|E50[0234])\\b',
         'socket hang up|premature close|temporary failure|failed to fetch|hash sum mismatch|server misbehaving|stream error',
-        'connection (reset|timed out|failed)|(i/o|handshake) timeout|unexpected EOF',
+        'connection (reset|broken|timed out|failed)|read timed out|(i/o|handshake) timeout|unexpected EOF',
         '429 Too Many Requests|500 Internal Server Error|502 Bad Gateway|503 Service Unavailable|504 Gateway Time-?out',
       ]
         .map((each) => `.*(${each}).*`)

@@ -123,6 +123,9 @@ export async function ensurePackages(wanted, purpose) {
   });
 }
 
+/** Chromium and what it needs are hundreds of megabytes, and an apt-get that is ended may leave packages half installed. */
+const aptDeadline = 1_800_000;
+
 /**
  * @param {string[]} prefix
  * @param {string[]} args
@@ -140,7 +143,7 @@ function aptGet(prefix, args) {
     'DPkg::Lock::Timeout=120',
     ...args,
   ];
-  return run(/** @type {string} */ (whole[0]), whole.slice(1), { terminal: true, deadline: 900_000 });
+  return run(/** @type {string} */ (whole[0]), whole.slice(1), { terminal: true, deadline: aptDeadline });
 }
 
 /**

@@ -5,6 +5,7 @@ import { cpus } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
+import { runAgain } from './again.mjs';
 import { aptLine, aptPackages, lastError } from './packages.mjs';
 import { cacheDirectory, nodeModules } from './paths.mjs';
 import { run, SetupError, step } from './steps.mjs';
@@ -139,7 +140,7 @@ async function findPython() {
 async function installMeson(python, folder) {
   const temporary = mkdtempSync(`${folder}-`);
   const pip = ['-m', 'pip', 'install', '--quiet', '--no-user', '--disable-pip-version-check', '--target', temporary];
-  const { code, output } = await run(python, [...pip, `meson==${mesonVersion}`], { deadline: 180_000 });
+  const { code, output } = await runAgain(() => run(python, [...pip, `meson==${mesonVersion}`], { deadline: 180_000 }));
   if (code === 0) {
     renameSync(temporary, folder);
     return;

@@ -21,6 +21,7 @@ test('a hiccup of the network is tried again a few times, whoever tells of it', 
     'npm error code E503',
     'E: Failed to fetch http://deb.debian.org/debian/pool/x.deb  Connection timed out',
     "W: Temporary failure resolving 'deb.debian.org'",
+    "ReadTimeoutError: HTTPSConnectionPool(host='files.pythonhosted.org', port=443): Read timed out.",
     'go: x/y@v1: read "https://proxy.golang.org/x/y/@v/v1.zip": read tcp 10.0.0.2:1->10.0.0.3:443: connection reset by peer',
     'go: x/y@v1: reading https://proxy.golang.org/x/y/@v/v1.mod: 502 Bad Gateway',
   ])
