@@ -9,6 +9,7 @@ import { Shutdown } from '../../node/lifecycle.ts';
 import type { Log } from '../../node/log.ts';
 import { MediaNode } from '../../node/node.ts';
 import { testConfig } from './config.ts';
+import { freePort } from './free-ports.ts';
 import { assertNothingFound, searchedLog, startSearch } from './secret-search.ts';
 
 /** Stands nowhere by accident: all output is searched for it. */
@@ -39,7 +40,8 @@ export const testEnvironment: Environment = {
 
 /** Without a log of the test's own, what the node logs is searched for its secrets, and the test fails if it holds one. */
 export async function startNode(t: TestContext, env: Environment = {}, ownLog?: Log): Promise<StartedNode> {
-  const whole = { ...testEnvironment, ...env };
+  // Of the first free block another node of the machine would have the port of a worker that is just being replaced, for as long as it runs.
+  const whole = { ...testEnvironment, SVC_WEBRTC_BASE_PORT: String(await freePort()), ...env };
   const { config, hot, warnings, cleanUp } = await testConfig(whole);
   const announced = new AnnouncedAddresses(config.webrtc, localSystem().resolve);
   await announced.watch();
