@@ -79,9 +79,10 @@ async function withCluster(spec: object, work: () => Promise<void>, meanwhile?: 
     await work();
   } finally {
     await stage.kubectl('delete', 'room,mediacluster', '--all', '--timeout=60s');
-    // The garbage collector looks for new kinds every 30 s, and again so much later where it could not read them all.
+    // The garbage collector looks for new kinds every 30 s, and again so much later where it could not read them all; an owner of a kind that it
+    // did not know it looks at again after twice as long each time.
     const left = () => stage.kubectl('get', kinds, '-l', 'app.kubernetes.io/managed-by=mediarooms-operator', '-o', 'name');
-    await stage.until('nothing of it is left', async () => (await left()).trim() === '', 120_000);
+    await stage.until('nothing of it is left', async () => (await left()).trim() === '', 200_000);
   }
 }
 
