@@ -151,7 +151,7 @@ for (const [what, meet] of [
   ['the next stream of its room', (streams: Streams) => streams.begin({ host, options: readOptions(small, false) })],
 ] as const) {
   test(`${what} waits for whoever makes a stream: what its process still writes is kept with the rest`, async (t) => {
-    const { streams, list, resources } = await make(t, { grace: 60_000 });
+    const { streams, list, resources } = await make(t, { grace: 60_000, patience: 60_000 });
     const running = await streams.begin({ host, options: readOptions({ ...small, persistent: true }, false) });
     await fill(running, 2);
     const met = meet(streams);
