@@ -90,8 +90,7 @@ async function run({ kamailio, farEndPort }: Stage, calls: number, rooms: number
     const properties = () =>
       Promise.all(places.map(async ({ room, id }) => (await api.get(`/room/${room}/component/${id}`)).body.data.properties));
     await until(async () => (await properties()).every(({ registered }) => registered === true));
-    const steps = [far.takeInvite, far.answer('200 OK', { sdp: true }), far.takeAck, far.takeBye].join('\n');
-    const callee = await far.Sipp.run(t, steps, { port: farEndPort, calls, timeout: 300 });
+    const callee = await far.Sipp.run(t, far.takeCall, { port: farEndPort, calls, timeout: 300 });
     await callee.listening();
     return {
       pid: node.pid,
@@ -150,8 +149,7 @@ async function setUpCalls(stage: Stage): Promise<number> {
 
 async function setUpBare(t: TestContext, { kamailio, farEndPort }: Stage): Promise<number> {
   const port = await freePort();
-  const steps = [far.takeInvite, far.answer('200 OK', { sdp: true }), far.takeAck, far.takeBye].join('\n');
-  const callee = await far.Sipp.run(t, steps, { port: farEndPort, calls: setUps });
+  const callee = await far.Sipp.run(t, far.takeCall, { port: farEndPort, calls: setUps });
   await callee.listening();
   const calling = [far.invite('49123456'), far.maybe(100), far.takeOk, far.further('ACK', 1), far.further('BYE', 2), far.take(200)].join(
     '\n',

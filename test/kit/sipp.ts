@@ -171,6 +171,9 @@ export function answer(status: string, { sdp, more = '' }: { sdp?: string | true
 export const takeAck = '<recv request="ACK"/>';
 export const takeBye = `<recv request="BYE"/>\n${send(`SIP/2.0 200 OK\n${answerHeaders.replace(';tag=[pid]far[call_number]', '')}\nContent-Length: 0\n\n`)}`;
 
+/** A call that is answered, echoed, and hung up by who called. */
+export const takeCall = [takeInvite, answer('200 OK', { sdp: true }), takeAck, takeBye].join('\n');
+
 /** A request in the dialog that its answer to an INVITE made. `cseq` counts its own. */
 export function ask(
   method: string,

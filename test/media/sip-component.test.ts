@@ -15,6 +15,8 @@ type Stage = NodePair & {
   farEndPort: number;
   /** Adds a telephone and waits until it is registered. */
   telephone: (options?: Record<string, unknown>) => Promise<string>;
+  /** A far side that takes so many calls, and echoes until each is hung up; this telephone has called it. */
+  called: (id: string, calls?: number) => Promise<far.Sipp>;
   /** The next event of this kind that nobody has waited for yet. */
   told: (type: RoomEvent['type']) => Promise<RoomEvent>;
 };
@@ -52,7 +54,14 @@ async function stage(t: TestContext, more: Record<string, string> = {}): Promise
     seen.add(event.id);
     return event;
   };
-  return { ...pair, kamailio, farEndPort, telephone, told };
+  const called = async (id: string, calls = 1) => {
+    const callee = await far.Sipp.run(t, far.takeCall, { port: farEndPort, calls });
+    await callee.listening();
+    assert.equal((await pair.api.post(`/sip/r/${id}/call`, { phoneNumber: number })).status, 201);
+    await told('SipCallStarted');
+    return callee;
+  };
+  return { ...pair, kamailio, farEndPort, telephone, called, told };
 }
 
 async function until(true_: () => Promise<boolean>, time = patience): Promise<void> {
@@ -176,14 +185,10 @@ test('what cannot be called is refused in words', async (t) => {
 
 test('telephones and calls that the node cannot carry are refused with the reason, out and in, until one has ended', async (t) => {
   // Of a telephone and one call.
-  const { api, owner, farEndPort, kamailio, telephone, told } = await stage(t, { SVC_AV_MAX_CPU: '0.15' });
+  const { api, owner, kamailio, telephone, called, told } = await stage(t, { SVC_AV_MAX_CPU: '0.15' });
   const id = await telephone({ answerIncoming: true });
-  const steps = [far.takeInvite, far.answer('200 OK', { sdp: true }), far.takeAck, far.takeBye].join('\n');
-  const callee = await far.Sipp.run(t, steps, { port: farEndPort });
-  await callee.listening();
+  const callee = await called(id);
   const path = `/sip/r/${id}/call`;
-  assert.equal((await api.post(path, { phoneNumber: number })).status, 201);
-  await told('SipCallStarted');
   const full = await api.post(path, { phoneNumber: number });
   const sentence = 'This node cannot carry one more phone call: components may use 0.15 cores, 0.13 are in use and 0.03 would be needed';
   assert.deepEqual([full.status, full.body], [503, { errors: sentence, code: 'unavailable' }]);
@@ -231,13 +236,9 @@ test('a call that rings ends with its room: the far side is told, and so are the
 });
 
 test('a far side that is gone without a word ends its call: by its silence, told with that reason', { timeout: 150_000 }, async (t) => {
-  const { api, farEndPort, telephone, told } = await stage(t);
+  const { api, telephone, called, told } = await stage(t);
   const id = await telephone();
-  const steps = [far.takeInvite, far.answer('200 OK', { sdp: true }), far.takeAck, far.takeBye].join('\n');
-  const callee = await far.Sipp.run(t, steps, { port: farEndPort });
-  await callee.listening();
-  assert.equal((await api.post(`/sip/r/${id}/call`, { phoneNumber: number })).status, 201);
-  await told('SipCallStarted');
+  const callee = await called(id);
   const { track } = await told('TrackAdded');
   // It echoes: there is sound until it is gone.
   await new Promise((resolve) => setTimeout(resolve, 2000));
@@ -253,16 +254,10 @@ test('a far side that is gone without a word ends its call: by its silence, told
 });
 
 test('a telephone that is killed in a call is started again: the call is told to be over and hung up, and the next one goes through', async (t) => {
-  const { api, farEndPort, telephone, told } = await stage(t);
+  const { api, telephone, called, told } = await stage(t);
   const id = await telephone();
-  const steps = [far.takeInvite, far.answer('200 OK', { sdp: true }), far.takeAck, far.takeBye].join('\n');
-  const callee = await far.Sipp.run(t, steps, { port: farEndPort, calls: 2 });
-  await callee.listening();
-  await api.post(`/sip/r/${id}/call`, { phoneNumber: number });
-  const { track } = await (async () => {
-    await told('SipCallStarted');
-    return told('TrackAdded');
-  })();
+  const callee = await called(id, 2);
+  const { track } = await told('TrackAdded');
   process.kill(await telephoneProcess(), 'SIGKILL');
   assert.equal((await told('SipCallEnded')).reason, 'crashed');
   assert.equal((await told('TrackRemoved')).track?.id, track?.id);
@@ -277,13 +272,8 @@ test('a telephone that is killed in a call is started again: the call is told to
 });
 
 test('a node that ends waits until its telephones have hung up, since they go with it', async (t) => {
-  const { api, owner, farEndPort, telephone, told } = await stage(t);
-  const id = await telephone();
-  const steps = [far.takeInvite, far.answer('200 OK', { sdp: true }), far.takeAck, far.takeBye].join('\n');
-  const callee = await far.Sipp.run(t, steps, { port: farEndPort });
-  await callee.listening();
-  assert.equal((await api.post(`/sip/r/${id}/call`, { phoneNumber: number })).status, 201);
-  await told('SipCallStarted');
+  const { owner, telephone, called } = await stage(t);
+  const callee = await called(await telephone());
   const pid = await telephoneProcess();
   // Held up for longer than all else takes.
   process.kill(pid, 'SIGSTOP');
