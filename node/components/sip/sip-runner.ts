@@ -12,7 +12,7 @@ import { type SipNews, SipProcess } from './sip-process.ts';
 
 export type SipRunnerOptions = {
   host: ComponentHost;
-  /** As they are when a process starts. */
+  /** As they are when a process starts. @throws ServiceError */
   settings: () => Omit<AgentSettings, 'leftovers' | 'instanceId' | 'roomPort'>;
   admission: Admission;
   /** Nothing of it is left; called once. */

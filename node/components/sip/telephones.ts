@@ -1,9 +1,8 @@
 // The telephones of a node: opened here, and waited for when it ends, since they go with its process.
-import type { ComponentHost } from '../../rooms/ports.ts';
 import { allWithin } from '../../timer.ts';
 import type { Admission } from '../av/admission.ts';
 import type { AgentSettings } from './sip-messages.ts';
-import { SipRunner, telephoneCores } from './sip-runner.ts';
+import { SipRunner, type SipRunnerOptions, telephoneCores } from './sip-runner.ts';
 
 /** What a node gives all its telephones. */
 export type SipPlace = Pick<AgentSettings, 'ports' | 'rtpPorts' | 'userAgent'> & {
@@ -15,12 +14,6 @@ export type TelephonesOptions = {
   /** As it is now. */
   place: () => SipPlace;
   admission: Admission;
-};
-
-export type TelephoneSetup = {
-  host: ComponentHost;
-  /** As they are when a process starts. @throws ServiceError */
-  settings: () => Omit<AgentSettings, 'leftovers' | 'instanceId' | 'roomPort'>;
 };
 
 /** Milliseconds that telephones get to hang up and to take their registrations back when the node ends. */
@@ -43,7 +36,7 @@ export class Telephones {
     this.#options.admission.assertBudget('one more telephone', telephoneCores);
   }
 
-  open(setup: TelephoneSetup): SipRunner {
+  open(setup: Pick<SipRunnerOptions, 'host' | 'settings'>): SipRunner {
     const { admission } = this.#options;
     const runner = new SipRunner({ ...setup, admission, onGone: () => this.#open.delete(runner) });
     this.#open.add(runner);

@@ -77,11 +77,9 @@ export class Registration {
     if (granted) await allWithin(unregisterDeadline, [granted]);
     if (!this.#registered || !this.#options.transport.isConnected()) return;
     const done = Promise.withResolvers<void>();
-    const timer = new Timer(unregisterDeadline, () => done.resolve());
     const told = () => done.resolve();
     this.#send(0, { onAccept: told, onReject: told, onRedirect: told });
-    await done.promise;
-    timer.stop();
+    await allWithin(unregisterDeadline, [done.promise]);
   }
 
   async #register(): Promise<void> {
