@@ -1,11 +1,12 @@
 // One visit to a room: the lobby, the call, and what is left when it is over. The same for people who are logged in and for guests.
-import { type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from 'react';
+import { type ReactNode, useCallback, useEffect, useMemo, useState } from 'react';
 import { sentenceOf } from '../api/rest.ts';
 import { Call } from '../call/call.ts';
 import type { Ending } from '../call/call-state.ts';
 import { LocalMedia } from '../call/local-media.ts';
 import { readChoices, writeChoices } from '../hooks/kept-choices.ts';
 import { useStore } from '../hooks/store.ts';
+import { useThere } from '../hooks/use-there.ts';
 import { CallView } from './call-view.tsx';
 import { Lobby } from './lobby.tsx';
 import { PageHeader } from './page-header.tsx';
@@ -62,13 +63,7 @@ function Visit({ roomId, guest, getAccess, base, actions, onLeft, renderEnding, 
     };
   }, [call, media]);
 
-  const there = useRef(true);
-  useEffect(() => {
-    there.current = true;
-    return () => {
-      there.current = false;
-    };
-  }, []);
+  const isThere = useThere();
 
   const accessForCheck = useCallback(() => getAccess(name.trim() || 'Guest'), [getAccess, name]);
   const check = useMemo(() => ({ getAccess: accessForCheck, base }), [accessForCheck, base]);
@@ -79,7 +74,7 @@ function Visit({ roomId, guest, getAccess, base, actions, onLeft, renderEnding, 
     try {
       const access = await getAccess(as);
       // Who went to another page meanwhile would be in the room without knowing it.
-      if (!there.current) return;
+      if (!isThere()) return;
       setVisit({ stage: 'call', call: new Call({ ...access, base, name: as, media }) });
     } catch (error) {
       setVisit({ stage: 'lobby', problem: sentenceOf(error) });

@@ -1,6 +1,7 @@
 // One thing that somebody asked for: under way, done, or refused with a sentence.
-import { useCallback, useEffect, useRef, useState } from 'react';
+import { useCallback, useRef, useState } from 'react';
 import { sentenceOf } from '../api/rest.ts';
+import { useThere } from './use-there.ts';
 
 export type Action = {
   busy: boolean;
@@ -19,28 +20,25 @@ export function useAction(): Action {
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<string>();
   const running = useRef(false);
-  const there = useRef(true);
-  useEffect(() => {
-    there.current = true;
-    return () => {
-      there.current = false;
-    };
-  }, []);
-  const run = useCallback(async (work: () => Promise<unknown>): Promise<boolean> => {
-    if (running.current) return false;
-    running.current = true;
-    setBusy(true);
-    setProblem(undefined);
-    try {
-      await work();
-      return there.current;
-    } catch (error) {
-      setProblem(sentenceOf(error));
-      return false;
-    } finally {
-      running.current = false;
-      setBusy(false);
-    }
-  }, []);
+  const isThere = useThere();
+  const run = useCallback(
+    async (work: () => Promise<unknown>): Promise<boolean> => {
+      if (running.current) return false;
+      running.current = true;
+      setBusy(true);
+      setProblem(undefined);
+      try {
+        await work();
+        return isThere();
+      } catch (error) {
+        setProblem(sentenceOf(error));
+        return false;
+      } finally {
+        running.current = false;
+        setBusy(false);
+      }
+    },
+    [isThere],
+  );
   return { busy, problem, run, clear: useCallback(() => setProblem(undefined), []) };
 }
