@@ -28,8 +28,6 @@ export type StreamsOptions = {
   now?: () => number;
   /** Milliseconds in which viewers still see the end. */
   grace?: number;
-  /** Milliseconds that those who make streams get to end them when the node ends. */
-  patience?: number;
 };
 
 export type StreamSetup = {
@@ -39,8 +37,8 @@ export type StreamSetup = {
 
 const oneMore = 'one more stream';
 const defaultGrace = 30_000;
-/** Milliseconds, more than composers get to write their last segments. */
-const defaultPatience = 12_000;
+/** Milliseconds that those who make streams get to end them when the node ends: more than composers get to write their last segments. */
+const closeDeadline = 12_000;
 
 /** A stream at work. finish() is to be called when nothing more comes; it never fails and is idempotent. */
 export type RunningStream = { id: string; stream: Stream; finish: () => Promise<void> };
@@ -159,7 +157,7 @@ export class Streams implements LiveStreams {
     this.#left.close();
     // Not finished from here: what its process still writes belongs to it.
     await allWithin(
-      this.#options.patience ?? defaultPatience,
+      closeDeadline,
       [...this.#running.values()].map(({ over }) => over),
     );
     await Promise.all([...this.#running.values()].map(({ finish }) => finish()));

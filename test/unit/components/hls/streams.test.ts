@@ -42,16 +42,7 @@ async function make(t: TestContext, options: Partial<StreamsOptions> = {}) {
   const resources = await makeResources(t);
   const uploads = new WrittenUploads();
   const admission = new Admission(() => ({ budget: 1.5, cores: 2, busy: 0 }));
-  const streams = new Streams({
-    log: silentLog(),
-    resources,
-    node: () => 'svc@test',
-    uploads,
-    admission,
-    grace: 20,
-    patience: 20,
-    ...options,
-  });
+  const streams = new Streams({ log: silentLog(), resources, node: () => 'svc@test', uploads, admission, grace: 20, ...options });
   t.after(() => streams.close());
   const list = async (folder: string) => (await readdir(join(resources, folder)).catch(() => [])).sort();
   return { resources, uploads, streams, list };
@@ -151,7 +142,7 @@ for (const [what, meet] of [
   ['the next stream of its room', (streams: Streams) => streams.begin({ host, options: readOptions(small, false) })],
 ] as const) {
   test(`${what} waits for whoever makes a stream: what its process still writes is kept with the rest`, async (t) => {
-    const { streams, list, resources } = await make(t, { grace: 60_000, patience: 60_000 });
+    const { streams, list, resources } = await make(t, { grace: 60_000 });
     const running = await streams.begin({ host, options: readOptions({ ...small, persistent: true }, false) });
     await fill(running, 2);
     const met = meet(streams);
