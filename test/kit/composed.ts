@@ -17,6 +17,7 @@ import { silentLog } from '../../node/log.ts';
 import type { RoomMedia } from '../../node/rooms/ports.ts';
 import { everyPicture } from './recorded.ts';
 import { makeResources } from './resources-folder.ts';
+import { ofMost } from './tones.ts';
 
 const run = promisify(execFile);
 const limits = { timeout: 60_000, maxBuffer: 1024 * 1024 * 1024 } as const;
@@ -205,13 +206,7 @@ export function share(sound: Float32Array, frequency: number): number {
   return (2 * (re * re + im * im)) / (sound.length * energy);
 }
 
-/**
- * How much of most of a sound, by tenths of a second, has a frequency. Sound that comes late is played later, so a tone can go on half a period off: over
- * the whole length it would take itself away.
- */
+/** How much of most of a sound has a frequency. */
 export function steadyShare(sound: Float32Array, frequency: number): number {
-  const length = 4_800;
-  const pieces = Array.from({ length: Math.floor(sound.length / length) }, (_, at) => sound.subarray(at * length, (at + 1) * length));
-  const shares = pieces.map((piece) => share(piece, frequency)).sort((one, other) => one - other);
-  return shares[Math.floor(shares.length / 2)] ?? 0;
+  return ofMost(sound, 48_000, (piece) => share(piece, frequency));
 }

@@ -18,15 +18,20 @@ export function levelOf(samples: Float32Array, frequency: number, sampleRate: nu
   return (4 * Math.hypot(real, imaginary)) / samples.length;
 }
 
-/**
- * Amplitude of one frequency in most of the sound, by tenths of a second. Sound that comes late is played later, so a voice can go on half a period
- * off: over the whole length it would take itself away.
- */
+/** Amplitude of one frequency in most of the sound. */
 export function steadyLevelOf(samples: Float32Array, frequency: number, sampleRate: number): number {
+  return ofMost(samples, sampleRate, (piece) => levelOf(piece, frequency, sampleRate));
+}
+
+/**
+ * What is measured of most of the sound: the median of its tenths of a second. Sound that comes late is played later, so a tone can go on half a
+ * period off: over the whole length it would take itself away.
+ */
+export function ofMost(samples: Float32Array, sampleRate: number, measure: (piece: Float32Array) => number): number {
   const length = sampleRate / 10;
   const pieces = Array.from({ length: Math.floor(samples.length / length) }, (_, at) => samples.subarray(at * length, (at + 1) * length));
-  const levels = pieces.map((piece) => levelOf(piece, frequency, sampleRate)).sort((one, other) => one - other);
-  return levels[Math.floor(levels.length / 2)] ?? 0;
+  const measured = pieces.map(measure).sort((one, other) => one - other);
+  return measured[Math.floor(measured.length / 2)] ?? 0;
 }
 
 export function decibels(ratio: number): number {
