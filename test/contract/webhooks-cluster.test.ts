@@ -2,20 +2,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { apiClient } from '../kit/api-client.ts';
-import { startNodePair } from '../kit/node-pair.ts';
+import { startNodePair, untilTogether } from '../kit/node-pair.ts';
 import { startNodeProcess } from '../kit/node-process.ts';
 import { apiToken, startNode } from '../kit/start-node.ts';
 import { refuse, startReceiver, take } from '../kit/webhook-receiver.ts';
 
 const webhooks = { SVC_WEBHOOK_ALLOW_PRIVATE: 'true' };
-
-/** Each lists the other: one may be known some time before it knows the other, and tells that one of no room until then. */
-async function together(...nodes: { url: string }[]): Promise<void> {
-  for (const { url } of nodes) {
-    const api = apiClient(url, apiToken);
-    while ((await api.get('/cluster/nodes')).body.data.length < nodes.length) await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-}
 
 test('a node that ends hands its undelivered events to a connected one, which delivers them in order', async (t) => {
   const receiver = await startReceiver(t, refuse(500));
@@ -45,7 +37,7 @@ test('receivers of rooms that were lost with their node are told by another one'
   const lost = await startNodeProcess(t, { ...dist, SVC_DIST_NODE_NAME: `lost-${process.pid}@localhost` });
   const left = await startNode(t, { ...dist, SVC_DIST_NODE_NAME: `left-${process.pid}@localhost`, SVC_MAX_ROOMS: '0' });
   const api = apiClient(left.url, apiToken);
-  await together(left, lost);
+  await untilTogether([api, apiClient(lost.url, apiToken)]);
   assert.equal((await apiClient(lost.url, apiToken).post('/room', { roomId: 'one', webhookUrl: receiver.url })).status, 201);
   await receiver.until(1);
   while ((await api.get('/room/one')).status !== 200) await new Promise((resolve) => setTimeout(resolve, 20));
@@ -62,7 +54,7 @@ test('any node shows the dead letters of all and sends them again; one that is s
   const holder = await startNodeProcess(t, { ...dist, SVC_DIST_NODE_NAME: `holder-${process.pid}@localhost` });
   const asked = await startNode(t, { ...dist, SVC_DIST_NODE_NAME: `asked-${process.pid}@localhost`, SVC_MAX_ROOMS: '0' });
   const api = apiClient(asked.url, apiToken);
-  await together(asked, holder);
+  await untilTogether([api, apiClient(holder.url, apiToken)]);
   assert.equal((await apiClient(holder.url, apiToken).post('/room', { roomId: 'one', webhookUrl: receiver.url })).status, 201);
   await receiver.until(1);
   type Letter = { node: string; event: { type: string } };

@@ -24,12 +24,16 @@ export async function startNodePair(t: TestContext, { owner: more, both, logs }:
   const owner = await startNode(t, { ...dist('owner'), ...more }, logs?.owner);
   const wrong = await startNode(t, dist('wrong'), logs?.wrong);
   const api = apiClient(wrong.url, wrong.token);
-  // Each knows the other's name and state when that has told them: some time after they are connected, and not both in the same moment.
-  for (const each of [api, apiClient(owner.url, owner.token)]) {
-    for (const end = Date.now() + 45_000; (await each.get('/cluster/nodes')).body.data.length < 2; ) {
-      assert.ok(Date.now() < end, 'the two nodes did not find each other');
+  await untilTogether([api, apiClient(owner.url, owner.token)]);
+  return { owner, wrong, api };
+}
+
+/** Until each lists all: it knows another's name, address and state some time after they are connected, and not all do in the same moment. */
+export async function untilTogether(nodes: readonly ApiClient[]): Promise<void> {
+  for (const node of nodes) {
+    for (const end = Date.now() + 45_000; (await node.get('/cluster/nodes')).body.data.length < nodes.length; ) {
+      assert.ok(Date.now() < end, 'the nodes did not find each other');
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
   }
-  return { owner, wrong, api };
 }

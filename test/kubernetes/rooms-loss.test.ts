@@ -7,6 +7,7 @@ import { apiClient } from '../kit/api-client.ts';
 import { claimBlock, type LoopbackBlock } from '../kit/kube/loopback-block.ts';
 import { untilTold } from '../kit/kube/reading.ts';
 import { type Anything, conditionOf, type RoomOperator, RoomStage, room } from '../kit/kube/room-stage.ts';
+import { untilTogether } from '../kit/node-pair.ts';
 import { type NodeProcess, startNodeProcess } from '../kit/node-process.ts';
 import { PeerSocket } from '../kit/peer-socket.ts';
 import { apiToken } from '../kit/start-node.ts';
@@ -43,13 +44,7 @@ async function startPair(name: string): Promise<[NodeProcess, NodeProcess]> {
   });
   const first = await startNodeProcess(scope as never, env(1));
   const second = await startNodeProcess(scope as never, env(2));
-  // Each is told of the other's name and address some time after they are connected, and not both in the same moment.
-  for (const { url } of [first, second]) {
-    for (const end = Date.now() + 45_000; (await apiClient(url, apiToken).get('/cluster/nodes')).body.data.length < 2; ) {
-      assert.ok(Date.now() < end, 'the two nodes did not find each other');
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
-  }
+  await untilTogether([first, second].map(({ url }) => apiClient(url, apiToken)));
   await stage.addCluster(name, [first, second]);
   return [first, second];
 }
