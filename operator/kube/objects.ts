@@ -80,8 +80,13 @@ export function isControlledBy(object: KubeObject, uid: string): boolean {
   return object.metadata.ownerReferences?.some((reference) => reference.controller === true && reference.uid === uid) ?? false;
 }
 
+/** Who controls the object: one at most does. */
+export function controllingOwner({ metadata }: KubeObject): OwnerReference | undefined {
+  return metadata.ownerReferences?.find(({ controller }) => controller === true);
+}
+
 /** Whether the object was controlled by one that had the kind and the name of `owner` before it: the garbage collector is about to take it. */
 export function isLeftFor(object: KubeObject, owner: Stored): boolean {
-  const before = object.metadata.ownerReferences?.find(({ controller }) => controller === true);
+  const before = controllingOwner(object);
   return before?.kind === owner.kind && before.name === owner.metadata.name && before.uid !== owner.metadata.uid;
 }

@@ -1,6 +1,6 @@
 // The Room controller: Rooms become rooms on nodes, and stay as they are declared.
 import { Controller } from '../kube/controller.ts';
-import { keyOf, type Stored } from '../kube/objects.ts';
+import { controllingOwner, keyOf, type Stored } from '../kube/objects.ts';
 import type { ControllerObserver, QueueObserver } from '../kube/observer.ts';
 import { WorkQueue } from '../kube/work-queue.ts';
 import type { NodeEvent, NodeRoom } from '../nodes/shapes.ts';
@@ -102,10 +102,9 @@ export class RoomController {
   }
 
   secretChanged(secret: Stored<Secret>): void {
-    const { namespace, name, resourceVersion, ownerReferences } = secret.metadata;
-    const owner = ownerReferences?.find(({ controller, kind }) => controller === true && kind === 'Room');
-    if (owner) {
-      const key = `${namespace}/${owner.name}`;
+    const { namespace, name, resourceVersion } = secret.metadata;
+    const key = roomKeyOf(secret);
+    if (key !== undefined) {
       if (this.#memories.get(key)?.secret.resourceVersion !== resourceVersion) this.#queue.add(key);
       return;
     }
@@ -116,8 +115,8 @@ export class RoomController {
 
   secretDeleted(secret: Stored<Secret>): void {
     // It may not have been looked at since it was written, and have been deleted while nobody watched: then it is told as it was written.
-    for (const { name } of secret.metadata.ownerReferences ?? [])
-      this.#memories.get(`${secret.metadata.namespace}/${name}`)?.secret.gone(secret.metadata.uid);
+    const key = roomKeyOf(secret);
+    if (key !== undefined) this.#memories.get(key)?.secret.gone(secret.metadata.uid);
     this.secretChanged(secret);
   }
 
@@ -188,6 +187,12 @@ export class RoomController {
     }
     this.#work.deleteOrphans(namespace, cluster, found);
   }
+}
+
+/** The Room that controls a Secret. */
+function roomKeyOf(secret: Stored<Secret>): string | undefined {
+  const owner = controllingOwner(secret);
+  return owner?.kind === 'Room' ? `${secret.metadata.namespace}/${owner.name}` : undefined;
 }
 
 /** Whether all that changed is what the controller wrote itself: the status, and its finalizer. */
