@@ -35,6 +35,8 @@ export type Config = {
   sip: { ip: string | null; ports: { min: number; max: number }; rtpPorts: { min: number; max: number } };
   dist: DistConfig;
   drainTimeout: number;
+  /** How long after its signal a node with others beside it is reachable at least, in milliseconds. */
+  shutdownDelay: number;
   configFiles: readonly string[];
   gitCommit: string;
   /** Cores that the process may use; a fraction where a cgroup says so. */
@@ -96,6 +98,7 @@ async function readConfig(reader: ConfigReader, system: ConfigSystem, { ip, core
     sip: { ip: reader.read('SIP_IP') ?? null, ports: reader.read('SIP_PORT'), rtpPorts: reader.read('SIP_RTP_PORTS') },
     dist,
     drainTimeout: reader.read('DRAIN_TIMEOUT'),
+    shutdownDelay: reader.read('SHUTDOWN_DELAY'),
     configFiles,
     gitCommit: reader.read('GIT_COMMIT') ?? (await system.gitCommit()) ?? 'unknown',
     cores,

@@ -1,4 +1,5 @@
 // The end of a node: signals, the numbered shutdown list, and what happens when something was overlooked.
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { MediaNode } from './node.ts';
 import { Timer } from './timer.ts';
 
@@ -10,20 +11,21 @@ const uploadDeadline = 1_000;
 const webhookDeadline = 3_000;
 /** Signals this close to the first, in milliseconds, are the first. */
 const sameSignal = 250;
-/** Longest that the whole list may take after rooms have ended: then the process goes as it is. */
-const closeDeadline = 15_000;
+/** Longest that the list may take beyond the time of rooms: then the process goes as it is. More than all deadlines on the way, telephones' included. */
+const closeDeadline = 25_000;
 
 /**
  * Ends a node. Idempotent: all callers share one end. The order:
  *  1. No new rooms; /health says terminating; peers are told until when; rooms without connected peers end.
  *  2. Wait for the last room, at most until the deadline (`drainTimeout`).
  *  3. Rooms that are left end: peers get `Room stopped`.
- *  4. Telephones hang up, other components finish what they made; websockets of peers close. What they made goes up to S3, as long as there is time; the rest at the next start.
- *  5. Who listens to events, here and on other nodes, has heard of that, too; HTTP finishes what is in flight and closes.
- *  6. Webhooks that wait are tried once more, for a short time; the rest goes to another node, or stays in the spool.
- *  7. The node leaves the cluster.
- *  8. TURN and media workers end.
- *  9. Metrics, watchers of files.
+ *  4. Telephones hang up, other components finish what they made. What they made goes up to S3, as long as there is time; the rest at the next start.
+ *  5. Where there are other nodes: until Ingress and load balancers send nobody here any more; who still comes is taken to rooms elsewhere.
+ *  6. Websockets of peers close. Who listens to events, here and on other nodes, has heard of all that; HTTP finishes what is in flight and closes.
+ *  7. Webhooks that wait are tried once more, for a short time; the rest goes to another node, or stays in the spool.
+ *  8. The node leaves the cluster.
+ *  9. TURN and media workers end.
+ * 10. Metrics, watchers of files.
  */
 export class Shutdown {
   readonly #node: MediaNode;
@@ -39,15 +41,17 @@ export class Shutdown {
   }
 
   async #run(drainTimeout: number): Promise<void> {
-    const { parts } = this.#node;
-    const roomsUntil = performance.now() + drainTimeout;
+    const { parts, shutdownDelay } = this.#node;
+    const { cluster } = parts;
+    const began = performance.now();
     await parts.drain.terminate(drainTimeout);
     parts.rooms.close('shutdown');
-    await Promise.all([parts.components.close(), parts.traffic.closeForwarding(), parts.peerSockets.close()]);
-    await parts.uploads.close(Math.max(0, roomsUntil - performance.now()) + uploadDeadline);
+    await parts.components.close();
+    await parts.uploads.close(Math.max(0, began + drainTimeout - performance.now()) + uploadDeadline);
+    if (cluster.links.nodes().length > 0) await sleep(Math.max(0, began + shutdownDelay - performance.now()));
+    await Promise.all([parts.traffic.closeForwarding(), parts.peerSockets.close()]);
     parts.traffic.events.close();
     await Promise.all([parts.serverSockets.close(), parts.http.close(httpDeadline)]);
-    const { cluster } = parts;
     await parts.webhooks.close(
       webhookDeadline,
       cluster.links.nodes().length > 0 ? (batch) => parts.traffic.webhooks.handOver(batch) : undefined,
@@ -103,7 +107,9 @@ export function bindToProcess(node: MediaNode): void {
         (error: unknown) => fatal(node, error),
       );
       // The longest that may be configured is beyond what setTimeout can wait, with this added.
-      new Timer(node.drainTimeout + closeDeadline, () => fatal(node, new Error('the shutdown took too long')));
+      new Timer(Math.max(node.drainTimeout, node.shutdownDelay) + closeDeadline, () =>
+        fatal(node, new Error('the shutdown took too long')),
+      );
     });
   }
   process.on('uncaughtException', (error) => fatal(node, error));

@@ -330,6 +330,10 @@ export class MediaNode {
   get drainTimeout(): number {
     return this.#config.drainTimeout;
   }
+
+  get shutdownDelay(): number {
+    return this.#config.shutdownDelay;
+  }
 }
 
 /** The certificate that this node shows; undefined without TLS, or while the file cannot be read. */

@@ -79,6 +79,7 @@ function coldValues({ webrtc, dist, tls, ...config }: Config): Record<ColdName, 
     DIST_IP: dist.ip,
     DIST_TICK: inSeconds(dist.tick),
     DRAIN_TIMEOUT: inSeconds(config.drainTimeout),
+    SHUTDOWN_DELAY: inSeconds(config.shutdownDelay),
     CONFIG_FILES: [...config.configFiles],
     GIT_COMMIT: config.gitCommit,
   };

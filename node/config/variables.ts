@@ -206,6 +206,13 @@ export const coldVariables = {
     image: '3600',
     meaning: 'Seconds that SIGTERM waits for rooms at most; 0: rooms end at once.',
   }),
+  SHUTDOWN_DELAY: cold(value.seconds(0, 300), {
+    form: number,
+    default: '0',
+    image: '5',
+    meaning:
+      'Seconds after SIGTERM that a node of a cluster answers HTTP at least, so that Ingress and load balancers have learned by then that it ends.',
+  }),
   CONFIG_FILES: cold(z.array(value.filePath).max(16, { error: 'to have at most 16 entries' }), {
     form: 'words',
     meaning: 'YAML files with the R part, separated by spaces, merged in order; watched.',

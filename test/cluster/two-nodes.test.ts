@@ -2,7 +2,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
+import { apiClient } from '../kit/api-client.ts';
+import { untilTogether } from '../kit/node-pair.ts';
 import { runNodeToEnd, startNodeProcess } from '../kit/node-process.ts';
+import { PeerSocket } from '../kit/peer-socket.ts';
 import { apiToken } from '../kit/start-node.ts';
 
 const headers = { authorization: `Bearer ${apiToken}`, 'content-type': 'application/json' };
@@ -56,7 +59,8 @@ describe('two nodes on one machine', () => {
 describe('the end of a node', () => {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     test(`${signal} ends it in order with code 0 and no child left`, async (t) => {
-      const node = await startNodeProcess(t);
+      // Nobody could take over whom it sent away: alone it does not wait.
+      const node = await startNodeProcess(t, { SVC_SHUTDOWN_DELAY: '300' });
       await createRoom(node.url, 'r');
       const children = await node.children();
       assert.ok(children.length >= 1);
@@ -66,6 +70,34 @@ describe('the end of a node', () => {
       assert.match(node.output(), /"room ended"[\s\S]*"node ended"/);
     });
   }
+
+  test('who still comes to a node that ends is taken to rooms of others, until Ingress and load balancers have learned of its end', async (t) => {
+    const delay = 10_000;
+    const name = (which: string) => `${which}${process.pid}@localhost`;
+    const cluster = { SVC_DIST_ENABLED: 'true', SVC_DIST_NODES: name('stays'), SVC_SHUTDOWN_DELAY: String(delay / 1_000) };
+    const stays = await startNodeProcess(t, { ...cluster, SVC_DIST_NODE_NAME: name('stays') });
+    const ends = await startNodeProcess(t, { ...cluster, SVC_DIST_NODE_NAME: name('ends') });
+    const api = apiClient(ends.url, apiToken);
+    await untilTogether([api, apiClient(stays.url, apiToken)]);
+    const enter = async (room: string) => {
+      const { token } = (await api.post(`/room/${room}/peer`, { type: 'webrtc' })).body.data;
+      return PeerSocket.enter(`ws://127.0.0.1:${ends.port}/socket/peer/websocket`, token);
+    };
+    await apiClient(stays.url, apiToken).post('/room', { roomId: 'before' });
+    const before = await enter('before');
+    assert.equal(before.welcome.ok, true);
+
+    const told = performance.now();
+    ends.kill('SIGTERM');
+    while ((await api.get('/health')).body.data.state !== 'terminating') await setTimeout(20);
+    assert.equal(await createRoom(ends.url, 'after'), `127.0.0.1:${stays.port}`);
+    const after = await enter('after');
+    assert.equal(after.welcome.ok, true);
+    assert.deepEqual(await Promise.all([before, after].map(async (each) => (await each.closed).code)), [1001, 1001]);
+    const passed = performance.now() - told;
+    assert.ok(passed >= delay, `${passed} ms`);
+    assert.deepEqual(await ends.ended, { code: 0, signal: null });
+  });
 
   test('kill -9 leaves no child behind', async (t) => {
     const node = await startNodeProcess(t);

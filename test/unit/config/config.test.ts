@@ -40,7 +40,10 @@ describe('loadConfig with nothing set', () => {
       ip: '127.0.0.1',
       tick: 60_000,
     });
-    assert.deepEqual([config.tls, config.checkOrigin, config.trustProxy, config.drainTimeout], [null, 'any', [], 0]);
+    assert.deepEqual(
+      [config.tls, config.checkOrigin, config.trustProxy, config.drainTimeout, config.shutdownDelay],
+      [null, 'any', [], 0, 0],
+    );
     assert.match(config.resourcesBasePath, /\/svc_resources$/);
     assert.equal(config.developmentToken, true);
     assert.deepEqual(hot.current.apiTokens, [{ name: 'development', token: 'development', scope: 'admin' }]);
@@ -74,7 +77,8 @@ describe('loadConfig with nothing set', () => {
       [config.host, config.webrtc.announced, config.webrtc.basePort],
       ['192.0.2.10:8080', { addresses: ['192.0.2.10'] }, 50_000],
     );
-    assert.deepEqual([config.drainTimeout, config.dist.ports, config.developmentToken], [3_600_000, { min: 9000, max: 9000 }, false]);
+    assert.deepEqual([config.drainTimeout, config.shutdownDelay], [3_600_000, 5_000]);
+    assert.deepEqual([config.dist.ports, config.developmentToken], [{ min: 9000, max: 9000 }, false]);
     assert.equal(warnings.length, 2);
     assert.match(warnings.join('\n'), /clients are told 192\.0\.2\.10:8080[\s\S]*clients are told 192\.0\.2\.10,/);
   });
