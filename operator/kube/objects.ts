@@ -75,14 +75,14 @@ export function controllerOf(owner: Stored): OwnerReference {
   return { apiVersion, kind, name: owner.metadata.name, uid: owner.metadata.uid, controller: true, blockOwnerDeletion: true };
 }
 
-/** Whether the object is controlled by the one with that uid. */
-export function isControlledBy(object: KubeObject, uid: string): boolean {
-  return object.metadata.ownerReferences?.some((reference) => reference.controller === true && reference.uid === uid) ?? false;
-}
-
 /** Who controls the object: one at most does. */
 export function controllingOwner({ metadata }: KubeObject): OwnerReference | undefined {
   return metadata.ownerReferences?.find(({ controller }) => controller === true);
+}
+
+/** Whether the object is controlled by the one with that uid. */
+export function isControlledBy(object: KubeObject, uid: string): boolean {
+  return controllingOwner(object)?.uid === uid;
 }
 
 /** Whether the object was controlled by one that had the kind and the name of `owner` before it: the garbage collector is about to take it. */
