@@ -11,7 +11,7 @@ const uploadDeadline = 1_000;
 const webhookDeadline = 3_000;
 /** Signals this close to the first, in milliseconds, are the first. */
 const sameSignal = 250;
-/** Longest that the list may take beyond the time of rooms: then the process goes as it is. More than all deadlines on the way, telephones' included. */
+/** Longest that the list may take beyond its waits for rooms and balancers: then the process goes as it is. More than all deadlines on the way, telephones' included. */
 const closeDeadline = 25_000;
 
 /**
@@ -44,11 +44,12 @@ export class Shutdown {
     const { parts, shutdownDelay } = this.#node;
     const { cluster } = parts;
     const began = performance.now();
+    const leftOf = (time: number) => Math.max(0, began + time - performance.now());
     await parts.drain.terminate(drainTimeout);
     parts.rooms.close('shutdown');
     await parts.components.close();
-    await parts.uploads.close(Math.max(0, began + drainTimeout - performance.now()) + uploadDeadline);
-    if (cluster.links.nodes().length > 0) await sleep(Math.max(0, began + shutdownDelay - performance.now()));
+    await parts.uploads.close(leftOf(drainTimeout) + uploadDeadline);
+    if (cluster.links.nodes().length > 0) await sleep(leftOf(shutdownDelay));
     await Promise.all([parts.traffic.closeForwarding(), parts.peerSockets.close()]);
     parts.traffic.events.close();
     await Promise.all([parts.serverSockets.close(), parts.http.close(httpDeadline)]);
