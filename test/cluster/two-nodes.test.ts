@@ -8,13 +8,10 @@ import { runNodeToEnd, startNodeProcess } from '../kit/node-process.ts';
 import { PeerSocket } from '../kit/peer-socket.ts';
 import { apiToken } from '../kit/start-node.ts';
 
-const headers = { authorization: `Bearer ${apiToken}`, 'content-type': 'application/json' };
-
 async function createRoom(url: string, roomId: string): Promise<string> {
-  const response = await fetch(`${url}/room`, { method: 'POST', headers, body: JSON.stringify({ roomId }) });
-  assert.equal(response.status, 201);
-  const { data } = (await response.json()) as { data: { svc_address: string } };
-  return data.svc_address;
+  const { status, body } = await apiClient(url, apiToken).post('/room', { roomId });
+  assert.equal(status, 201);
+  return body.data.svc_address;
 }
 
 /** Whether a process exists; a zombie does not count. */
@@ -83,7 +80,7 @@ describe('the end of a node', () => {
       const { token } = (await api.post(`/room/${room}/peer`, { type: 'webrtc' })).body.data;
       return PeerSocket.enter(`ws://127.0.0.1:${ends.port}/socket/peer/websocket`, token);
     };
-    await apiClient(stays.url, apiToken).post('/room', { roomId: 'before' });
+    await createRoom(stays.url, 'before');
     const before = await enter('before');
     assert.equal(before.welcome.ok, true);
 
@@ -111,18 +108,13 @@ describe('the end of a node', () => {
     const node = await startNodeProcess(t, { SVC_DRAIN_TIMEOUT: '600' });
     await createRoom(node.url, 'r');
     // A peer that is connected keeps its room, and so the node, alive.
-    const response = await fetch(`${node.url}/room/r/peer`, { method: 'POST', headers, body: JSON.stringify({ type: 'webrtc' }) });
-    const { data } = (await response.json()) as { data: { token: string; peer_websocket_url: string } };
-    const socket = new WebSocket(`ws://${data.peer_websocket_url}`);
-    t.after(() => socket.close());
-    await once(socket, 'open');
-    const told = nextMessage(socket, (message) => message.includes('"draining"'));
-    socket.send(JSON.stringify({ id: 1, method: 'authenticate', data: { token: data.token } }));
-    await nextMessage(socket, (message) => message.includes('"ok":true'));
+    const api = apiClient(node.url, apiToken);
+    const { token, peer_websocket_url } = (await api.post('/room/r/peer', { type: 'webrtc' })).body.data;
+    const socket = await PeerSocket.enter(`ws://${peer_websocket_url}`, token);
+    assert.equal(socket.welcome.ok, true);
     node.kill('SIGTERM');
-    assert.match(await told, /"deadline":"\d{4}-/);
-    const health = (await (await fetch(`${node.url}/health`, { headers })).json()) as { data: { state: string } };
-    assert.equal(health.data.state, 'terminating');
+    assert.match(JSON.stringify(await socket.waitFor('draining')), /"deadline":"\d{4}-/);
+    assert.equal((await api.get('/health')).body.data.state, 'terminating');
     const children = await node.children();
     // Signals that come within 250 ms of the first are the first.
     await setTimeout(300);
@@ -146,22 +138,3 @@ describe('the end of a node', () => {
     for (const name of ['SVC_PORT', 'SVC_LOG_LEVEL', 'SVC_COMPONENTS_USED']) assert.match(output, new RegExp(`Expected ${name} `));
   });
 });
-
-function once(target: EventTarget, name: string): Promise<Event> {
-  return new Promise((resolve, reject) => {
-    target.addEventListener(name, resolve, { once: true });
-    target.addEventListener('error', () => reject(new Error(`no ${name}`)), { once: true });
-  });
-}
-
-function nextMessage(socket: WebSocket, wanted: (message: string) => boolean): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const listener = ({ data }: MessageEvent) => {
-      if (!wanted(String(data))) return;
-      socket.removeEventListener('message', listener);
-      resolve(String(data));
-    };
-    socket.addEventListener('message', listener);
-    socket.addEventListener('close', () => reject(new Error('the socket closed')), { once: true });
-  });
-}
