@@ -119,7 +119,8 @@ test('names that are gone for a minute: media goes on, and the nodes still know 
   const conversation = await Conversation.start(t, stage, 'names');
   const names = ['-n', 'kube-system'];
   await stage.cluster.kubectl(...names, 'scale', 'deployment/coredns', '--replicas=0');
-  await stage.cluster.kubectl(...names, 'wait', '--for=delete', 'pod', '-l', 'app=coredns', '--timeout=60s');
+  // A kubelet that could not reach the API server before asks it again after up to a minute.
+  await stage.cluster.kubectl(...names, 'wait', '--for=delete', 'pod', '-l', 'app=coredns', '--timeout=180s');
   await sleep(60_000);
   await conversation.assertUndisturbed();
   await stage.agreeOn(release, 2);

@@ -56,6 +56,7 @@ export class ApiServer {
   readonly #ports: { api: number; etcd: number; peers: number };
   readonly #tokens = new Map<string, string>();
   readonly #children = new Map<string, Child>();
+  readonly #controllers = new Map<string, readonly string[]>();
   readonly #endings: (() => Promise<void>)[] = [];
   #kubeconfigs = 0;
 
@@ -137,15 +138,15 @@ export class ApiServer {
     return result;
   }
 
-  /** Starts kube-apiserver at the same address again. Ready when it returns. */
+  /**
+   * Starts kube-apiserver at the same address again. Ready when it returns. The controllers begin anew, as those do that could not renew their
+   * Lease: they would ask again after up to a minute (client-go waits 30 s, doubled by chance), and take hosts for silent until then.
+   */
   async startApiServer(): Promise<void> {
-    const until = performance.now() + startDeadline;
-    let child = this.#runApiServer();
-    while ((await this.client.call('/readyz').catch(() => undefined))?.status !== 200) {
-      if (performance.now() > until) throw new Error(`kube-apiserver was not ready within ${startDeadline} ms:\n${child.tail()}`);
-      // Where its first steps take longer than half a minute it gives up, and is started again by whoever looks after it.
-      if (child.end !== undefined) child = this.#runApiServer();
-      await sleep(pollInterval);
+    await this.#serve();
+    for (const [name, command] of this.#controllers) {
+      await this.#children.get(name)?.stop();
+      this.run(name, command);
     }
   }
 
@@ -175,6 +176,12 @@ export class ApiServer {
     const child = new Child(command, { log: join(this.dir, `${name}.log`), env, cwd: this.dir, wrap: this.#options.place?.wrap });
     this.#children.set(name, child);
     return child;
+  }
+
+  /** Starts one of Kubernetes' own that watches the API server. Ends with it, and begins anew when it was away. */
+  runController(name: string, command: readonly string[]): void {
+    this.#controllers.set(name, command);
+    this.run(name, command);
   }
 
   /** When an object is there. @throws when it is not in time */
@@ -235,6 +242,17 @@ export class ApiServer {
       '--unsafe-no-fsync=true',
       '--log-level=warn',
     ]);
+  }
+
+  async #serve(): Promise<void> {
+    const until = performance.now() + startDeadline;
+    let child = this.#runApiServer();
+    while ((await this.client.call('/readyz').catch(() => undefined))?.status !== 200) {
+      if (performance.now() > until) throw new Error(`kube-apiserver was not ready within ${startDeadline} ms:\n${child.tail()}`);
+      // Where its first steps take longer than half a minute it gives up, and is started again by whoever looks after it.
+      if (child.end !== undefined) child = this.#runApiServer();
+      await sleep(pollInterval);
+    }
   }
 
   #runApiServer(): Child {

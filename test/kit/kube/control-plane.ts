@@ -26,7 +26,7 @@ export async function startControlPlane(scope: Scope, options: ControlPlaneOptio
   const { nodeGraceMs = 10_000, controllers = usualControllers, ...rest } = options;
   const server = await ApiServer.start(scope, { ...rest, serviceAccountAdmission: true });
   const program = kubernetesPrograms(['kube-controller-manager'])['kube-controller-manager'];
-  server.run('kube-controller-manager', [
+  server.runController('kube-controller-manager', [
     program,
     `--kubeconfig=${server.kubeconfig}`,
     `--service-account-private-key-file=${server.serviceAccountKey}`,

@@ -76,7 +76,7 @@ export class Cluster {
       nodeGraceMs,
     });
     const scheduler = kubernetesPrograms(['kube-scheduler'])['kube-scheduler'];
-    server.run('kube-scheduler', [scheduler, `--kubeconfig=${server.kubeconfig}`, '--leader-elect=false', '--secure-port=0']);
+    server.runController('kube-scheduler', [scheduler, `--kubeconfig=${server.kubeconfig}`, '--leader-elect=false', '--secure-port=0']);
     const started = await Promise.allSettled(
       names.map((name, at) => {
         const dir = join(server.dir, name);
