@@ -1,6 +1,6 @@
 // The distribution of a node: its name, EPMD, connections to other nodes and how they are found; composed from a configuration.
 
-import { startDiscovery } from './cluster/discovery/discovery.ts';
+import { type Discovery, startDiscovery } from './cluster/discovery/discovery.ts';
 import { nameUnderQuery } from './cluster/discovery/own-name.ts';
 import { systemResolver } from './cluster/discovery/resolver.ts';
 import { NameService } from './cluster/erlang/epmd.ts';
@@ -11,6 +11,8 @@ import type { Log } from './log.ts';
 
 /** Longest that the node's own address is looked up at start, in milliseconds. */
 const ownNameDeadline = 10_000;
+/** Longest that a node that starts is not ready because it does not know the others, in milliseconds: they may be gone, or DNS be away. */
+const patience = 5_000;
 /** How often nodes tell each other again whom they know, in milliseconds: a link that broke between two others is mended so. */
 const retellInterval = 60_000;
 
@@ -20,32 +22,44 @@ export async function distributionName({ enabled, nodeName, strategy }: DistConf
   return nameUnderQuery(nodeName, strategy.query, systemResolver(), AbortSignal.timeout(ownNameDeadline));
 }
 
+export type DistributionOptions = {
+  config: DistConfig;
+  name: string;
+  links: ErlangLinks;
+  log: Log;
+  /** Whether a node is connected that has not said yet what it has. */
+  meets: () => boolean;
+  epmdPort?: number;
+  /** Milliseconds on a clock that never goes back. */
+  now?: () => number;
+};
+
 export class Distribution {
   readonly #log: Log;
   readonly #links: ErlangLinks;
+  readonly #meets: () => boolean;
+  readonly #now: () => number;
+  readonly #startedAt: number;
   readonly #end: (() => Promise<void> | void)[] = [];
   #node: ErlangNode | undefined;
-  #looking = () => false;
-  #learn: (from: string, names: readonly string[]) => void = () => {};
+  #discovery: Discovery | undefined;
+  #acquainted = false;
 
-  private constructor(links: ErlangLinks, log: Log) {
+  private constructor({ links, log, meets, now = () => performance.now() }: DistributionOptions) {
     this.#links = links;
     this.#log = log;
+    this.#meets = meets;
+    this.#now = now;
+    this.#startedAt = now();
   }
 
   /**
    * Takes the node into the cluster, through `links`. While distribution is off there is only an EPMD, on loopback.
    * @throws Error with one sentence where the name or the ports cannot be had
    */
-  static async start(options: {
-    config: DistConfig;
-    name: string;
-    links: ErlangLinks;
-    log: Log;
-    epmdPort?: number;
-  }): Promise<Distribution> {
-    const { config, name, links, log, epmdPort } = options;
-    const distribution = new Distribution(links, log);
+  static async start(options: DistributionOptions): Promise<Distribution> {
+    const { config, name, log, epmdPort } = options;
+    const distribution = new Distribution(options);
     const port = epmdPort === undefined ? {} : { port: epmdPort };
     if (!config.enabled) {
       const epmd = await NameService.start({ ip: '127.0.0.1', node: null, log, ...port });
@@ -63,9 +77,15 @@ export class Distribution {
     return { enabled, nodeStatus: this.#node?.registered ? 'UP' : 'DOWN', nodesInCluster: enabled ? this.#links.nodes().length + 1 : 0 };
   }
 
-  /** Whether nodes may be there that this one could not find yet. */
+  /** Whether nodes may be there that this one could not find yet, or that have not said yet what they have. */
   get looking(): boolean {
-    return this.#looking();
+    return this.#discovery?.looking() || this.#links.greets || this.#meets();
+  }
+
+  /** Whether it has met those that were there at its start, or has waited for them long enough: before, it would say of their rooms that there are none. */
+  get acquainted(): boolean {
+    this.#acquainted ||= this.#now() - this.#startedAt > patience || this.#hasMet();
+    return this.#acquainted;
   }
 
   /** Leaves the cluster. Idempotent. */
@@ -75,7 +95,11 @@ export class Distribution {
 
   /** Another node says whom it knows. */
   learn(from: string, names: readonly string[]): void {
-    this.#learn(from, names);
+    this.#discovery?.learn(from, names);
+  }
+
+  #hasMet(): boolean {
+    return (this.#discovery?.begun() ?? true) && !this.#links.greets && !this.#meets();
   }
 
   #tellNodes(): void {
@@ -88,12 +112,11 @@ export class Distribution {
     this.#end.push(() => node.close());
     const connector = { self: node.name, nodes: () => node.connections, connect: (other: string) => node.connect(other) };
     const discovery = startDiscovery(config, connector, this.#log);
-    this.#looking = () => discovery.looking();
+    this.#discovery = discovery;
     this.#end.push(() => discovery.close());
     node.on('nodeDown', (other) => discovery.down(other));
     const retell = setInterval(() => this.#tellNodes(), retellInterval);
     this.#end.push(() => clearInterval(retell));
-    this.#learn = (from, names) => discovery.learn(from, names);
     this.#links.attach(node);
   }
 }

@@ -186,7 +186,7 @@ export class MediaNode {
       findPeer: (roomId, peerId) => rooms.findPeer(roomId, peerId),
       // Without a cluster nobody makes a lost room again elsewhere: it is over.
       whyMissing: (roomId, peerId, incarnation) =>
-        rooms.whyMissing(roomId, peerId, config.dist.enabled ? incarnation : undefined, distribution?.looking || cluster.meets),
+        rooms.whyMissing(roomId, peerId, config.dist.enabled ? incarnation : undefined, distribution?.looking ?? config.dist.enabled),
       forward: traffic.forward,
       forwardedFor: traffic.forwardedFor,
       verifyToken: (token) => keys.verify(token),
@@ -261,7 +261,7 @@ export class MediaNode {
         trustProxy: config.trustProxy,
         health: () =>
           healthOf({ config, hot, startedAt, state: drain.state, distribution: distribution?.status, load: loadOf(rooms, media) }),
-        ready: () => announced.ready,
+        ready: () => announced.ready && distribution?.acquainted === true,
         consoleDir: existsSync(consoleDir) ? consoleDir : undefined,
         consoleSession: () => ({
           development: config.developmentToken,
@@ -287,7 +287,7 @@ export class MediaNode {
         serverSockets.tokensChanged();
         peerSockets.iceServersUpdated();
       });
-      distribution = await Distribution.start({ config: config.dist, name, links, log });
+      distribution = await Distribution.start({ config: config.dist, name, links, log, meets: () => cluster.meets });
       void kinds.start();
       void uploads.start();
       const parts = {

@@ -30,6 +30,7 @@ export class ErlangLinks implements Links {
   /** Nodes that have shown that they are nodes of the service. */
   readonly #known = new Set<NodeName>();
   readonly #doubts: Doubts;
+  #greetings = 0;
   #node: ErlangNode | undefined;
   #handlers: { call: CallHandler; cast: CastHandler } | undefined;
 
@@ -58,6 +59,11 @@ export class ErlangLinks implements Links {
     node.on('nodeUp', (name) => void this.#greet(name));
     node.on('nodeDown', (name) => this.#lose(name));
     for (const name of node.connections) void this.#greet(name);
+  }
+
+  /** Whether a node is connected that is asked just now whether it is one of the service. */
+  get greets(): boolean {
+    return this.#greetings > 0;
   }
 
   nodes(): readonly NodeName[] {
@@ -128,6 +134,12 @@ export class ErlangLinks implements Links {
 
   /** Asks a node that was connected whether it is one of the service; one that is busy is asked again, and may say so itself. */
   async #greet(node: NodeName): Promise<void> {
+    this.#greetings += 1;
+    await this.#askWho(node);
+    this.#greetings -= 1;
+  }
+
+  async #askWho(node: NodeName): Promise<void> {
     for (let attempt = 0; attempt < 3 && this.#node?.isConnected(node) && !this.#known.has(node); attempt += 1) {
       try {
         await this.#node?.call(node, service, request(greeting, null), greetingDeadline);

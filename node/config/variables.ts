@@ -168,7 +168,11 @@ export const coldVariables = {
     meaning: 'Node names to connect to, separated by spaces (NODES_LIST).',
   }),
   DIST_QUERY: cold(value.hostName, { form: text, meaning: 'Host name under which all nodes are registered (DNS).' }),
-  DIST_POLLING_INTERVAL: cold(milliseconds, { form: number, default: '5000', meaning: 'Milliseconds between DNS queries.' }),
+  DIST_POLLING_INTERVAL: cold(milliseconds, {
+    form: number,
+    default: '5000',
+    meaning: 'Milliseconds between DNS queries; the first six are a second apart at most.',
+  }),
   DIST_MIN_PORT: cold(value.port, {
     form: number,
     derived: 'any free port',

@@ -54,7 +54,8 @@ export const nodeRoutes: readonly Route[] = [
     path: '/readyz',
     operationId: 'isReady',
     tag: 'node',
-    summary: 'Readiness probe: the node serves rooms; also while it drains.',
+    summary:
+      'Readiness probe: the node serves rooms, and knows those of nodes that were there before it or has looked for them for 5 s; also while it drains.',
     auth: 'none',
     answers: { 200: { description: 'Ready.', schema: probeSchema } },
     errors: ['unavailable'],

@@ -53,6 +53,16 @@ describe('two nodes on one machine', () => {
   });
 });
 
+test('a node that is ready knows the rooms that there were before it', async (t) => {
+  const name = (which: string) => `${which}${process.pid}@localhost`;
+  const cluster = { SVC_DIST_ENABLED: 'true', SVC_DIST_NODES: name('before') };
+  const before = await startNodeProcess(t, { ...cluster, SVC_DIST_NODE_NAME: name('before') });
+  await createRoom(before.url, 'r');
+  const after = apiClient((await startNodeProcess(t, { ...cluster, SVC_DIST_NODE_NAME: name('after') })).url, apiToken);
+  while ((await after.get('/readyz')).status !== 200) await setTimeout(1);
+  assert.equal((await after.get('/room/r')).status, 200);
+});
+
 describe('the end of a node', () => {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     test(`${signal} ends it in order with code 0 and no child left`, async (t) => {

@@ -11,6 +11,8 @@ import { Transitivity } from './transitivity.ts';
 export type Discovery = {
   /** Whether nodes may be there that this one could not find yet. */
   looking(): boolean;
+  /** Whether whoever it knew of at first was dialled. */
+  begun(): boolean;
   /** The connection to a node is gone. */
   down(name: string): void;
   /** Another node says whom it knows; to be called on every word of it. */
@@ -46,6 +48,7 @@ export function startDiscovery(
   return {
     // Whoever has a list dials all of it at once.
     looking: () => found instanceof DnsDiscovery && found.looking,
+    begun: () => found.begun,
     down(name) {
       found.down(name);
       transitivity.down(name);

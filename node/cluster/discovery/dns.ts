@@ -13,12 +13,15 @@ import type { Answer, Resolve, Resolved } from './resolver.ts';
 const maxAddresses = 1_000;
 /** Failed dials after which the log says that nobody of our name is there: a node that is starting is in DNS before it listens. */
 const failuresToTell = 3;
+/** Nodes that start in the same moment come under the query one after the other: so many looks at first are `soon` apart, in milliseconds. */
+const firstLooks = 6;
+const soon = 1_000;
 /** IPv6 beside IPv4 is most often the second address of a node that goes by its first: it is tried seldom. Milliseconds. */
 const secondFamilyPause = 30_000;
 
 export type DnsOptions = Omit<RedialerOptions, 'onFailure'> & {
   query: string;
-  /** Milliseconds between the end of a query and the next; also the longest wait between two dials of an address. */
+  /** Milliseconds between the end of a query and the next, once the first ones were; also the longest wait between two dials of an address. */
   pollingInterval: number;
   log: Log;
   resolve: Resolve;
@@ -37,6 +40,7 @@ export class DnsDiscovery {
   #own: readonly string[] = [];
   #timer: Timer | undefined;
   #cut = false;
+  #looks = 0;
   #answers = 0;
 
   constructor(options: DnsOptions) {
@@ -49,9 +53,14 @@ export class DnsDiscovery {
     void this.#poll();
   }
 
-  /** Whether others may be there that it could not find yet: those that start in the same moment are under the query at the second look. */
+  /** Whether others may be there that it could not find yet. */
   get looking(): boolean {
-    return this.#answers < 2 || this.#redialer.begins;
+    return this.#answers < 2 || this.#looks < firstLooks || this.#redialer.begins;
+  }
+
+  /** Whether whoever was under the query at first was dialled. */
+  get begun(): boolean {
+    return this.#answers > 0 && !this.#redialer.begins;
   }
 
   /** The connection to a node is gone. */
@@ -71,11 +80,12 @@ export class DnsDiscovery {
     const { signal } = this.#ending;
     const [resolved] = await Promise.all([resolve(query, signal).catch(asFailure), this.#findOwn()]);
     if (signal.aborted) return;
+    this.#looks += 1;
     if ([resolved.ipv4, resolved.ipv6].some((answer) => 'addresses' in answer)) this.#answers += 1;
     this.#take('ipv4', resolved.ipv4);
     this.#take('ipv6', resolved.ipv6);
     this.#dial();
-    this.#timer = new Timer(pollingInterval, () => void this.#poll());
+    this.#timer = new Timer(this.#looks < firstLooks ? Math.min(soon, pollingInterval) : pollingInterval, () => void this.#poll());
   }
 
   /** A node that goes by a host name is under the query with the addresses of that host. */

@@ -18,6 +18,11 @@ export class NodesList {
     for (const node of nodes) if (node !== options.connector.self) this.#redialer.want(node);
   }
 
+  /** Whether every listed node was dialled. */
+  get begun(): boolean {
+    return !this.#redialer.begins;
+  }
+
   /** The connection to a node is gone. */
   down(name: string): void {
     this.#redialer.down(name);

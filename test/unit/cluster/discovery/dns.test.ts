@@ -6,7 +6,7 @@ import { DnsDiscovery } from '../../../../node/cluster/discovery/dns.ts';
 import type { Resolved } from '../../../../node/cluster/discovery/resolver.ts';
 import { FakeConnector } from '../../../kit/fake-connector.ts';
 import { recordedLog } from '../../../kit/recorded-log.ts';
-import { mockClock, settle } from './clock.ts';
+import { type Clock, mockClock, settle } from './clock.ts';
 
 const found = (ipv4: string[], ipv6: string[] = []): Resolved => ({ ipv4: { addresses: ipv4 }, ipv6: { addresses: ipv6 } });
 const failure: Resolved = { ipv4: { failure: 'ESERVFAIL' }, ipv6: { failure: 'ESERVFAIL' } };
@@ -37,8 +37,41 @@ test('every address is dialled under the name of this node, this one is not', as
   assert.deepEqual(connector.dialled, ['svc@10.0.0.2', 'svc@10.0.0.3']);
 });
 
+/** Until looks are an interval apart. */
+async function firstLooks({ pass }: Clock): Promise<void> {
+  for (let time = 0; time < 5_000; time += 1_000) await pass(1_000);
+}
+
+test('it looks every second at first: those that start in the same moment come one after the other', async (t) => {
+  const { clock, discovery, dns } = start(t, { answer: found(['10.0.0.1']) });
+  for (const asked of [1, 2, 3, 4, 5]) {
+    await settle();
+    assert.deepEqual([dns.asked, discovery.looking], [asked, true]);
+    await clock.pass(999);
+    assert.equal(dns.asked, asked);
+    await clock.pass(1);
+  }
+  assert.deepEqual([dns.asked, discovery.looking], [6, false]);
+  await clock.pass(4_999);
+  assert.equal(dns.asked, 6);
+});
+
+test('it has begun when the query was answered and whoever was under it was dialled once', async (t) => {
+  const { clock, connector, discovery, dns } = start(t, { answer: failure });
+  await settle();
+  assert.equal(discovery.begun, false);
+  connector.held = true;
+  dns.answer = found(['10.0.0.1', '10.0.0.2']);
+  await clock.pass(1_000);
+  assert.equal(discovery.begun, false);
+  connector.release();
+  await settle();
+  assert.equal(discovery.begun, true);
+});
+
 test('it is looking for others until the query was answered twice and whoever is under it was dialled once', async (t) => {
   const { clock, connector, discovery, dns } = start(t, { answer: failure });
+  await firstLooks(clock);
   await clock.pass(60_000);
   assert.equal(discovery.looking, true);
   dns.answer = found(['10.0.0.1']);
@@ -58,26 +91,27 @@ test('it is looking for others until the query was answered twice and whoever is
 
 test('one that cannot be reached is not looked for all the time', async (t) => {
   const { clock, discovery } = start(t, { answer: found(['10.0.0.2']), unreachable: ['svc@10.0.0.2'] });
-  await clock.pass(6_000);
+  await firstLooks(clock);
   assert.equal(discovery.looking, false);
 });
 
 test('the query is asked again every interval, and not before the last is answered', async (t) => {
   const { clock, connector, dns } = start(t, { answer: found(['10.0.0.2']) });
-  await settle();
+  await firstLooks(clock);
+  const before = dns.asked;
   await clock.pass(4_999);
-  assert.equal(dns.asked, 1);
+  assert.equal(dns.asked, before);
   const slow = Promise.withResolvers<Resolved>();
   dns.answer = () => slow.promise;
   await clock.pass(1);
-  assert.equal(dns.asked, 2);
+  assert.equal(dns.asked, before + 1);
   await clock.pass(600_000);
-  assert.equal(dns.asked, 2);
+  assert.equal(dns.asked, before + 1);
   dns.answer = found(['10.0.0.2', '10.0.0.3']);
   slow.resolve(found(['10.0.0.2']));
   await settle();
   await clock.pass(5_000);
-  assert.equal(dns.asked, 3);
+  assert.equal(dns.asked, before + 2);
   assert.deepEqual(connector.dialled, ['svc@10.0.0.2', 'svc@10.0.0.3']);
 });
 

@@ -22,6 +22,13 @@ function start(t: TestContext, nodes: string[], unreachable: string[] = []) {
   return { clock, connector, list, of, lose };
 }
 
+test('it has begun when every listed node was dialled once', async (t) => {
+  const { connector, list } = start(t, ['svc@a', 'svc@b', 'svc@c'], ['svc@c']);
+  assert.equal(list.begun, false);
+  await settle();
+  assert.deepEqual([list.begun, connector.nodes()], [true, ['svc@b']]);
+});
+
 test('waits double from 500 ms to the limit, and chance takes off at most a half', () => {
   const waits = [1, 2, 3, 4, 5, 6, 7, 8, 100_000].map((failures) => backOff(failures, 30_000, 0));
   assert.deepEqual(waits, [500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000]);

@@ -1,0 +1,67 @@
+// When a node that starts knows the others: it is not ready before, and it does not wait for them for ever.
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
+import { Atom, type Term, tuple } from '../../node/cluster/erlang/terms.ts';
+import { ErlangLinks } from '../../node/cluster/erlang-links.ts';
+import { Distribution } from '../../node/distribution.ts';
+import { startDistNode, testCookie } from '../kit/dist-nodes.ts';
+import { freePort } from '../kit/free-ports.ts';
+
+/** Beside a node that is asked whether it is one of the service, and does not answer yet. */
+async function startBeside(t: TestContext, meets = () => false) {
+  const epmdPort = await freePort();
+  const { node, record } = await startDistNode(t, 'other', epmdPort);
+  const asked = Promise.withResolvers<void>();
+  const answer = Promise.withResolvers<Term>();
+  node.register('svc', {
+    call: () => {
+      asked.resolve();
+      return answer.promise;
+    },
+    cast: () => {},
+  });
+  const name = 'starts@127.0.0.1';
+  const links = new ErlangLinks(name, record.log);
+  const met = Promise.withResolvers<void>();
+  links.listen({ up: () => met.resolve(), down: () => {} });
+  const strategy = { name: 'NODES_LIST', nodes: [node.name] } as const;
+  const place = { ip: '127.0.0.1', ports: null, tick: 60_000 };
+  const config = { enabled: true, mode: 'name', nodeName: name, strategy, cookie: testCookie, ...place } as const;
+  const clock = { time: 0 };
+  const distribution = await Distribution.start({ config, name, links, log: record.log, meets, epmdPort, now: () => clock.time });
+  t.after(() => distribution.close());
+  await asked.promise;
+  return {
+    distribution,
+    links,
+    clock,
+    /** It is one of the service. */
+    answer: async () => {
+      answer.resolve(tuple(new Atom('ok'), 'null'));
+      await met.promise;
+      await turn();
+    },
+  };
+}
+
+test('a node knows the others when whoever is connected has said who it is and what it has', async (t) => {
+  let meets = true;
+  const { distribution, links, answer } = await startBeside(t, () => meets);
+  assert.deepEqual([links.greets, distribution.looking, distribution.acquainted], [true, true, false]);
+  await answer();
+  assert.deepEqual([links.greets, distribution.looking, distribution.acquainted], [false, true, false]);
+  meets = false;
+  assert.deepEqual([distribution.looking, distribution.acquainted], [false, true]);
+  // Those that come later have nothing that was there at its start.
+  meets = true;
+  assert.deepEqual([distribution.looking, distribution.acquainted], [true, true]);
+});
+
+test('one that says nothing is waited for, but not for ever', async (t) => {
+  const { distribution, clock } = await startBeside(t);
+  clock.time = 5_000;
+  assert.equal(distribution.acquainted, false);
+  clock.time += 1;
+  assert.deepEqual([distribution.looking, distribution.acquainted], [true, true]);
+});
