@@ -67,7 +67,10 @@ export type RoomClientOptions = {
   metadata?: Json;
   /** `auto` (default): all tracks of the others come by themselves. `manual`: subscribe() asks for each. */
   subscribe?: 'auto' | 'manual';
-  /** Tried in turn with `url`: every node of a cluster forwards to the owner of the room. In a page its own origin is the default. */
+  /**
+   * Tried in turn with `url`: every node of a cluster forwards to the owner of the room. By default what leads to any node where `url` leads to one
+   * of them by its number (`/n/<index>/…`), and in a page its own origin.
+   */
   fallbackUrls?: readonly string[];
   /** Ends another connection of the same peer instead of being refused. */
   takeover?: boolean;
@@ -100,9 +103,20 @@ export function socketUrl(url: string, pageProtocol: string | undefined): string
 }
 
 /** All URLs that may lead to the room, the best first. */
-export function socketUrls(options: Pick<RoomClientOptions, 'url' | 'fallbackUrls'>, page: PageAddress | undefined): string[] {
-  const fallbacks = options.fallbackUrls ?? (page && /^https?:$/.test(page.protocol) ? [page.origin + socketPath] : []);
-  return [...new Set([options.url, ...fallbacks].map((url) => socketUrl(url, page?.protocol)))];
+export function socketUrls(
+  { url, fallbackUrls }: Pick<RoomClientOptions, 'url' | 'fallbackUrls'>,
+  page: PageAddress | undefined,
+): string[] {
+  const own = page && /^https?:$/.test(page.protocol) ? [page.origin + socketPath] : [];
+  const fallbacks = fallbackUrls ?? [throughAnyNode(socketUrl(url, page?.protocol)), ...own];
+  return [...new Set([url, ...fallbacks].map((each) => socketUrl(each, page?.protocol)))];
+}
+
+/** Behind an Ingress of a cluster each node has a path of its own, which leads nowhere for as long as the node is gone. */
+function throughAnyNode(url: string): string {
+  const parsed = new URL(url);
+  parsed.pathname = parsed.pathname.replace(/^\/n\/\d+(?=\/)/, '');
+  return parsed.href;
 }
 
 export type PageAddress = { protocol: string; origin: string };

@@ -27,6 +27,20 @@ test('the own origin of a page is the fall-back unless others are named', () => 
   assert.deepEqual(socketUrls({ url: owner }, { protocol: 'file:', origin: 'null' }), [owner]);
 });
 
+test('where the URL leads to one node by its number, one of the fall-backs leads to any', () => {
+  const page = { protocol: 'https:', origin: 'https://app.example' };
+  const [one, any] = ['wss://rooms.example:8443/n/12/socket/peer/websocket', 'wss://rooms.example:8443/socket/peer/websocket'];
+  assert.deepEqual(socketUrls({ url: one }, page), [one, any, 'wss://app.example/socket/peer/websocket']);
+  assert.deepEqual(socketUrls({ url: 'rooms.example:8443/n/12/socket/peer/websocket' }, undefined), [
+    `ws${one.slice(3)}`,
+    `ws${any.slice(3)}`,
+  ]);
+  assert.deepEqual(socketUrls({ url: one }, { protocol: 'https:', origin: 'https://rooms.example:8443' }), [one, any]);
+  assert.deepEqual(socketUrls({ url: one, fallbackUrls: [] }, page), [one]);
+  for (const url of ['wss://rooms.example/n/x/socket', 'wss://rooms.example/n/12', 'wss://rooms.example/a/n/12/socket'])
+    assert.deepEqual(socketUrls({ url }, undefined), [url]);
+});
+
 test('pauses grow from nothing to five seconds and vary by a quarter', () => {
   const delays = [0, 1, 2, 3, 4, 5, 6, 100].map((attempt) => retryDelay(attempt, defaultTiming.retryDelays, 0.5));
   assert.deepEqual(delays, [0, 300, 600, 1_200, 2_400, 5_000, 5_000, 5_000]);
