@@ -7,6 +7,8 @@ import { Timer } from './timer.ts';
 const httpDeadline = 2_000;
 /** How long uploads that get on are waited for at the end, in milliseconds, beyond what is left of the time that rooms had. */
 const uploadDeadline = 1_000;
+/** How often a node that waits for balancers looks whether there is still another node for those who come, in milliseconds. */
+const lookInterval = 100;
 /** How long webhooks are still tried at the end, in milliseconds. */
 const webhookDeadline = 3_000;
 /** Signals this close to the first, in milliseconds, are the first. */
@@ -20,7 +22,7 @@ const closeDeadline = 25_000;
  *  2. Wait for the last room, at most until the deadline (`drainTimeout`).
  *  3. Rooms that are left end: peers get `Room stopped`.
  *  4. Telephones hang up, other components finish what they made. What they made goes up to S3, as long as there is time; the rest at the next start.
- *  5. Where there are other nodes: until Ingress and load balancers send nobody here any more; who still comes is taken to rooms elsewhere.
+ *  5. Where there are other nodes that do not end as well: until Ingress and load balancers send nobody here any more; who still comes is taken to rooms elsewhere.
  *  6. Websockets of peers close. Who listens to events, here and on other nodes, has heard of all that; HTTP finishes what is in flight and closes.
  *  7. Webhooks that wait are tried once more, for a short time; the rest goes to another node, or stays in the spool.
  *  8. The node leaves the cluster.
@@ -49,7 +51,7 @@ export class Shutdown {
     parts.rooms.close('shutdown');
     await parts.components.close();
     await parts.uploads.close(leftOf(drainTimeout) + uploadDeadline);
-    if (cluster.links.nodes().length > 0) await sleep(leftOf(shutdownDelay));
+    while (leftOf(shutdownDelay) > 0 && cluster.goesOn) await sleep(Math.min(leftOf(shutdownDelay), lookInterval));
     await Promise.all([parts.traffic.closeForwarding(), parts.peerSockets.close()]);
     parts.traffic.events.close();
     await Promise.all([parts.serverSockets.close(), parts.http.close(httpDeadline)]);

@@ -109,6 +109,12 @@ export class Cluster {
     return this.links.nodes().length > this.membership.members.size;
   }
 
+  /** Whether there is another node that stays, or that still has rooms: this one is a way to them. */
+  get goesOn(): boolean {
+    const { members, directory } = this.membership;
+    return [...members.values()].some(({ name, state }) => state !== 'terminating' || directory.ownedBy(name).length > 0);
+  }
+
   /** Something happened in a room of this node: the other nodes hear of what concerns the directory. */
   roomEvent({ type, roomId, incarnation }: Pick<RoomEvent, 'type' | 'roomId' | 'incarnation'>): void {
     if (type === 'RoomCreated') this.roomChanged(roomId);

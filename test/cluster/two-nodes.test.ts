@@ -106,6 +106,16 @@ describe('the end of a node', () => {
     assert.deepEqual(await ends.ended, { code: 0, signal: null });
   });
 
+  test('nodes that all end at once do not wait: there is nobody whom they could take people to', async (t) => {
+    const name = (which: string) => `${which}${process.pid}@localhost`;
+    const cluster = { SVC_DIST_ENABLED: 'true', SVC_DIST_NODES: name('one'), SVC_SHUTDOWN_DELAY: '300' };
+    const nodes = [];
+    for (const which of ['one', 'two']) nodes.push(await startNodeProcess(t, { ...cluster, SVC_DIST_NODE_NAME: name(which) }));
+    await untilTogether(nodes.map(({ url }) => apiClient(url, apiToken)));
+    for (const node of nodes) node.kill('SIGTERM');
+    for (const node of nodes) assert.deepEqual(await node.ended, { code: 0, signal: null });
+  });
+
   test('kill -9 leaves no child behind', async (t) => {
     const node = await startNodeProcess(t);
     const children = await node.children();
