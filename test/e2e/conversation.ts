@@ -74,6 +74,17 @@ export class Conversation {
     await Promise.all([anna.sees(bert, blue), bert.sees(anna, red), anna.hears(bert, 1000), bert.hears(anna, 440)]);
   }
 
+  /** When the first picture of what each receives now was shown, of the later one; in milliseconds since 1970. For figures: `flows` looks at five. */
+  async firstPictures(): Promise<number> {
+    const shown = [this.anna, this.bert].map(({ page }) =>
+      page.evaluate(() => {
+        const videos = [...(kit.rooms.main?.arrived.values() ?? [])].filter(({ kind }) => kind === 'video');
+        return videos.map(({ firstFrame = Number.NaN }) => performance.timeOrigin + firstFrame);
+      }),
+    );
+    return Math.max(...(await Promise.all(shown)).flat());
+  }
+
   /** From now on nothing may disturb them. */
   async mark(): Promise<void> {
     const forget = ({ page }: PagePeer) => page.evaluate(() => kit.rooms.main?.gaps.clear());

@@ -81,12 +81,14 @@ test('a host that loses its power: its Rooms are Ready elsewhere and people see 
     return status.conditions.some(({ type, status: is }: Anything) => type === 'Ready' && is !== 'True');
   });
   const noticed = performance.now();
+  const noticedAt = Date.now();
   tell('power lost to noticed by Kubernetes', noticed - started);
   const recovered = await conversation.movedFrom(stage, room.status.incarnation);
   tell('noticed to Room Ready on another node', performance.now() - noticed);
   tell('power lost to Room Ready on another node', performance.now() - started);
   assert.equal(await hostOf(recovered.node), 'node1');
   await conversation.flows();
+  tell('noticed to the first pictures both ways again', (await conversation.firstPictures()) - noticedAt);
   tell('noticed to pictures and sound both ways again', performance.now() - noticed);
   tell('power lost to pictures and sound both ways again', performance.now() - started);
   assert.equal(await conversation.pagesStayed(), true);

@@ -65,19 +65,26 @@ function pixels(video: HTMLVideoElement): Uint8ClampedArray {
   return context?.getImageData(0, 0, 64, 36).data ?? new Uint8ClampedArray();
 }
 
+/** Whether another frame comes: not after two seconds, and not once what was shown is taken out of the page. */
+function nextFrame(video: HTMLVideoElement): Promise<boolean> {
+  const shown = video.isConnected;
+  const began = performance.now();
+  return new Promise((resolve) => {
+    const end = (came: boolean) => {
+      clearInterval(watch);
+      resolve(came);
+    };
+    const watch = setInterval(() => {
+      if (performance.now() - began > 2_000 || (shown && !video.isConnected)) end(false);
+    }, 50);
+    video.requestVideoFrameCallback(() => end(true));
+  });
+}
+
 /** The colour of most of the picture, and by how much it changes within five frames; undefined where they do not come. */
 async function picture(video: HTMLVideoElement): Promise<Picture | undefined> {
   const before = pixels(video);
-  for (let frame = 0; frame < 5; frame += 1) {
-    const came = await new Promise<boolean>((resolve) => {
-      const timer = setTimeout(() => resolve(false), 2_000);
-      video.requestVideoFrameCallback(() => {
-        clearTimeout(timer);
-        resolve(true);
-      });
-    });
-    if (!came) return undefined;
-  }
+  for (let frame = 0; frame < 5; frame += 1) if (!(await nextFrame(video))) return undefined;
   const after = pixels(video);
   const median = (channel: number) => {
     const values = Array.from({ length: after.length / 4 }, (_, index) => after[index * 4 + channel] ?? 0).sort((a, b) => a - b);
