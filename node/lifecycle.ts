@@ -1,14 +1,11 @@
 // The end of a node: signals, the numbered shutdown list, and what happens when something was overlooked.
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { MediaNode } from './node.ts';
-import { Timer } from './timer.ts';
+import { Timer, whileHolds } from './timer.ts';
 
 /** Longest that requests in flight are waited for at the end, in milliseconds. */
 const httpDeadline = 2_000;
 /** How long uploads that get on are waited for at the end, in milliseconds, beyond what is left of the time that rooms had. */
 const uploadDeadline = 1_000;
-/** How often a node that waits for balancers looks whether there is still another node for those who come, in milliseconds. */
-const lookInterval = 100;
 /** How long webhooks are still tried at the end, in milliseconds. */
 const webhookDeadline = 3_000;
 /** Signals this close to the first, in milliseconds, are the first. */
@@ -51,7 +48,7 @@ export class Shutdown {
     parts.rooms.close('shutdown');
     await parts.components.close();
     await parts.uploads.close(leftOf(drainTimeout) + uploadDeadline);
-    while (leftOf(shutdownDelay) > 0 && cluster.goesOn) await sleep(Math.min(leftOf(shutdownDelay), lookInterval));
+    await whileHolds(leftOf(shutdownDelay), () => cluster.goesOn);
     await Promise.all([parts.traffic.closeForwarding(), parts.peerSockets.close()]);
     parts.traffic.events.close();
     await Promise.all([parts.serverSockets.close(), parts.http.close(httpDeadline)]);

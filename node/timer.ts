@@ -33,3 +33,15 @@ export async function allWithin(delay: number, promises: Iterable<Promise<unknow
     timer.stop();
   }
 }
+
+/** How often `whileHolds` looks, in milliseconds. */
+const lookInterval = 100;
+
+/** Resolves when it does not hold any more, or after `delay` milliseconds. */
+export async function whileHolds(delay: number, holds: () => boolean): Promise<void> {
+  const end = performance.now() + delay;
+  for (let left = delay; left > 0 && holds(); left = end - performance.now()) {
+    const step = Math.min(left, lookInterval);
+    await new Promise<void>((resolve) => new Timer(step, resolve));
+  }
+}

@@ -4,7 +4,7 @@ import { join, relative, sep } from 'node:path';
 import type { Log } from '../../log.ts';
 import type { S3Place } from '../../rooms/component-options.ts';
 import type { RoomEvent } from '../../rooms/events.ts';
-import { Timer } from '../../timer.ts';
+import { Timer, whileHolds } from '../../timer.ts';
 import { readReportFile, writeUploadState } from '../report-file.ts';
 import { StorageError } from '../s3/s3-errors.ts';
 import { S3Store } from '../s3/s3-store.ts';
@@ -36,9 +36,8 @@ type Entry = { job: Job; upload: FolderUpload; store: S3Store | undefined; savin
 
 /** Transfers at once. */
 const maxTransfers = 4;
-/** Milliseconds between two signs of life, and two looks at the end whether all is up. */
+/** Milliseconds between two signs of life. */
 const signInterval = 2000;
-const lookInterval = 100;
 
 export class S3Uploads implements Uploads {
   readonly #options: S3UploadsOptions;
@@ -169,9 +168,8 @@ export class S3Uploads implements Uploads {
   }
 
   async #close(patience: number): Promise<void> {
-    const end = performance.now() + patience;
     const getsOn = () => [...this.#entries.values()].some(({ upload }) => upload.finished && upload.hopeful);
-    while (getsOn() && performance.now() < end) await new Promise<void>((resolve) => new Timer(lookInterval, resolve));
+    await whileHolds(patience, getsOn);
     this.#closed = true;
     this.#scan?.stop();
     this.#sign?.stop();
