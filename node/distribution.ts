@@ -79,12 +79,12 @@ export class Distribution {
 
   /** Whether nodes may be there that this one could not find yet, or that have not said yet what they have. */
   get looking(): boolean {
-    return this.#discovery?.looking() || this.#links.greets || this.#meets();
+    return this.#discovery?.looking() || this.#meetsSomebody;
   }
 
   /** Whether it has met those that were there at its start, or has waited for them long enough: before, it would say of their rooms that there are none. */
   get acquainted(): boolean {
-    this.#acquainted ||= this.#now() - this.#startedAt > patience || this.#hasMet();
+    this.#acquainted ||= this.#now() - this.#startedAt > patience || ((this.#discovery?.begun() ?? true) && !this.#meetsSomebody);
     return this.#acquainted;
   }
 
@@ -98,8 +98,8 @@ export class Distribution {
     this.#discovery?.learn(from, names);
   }
 
-  #hasMet(): boolean {
-    return (this.#discovery?.begun() ?? true) && !this.#links.greets && !this.#meets();
+  get #meetsSomebody(): boolean {
+    return this.#links.greets || this.#meets();
   }
 
   #tellNodes(): void {

@@ -107,9 +107,11 @@ export function socketUrls(
   { url, fallbackUrls }: Pick<RoomClientOptions, 'url' | 'fallbackUrls'>,
   page: PageAddress | undefined,
 ): string[] {
+  const whole = (each: string) => socketUrl(each, page?.protocol);
   const own = page && /^https?:$/.test(page.protocol) ? [page.origin + socketPath] : [];
-  const fallbacks = fallbackUrls ?? [throughAnyNode(socketUrl(url, page?.protocol)), ...own];
-  return [...new Set([url, ...fallbacks].map((each) => socketUrl(each, page?.protocol)))];
+  const first = whole(url);
+  const fallbacks = fallbackUrls ?? [throughAnyNode(first), ...own];
+  return [...new Set([first, ...fallbacks.map(whole)])];
 }
 
 /** Behind an Ingress of a cluster each node has a path of its own, which leads nowhere for as long as the node is gone. */
