@@ -60,11 +60,8 @@ describe('a real Erlang node on another machine', onMachines, () => {
 
     erl.kill('SIGKILL');
     // Where both dial in the same moment, one connection may have taken the place of another before.
-    const toldOfIt = (node: ClusterNode, message: string) =>
-      logged(node, message).filter(({ node: name }) => name === `erl@${d.ip}`).length;
-    await until('its end is seen', () =>
-      nodes.every((node) => toldOfIt(node, 'lost the connection to node') === toldOfIt(node, 'connected to node')),
-    );
+    const connections = (node: ClusterNode) => logged(node, 'connected to node').filter(({ node: name }) => name === `erl@${d.ip}`).length;
+    await until('its end is seen', () => nodes.every((node) => logged(node, 'lost the connection to node').length === connections(node)));
     assert.deepEqual(
       (await Promise.all(nodes.map(healthOf))).map(({ nodesInCluster }) => nodesInCluster),
       [3, 3, 3],

@@ -14,6 +14,12 @@ async function createRoom(url: string, roomId: string): Promise<string> {
   return body.data.svc_address;
 }
 
+/** A node of a cluster on this machine, which dials another of it (or is that one). */
+function ofCluster(which: string, dialled: string) {
+  const name = (each: string) => `${each}${process.pid}@localhost`;
+  return { SVC_DIST_ENABLED: 'true', SVC_DIST_NODE_NAME: name(which), SVC_DIST_NODES: name(dialled) };
+}
+
 /** Whether a process exists; a zombie does not count. */
 function isAlive(pid: number): boolean {
   try {
@@ -54,11 +60,9 @@ describe('two nodes on one machine', () => {
 });
 
 test('a node that is ready knows the rooms that there were before it', async (t) => {
-  const name = (which: string) => `${which}${process.pid}@localhost`;
-  const cluster = { SVC_DIST_ENABLED: 'true', SVC_DIST_NODES: name('before') };
-  const before = await startNodeProcess(t, { ...cluster, SVC_DIST_NODE_NAME: name('before') });
+  const before = await startNodeProcess(t, ofCluster('before', 'before'));
   await createRoom(before.url, 'r');
-  const after = apiClient((await startNodeProcess(t, { ...cluster, SVC_DIST_NODE_NAME: name('after') })).url, apiToken);
+  const after = apiClient((await startNodeProcess(t, ofCluster('after', 'before'))).url, apiToken);
   while ((await after.get('/readyz')).status !== 200) await setTimeout(1);
   assert.equal((await after.get('/room/r')).status, 200);
 });
@@ -80,10 +84,9 @@ describe('the end of a node', () => {
 
   test('who still comes to a node that ends is taken to rooms of others, until Ingress and load balancers have learned of its end', async (t) => {
     const delay = 10_000;
-    const name = (which: string) => `${which}${process.pid}@localhost`;
-    const cluster = { SVC_DIST_ENABLED: 'true', SVC_DIST_NODES: name('stays'), SVC_SHUTDOWN_DELAY: String(delay / 1_000) };
-    const stays = await startNodeProcess(t, { ...cluster, SVC_DIST_NODE_NAME: name('stays') });
-    const ends = await startNodeProcess(t, { ...cluster, SVC_DIST_NODE_NAME: name('ends') });
+    const waits = { SVC_SHUTDOWN_DELAY: String(delay / 1_000) };
+    const stays = await startNodeProcess(t, { ...ofCluster('stays', 'stays'), ...waits });
+    const ends = await startNodeProcess(t, { ...ofCluster('ends', 'stays'), ...waits });
     const api = apiClient(ends.url, apiToken);
     await untilTogether([api, apiClient(stays.url, apiToken)]);
     const enter = async (room: string) => {
@@ -107,10 +110,8 @@ describe('the end of a node', () => {
   });
 
   test('nodes that all end at once do not wait: there is nobody whom they could take people to', async (t) => {
-    const name = (which: string) => `${which}${process.pid}@localhost`;
-    const cluster = { SVC_DIST_ENABLED: 'true', SVC_DIST_NODES: name('one'), SVC_SHUTDOWN_DELAY: '300' };
     const nodes = [];
-    for (const which of ['one', 'two']) nodes.push(await startNodeProcess(t, { ...cluster, SVC_DIST_NODE_NAME: name(which) }));
+    for (const which of ['one', 'two']) nodes.push(await startNodeProcess(t, { ...ofCluster(which, 'one'), SVC_SHUTDOWN_DELAY: '300' }));
     await untilTogether(nodes.map(({ url }) => apiClient(url, apiToken)));
     for (const node of nodes) node.kill('SIGTERM');
     for (const node of nodes) assert.deepEqual(await node.ended, { code: 0, signal: null });

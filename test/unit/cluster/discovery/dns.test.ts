@@ -31,16 +31,16 @@ function start(t: TestContext, { self = 'svc@10.0.0.1', answer = found([]), loca
   return { clock, connector, discovery, dns, of };
 }
 
+/** Until looks are an interval apart. */
+async function firstLooks({ pass }: Clock): Promise<void> {
+  for (let time = 0; time < 5_000; time += 1_000) await pass(1_000);
+}
+
 test('every address is dialled under the name of this node, this one is not', async (t) => {
   const { connector } = start(t, { answer: found(['10.0.0.3', '10.0.0.1', '10.0.0.2']) });
   await settle();
   assert.deepEqual(connector.dialled, ['svc@10.0.0.2', 'svc@10.0.0.3']);
 });
-
-/** Until looks are an interval apart. */
-async function firstLooks({ pass }: Clock): Promise<void> {
-  for (let time = 0; time < 5_000; time += 1_000) await pass(1_000);
-}
 
 test('it looks every second at first: those that start in the same moment come one after the other', async (t) => {
   const { clock, discovery, dns } = start(t, { answer: found(['10.0.0.1']) });
