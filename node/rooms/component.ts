@@ -5,11 +5,11 @@ import type { CallRunner } from './calls.ts';
 import type { RoomEventDetail } from './events.ts';
 import type { PublishedFigures } from './figures.ts';
 import { newId } from './ids.ts';
-import type { PeerEvent } from './peer-events.ts';
+import type { PeerEvent, RemoteComponent } from './peer-events.ts';
 import type { ComponentHost, ComponentRunner, PreparedComponent, RoomIdentity, RoomInput, RoomMedia, RoomOutput } from './ports.ts';
 import type { OfferChange } from './publications.ts';
 import { Track } from './track.ts';
-import type { ComponentView } from './views.ts';
+import type { ComponentView, TrackView } from './views.ts';
 
 /** What a component may use of its room: functions, never the room itself. */
 export type ComponentSurroundings = {
@@ -99,14 +99,21 @@ export class Component {
     };
   }
 
+  /** As peers see it. */
+  remoteView(): RemoteComponent {
+    const tracks = [...this.#tracks.values()].map((track) => this.#remoteTrack(track));
+    return { id: this.id, type: this.type, state: this.#started ? 'running' : 'starting', tracks };
+  }
+
   /** Announces it and sets it to work. Where that fails it crashes. @throws ServiceError */
   async start(): Promise<void> {
     this.#log.info('component added');
     this.#room.emit({ type: 'ComponentAdded', componentId: this.id });
-    this.#room.broadcast({ event: 'componentAdded', data: { component: this.view() } });
+    this.#room.broadcast({ event: 'componentAdded', data: { component: this.remoteView() } });
     try {
       await this.#runner.start();
       this.#started = true;
+      if (!this.#ended) this.#room.broadcast({ event: 'componentUpdated', data: { componentId: this.id, state: 'running' } });
       this.offerChanged();
     } catch (error) {
       this.crash(error instanceof ServiceError ? error.message : 'It could not be started');
@@ -204,9 +211,14 @@ export class Component {
     this.#tracks.set(trackId, track);
     this.#log.info({ track: trackId, kind, encoding }, 'track added');
     this.#room.emit({ type: 'TrackAdded', componentId: this.id, track: track.view() });
-    this.#room.broadcast({ event: 'trackAdded', data: { componentId: this.id, track: track.view() } });
+    this.#room.broadcast({ event: 'trackAdded', data: { componentId: this.id, track: this.#remoteTrack(track) } });
     this.#room.offerChanged({ added: true, trackId });
     return trackId;
+  }
+
+  /** Its own metadata may name who is on the phone. */
+  #remoteTrack(track: Track): TrackView {
+    return { ...track.view(), metadata: { source: this.type } };
   }
 
   #playable(): void {

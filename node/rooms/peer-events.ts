@@ -1,12 +1,19 @@
 // What a peer is told over its connection: one zod union, from which the wire, the types and AsyncAPI come.
 import { z } from 'zod';
-import { componentViewSchema, kindSchema, metadataSchema, permissionsSchema, trackViewSchema } from './views.ts';
+import { componentTypeSchema, kindSchema, metadataSchema, permissionsSchema, trackViewSchema } from './views.ts';
 
 /** A peer as other peers see it. */
 export const remotePeerSchema = z
   .object({ id: z.string(), metadata: metadataSchema.nullable(), tracks: z.array(trackViewSchema) })
   .meta({ id: 'RemotePeer' });
 export type RemotePeer = z.infer<typeof remotePeerSchema>;
+
+export const componentStateSchema = z.enum(['starting', 'running']).meta({ id: 'ComponentState' });
+/** A component as peers see it: never its options, which name files, phone numbers and storage. */
+export const remoteComponentSchema = z
+  .object({ id: z.string(), type: componentTypeSchema, state: componentStateSchema, tracks: z.array(trackViewSchema) })
+  .meta({ id: 'RemoteComponent', description: 'A component as peers see it; the metadata of its tracks is `{source: <type>}`.' });
+export type RemoteComponent = z.infer<typeof remoteComponentSchema>;
 
 export const wireObjectSchema = z.record(z.string(), z.unknown());
 /** Exactly one of the two is the publisher of a track. */
@@ -20,7 +27,8 @@ export const peerEventSchema = z.discriminatedUnion('event', [
   event('peerJoined', { peer: remotePeerSchema }),
   event('peerLeft', { peerId: z.string() }),
   event('peerMetadataUpdated', { peerId: z.string(), metadata: metadataSchema.nullable() }),
-  event('componentAdded', { component: componentViewSchema }),
+  event('componentAdded', { component: remoteComponentSchema }),
+  event('componentUpdated', { componentId: z.string(), state: componentStateSchema }),
   event('componentRemoved', { componentId: z.string() }),
   event('trackAdded', { ...origin, track: trackViewSchema }),
   event('trackRemoved', { ...origin, ...track }),

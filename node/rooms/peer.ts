@@ -5,7 +5,7 @@ import { Timer } from '../timer.ts';
 import type { RoomEventDetail } from './events.ts';
 import type { PeerFigures } from './figures.ts';
 import { Moderation } from './moderation.ts';
-import type { PeerEvent, RemotePeer } from './peer-events.ts';
+import type { PeerEvent, RemoteComponent, RemotePeer } from './peer-events.ts';
 import {
   type CloseReason,
   closeReasons,
@@ -19,7 +19,7 @@ import {
 import { type OfferChange, Publications, type PublishDataRequest, type PublishRequest } from './publications.ts';
 import { Subscriptions } from './subscriptions.ts';
 import type { DataTrack, Track } from './track.ts';
-import type { ComponentView, Metadata, PeerView, Permissions } from './views.ts';
+import type { Metadata, PeerView, Permissions } from './views.ts';
 
 /** What a peer may use of its room: functions, never the room itself. */
 export type PeerSurroundings = {
@@ -53,7 +53,7 @@ export type PeerSetup = {
   enableSimulcast: boolean;
 };
 /** What is there already when a peer comes. */
-type Present = { peers: RemotePeer[]; components: ComponentView[]; activeSpeaker: string | null };
+type Present = { peers: RemotePeer[]; components: RemoteComponent[]; activeSpeaker: string | null };
 export type Welcome = Present & { permissions: Permissions; rtpCapabilities: WireObject };
 
 /** What exists only while the peer is connected. */

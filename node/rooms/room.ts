@@ -253,7 +253,7 @@ export class Room {
       offeredTo: (peerId) => this.#offeredTo(peerId),
       present: (peerId) => ({
         peers: [...this.#peers.values()].filter((peer) => peer.connected && peer.id !== peerId).map((peer) => peer.remoteView()),
-        components: [...this.components.all()].map((component) => component.view()),
+        components: [...this.components.all()].map((component) => component.remoteView()),
         activeSpeaker: this.#activeSpeaker,
       }),
       offerChanged: (change, peerId) => this.#offerChanged(change, peerId),

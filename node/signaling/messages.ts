@@ -1,7 +1,7 @@
 // The peer websocket's messages, one zod union per direction: they validate, give the types and make AsyncAPI.
 import { z } from 'zod';
-import { peerEventSchema, remotePeerSchema, wireObjectSchema } from '../rooms/peer-events.ts';
-import { componentViewSchema, kindSchema, metadataSchema, permissionsSchema } from '../rooms/views.ts';
+import { peerEventSchema, remoteComponentSchema, remotePeerSchema, wireObjectSchema } from '../rooms/peer-events.ts';
+import { kindSchema, metadataSchema, permissionsSchema } from '../rooms/views.ts';
 
 const id = z.string().min(1).max(128);
 const transportId = id;
@@ -88,7 +88,7 @@ export const answerSchemas = {
     rtpCapabilities: wireObjectSchema,
     iceServers: z.array(wireObjectSchema),
     peers: z.array(remotePeerSchema),
-    components: z.array(componentViewSchema),
+    components: z.array(remoteComponentSchema),
     activeSpeaker: z.string().nullable().meta({ description: 'Id of the peer who speaks just now; null: nobody.' }),
     svcAddress: z.string().meta({ description: 'Address of the node that owns the room: host[:port][/path].' }),
     resumeWindow: z.int().meta({ description: 'Seconds that a lost socket may be resumed in.' }),

@@ -16,9 +16,9 @@ import {
   type ServerFrame,
   socketPath,
 } from '../../node/client/src/protocol.ts';
-import type { PeerEvent, RemotePeer } from '../../node/rooms/peer-events.ts';
+import type { PeerEvent, RemoteComponent, RemotePeer } from '../../node/rooms/peer-events.ts';
 import { peerEventSchema } from '../../node/rooms/peer-events.ts';
-import type { ComponentView, Permissions, TrackView } from '../../node/rooms/views.ts';
+import type { Permissions, TrackView } from '../../node/rooms/views.ts';
 import { defaultLimits } from '../../node/signaling/limits.ts';
 import { type Answer, type AnswerData, type Method, requestSchemas, type serverFrameSchema } from '../../node/signaling/messages.ts';
 import { peerSocketPath } from '../../node/signaling/peer-sockets.ts';
@@ -43,7 +43,7 @@ const proof: {
   answerFrame: Same<AnswerFrame, Answer>;
   serverFrame: Same<ServerFrame, z.infer<typeof serverFrameSchema>>;
   peer: Same<ClientPeerView, RemotePeer>;
-  component: Same<ClientComponentView, ComponentView>;
+  component: Same<ClientComponentView, RemoteComponent>;
   track: Same<ClientTrackView, TrackView>;
   permissions: Same<ClientPermissions, Permissions>;
 } = {

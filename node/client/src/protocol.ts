@@ -24,8 +24,7 @@ export type PeerView = { id: string; metadata: Json; tracks: TrackView[] };
 export type ComponentView = {
   id: string;
   type: 'hls' | 'recording' | 'sip' | 'file';
-  externalId: string | null;
-  properties: { [key: string]: Json };
+  state: 'starting' | 'running';
   tracks: TrackView[];
 };
 
@@ -108,6 +107,7 @@ export type EventData = {
   peerLeft: { peerId: string };
   peerMetadataUpdated: { peerId: string; metadata: Json };
   componentAdded: { component: ComponentView };
+  componentUpdated: { componentId: string; state: ComponentView['state'] };
   componentRemoved: { componentId: string };
   trackAdded: Origin & { track: TrackView };
   trackRemoved: Origin & { trackId: string };

@@ -17,7 +17,7 @@ export type RemotePeer = { readonly id: string; readonly metadata: Json; readonl
 export type RemoteComponent = {
   readonly id: string;
   readonly type: ComponentView['type'];
-  readonly properties: ComponentView['properties'];
+  readonly state: ComponentView['state'];
   readonly tracks: readonly RemoteTrack[];
 };
 
@@ -27,6 +27,8 @@ export type RosterEvents = {
   /** Its metadata changed. */
   peerUpdated: { peer: RemotePeer };
   componentAdded: { component: RemoteComponent };
+  /** Its state changed. */
+  componentUpdated: { component: RemoteComponent };
   componentRemoved: { componentId: string };
   trackAdded: { track: RemoteTrack };
   trackRemoved: { track: RemoteTrack };
@@ -82,6 +84,9 @@ export class Roster {
       case 'componentAdded':
         this.#addComponent(data.component);
         return true;
+      case 'componentUpdated':
+        this.#updateComponent(data.componentId, data.state);
+        return true;
       case 'componentRemoved':
         this.#removeComponent(data.componentId);
         return true;
@@ -126,10 +131,19 @@ export class Roster {
   }
 
   #addComponent({ tracks, ...component }: ComponentView): void {
-    const known = this.#components.has(component.id);
-    this.#components.set(component.id, component);
-    if (!known) this.#emit('componentAdded', { component: this.#component(component.id) });
+    if (this.#components.has(component.id)) this.#updateComponent(component.id, component.state);
+    else {
+      this.#components.set(component.id, component);
+      this.#emit('componentAdded', { component: this.#component(component.id) });
+    }
     for (const track of tracks) this.#addTrack(track, { componentId: component.id });
+  }
+
+  #updateComponent(id: string, state: ComponentView['state']): void {
+    const component = this.#components.get(id);
+    if (!component || component.state === state) return;
+    component.state = state;
+    this.#emit('componentUpdated', { component: this.#component(id) });
   }
 
   #removeComponent(componentId: string): void {
@@ -170,8 +184,8 @@ export class Roster {
   }
 
   #component(id: string): RemoteComponent {
-    const { type, properties } = this.#components.get(id) ?? { type: 'file', properties: {} };
-    return { id, type, properties, tracks: this.#tracksOf({ componentId: id }) };
+    const { type, state } = this.#components.get(id) ?? { type: 'file', state: 'starting' };
+    return { id, type, state, tracks: this.#tracksOf({ componentId: id }) };
   }
 
   #tracksOf({ peerId, componentId }: Origin): RemoteTrack[] {

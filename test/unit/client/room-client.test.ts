@@ -68,9 +68,12 @@ test('a fresh session tells the differences and nothing twice', async (t) => {
   const joined = room.join();
   const socket = await server.next();
   const stays = { id: 'stays', metadata: null, tracks: [track('s1')] };
-  const file = { id: 'file', type: 'file' as const, externalId: null, properties: {}, tracks: [] };
-  await socket.welcome({ peers: [stays, { id: 'goes', metadata: null, tracks: [track('g1')] }], components: [file] });
+  const file = { id: 'file', type: 'file' as const, state: 'running' as const, tracks: [] };
+  const starting = { ...file, state: 'starting' as const };
+  await socket.welcome({ peers: [stays, { id: 'goes', metadata: null, tracks: [track('g1')] }], components: [starting] });
   await joined;
+  socket.event('componentUpdated', { componentId: 'file', state: 'running' });
+  assert.deepEqual(await until('componentUpdated'), { component: file });
   told.length = 0;
   socket.cut();
   await until('stateChanged', ({ state }) => state === 'reconnecting');

@@ -11,6 +11,7 @@ const names = [
   'peerLeft',
   'peerUpdated',
   'componentAdded',
+  'componentUpdated',
   'componentRemoved',
   'trackAdded',
   'trackRemoved',

@@ -36,8 +36,10 @@ describe('a component', () => {
     assert.deepEqual([track?.type, track?.encoding, track?.metadata], ['audio', 'opus', { source: 'fake' }]);
     assert.deepEqual((await rooms.getRoom('r')).components, [component]);
     assert.deepEqual(await rooms.getComponent('r', component.id), component);
-    assert.deepEqual(bob.connection.of('componentAdded'), [{ component: { ...component, tracks: [] } }]);
-    assert.deepEqual(bob.connection.of('trackAdded'), [{ componentId: component.id, track }]);
+    const seen = { id: component.id, type: 'file' as const };
+    assert.deepEqual(bob.connection.of('componentAdded'), [{ component: { ...seen, state: 'starting', tracks: [] } }]);
+    assert.deepEqual(bob.connection.of('componentUpdated'), [{ componentId: component.id, state: 'running' }]);
+    assert.deepEqual(bob.connection.of('trackAdded'), [{ componentId: component.id, track: { ...track, metadata: { source: 'file' } } }]);
     const [subscribed] = bob.connection.of('trackSubscribed');
     assert.deepEqual([subscribed?.componentId, subscribed?.peerId, subscribed?.trackId], [component.id, undefined, track?.id]);
   });
@@ -47,7 +49,8 @@ describe('a component', () => {
     const component = await add();
     await rooms.addPeer('r', { type: 'webrtc', peerId: 'carol' });
     const carol = await connectPeer(rooms, 'r', 'carol');
-    assert.deepEqual((await carol.peer.welcome()).components, [component]);
+    const tracks = component.tracks.map((track) => ({ ...track, metadata: { source: 'file' } }));
+    assert.deepEqual((await carol.peer.welcome()).components, [{ id: component.id, type: 'file', state: 'running', tracks }]);
     assert.deepEqual(new Set(carol.connection.of('trackSubscribed').map(({ componentId }) => componentId)), new Set([component.id]));
   });
 

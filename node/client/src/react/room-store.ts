@@ -40,6 +40,7 @@ const changes: Partial<Record<keyof RoomEvents, readonly PartName[]>> = {
   peerLeft: ['peers', 'tracks'],
   peerUpdated: ['peers'],
   componentAdded: ['components', 'tracks'],
+  componentUpdated: ['components'],
   componentRemoved: ['components', 'tracks'],
   trackAdded: ['peers', 'components', 'tracks'],
   trackRemoved: ['peers', 'components', 'tracks'],

@@ -6,9 +6,14 @@ export type PeerAccess = { peerId: string; token: string; url: string };
 
 const componentNames: Record<ComponentType, string> = { file: 'File', hls: 'HLS', recording: 'Recording', sip: 'Phone' };
 
+/** As peers see it. */
+export function kindName(type: ComponentType): string {
+  return componentNames[type] ?? type;
+}
+
 /** Its kind, and of a file which. */
 export function componentName({ type, properties }: Pick<Component, 'type' | 'properties'>): string {
-  const kind = componentNames[type] ?? type;
+  const kind = kindName(type);
   return typeof properties.filePath === 'string' ? `${kind}: ${properties.filePath}` : kind;
 }
 

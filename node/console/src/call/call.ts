@@ -8,7 +8,7 @@ import {
   type RemoteTrack as RoomTrack,
 } from '@mediarooms/client';
 import { sentenceOf } from '../api/rest.ts';
-import { componentName, nameOf } from '../api/shapes.ts';
+import { kindName, nameOf } from '../api/shapes.ts';
 import { Chat, chatLabel } from '../chat/chat.ts';
 import { Store } from '../hooks/store.ts';
 import {
@@ -123,7 +123,7 @@ export class Call extends Store<CallState> {
       people: [...client.peers.values()].map((peer) => personOf(peer, client)),
       components: [...client.components.values()].map((component) => ({
         id: component.id,
-        name: componentName(component),
+        name: kindName(component.type),
         tracks: component.tracks.map((track) => trackOf(track, client)),
       })),
       activeSpeaker: client.activeSpeaker ?? undefined,
