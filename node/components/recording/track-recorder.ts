@@ -2,7 +2,7 @@
 import { JitterBuffer } from '../rtp/jitter-buffer.ts';
 import type { RtpPacket } from '../rtp/packets.ts';
 import { TrackClock } from '../rtp/track-clock.ts';
-import { VideoAssembler } from '../rtp/video-assembler.ts';
+import { describePicture, VideoAssembler } from '../rtp/video-assembler.ts';
 import { opusTrack, type RecordedEncoding, videoFormat, videoTrack } from './codecs.ts';
 import type { MatroskaTrack } from './matroska.ts';
 import { Timeline } from './timeline.ts';
@@ -36,6 +36,8 @@ export type TrackSummary = {
 const jitterWait = 300;
 /** Milliseconds in which reports still say when the first frame was: later ones have the drift of the sender's clock in them. */
 const startKnown = 10_000;
+/** Milliseconds by which a sender's clock may differ from ours: beyond, its timestamps jump about, and ours is taken. */
+const maxDifference = 60_000;
 
 type Frame = { timestamp: number; arrival: number; data: Buffer; key: boolean };
 
@@ -68,7 +70,7 @@ export class TrackRecorder {
       format,
       onPicture: (picture) =>
         this.#add(picture, () => {
-          const description = format.describe(picture);
+          const description = describePicture(format, picture);
           return description && videoTrack(encoding, description);
         }),
       onKeyNeeded: options.onKeyNeeded,
@@ -85,8 +87,7 @@ export class TrackRecorder {
   /** From a sender report; `time` in milliseconds since 1970. */
   reported(timestamp: number, time: number, now: number): void {
     this.#clock.reported(this.#buffer.unwrapped(timestamp), time);
-    if (this.#first && now - this.#first.arrival < startKnown)
-      this.#first.time = this.#clock.timeOf(this.#first.timestamp) ?? this.#first.time;
+    if (this.#first && now - this.#first.arrival < startKnown) this.#first.time = this.#timeOf(this.#first.timestamp, this.#first.time);
   }
 
   tick(now: number): void {
@@ -97,8 +98,14 @@ export class TrackRecorder {
   async close(): Promise<TrackSummary> {
     this.#buffer.flush();
     const duration = await this.#file?.close();
-    const endTime = this.#lastTimestamp === undefined ? undefined : this.#clock.timeOf(this.#lastTimestamp);
+    const endTime = this.#lastTimestamp === undefined ? undefined : this.#timeOf(this.#lastTimestamp, Date.now());
     return { startTime: this.#first?.time, endTime, duration, frames: this.#frames, lostPackets: this.#buffer.lost };
+  }
+
+  /** By the sender's clock; `ours` where that makes no sense. */
+  #timeOf(timestamp: number, ours: number): number {
+    const time = this.#clock.timeOf(timestamp);
+    return time !== undefined && Math.abs(time - ours) <= maxDifference ? time : ours;
   }
 
   #add({ timestamp, arrival, data, key }: Frame, describe: () => MatroskaTrack | undefined): void {
@@ -108,7 +115,7 @@ export class TrackRecorder {
         this.#options.onKeyNeeded();
         return;
       }
-      const startTime = this.#clock.timeOf(timestamp) ?? Date.now();
+      const startTime = this.#timeOf(timestamp, Date.now());
       this.#first = { timestamp, arrival, time: startTime };
       this.#file = new TrackFile({ path: this.#options.path, onFailed: this.#options.onFailed }, track, startTime);
       const size = track.kind === 'video' ? { width: track.width, height: track.height } : {};

@@ -1,6 +1,6 @@
 // AV1 in RTP (https://aomediacodec.github.io/av1-rtp-spec/); pictures come out as temporal units whose OBUs have sizes, as files have them.
 import { readAv1Sequence } from './av1-sequence.ts';
-import type { Picture, VideoDescription, VideoFormat } from './video-assembler.ts';
+import { maxUnits, type Picture, type VideoDescription, type VideoFormat } from './video-assembler.ts';
 
 const types = { sequenceHeader: 1, temporalDelimiter: 2, tileList: 8, padding: 15 } as const;
 /**
@@ -59,7 +59,9 @@ export class Av1Format implements VideoFormat {
 
   take(): Picture | undefined {
     if (this.#fragments || this.#units.length === 0) return undefined;
-    const header = this.#units.find((unit) => typeOf(unit) === types.sequenceHeader);
+    const [header, ...others] = this.#units.filter((unit) => typeOf(unit) === types.sequenceHeader);
+    // One size counts for all of it.
+    if (others.some((other) => !other.equals(header as Buffer))) return undefined;
     if (header) this.#sequence = describe(header);
     return { data: Buffer.concat([delimiter, ...this.#units]), key: header !== undefined };
   }
@@ -69,11 +71,11 @@ export class Av1Format implements VideoFormat {
     return this.#sequence;
   }
 
-  /** Gives it a size where it has none, which is usual in RTP (AV1 specification, section 5.3). False for what is no OBU. */
+  /** Gives it a size where it has none, which is usual in RTP (AV1 specification, section 5.3). False for what is no OBU, and where there are too many. */
   #addUnit(unit: Buffer): boolean {
     const head = unit[0] ?? 0;
     const start = head & 0x04 ? 2 : 1;
-    if (unit.length < start || head & 0x80) return false;
+    if (unit.length < start || head & 0x80 || this.#units.length >= maxUnits) return false;
     const type = typeOf(unit);
     if (type === types.temporalDelimiter || type === types.tileList || type === types.padding) return true;
     if (head & 0x02) {

@@ -1,6 +1,6 @@
 // H.264 in RTP (RFC 6184, packetization modes 0 and 1); pictures come out with lengths before their NAL units, as files of MP4 and Matroska have them.
 import { BitReader } from './bits.ts';
-import type { Picture, VideoDescription, VideoFormat } from './video-assembler.ts';
+import { maxUnits, type Picture, type VideoDescription, type VideoFormat } from './video-assembler.ts';
 
 const types = { idr: 5, sps: 7, pps: 8, delimiter: 9, stapA: 24, fuA: 28 } as const;
 
@@ -24,10 +24,7 @@ export class H264Format implements VideoFormat {
 
   add(payload: Buffer): boolean {
     const type = typeOf(payload[0]);
-    if (type >= 1 && type <= 23) {
-      this.#addUnit(payload);
-      return true;
-    }
+    if (type >= 1 && type <= 23) return this.#addUnit(payload);
     if (type === types.stapA) return this.#addSeveral(payload);
     return type === types.fuA && this.#addFragment(payload);
   }
@@ -46,13 +43,16 @@ export class H264Format implements VideoFormat {
     return sps && pps && size ? { ...size, codecPrivate: decoderConfiguration(sps, pps) } : undefined;
   }
 
-  #addUnit(unit: Buffer): void {
+  /** False where there are too many. */
+  #addUnit(unit: Buffer): boolean {
     const type = typeOf(unit[0]);
-    if (type === types.delimiter) return;
+    if (type === types.delimiter) return true;
+    if (this.#units.length >= maxUnits) return false;
     // Kept longer than the packet that it is a view of.
     if (type === types.sps) this.#sps = Buffer.from(unit);
     if (type === types.pps) this.#pps = Buffer.from(unit);
     this.#units.push(unit);
+    return true;
   }
 
   /** Section 5.7.1. */
@@ -60,7 +60,7 @@ export class H264Format implements VideoFormat {
     for (let at = 1; at < payload.length; ) {
       const length = at + 2 <= payload.length ? payload.readUInt16BE(at) : 0;
       if (length === 0 || at + 2 + length > payload.length) return false;
-      this.#addUnit(payload.subarray(at + 2, at + 2 + length));
+      if (!this.#addUnit(payload.subarray(at + 2, at + 2 + length))) return false;
       at += 2 + length;
     }
     return true;
@@ -73,11 +73,10 @@ export class H264Format implements VideoFormat {
     if (header & 0x80) this.#fragments = [Buffer.from([(indicator & 0xe0) | (header & 0x1f)])];
     if (!this.#fragments) return false;
     this.#fragments.push(payload.subarray(2));
-    if (header & 0x40) {
-      this.#addUnit(Buffer.concat(this.#fragments));
-      this.#fragments = undefined;
-    }
-    return true;
+    if (!(header & 0x40)) return true;
+    const unit = Buffer.concat(this.#fragments);
+    this.#fragments = undefined;
+    return this.#addUnit(unit);
   }
 }
 

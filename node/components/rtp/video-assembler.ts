@@ -27,14 +27,20 @@ export type AssemblerOptions = {
   onKeyNeeded: () => void;
 };
 
-/** Bytes of the largest picture that is taken. */
+/** Bytes of the largest picture that is taken, and its packets. */
 const maxPicture = 8 * 1024 * 1024;
+const maxPackets = 8192;
+/** Units (NAL units, OBUs) of a picture that a format takes: each costs far more memory than its bytes. */
+export const maxUnits = 4096;
+/** Pixels of the longer side: what VP8 can say. A size beyond is nonsense of a stranger. */
+const maxSide = 16_383;
 
 export class VideoAssembler {
   readonly #options: AssemblerOptions;
   #timestamp: number | undefined;
   #intact = false;
   #size = 0;
+  #packets = 0;
   #keyNeeded = true;
   /** Nothing came yet, so something may be missing before. */
   #first = true;
@@ -52,16 +58,19 @@ export class VideoAssembler {
       // A picture whose last packet did not come.
       if (this.#size > 0 && this.#intact) this.#loss();
       this.#timestamp = timestamp;
-      this.#size = 0;
-      format.reset();
+      this.#begin();
       this.#intact = (lost === 0 && !this.#first) || format.begins(payload);
       this.#first = false;
     }
     this.#size += payload.length;
-    if (this.#size > maxPicture || !format.add(payload)) this.#intact = false;
+    this.#packets += 1;
+    if (this.#intact && (this.#size > maxPicture || this.#packets > maxPackets || !format.add(payload))) {
+      this.#intact = false;
+      format.reset();
+    }
     if (!marker) return;
     const picture = this.#intact ? format.take() : undefined;
-    this.#size = 0;
+    this.#begin();
     this.#intact = false;
     if (!picture) this.#loss();
     else if (this.#keyNeeded && !picture.key) this.#options.onKeyNeeded();
@@ -71,9 +80,23 @@ export class VideoAssembler {
     }
   }
 
+  #begin(): void {
+    this.#size = 0;
+    this.#packets = 0;
+    this.#options.format.reset();
+  }
+
   #loss(): void {
     this.#intact = false;
     this.#keyNeeded = true;
     this.#options.onKeyNeeded();
   }
+}
+
+/** What the key picture says of itself; undefined where that is nothing, or nonsense. */
+export function describePicture(format: VideoFormat, key: Picture): VideoDescription | undefined {
+  const description = format.describe(key);
+  if (!description) return undefined;
+  const isSide = (pixels: number) => pixels >= 1 && pixels <= maxSide;
+  return isSide(description.width) && isSide(description.height) ? description : undefined;
 }

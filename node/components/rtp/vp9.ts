@@ -31,6 +31,9 @@ function readDescriptor(payload: Buffer): Descriptor | undefined {
   return { start: at, first: first === true, last: last === true, inter: inter === true, layer };
 }
 
+/** Frames of a superframe (VP9 bitstream specification, annex B). */
+const maxFrames = 8;
+
 export class Vp9Format implements VideoFormat {
   /** Frames of the layers of a picture, each of its parts. */
   #frames: Buffer[][] = [];
@@ -51,6 +54,7 @@ export class Vp9Format implements VideoFormat {
     if (!descriptor) return false;
     if (descriptor.first) {
       if (this.#frames.length === 0) this.#key = !descriptor.inter;
+      if (this.#frames.length >= maxFrames) return false;
       this.#frames.push([]);
     }
     this.#frames.at(-1)?.push(payload.subarray(descriptor.start));

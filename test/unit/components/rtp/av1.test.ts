@@ -107,3 +107,17 @@ test('a sequence header that is broken describes nothing, whatever is in it', ()
       assert.ok(description.width >= 1 && description.width <= 65_536 && description.height >= 1 && description.height <= 65_536);
   }
 });
+
+test('a picture of more OBUs than are taken, or of two sizes, is none, and the next one is taken', () => {
+  const tiny = Array.from({ length: 500 }, () => Buffer.from('20', 'hex'));
+  const many = Array.from({ length: 10 }, (_, index) => ({ payload: payload(0, tiny, false), marker: index === 9, timestamp: 0 }));
+  const other = Buffer.from('080a0b0d', 'hex');
+  const whole = payload(begins, [sequence, frame]);
+  const { pictures } = assemble([
+    { payload: whole, marker: false, timestamp: 0 },
+    ...many,
+    { payload: payload(begins, [sequence, other, frame]), marker: true, timestamp: 1 },
+    { payload: whole, marker: true, timestamp: 2 },
+  ]);
+  assert.deepEqual(pictures, [[head + withSizes.sequence + withSizes.frame, true]]);
+});

@@ -5,7 +5,13 @@ import { H264Format } from '../../../../node/components/rtp/h264.ts';
 import { opusDuration } from '../../../../node/components/rtp/opus.ts';
 import { rtpPacket, senderReport } from '../../../../node/components/rtp/outgoing.ts';
 import { isRtcp, parseRtp, pictureLoss, senderTimes } from '../../../../node/components/rtp/packets.ts';
-import { type Picture, VideoAssembler, type VideoFormat } from '../../../../node/components/rtp/video-assembler.ts';
+import {
+  describePicture,
+  maxUnits,
+  type Picture,
+  VideoAssembler,
+  type VideoFormat,
+} from '../../../../node/components/rtp/video-assembler.ts';
 import { Vp8Format } from '../../../../node/components/rtp/vp8.ts';
 import { Vp9Format } from '../../../../node/components/rtp/vp9.ts';
 
@@ -45,6 +51,20 @@ describe('VP8', () => {
     push(4, [0x10, ...vp8Key]);
     push(5, [0x10, ...vp8Delta]);
     assert.equal(data().length, 3);
+  });
+
+  test('a size of nothing is no size', () => {
+    const data = Buffer.from(vp8Key.with(6, 0).with(7, 0));
+    assert.equal(describePicture(new Vp8Format(), { data, key: true }), undefined);
+  });
+
+  test('a picture of very many packets is given up, and the next one is taken', () => {
+    const { push, data } = assemble(new Vp8Format());
+    push(1, [0x10, ...vp8Key], false);
+    for (let count = 0; count < 10_000; count += 1) push(1, [0x00, 1], false);
+    push(1, [0x00, 1]);
+    push(2, [0x10, ...vp8Key]);
+    assert.deepEqual(data(), [vp8Key]);
   });
 
   test('a picture whose last packet never came counts as lost, and padding as nothing', () => {
@@ -90,6 +110,14 @@ describe('VP9', () => {
     const marker = 0xc0 | (3 << 3) | 1;
     assert.deepEqual(data(), [[...header, 5, 6, marker, 9, 0, 0, 0, 2, 0, 0, 0, marker]]);
   });
+
+  test('more layers than a superframe can have are no picture', () => {
+    const { push, data } = assemble(new Vp9Format());
+    push(1, [0x2c, 0x00, 0x01, ...header], false);
+    for (let count = 0; count < 7; count += 1) push(1, [0x6c, 0x02, 0x01, 5], false);
+    push(1, [0x6c, 0x02, 0x01, 5]);
+    assert.equal(data().length, 0);
+  });
 });
 
 describe('H.264', () => {
@@ -134,6 +162,25 @@ describe('H.264', () => {
     push(3, [0x7c, 0x45, 3]);
     push(4, [0x7a, 1, 2, 3]);
     assert.equal(data().length, 1);
+  });
+
+  test('a picture of more units than are taken is given up with its first packet too many, and the next one is taken', () => {
+    const { push, pictures } = assemble(new H264Format());
+    const perPacket = 400;
+    const small = [0x78, ...Array.from({ length: perPacket }, () => [0, 1, 0x41]).flat()];
+    const largest = (timestamp: number, packets: number) => {
+      push(timestamp, stapA, false);
+      push(timestamp, idr, false);
+      for (let count = 0; count < packets; count += 1) push(timestamp, small, false);
+      push(timestamp, [0x41, 1]);
+    };
+    largest(1, Math.floor(maxUnits / perPacket) - 1);
+    largest(2, 500);
+    largest(3, 0);
+    assert.deepEqual(
+      pictures.map(({ timestamp }) => timestamp),
+      [1, 3],
+    );
   });
 });
 
