@@ -48,7 +48,10 @@ const webhooks = z
     urls: z.array(httpUrl).max(16).optional().meta({ description: 'Receivers of the events of all rooms.' }),
     // A node keeps it in one timer, which lasts no longer.
     maxAge: integer(1, 2_147_483).optional().meta({ description: 'Seconds for which a delivery is tried again; a day where left out.' }),
-    allowPrivate: z.boolean().optional().meta({ description: 'Whether webhooks may go to loopback and private addresses.' }),
+    allowPrivate: z
+      .boolean()
+      .optional()
+      .meta({ description: 'Whether webhooks may go to loopback and private addresses; as config.allowPrivateAddresses where left out.' }),
   })
   .meta({ description: 'Webhooks; their signing keys come from secrets.webhooks.' });
 
@@ -116,6 +119,10 @@ export const clusterConfigSchema = z
       .optional()
       .meta({ description: 'Origins whose pages may call the REST API; all (`*`) where left out.' }),
     iceServers: z.array(iceServer).max(16).optional().meta({ description: 'Further STUN and TURN servers for clients.' }),
+    allowPrivateAddresses: z.boolean().optional().meta({
+      description:
+        'Whether S3 storages, SIP registrars and receivers of webhooks that requests name may have loopback, private and link-local addresses; not where left out.',
+    }),
     webhooks: webhooks.optional(),
     limits: limits.optional(),
     timeouts: timeouts.optional(),

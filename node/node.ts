@@ -112,6 +112,7 @@ export class MediaNode {
       resources: config.resourcesBasePath,
       node: () => name,
       place: () => s3PlaceOf(hot.current.s3),
+      allowPrivate: () => hot.current.allowPrivateAddresses,
       onEvent: (event, webhookUrl) => {
         webhooks.publish(event, webhookUrl);
         events.publish(event);
@@ -133,6 +134,7 @@ export class MediaNode {
         ports: config.sip.ports,
         rtpPorts: config.sip.rtpPorts,
         userAgent: `Mediarooms/${version}`,
+        allowPrivate: hot.current.allowPrivateAddresses,
       }),
     });
     const rooms: LocalRooms = new LocalRooms({

@@ -106,6 +106,7 @@ function hotValues({ webhooks, limits, timeouts, roomDefaults, s3, ...settings }
     PEER_DISCONNECTED_TIMEOUT: roomDefaults.peerDisconnectedTimeout,
     PEERLESS_PURGE_TIMEOUT: roomDefaults.peerlessPurgeTimeout,
     RAW_RECORDING_TTL: timeouts.rawRecordingTtl === null ? null : inSeconds(timeouts.rawRecordingTtl),
+    ALLOW_PRIVATE_ADDRESSES: settings.allowPrivateAddresses,
     WEBHOOK_URLS: [...webhooks.urls],
     WEBHOOK_SECRET: [...webhooks.secrets],
     WEBHOOK_MAX_AGE: inSeconds(webhooks.maxAge),

@@ -91,11 +91,12 @@ export function settle(layers: readonly FileSettings[]): { settings: HotSettings
       logLevel: need(merged.logLevel),
       corsOrigins: need(merged.corsOrigins),
       iceServers: merged.iceServers ?? [],
+      allowPrivateAddresses: need(merged.allowPrivateAddresses),
       webhooks: {
         urls: [...new Set(webhooks.urls ?? [])],
         secrets: [...new Set(webhooks.secret ?? [])],
         maxAge: need(webhooks.maxAge),
-        allowPrivate: need(webhooks.allowPrivate),
+        allowPrivate: webhooks.allowPrivate ?? need(merged.allowPrivateAddresses),
       },
       limits: {
         maxRooms: limits.maxRooms ?? null,

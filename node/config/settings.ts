@@ -28,6 +28,8 @@ export type HotSettings = {
   /** Origins, or one `*`. */
   corsOrigins: readonly string[];
   iceServers: readonly IceServer[];
+  /** Whether what a request names may have a private address: S3 storages, registrars, and receivers of webhooks where they have no rule of their own. */
+  allowPrivateAddresses: boolean;
   /** All `secrets` sign, so that one can be changed for another. */
   webhooks: { urls: readonly string[]; secrets: readonly string[]; maxAge: number; allowPrivate: boolean };
   limits: {
@@ -96,6 +98,7 @@ export const fileSchema = z.strictObject({
   logLevel: value.oneOf(['error', 'warning', 'info', 'debug']).optional(),
   corsOrigins: value.listOf(value.corsOrigin, 100, 'to be a list of origins').optional(),
   iceServers: value.listOf(iceServer, 16, 'to be a list of {urls, username, credential}').optional(),
+  allowPrivateAddresses: value.flag.optional(),
   webhooks: z
     .strictObject({
       urls: value.listOf(value.httpUrl, 16, 'to be a list of http or https URLs').optional(),

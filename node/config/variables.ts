@@ -303,6 +303,14 @@ export const hotVariables = {
     derived: '86400 for what was uploaded; else never',
     meaning: 'Seconds after which local recordings go; never before a pending upload is done.',
   },
+  ALLOW_PRIVATE_ADDRESSES: {
+    path: 'allowPrivateAddresses',
+    form: 'flag',
+    default: 'true',
+    image: 'false',
+    meaning:
+      'Whether S3 storages, SIP registrars and receivers of webhooks that requests name may have loopback, private and link-local addresses.',
+  },
   WEBHOOK_URLS: {
     path: 'webhooks.urls',
     form: 'words',
@@ -320,9 +328,8 @@ export const hotVariables = {
   WEBHOOK_ALLOW_PRIVATE: {
     path: 'webhooks.allowPrivate',
     form: 'flag',
-    default: 'true',
-    image: 'false',
-    meaning: 'Whether webhooks may go to loopback and private addresses.',
+    derived: 'as ALLOW_PRIVATE_ADDRESSES',
+    meaning: 'The same for webhooks alone.',
   },
   MAX_ROOMS: { path: 'limits.maxRooms', form: 'number', default: 'none', meaning: 'Rooms on this node.' },
   MAX_PEERS_PER_ROOM: { path: 'limits.maxPeersPerRoom', form: 'number', default: '500', meaning: 'Peers in a room, whatever it asks for.' },

@@ -43,7 +43,7 @@ export function configFiles(cluster: StoredCluster, facts: Pick<ClusterFacts, 's
   };
   if (values.problems.length > 0) return { problems: values.problems };
   // Clusters are not a place for the default of a laptop: webhooks to private addresses are a choice.
-  const open = { ...settings, webhooks: { allowPrivate: false, ...settings.webhooks } };
+  const open = { ...settings, webhooks: { allowPrivate: settings.allowPrivateAddresses ?? false, ...settings.webhooks } };
   const files = { config: file(cluster, paths.config, open), secrets: file(cluster, paths.secrets, secrets) };
   return { ...files, hash: sha256(`${files.config.sha256} ${files.secrets.sha256}`).slice(0, 16) };
 }

@@ -38,6 +38,8 @@ export function nodeEnv(cluster: StoredCluster, facts: ClusterFacts, slot: Slot)
     { name: 'SVC_DRAIN_TIMEOUT', value: String(drainSeconds(cluster)) },
     // Empty is unset: the image sets it, and what the environment sets no file can change.
     { name: 'SVC_WEBHOOK_ALLOW_PRIVATE' },
+    // Where the file says nothing the image's word stays.
+    ...(spec.config?.allowPrivateAddresses === undefined ? [] : [{ name: 'SVC_ALLOW_PRIVATE_ADDRESSES' }]),
     ...(isBehindProxy(spec) ? [{ name: 'SVC_TRUST_PROXY', value: privateNetworks }] : []),
     ...(ipv6 ? listenOnIpv6 : []),
     ...turnEnv(cluster, slot),

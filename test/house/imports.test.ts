@@ -31,6 +31,8 @@ const leaves = [
   'rate-limit.ts',
   'request-id.ts',
   'with-parent.ts',
+  'private-addresses.ts',
+  'guarded-agents.ts',
 ].map((name) => `node/${name}`);
 /** The arrows between siblings that the architecture draws. */
 const allowed: readonly (readonly [from: string, to: string])[] = [

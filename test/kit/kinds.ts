@@ -26,6 +26,7 @@ export function makeKinds(resources: string, used: readonly ComponentType[]): Ki
       ports: { min: 5060, max: 5069 },
       rtpPorts: { min: 10_000, max: 10_019 },
       userAgent: 'Mediarooms/test',
+      allowPrivate: true,
     }),
     machine: () => ({ budget: 1.5, cores: 2, busy: 0 }),
   });

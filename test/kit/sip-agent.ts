@@ -39,6 +39,7 @@ export class TestAgent {
         ...account,
         announcedIp: '127.0.0.1',
         rtpPorts: { min: 10_000, max: 10_019 },
+        allowPrivate: true,
         answerIncoming: false,
         ringTimeout: 20_000,
         instanceId: randomUUID(),

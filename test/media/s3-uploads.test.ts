@@ -42,6 +42,7 @@ async function stage(t: TestContext) {
       resources,
       node: () => 'svc@test',
       place: () => null,
+      allowPrivate: () => true,
       onEvent: (event, webhookUrl) => heard.push({ event, webhookUrl }),
       ...options,
       settings: { ...quick, ...options.settings },

@@ -31,8 +31,8 @@ function run(command: SipCommand): void {
 }
 
 async function start(settings: AgentSettings): Promise<void> {
-  const { announcedIp, rtpPorts: ports, roomPort } = settings;
-  sound = await ComponentSound.open({ ip: listenIp(announcedIp), ports, ...(roomPort !== undefined && { roomPort }) });
+  const { announcedIp, rtpPorts: ports, roomPort, allowPrivate } = settings;
+  sound = await ComponentSound.open({ ip: listenIp(announcedIp), ports, allowPrivate, ...(roomPort !== undefined && { roomPort }) });
   send({ type: 'listening', port: sound.port });
   agent = new SipAgent({ settings, audio: sound, report: send, onFault: tellFault });
   agent.start();

@@ -22,6 +22,8 @@ export const agentSettingsSchema = z.strictObject({
   ports: range,
   /** Ports of RTP. */
   rtpPorts: range,
+  /** Whether the registrar and the far sides of calls may be at private addresses. */
+  allowPrivate: z.boolean(),
   answerIncoming: z.boolean(),
   /** Milliseconds that a call rings at most. */
   ringTimeout: z.int().min(1000).max(600_000),

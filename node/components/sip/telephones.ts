@@ -5,7 +5,7 @@ import type { AgentSettings } from './sip-messages.ts';
 import { SipRunner, type SipRunnerOptions, telephoneCores } from './sip-runner.ts';
 
 /** What a node gives all its telephones. */
-export type SipPlace = Pick<AgentSettings, 'ports' | 'rtpPorts' | 'userAgent'> & {
+export type SipPlace = Pick<AgentSettings, 'ports' | 'rtpPorts' | 'userAgent' | 'allowPrivate'> & {
   /** Undefined where it is not known yet. */
   announcedIp: string | undefined;
 };

@@ -1,8 +1,9 @@
 // Who is sent what next: one queue per receiver and room, in order, with back-off; a slow receiver holds up nobody else.
+
+import { ForbiddenAddressError } from '../../guarded-agents.ts';
 import { Timer } from '../../timer.ts';
 import type { Delivery } from './delivery.ts';
 import type { PostAnswer } from './poster.ts';
-import { ForbiddenAddressError } from './poster.ts';
 import { retryDelay } from './retry-delay.ts';
 
 /** Requests at the same time to one receiver, and to all. A receiver gets one until it answers, so that those that hang leave room for others. */

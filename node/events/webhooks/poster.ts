@@ -1,9 +1,8 @@
 // One request to one receiver: connections kept and bounded, deadline, no redirects, and no address that is forbidden.
-import { type LookupAddress, lookup as systemLookup } from 'node:dns';
-import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
-import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
-import { isIP, type LookupFunction } from 'node:net';
-import { isPrivateAddress } from './addresses.ts';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import type { LookupFunction } from 'node:net';
+import { type GuardedAgents, guardedAgents } from '../../guarded-agents.ts';
 import { retryAfterOf } from './retry-delay.ts';
 
 /** Bytes of an answer that are read so that its connection can be used again; one with more loses it. */
@@ -13,14 +12,6 @@ const maxConnections = 256;
 const maxIdle = 8;
 /** How long an idle connection is kept, in milliseconds: below what servers commonly allow, so that they rarely close it under us. */
 const idleTime = 4_000;
-
-/** The receiver's address is one that webhooks must not go to: no try can succeed. */
-export class ForbiddenAddressError extends Error {
-  constructor(host: string) {
-    super(`${host} is or resolves to a private address, which is forbidden`);
-    this.name = 'ForbiddenAddressError';
-  }
-}
 
 /** `retryAfter` in milliseconds. */
 export type PostAnswer = { status: number; retryAfter: number | undefined };
@@ -38,25 +29,25 @@ export type PosterOptions = {
 export class Poster {
   readonly #options: PosterOptions;
   readonly #deadline: number;
-  readonly #lookup: LookupFunction;
-  #agents: { http: HttpAgent; https: HttpsAgent; allowPrivate: boolean };
+  #agents: GuardedAgents;
+  /** As it was when the connections that are kept were made. */
+  #allowPrivate: boolean;
 
   constructor(options: PosterOptions) {
     this.#options = options;
     this.#deadline = options.deadline ?? 10_000;
-    this.#lookup = options.lookup ?? (systemLookup as LookupFunction);
-    this.#agents = newAgents(options.allowPrivate());
+    this.#allowPrivate = options.allowPrivate();
+    this.#agents = this.#newAgents();
   }
 
   /** @throws ForbiddenAddressError, or any error of the connection; `TimeoutError` beyond the deadline. */
   async post(url: string, headers: Record<string, string>, body: string): Promise<PostAnswer> {
     const target = new URL(url);
     const allowPrivate = this.#options.allowPrivate();
-    const host = target.hostname.replace(/^\[|\]$/g, '');
-    if (!allowPrivate && isIP(host) !== 0 && isPrivateAddress(host)) throw new ForbiddenAddressError(host);
-    if (allowPrivate !== this.#agents.allowPrivate) {
+    if (allowPrivate !== this.#allowPrivate) {
       this.close();
-      this.#agents = newAgents(allowPrivate);
+      this.#allowPrivate = allowPrivate;
+      this.#agents = this.#newAgents();
     }
     const signal = AbortSignal.timeout(this.#deadline);
     try {
@@ -74,6 +65,12 @@ export class Poster {
     this.#agents.https.destroy();
   }
 
+  #newAgents(): GuardedAgents {
+    const { allowPrivate, lookup } = this.#options;
+    const options = { keepAlive: true, maxTotalSockets: maxConnections, maxFreeSockets: maxIdle, timeout: idleTime };
+    return guardedAgents({ allowPrivate, lookup }, options);
+  }
+
   #once(target: URL, headers: Record<string, string>, body: string, signal: AbortSignal): Promise<PostAnswer> {
     const { promise, resolve, reject } = Promise.withResolvers<PostAnswer>();
     const secure = target.protocol === 'https:';
@@ -86,7 +83,6 @@ export class Poster {
         'content-length': Buffer.byteLength(body),
         'user-agent': this.#options.userAgent,
       },
-      lookup: this.#agents.allowPrivate ? this.#lookup : publicOnly(this.#lookup),
       signal,
       ...(this.#options.ca !== undefined && { ca: this.#options.ca }),
     };
@@ -106,11 +102,6 @@ export class Poster {
 
 class StaleConnectionError extends Error {}
 
-function newAgents(allowPrivate: boolean): { http: HttpAgent; https: HttpsAgent; allowPrivate: boolean } {
-  const options = { keepAlive: true, maxTotalSockets: maxConnections, maxFreeSockets: maxIdle, timeout: idleTime };
-  return { http: new HttpAgent(options), https: new HttpsAgent(options), allowPrivate };
-}
-
 /** What the status line said counts, whatever becomes of the rest of the answer. */
 function drain(response: IncomingMessage, done: () => void): void {
   let read = 0;
@@ -120,18 +111,4 @@ function drain(response: IncomingMessage, done: () => void): void {
   });
   response.on('error', () => {});
   response.on('close', done);
-}
-
-/** The connection goes to one of the addresses that were looked at, so a name cannot change between the look and the connection. */
-function publicOnly(lookup: LookupFunction): LookupFunction {
-  return (host, options, callback) => {
-    lookup(host, { ...options, all: true }, (error, found) => {
-      if (error) return callback(error, []);
-      const addresses: LookupAddress[] = typeof found === 'string' ? [{ address: found, family: isIP(found) }] : found;
-      const allowed = addresses.filter(({ address }) => !isPrivateAddress(address));
-      const [first] = allowed;
-      if (!first) return callback(new ForbiddenAddressError(host), []);
-      return options.all ? callback(null, allowed) : callback(null, first.address, first.family);
-    });
-  };
 }

@@ -1,5 +1,6 @@
 // The calls to one S3 storage: with its keys, each with a deadline, its errors as sentences.
 import { S3Client } from '@aws-sdk/client-s3';
+import { guardedAgents } from '../../guarded-agents.ts';
 import type { S3Place } from '../../rooms/component-options.ts';
 import { Timer } from '../../timer.ts';
 import { isCut, storageError } from './s3-errors.ts';
@@ -28,6 +29,8 @@ export type ConnectionOptions = {
   /** Milliseconds that a body may rest, e.g. because whoever reads it does. */
   idle?: number;
   maxSockets?: number;
+  /** Whether it may be at a private address; left out: it may, since the node's own configuration names it. */
+  allowPrivate?: () => boolean;
 };
 
 export class S3Connection {
@@ -39,6 +42,7 @@ export class S3Connection {
     this.bucket = bucket;
     this.#prefix = pathPrefix === undefined || pathPrefix === '' ? '' : `${pathPrefix}/`;
     const agent = { keepAlive: true, maxSockets: options.maxSockets ?? 50 };
+    const agents = guardedAgents({ allowPrivate: options.allowPrivate ?? (() => true) }, agent);
     this.#client = new S3Client({
       // S3's own default, which others take too.
       region: region ?? 'us-east-1',
@@ -54,8 +58,8 @@ export class S3Connection {
       requestHandler: {
         connectionTimeout: connectDeadline,
         socketTimeout: options.idle ?? idleDeadline,
-        httpAgent: agent,
-        httpsAgent: agent,
+        httpAgent: agents.http,
+        httpsAgent: agents.https,
       },
     });
   }

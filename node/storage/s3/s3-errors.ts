@@ -1,4 +1,5 @@
 // What S3 says when it fails, as one sentence without keys, and whether the same call may succeed later.
+import { ForbiddenAddressError } from '../../guarded-agents.ts';
 
 /** `refused`: the same again would be refused again, unless somebody changes something there. `missing`: there is no such object. */
 export type StorageFault = 'refused' | 'missing' | 'failed';
@@ -24,6 +25,7 @@ const passing = new Set([408, 425, 429]);
 /** Anything that a call to S3 threw. What comes from the own disk stays as it is. */
 export function storageError(error: unknown, bucket: string): unknown {
   if (error instanceof StorageError || isOwnDisk(error)) return error;
+  if (error instanceof ForbiddenAddressError) return new StorageError('refused', error.message);
   const { name, code, $metadata } = (error ?? {}) as Raw;
   const status = typeof $metadata?.httpStatusCode === 'number' ? $metadata.httpStatusCode : undefined;
   const word = [name, code].find((each) => typeof each === 'string' && /^[A-Za-z0-9._-]{1,64}$/.test(each) && each !== 'Error') as

@@ -23,6 +23,8 @@ export type S3UploadsOptions = {
   node: () => string;
   /** The storage of the node, as configured now. */
   place: () => S3Place | null;
+  /** Whether storages that requests name may be at private addresses, now. */
+  allowPrivate: () => boolean;
   /** An upload is done or given up; `webhookUrl`: the receiver that its room had. */
   onEvent: (event: RoomEvent, webhookUrl: string | null) => void;
   settings?: Partial<UploadSettings>;
@@ -186,9 +188,9 @@ export class S3Uploads implements Uploads {
 
   /** What an earlier process began has no component that could show a problem. */
   #work(job: Job, { resumed, webhookUrl = () => job.webhookUrl, onProblem = () => {} }: Partial<Begun> & { resumed: boolean }): Upload {
-    const { log, resources } = this.#options;
+    const { log, resources, allowPrivate } = this.#options;
     const onSent = (bytes: number) => (this.#figures.bytes += bytes);
-    const own = job.place === null ? undefined : new S3Store(job.place, { onSent });
+    const own = job.place === null ? undefined : new S3Store(job.place, { onSent, allowPrivate });
     const upload = new FolderUpload({
       log,
       job,

@@ -90,6 +90,7 @@ componentsUsed: [hls, sip, hls]
 logLevel: debug
 corsOrigins: ['https://a.example']
 iceServers: [{urls: ['stun:s.example:3478', 'turns:s.example?transport=tcp'], username: u, credential: c}]
+allowPrivateAddresses: true
 webhooks: {urls: ['https://h.example/x'], secret: ${secret}, maxAge: 60, allowPrivate: false}
 limits: {maxRooms: 1, maxPeersPerRoom: 2, maxTracksPerPeer: 3, rateLimitApi: 4, rateLimitSocket: null, pendingMaxBytes: 6}
 timeouts: {peerResumeWindow: 7, rawRecordingTtl: 8}
@@ -111,6 +112,7 @@ avMaxCpu: 0.25
       logLevel: 'debug',
       corsOrigins: ['https://a.example'],
       iceServers: [{ urls: ['stun:s.example:3478', 'turns:s.example?transport=tcp'], username: 'u', credential: 'c' }],
+      allowPrivateAddresses: true,
       webhooks: { urls: ['https://h.example/x'], secrets: [secret], maxAge: 60_000, allowPrivate: false },
       limits: { maxRooms: 1, maxPeersPerRoom: 2, maxTracksPerPeer: 3, rateLimitApi: 4, rateLimitSocket: null, pendingMaxBytes: 6 },
       timeouts: { peerResumeWindow: 7000, rawRecordingTtl: 8000 },

@@ -224,7 +224,13 @@ describe('a sip component of a Room and of the REST API', () => {
     const options = { registrarAddress, username, passwordSecretRef: { name: 's', key: 'k' }, ...more };
     return roomSchema.shape.spec.safeParse({ components: [{ name: 'c', type: 'sip', options }] }).success;
   };
-  const place = { announcedIp: '192.0.2.1', ports: { min: 5060, max: 5060 }, rtpPorts: { min: 1, max: 2 }, userAgent: 'test' };
+  const place = {
+    announcedIp: '192.0.2.1',
+    ports: { min: 5060, max: 5060 },
+    rtpPorts: { min: 1, max: 2 },
+    userAgent: 'test',
+    allowPrivate: true,
+  };
   const admission = new Admission(() => ({ budget: 1, cores: 1, busy: 0 }));
   const telephones = new Telephones({ place: () => place, admission });
   const node = ({ registrarAddress: address, username, ...more }: Sip) => {

@@ -58,11 +58,11 @@ export class SipAgent {
 
   constructor(options: AgentOptions) {
     this.#options = options;
-    const { registrar, username, password, announcedIp, ports, ca, instanceId, userAgent } = options.settings;
+    const { registrar, username, password, announcedIp, ports, ca, allowPrivate, instanceId, userAgent } = options.settings;
     this.#leftovers = [...options.settings.leftovers];
     const host = hostInUri(registrar.host);
     const transportOptions: NodeTransportOptions = {
-      ...{ registrar, announcedIp, ports, ca },
+      ...{ registrar, announcedIp, ports, ca, allowPrivate },
       onFault: (error) => options.onFault?.(error),
       ...(options.find && { find: options.find }),
       ...(options.requestRate !== undefined && { requestRate: options.requestRate }),

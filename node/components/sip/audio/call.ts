@@ -14,6 +14,8 @@ export type CallOptions = {
   listener: SessionListener;
   /** As of FarReceiver. */
   silence: number;
+  /** As of FarReceiver. */
+  allowPrivate: boolean;
   /** Of its voice in the room. */
   ssrc: number;
   /** Milliseconds on the line of blocks. */
@@ -36,8 +38,8 @@ export class Call implements CallSession {
 
   constructor(options: CallOptions) {
     this.#options = options;
-    const { socket, listener, silence } = options;
-    this.#receiver = new FarReceiver({ listener, silence });
+    const { socket, listener, silence, allowPrivate } = options;
+    this.#receiver = new FarReceiver({ listener, silence, allowPrivate });
     this.#sender = new FarSender({ send: (packet) => sendUdp(socket, packet, this.#receiver.target) });
     socket.on('message', (datagram, { address: ip, port }) => this.#receiver.push(datagram, { ip, port }, options.now()));
   }

@@ -18,6 +18,8 @@ export type ComponentSoundOptions = {
   roomPort?: number;
   /** Milliseconds without a packet after which a far side is taken for gone; 0: never. */
   silence?: number;
+  /** Whether calls may go to private addresses. */
+  allowPrivate: boolean;
 };
 
 const defaultSilence = 30_000;
@@ -83,6 +85,7 @@ export class ComponentSound implements CallAudio {
       socket,
       listener,
       silence: this.#options.silence ?? defaultSilence,
+      allowPrivate: this.#options.allowPrivate,
       ssrc: randomInt(1, 2 ** 32),
       now: () => this.#ticker.now,
       sendToRoom: (packet) => sendUdp(this.#room, packet, this.#roomAddress),

@@ -1,5 +1,6 @@
 // Where the far side of a call is: where SDP says, until its packets come from elsewhere (symmetric RTP, RFC 4961; RFC 7362 on what to beware of).
 import { isIP, isIPv6 } from 'node:net';
+import { isPrivateAddress } from '../../../private-addresses.ts';
 
 export type Address = { ip: string; port: number };
 
@@ -14,17 +15,19 @@ type Latched = { address: Address; rank: number; heard: number };
 
 export class FarAddress {
   readonly #agreed: Address;
+  readonly #allowPrivate: boolean;
   #latched: Latched | undefined;
   #candidate: { address: Address; ssrc: number; packets: number } | undefined;
 
-  constructor(agreed: Address) {
+  constructor(agreed: Address, allowPrivate: boolean) {
     this.#agreed = agreed;
+    this.#allowPrivate = allowPrivate;
   }
 
-  /** Where to send; undefined where SDP names nobody that may be sent to. */
+  /** Where to send; undefined where neither SDP nor a packet names anybody who may be sent to. */
   get target(): Address | undefined {
-    if (this.#latched) return this.#latched.address;
-    return isSendable(this.#agreed) ? this.#agreed : undefined;
+    const address = this.#latched?.address ?? this.#agreed;
+    return isSendable(address) && (this.#allowPrivate || !isPrivateAddress(address.ip)) ? address : undefined;
   }
 
   /**

@@ -21,6 +21,8 @@ export type FarReceiverOptions = {
   listener: SessionListener;
   /** Milliseconds without a packet after which the far side is taken for gone; 0: never. */
   silence: number;
+  /** Whether what is heard may be answered to a private address. */
+  allowPrivate: boolean;
 };
 
 /** Times are milliseconds on the line of read(). */
@@ -50,7 +52,8 @@ export class FarReceiver {
     const keys = agreed.keys;
     // One receiver per key: how often its sequence numbers wrapped around is not known anew.
     if (keys && this.#srtp?.key !== keys.remote) this.#srtp = { key: keys.remote, receiver: new SrtpReceiver(keys.remote) };
-    if (!before || !isSame(before.remote, agreed.remote) || !isSame(before.keys, keys)) this.#address = new FarAddress(agreed.remote);
+    if (!before || !isSame(before.remote, agreed.remote) || !isSame(before.keys, keys))
+      this.#address = new FarAddress(agreed.remote, this.#options.allowPrivate);
     if (before && (before.codec !== agreed.codec || before.payloadType !== agreed.payloadType)) this.#endStream();
     this.#agreed = agreed;
     this.#heard = now;

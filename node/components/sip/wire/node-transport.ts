@@ -1,6 +1,7 @@
 // What SIP.js sends and receives through: the registrar's addresses one after the other, and nobody else; retransmission, Via, bounds.
 import { isIP } from 'node:net';
 import { EmitterImpl, type Transport, TransportState } from 'sip.js';
+import { isPrivateAddress } from '../../../private-addresses.ts';
 import { RateLimit } from '../../../rate-limit.ts';
 import { Challenged } from './challenged.ts';
 import { chooseChallenge } from './challenges.ts';
@@ -19,6 +20,8 @@ export type NodeTransportOptions = {
   ports: { min: number; max: number };
   /** PEM of further certificate authorities. */
   ca: string | undefined;
+  /** Whether the registrar may be at a private address. */
+  allowPrivate: boolean;
   /** Something that came could not be worked on. */
   onFault: (error: unknown) => void;
   find?: (registrar: Registrar) => Promise<SipTarget[]>;
@@ -156,7 +159,10 @@ export class NodeTransport implements Transport {
       if (this.#targets.length > 0) return this.#targets;
       throw error;
     });
-    this.#targets = found;
+    const { registrar, allowPrivate } = this.#options;
+    const targets = found.filter(({ ip }) => allowPrivate || !isPrivateAddress(ip));
+    if (targets.length === 0) throw new Error(`${registrar.host} is or resolves to a private address, which is forbidden`);
+    this.#targets = targets;
     this.#foundAt = now;
     this.#next = 0;
   }

@@ -29,9 +29,10 @@ async function serve(t: TestContext): Promise<Server> {
   return { target, next };
 }
 
-function transportTo(t: TestContext, targets: () => SipTarget[]): NodeTransport {
+function transportTo(t: TestContext, targets: () => SipTarget[], allowPrivate = true): NodeTransport {
   const transport = new NodeTransport(undefined, {
     ...{ registrar: { host: 'sip.example' }, announcedIp: '192.0.2.1', ports: { min: 20_000, max: 20_000 }, ca: undefined },
+    allowPrivate,
     onFault: (error) => assert.fail(String(error)),
     find: async () => targets(),
   });
@@ -54,6 +55,13 @@ test('an address that cannot be reached, and one that does not answer, are follo
   transport.failOver();
   await transport.connect();
   assert.deepEqual(transport.target, one.target);
+});
+
+test('where private addresses are forbidden a registrar that has no other is not dialled', async (t) => {
+  const one = await serve(t);
+  const forbidden = transportTo(t, () => [one.target, { ...one.target, ip: '::ffff:127.0.0.1' }], false);
+  await assert.rejects(forbidden.connect(), { message: 'sip.example is or resolves to a private address, which is forbidden' });
+  assert.equal(forbidden.target, undefined);
 });
 
 test('where none can be reached connecting fails with what the last one said', async (t) => {

@@ -76,6 +76,8 @@ test('what the spec and its Secrets say is in force on a node that reads the fil
 test('a cluster that says nothing has the defaults, with webhooks to private addresses off', () => {
   const settings = inForce(filesOf(testCluster()));
   assert.equal(settings.webhooks.allowPrivate, false);
+  const open = inForce(filesOf(testCluster({ config: { allowPrivateAddresses: true } })));
+  assert.deepEqual([open.allowPrivateAddresses, open.webhooks.allowPrivate], [true, true]);
   assert.equal(settings.roomDefaults.peerDisconnectedTimeout, 120);
   assert.deepEqual(settings.iceServers, []);
   assert.equal(settings.s3, null);

@@ -50,8 +50,13 @@ test('POD_IP stands before the variables that are made of it', () => {
 test('what the image sets and a file may change is unset, so that the file counts', () => {
   const { env } = podOf().spec.containers[0];
   assert.deepEqual(
-    env.filter(({ name }) => name === 'SVC_WEBHOOK_ALLOW_PRIVATE'),
+    env.filter(({ name }) => name.includes('ALLOW_PRIVATE')),
     [{ name: 'SVC_WEBHOOK_ALLOW_PRIVATE' }],
+  );
+  const open = podOf({ config: { allowPrivateAddresses: true } }).spec.containers[0].env;
+  assert.deepEqual(
+    open.filter(({ name }) => name.includes('ALLOW_PRIVATE')),
+    [{ name: 'SVC_WEBHOOK_ALLOW_PRIVATE' }, { name: 'SVC_ALLOW_PRIVATE_ADDRESSES' }],
   );
 });
 

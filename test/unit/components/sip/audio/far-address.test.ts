@@ -13,16 +13,16 @@ function offer(far: FarAddress, from: { ip: string; port: number }, { packets = 
 }
 
 test('what was agreed counts at once', () => {
-  const far = new FarAddress(agreed);
+  const far = new FarAddress(agreed, true);
   assert.deepEqual(far.target, agreed);
   assert.deepEqual(offer(far, agreed, { packets: 1 }), [true]);
 });
 
 test('another source has to send some packets in a row, of one voice', () => {
-  const far = new FarAddress(agreed);
+  const far = new FarAddress(agreed, true);
   assert.deepEqual(offer(far, stranger), [false, false, true]);
   assert.deepEqual(far.target, stranger);
-  const changing = new FarAddress(agreed);
+  const changing = new FarAddress(agreed, true);
   assert.deepEqual(
     [1, 2, 3, 4].map((ssrc) => changing.accepts(stranger, ssrc, false, 0)),
     [false, false, false, false],
@@ -31,7 +31,7 @@ test('another source has to send some packets in a row, of one voice', () => {
 });
 
 test('nobody takes the place of the far side, but the far side that of a stranger', () => {
-  const far = new FarAddress(agreed);
+  const far = new FarAddress(agreed, true);
   offer(far, stranger);
   assert.deepEqual(offer(far, { ip: '203.0.113.10', port: 9 }, { packets: 10, now: 60_000 }), new Array(10).fill(false));
   assert.deepEqual(offer(far, otherPort), [false, false, true]);
@@ -41,7 +41,7 @@ test('nobody takes the place of the far side, but the far side that of a strange
 });
 
 test('a far side goes on from another port of its host once its own is silent', () => {
-  const far = new FarAddress(agreed);
+  const far = new FarAddress(agreed, true);
   offer(far, agreed, { packets: 1, now: 1000 });
   assert.deepEqual(offer(far, otherPort, { packets: 5, now: 2000 }), new Array(5).fill(false));
   assert.deepEqual(offer(far, otherPort, { now: 3500 }), [false, false, true]);
@@ -49,7 +49,7 @@ test('a far side goes on from another port of its host once its own is silent', 
 });
 
 test('packets that show by themselves who sent them are followed', () => {
-  const far = new FarAddress(agreed);
+  const far = new FarAddress(agreed, true);
   offer(far, agreed, { packets: 1 });
   assert.deepEqual(offer(far, stranger, { packets: 1, trusted: true }), [true]);
   assert.deepEqual(far.target, stranger);
@@ -57,7 +57,16 @@ test('packets that show by themselves who sent them are followed', () => {
 
 test('nothing is sent to nobody, to many, or to a name', () => {
   for (const ip of ['0.0.0.0', '::', '239.1.1.1', '255.255.255.255', 'ff02::1', 'host.example'])
-    assert.equal(new FarAddress({ ip, port: 4000 }).target, undefined, ip);
-  assert.equal(new FarAddress({ ip: '192.0.2.1', port: 0 }).target, undefined);
-  assert.deepEqual(new FarAddress({ ip: '2001:db8::1', port: 9 }).target, { ip: '2001:db8::1', port: 9 });
+    assert.equal(new FarAddress({ ip, port: 4000 }, true).target, undefined, ip);
+  assert.equal(new FarAddress({ ip: '192.0.2.1', port: 0 }, true).target, undefined);
+  assert.deepEqual(new FarAddress({ ip: '2001:db8::1', port: 9 }, true).target, { ip: '2001:db8::1', port: 9 });
+});
+
+test('where private addresses are forbidden, nothing is sent to one, whether SDP or a packet names it', () => {
+  for (const ip of ['127.0.0.1', '10.0.0.1', '169.254.169.254', '::1', '::ffff:10.0.0.1'])
+    assert.equal(new FarAddress({ ip, port: 4000 }, false).target, undefined, ip);
+  const far = new FarAddress({ ip: '9.9.9.9', port: 4000 }, false);
+  assert.deepEqual(far.target, { ip: '9.9.9.9', port: 4000 });
+  assert.deepEqual(offer(far, { ip: '10.0.0.1', port: 4000 }), [false, false, true]);
+  assert.equal(far.target, undefined);
 });

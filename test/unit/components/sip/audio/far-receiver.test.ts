@@ -24,7 +24,7 @@ const agreed = (change: Partial<Agreed> = {}): Agreed => ({
 function open(change: Partial<Agreed> = {}) {
   const told: string[] = [];
   const listener = { onDigit: (digit: string) => told.push(digit), onSilent: () => told.push('silent') };
-  const receiver = new FarReceiver({ listener, silence: 1000 });
+  const receiver = new FarReceiver({ listener, silence: 1000, allowPrivate: true });
   receiver.agree(agreed(change), 0);
   return { receiver, told };
 }

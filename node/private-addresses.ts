@@ -1,4 +1,4 @@
-// Which addresses webhooks must not go to where private ones are forbidden: everything that is not globally reachable (RFC 6890).
+// Addresses that are not public: everything that is not globally reachable (RFC 6890), and what clouds answer for themselves.
 import { BlockList, isIP } from 'node:net';
 
 const blocked = new BlockList();
@@ -7,10 +7,13 @@ for (const [address, prefix] of [
   ['10.0.0.0', 8],
   ['100.64.0.0', 10],
   ['127.0.0.0', 8],
+  // Azure's own services, metadata included: a public address that only its virtual machines reach.
+  ['168.63.129.16', 32],
   ['169.254.0.0', 16],
   ['172.16.0.0', 12],
   ['192.0.0.0', 24],
   ['192.0.2.0', 24],
+  ['192.88.99.0', 24],
   ['192.168.0.0', 16],
   ['198.18.0.0', 15],
   ['198.51.100.0', 24],
