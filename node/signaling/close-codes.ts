@@ -13,7 +13,7 @@ export const closeCodes = {
   },
   malformed: { code: 4400, reason: '', description: 'A frame that is binary, no JSON, or no request with id and method.' },
   unauthenticated: { code: 4401, reason: '', description: 'Authentication failed; the answer before it says why.' },
-  authenticationTimeout: { code: 4408, reason: '', description: 'No authentication in time.' },
+  authenticationTimeout: { code: 4408, reason: '', description: 'No authentication in time, or before too many newer sockets.' },
   takenOver: { code: 4409, reason: '', description: 'A newer socket took this one’s place.' },
   tooSlow: { code: 4410, reason: '', description: 'Server socket: events were not read as fast as they came.' },
   tooLarge: { code: 4413, reason: '', description: 'A message was larger than allowed.' },

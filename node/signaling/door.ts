@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream';
 import { WebSocketServer } from 'ws';
 import type { Limits } from './limits.ts';
 import { isAllowedOrigin, type OriginRule } from './origin.ts';
+import { PendingSockets } from './pending-sockets.ts';
 import { TextSocket, type TextSocketListener } from './text-socket.ts';
 
 /** Where a socket comes from. `address`: the client's, also where another node `forwarded` the socket. */
@@ -30,11 +31,13 @@ export class Door {
   readonly #options: DoorOptions;
   readonly #server: WebSocketServer;
   readonly #sockets = new Set<TextSocket>();
-  #waiting = 0;
+  readonly #pending: PendingSockets;
   #closed = false;
 
   constructor(options: DoorOptions) {
     this.#options = options;
+    const { unauthenticatedSockets: total, unauthenticatedPerNetwork: perNetwork } = options.limits;
+    this.#pending = new PendingSockets({ total, perNetwork });
     this.#server = new WebSocketServer({
       noServer: true,
       clientTracking: false,
@@ -60,10 +63,6 @@ export class Door {
       refuseUpgrade(raw, 403, 'forbidden', 'This origin may not open a socket here');
       return;
     }
-    if (this.#waiting >= this.#options.limits.unauthenticatedSockets) {
-      refuseUpgrade(raw, 503, 'unavailable', 'Too many sockets wait for authentication');
-      return;
-    }
     const client = this.#options.forwardedFor?.(request);
     const caller = { address: client ?? address ?? request.socket.remoteAddress ?? '', forwarded: client !== undefined };
     this.#server.handleUpgrade(request, raw, head, (webSocket) => {
@@ -83,12 +82,12 @@ export class Door {
         socket.close('authenticationTimeout');
         leave();
       }, limits.authenticationTimeout);
-      let waits = true;
-      const leave = () => {
-        if (waits) this.#waiting -= 1;
-        waits = false;
-      };
-      this.#waiting += 1;
+      const leave = this.#pending.add(caller.address, () => {
+        socket.refuse('authenticationTimeout');
+        // At once, or those who never answer the closing frame would be as many again.
+        socket.terminate();
+        leave();
+      });
       const socket = new TextSocket(webSocket, limits, {
         message: (text) => {
           settle();

@@ -3,8 +3,10 @@
 export const defaultLimits = {
   /** Until the first message must have come. */
   authenticationTimeout: 10_000,
-  /** Sockets that have not authenticated yet, per kind of socket. */
+  /** Sockets that have not authenticated yet, per kind of socket: in all, and of one network. Beyond, the oldest goes. */
   unauthenticatedSockets: 1_000,
+  /** So many that an office which joins at once, or a proxy that is not trusted, does not notice. */
+  unauthenticatedPerNetwork: 250,
   /** How long trying the network may take. */
   checkDeadline: 30_000,
   firstMessageBytes: 8 * 1024,

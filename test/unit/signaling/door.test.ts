@@ -1,5 +1,6 @@
 // Before authentication: what a socket may send, how long it may wait, where it may come from.
 import assert from 'node:assert/strict';
+import type { IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { test } from 'node:test';
 import { WebSocket } from 'ws';
@@ -159,17 +160,31 @@ test('more bytes behind authenticate than may wait are closed with 4413', async 
   verified();
 });
 
-test('sockets beyond those that may wait for authentication are refused with 503, until one has gone', async (t) => {
+test('of more sockets than may wait for authentication the oldest is closed with 4408, and those that have authenticated stay', async (t) => {
   const server = await startSocketServer(t, { limits: { unauthenticatedSockets: 2 } });
-  const { token } = await server.addPeer('a');
-  const first = await PeerSocket.open(server.url);
+  const known = await server.enter('a');
+  const oldest = await PeerSocket.open(server.url);
   const second = await PeerSocket.open(server.url);
-  const refused = await upgradeStatus(server.url);
-  assert.equal(refused.status, 503);
-  assert.deepEqual(JSON.parse(refused.body), { errors: 'Too many sockets wait for authentication', code: 'unavailable' });
-  await first.request('authenticate', { token });
-  assert.equal((await upgradeStatus(server.url)).status, 101);
-  await second.close();
+  const { token } = await server.addPeer('b');
+  const newest = await PeerSocket.open(server.url);
+  assert.deepEqual(await oldest.closed, { code: 4408, reason: '' });
+  assert.equal((await newest.request('authenticate', { token })).ok, true);
+  assert.deepEqual(
+    [known, second, newest].map(({ webSocket }) => webSocket.readyState),
+    [WebSocket.OPEN, WebSocket.OPEN, WebSocket.OPEN],
+  );
+});
+
+test('the sockets of one network do not end those of another that wait', async (t) => {
+  const forwardedFor = ({ headers }: IncomingMessage) => String(headers['x-test-client']);
+  const server = await startSocketServer(t, { limits: { unauthenticatedSockets: 4, unauthenticatedPerNetwork: 3 }, forwardedFor });
+  const from = (client: string) => PeerSocket.open(server.url, { headers: { 'x-test-client': client } });
+  const { token } = await server.addPeer('a');
+  const person = await from('192.0.2.1');
+  const crowd: PeerSocket[] = [];
+  for (let count = 0; count < 8; count += 1) crowd.push(await from(`2001:db8::${count}`));
+  for (const each of crowd.slice(0, 5)) assert.equal((await each.closed).code, 4408);
+  assert.equal((await person.request('authenticate', { token })).ok, true);
 });
 
 test('a page of another origin is refused with 403 where the origin is checked, and programs without one are not', async (t) => {

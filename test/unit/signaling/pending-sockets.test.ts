@@ -1,0 +1,54 @@
+// Who goes where more sockets wait for authentication than may.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { PendingSockets } from '../../../node/signaling/pending-sockets.ts';
+
+/** `add` puts in one socket of an address; `evicted` are the names of those that had to go, in order. */
+function pendingOf(total: number, perNetwork: number) {
+  const pending = new PendingSockets({ total, perNetwork });
+  const evicted: string[] = [];
+  const add = (name: string, address: string) => {
+    const leave = pending.add(address, () => {
+      evicted.push(name);
+      leave();
+    });
+    return leave;
+  };
+  return { pending, evicted, add };
+}
+
+test('a network that has its number loses its oldest, and no other does', () => {
+  const { pending, evicted, add } = pendingOf(10, 2);
+  add('person', '192.0.2.1');
+  for (const name of ['a', 'b', 'c', 'd']) add(name, '198.51.100.7');
+  assert.deepEqual([evicted, pending.size], [['a', 'b'], 3]);
+});
+
+test('where all are too many the network that has most loses its oldest', () => {
+  const { pending, evicted, add } = pendingOf(4, 3);
+  add('person', '192.0.2.1');
+  for (const name of ['a', 'b', 'c']) add(name, '198.51.100.7');
+  add('another', '192.0.2.2');
+  add('third', '192.0.2.3');
+  assert.deepEqual([evicted, pending.size], [['a', 'b'], 4]);
+});
+
+test('an IPv6 address counts as its /64, an IPv4 address as itself', () => {
+  const { evicted, add } = pendingOf(10, 1);
+  add('a', '2001:db8:0:1::1');
+  add('b', '2001:db8:0:1:ffff::2');
+  add('c', '2001:db8:0:2::1');
+  add('d', '192.0.2.1');
+  add('e', '192.0.2.2');
+  assert.deepEqual(evicted, ['a']);
+});
+
+test('whoever has left makes room once, and is not evicted', () => {
+  const { pending, evicted, add } = pendingOf(10, 1);
+  const leave = add('a', '192.0.2.1');
+  leave();
+  leave();
+  add('b', '192.0.2.1');
+  leave();
+  assert.deepEqual([evicted, pending.size], [[], 1]);
+});
