@@ -29,9 +29,16 @@ export class RateLimit {
 
   /** Counts one. @returns 0; or, where it is one too many, the seconds until it is not. */
   take(client: string): number {
-    const wait = this.wait(client);
-    const bucket = this.#buckets.get(client);
-    if (wait === 0 && bucket) bucket.level -= 1;
+    const rate = this.#rate();
+    if (rate === undefined) return 0;
+    const now = this.#now();
+    const burst = Math.max(1, this.#burst ?? rate);
+    const { level, time } = this.#buckets.get(client) ?? { level: burst, time: now };
+    const filled = Math.min(burst, level + ((now - time) / 1000) * rate);
+    const wait = filled >= 1 ? 0 : (1 - filled) / rate;
+    this.#buckets.delete(client);
+    this.#buckets.set(client, { level: wait === 0 ? filled - 1 : filled, time: now });
+    if (this.#buckets.size > maxClients) this.#buckets.delete(this.#buckets.keys().next().value ?? '');
     return wait;
   }
 
@@ -39,20 +46,6 @@ export class RateLimit {
   refusal(client: string): ServiceError | undefined {
     const retryAfter = this.take(client);
     return retryAfter === 0 ? undefined : new ServiceError('too_many_requests', 'Too many requests', { retryAfter });
-  }
-
-  /** As take(), without counting. */
-  wait(client: string): number {
-    const rate = this.#rate();
-    if (rate === undefined) return 0;
-    const now = this.#now();
-    const burst = Math.max(1, this.#burst ?? rate);
-    const { level, time } = this.#buckets.get(client) ?? { level: burst, time: now };
-    const filled = Math.min(burst, level + ((now - time) / 1000) * rate);
-    this.#buckets.delete(client);
-    this.#buckets.set(client, { level: filled, time: now });
-    if (this.#buckets.size > maxClients) this.#buckets.delete(this.#buckets.keys().next().value ?? '');
-    return filled >= 1 ? 0 : (1 - filled) / rate;
   }
 }
 

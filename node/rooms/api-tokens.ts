@@ -6,17 +6,13 @@ import { networkOf, RateLimit } from '../rate-limit.ts';
 /** Who may call the REST API. `read` may only look. */
 export type ApiToken = { name: string; token: string; scope: 'admin' | 'read' };
 
-/** Wrong tokens of one client before it is refused unheard, and as many a minute from then on. */
+/** Wrong tokens of one client that are answered as such at once, and as many a minute from then on. */
 const maxFailures = 20;
-/** Pairs of client and token that are remembered as good. */
-const maxKnown = 10_000;
 
 /** The tokens in force, hashed once for each list. */
 export class ApiTokens {
   readonly #tokens: () => readonly ApiToken[];
   readonly #failures: RateLimit;
-  /** So that one who guesses does not lock out others at the same address: their token was good there before. */
-  readonly #known = new Set<string>();
   #source: readonly ApiToken[] | undefined;
   #entries: { token: ApiToken; hash: Buffer }[] = [];
 
@@ -26,24 +22,17 @@ export class ApiTokens {
   }
 
   /**
-   * As find(), for a client that may guess only so often.
+   * As find(), for a client that may be wrong only so often. A right token always passes, or whoever guesses would lock out others at
+   * the same address.
    * @param address its IP address
    * @throws ServiceError `invalid_token`, `too_many_requests`
    */
   authenticate(given: string, address: string): ApiToken {
-    const client = networkOf(address);
-    const wait = this.#failures.wait(client);
     const token = this.find(given);
-    const key = token && `${client} ${token.name}`;
-    if (wait > 0 && !(key !== undefined && this.#known.has(key))) {
-      throw new ServiceError('too_many_requests', 'Too many requests with a wrong token', { retryAfter: wait });
-    }
-    if (token === undefined || key === undefined) {
-      this.#failures.take(client);
-      throw new ServiceError('invalid_token', 'Invalid token');
-    }
-    this.#remember(key);
-    return token;
+    if (token) return token;
+    const wait = this.#failures.take(networkOf(address));
+    if (wait > 0) throw new ServiceError('too_many_requests', 'Too many requests with a wrong token', { retryAfter: wait });
+    throw new ServiceError('invalid_token', 'Invalid token');
   }
 
   /**
@@ -58,12 +47,6 @@ export class ApiTokens {
       found = same && found === undefined ? entry.token : found;
     }
     return found;
-  }
-
-  #remember(key: string): void {
-    if (this.#known.has(key)) return;
-    this.#known.add(key);
-    if (this.#known.size > maxKnown) this.#known.delete(this.#known.values().next().value ?? '');
   }
 
   #current(): { token: ApiToken; hash: Buffer }[] {

@@ -24,13 +24,13 @@ test('clients do not share, and a rate below one still lets a request through', 
   assert.equal(limit.take('a'), 0);
 });
 
-test('who comes back when told to is let through, and looking counts nothing', () => {
+test('who comes back when told to is let through, and being refused counts nothing', () => {
   let now = 0;
   const limit = new RateLimit(() => 1 / 3, { burst: 4, now: () => now });
-  for (let i = 0; i < 4; i++) assert.deepEqual([limit.wait('a'), limit.wait('a'), limit.take('a')], [0, 0, 0]);
-  assert.equal(Math.round(limit.wait('a')), 3);
-  now += limit.wait('a') * 1000;
-  assert.deepEqual([limit.wait('a'), limit.take('a')], [0, 0]);
+  for (let i = 0; i < 4; i++) assert.equal(limit.take('a'), 0);
+  assert.equal(Math.round(limit.take('a')), 3);
+  now += limit.take('a') * 1000;
+  assert.equal(limit.take('a'), 0);
   assert.ok(limit.take('a') > 0);
 });
 

@@ -148,7 +148,7 @@ test('a 429 says how long it takes until it is none', async (context) => {
   assert.deepEqual([status, headers.get('retry-after')], [429, '10']);
 });
 
-test('who guesses tokens is refused unheard, others and those who were good before are not', async (context) => {
+test('who guesses tokens is told to wait, and a right token passes from every address', async (context) => {
   const tokens = [
     { name: 'main', token, scope: 'admin' as const },
     { name: 'dashboard', token: readToken, scope: 'read' as const },
@@ -157,12 +157,12 @@ test('who guesses tokens is refused unheard, others and those who were good befo
   stopTime(context);
   const ask = async (given: string, client = '192.0.2.1') =>
     apiClient(url, given).request('GET', '/room', { headers: { 'x-forwarded-for': client } });
-  assert.equal((await ask(token)).status, 200);
   for (let guess = 0; guess < 3; guess++) assert.equal((await ask(`not one ${guess}`)).body.code, 'missing_token');
   for (let guess = 0; guess < 3; guess++) assert.equal((await ask(`guess-${guess}`)).body.code, 'invalid_token');
-  const { status, headers, body } = await ask(readToken);
+  const { status, headers, body } = await ask('guess-3');
   assert.deepEqual([status, headers.get('retry-after'), body.errors], [429, '20', 'Too many requests with a wrong token']);
-  assert.deepEqual([(await ask(token)).status, (await ask(readToken, '192.0.2.2')).status], [200, 200]);
+  for (const right of [token, readToken]) assert.equal((await ask(right)).status, 200);
+  assert.equal((await ask('guess-4', '192.0.2.2')).body.code, 'invalid_token');
 });
 
 test('the client behind a trusted proxy is told from its header, behind others it is not', async (context) => {

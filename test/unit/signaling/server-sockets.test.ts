@@ -115,14 +115,15 @@ test('a wrong token is answered and closed with 4401', async (t) => {
   assert.deepEqual(await socket.closed, { code: 4401, reason: '' });
 });
 
-test('who guesses tokens is refused unheard and closed with 4429', async (t) => {
+test('who guesses tokens is told to wait and closed with 4429, and a right token passes', async (t) => {
   const server = await start(t, { apiTokens: new ApiTokens(() => [{ token: 'secret', name: 'main', scope: 'admin' }], 2) });
   for (let guess = 0; guess < 2; guess += 1) {
     assert.equal((await (await PeerSocket.enter(server.url, `guess ${guess}`)).closed).code, 4401);
   }
-  const refused = await PeerSocket.enter(server.url, 'secret');
+  const refused = await PeerSocket.enter(server.url, 'guess 2');
   assert.equal(refused.welcome.error?.code, 'too_many_requests');
   assert.deepEqual(await refused.closed, { code: 4429, reason: '' });
+  assert.equal((await PeerSocket.enter(server.url, 'secret')).welcome.ok, true);
 });
 
 test('nothing is told before authentication, and silence is closed with 4408', async (t) => {
