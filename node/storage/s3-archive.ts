@@ -4,11 +4,12 @@ import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { ServiceError } from '../errors.ts';
 import type { S3Place } from '../rooms/component-options.ts';
-import { type ContentAnswer, type ContentRequest, fileNameSchema, recordingIdSchema } from '../rooms/content.ts';
+import { type ContentAnswer, type ContentRequest, fileNameSchema } from '../rooms/content.ts';
 import { type ArchivedContent, newestIds, type RecordingSummary, recordingSummarySchema } from '../rooms/recordings.ts';
 import type { RenderArchive } from '../rooms/renders.ts';
 import { planAnswer } from './file-answer.ts';
 import { inGroups } from './in-groups.ts';
+import { markerOf, OwnFolders } from './own-folders.ts';
 import { maxReport, reportFileSchema, reportName, reportText } from './report-file.ts';
 import { StorageError } from './s3/s3-errors.ts';
 import type { S3Store } from './s3/s3-store.ts';
@@ -28,6 +29,7 @@ type Piece = { name: string; offset: number; size: number; modified: number };
 
 export class S3Archive implements ArchivedContent, RenderArchive {
   readonly #store: StoreOfNode;
+  readonly #own = new WeakMap<S3Store, OwnFolders>();
 
   /** `place`: the storage as it is configured now. */
   constructor(place: () => S3Place | null) {
@@ -41,9 +43,9 @@ export class S3Archive implements ArchivedContent, RenderArchive {
   async open(request: ContentRequest): Promise<ContentAnswer | undefined> {
     const { kind, folder, file, signal } = request;
     const store = this.#store.current();
-    const named = recordingIdSchema.safeParse(folder).success && fileNameSchema.safeParse(file).success;
-    if (!store || kind !== 'recording' || !named) return undefined;
+    if (!store || kind !== 'recording' || !fileNameSchema.safeParse(file).success) return undefined;
     return spoken(async () => {
+      if (!(await this.#ownOf(store).has(folder, signal))) return undefined;
       const name = `${folder}/${file}`;
       const whole = await store.look(name, signal, answerDeadline);
       const pieces = whole ? [{ ...whole, offset: 0 }] : await piecesOf(store, folder, file, signal);
@@ -60,14 +62,13 @@ export class S3Archive implements ArchivedContent, RenderArchive {
   async list(): Promise<string[]> {
     const store = this.#store.current();
     if (!store) return [];
-    const folders = await spoken(() => store.folders(AbortSignal.timeout(4 * answerDeadline), answerDeadline));
-    return folders.filter((folder) => archivedId.test(folder) && recordingIdSchema.safeParse(folder).success);
+    return spoken(() => this.#ownOf(store).list(AbortSignal.timeout(4 * answerDeadline)));
   }
 
   async describe(ids: readonly string[]): Promise<RecordingSummary[]> {
     const store = this.#store.current();
     if (!store) return [];
-    const found = await inGroups(newestIds(ids, maxReports), reportsAtOnce, (id) => reportOf(store, id).catch(() => undefined));
+    const found = await inGroups(newestIds(ids, maxReports), reportsAtOnce, (id) => this.#reportOf(store, id).catch(() => undefined));
     return found.filter((summary) => summary !== undefined);
   }
 
@@ -75,6 +76,7 @@ export class S3Archive implements ArchivedContent, RenderArchive {
     const store = this.#store.current();
     if (!store) throw new ServiceError('unavailable', 'The server has no S3 storage any more');
     await spoken(async () => {
+      if (!(await this.#ownOf(store).has(id, signal))) throw new StorageError('missing', 'S3 has no such recording');
       await store.putFile(`${id}/${basename(path)}`, path, signal);
       const report = await readObject(store, `${id}/${reportName}`, signal);
       await store.putText(`${id}/${reportName}`, reportText(changeReport(reportFileSchema.parse(JSON.parse(report)))), signal);
@@ -86,21 +88,35 @@ export class S3Archive implements ArchivedContent, RenderArchive {
     if (!store) return false;
     return spoken(async () => {
       const signal = AbortSignal.timeout(removeDeadline);
+      const own = this.#ownOf(store);
+      if (!(await own.has(id, signal))) return false;
       const names = (await store.list(`${id}/`, signal, answerDeadline)).map(({ name }) => name);
-      if (names.length === 0) return false;
-      await store.remove(names, signal);
       await store.abortUploads(`${id}/`, signal);
-      return true;
+      // The marker last: what could not be removed is still ours.
+      await store.remove(names, signal);
+      await store.remove([markerOf(id)], signal);
+      own.forget(id);
+      return names.length > 0;
     });
   }
 
   close(): void {
     this.#store.close();
   }
-}
 
-/** Others may have put things beside ours: `<room>-<start time>`. */
-const archivedId = /-\d{8}T\d{9}Z$/;
+  async #reportOf(store: S3Store, id: string): Promise<RecordingSummary | undefined> {
+    const signal = AbortSignal.timeout(answerDeadline);
+    if (!(await this.#ownOf(store).has(id, signal))) return undefined;
+    const report = await readObject(store, `${id}/${reportName}`, signal);
+    return recordingSummarySchema.safeParse(JSON.parse(report)).data;
+  }
+
+  #ownOf(store: S3Store): OwnFolders {
+    const own = this.#own.get(store) ?? new OwnFolders(store, answerDeadline);
+    this.#own.set(store, own);
+    return own;
+  }
+}
 
 async function piecesOf(store: S3Store, id: string, file: string, signal: AbortSignal): Promise<Piece[]> {
   const objects = await store.list(chunksBelow(id, file), signal, answerDeadline);
@@ -130,11 +146,6 @@ async function bodyOf(
     })(),
     { objectMode: false },
   );
-}
-
-async function reportOf(store: S3Store, id: string): Promise<RecordingSummary | undefined> {
-  const report = await readObject(store, `${id}/${reportName}`, AbortSignal.timeout(answerDeadline));
-  return recordingSummarySchema.safeParse(JSON.parse(report)).data;
 }
 
 async function readObject(store: S3Store, name: string, signal: AbortSignal): Promise<string> {

@@ -29,6 +29,7 @@ async function archive(t: TestContext, s3: S3Server, tracks: readonly Partial<Re
   await encode(join(folder, 'red.webm'), 'vp8', picture('red', '320x180', 3));
   await encode(join(folder, 'blue.webm'), 'vp8', picture('blue', '320x180', 2));
   const store = new S3Store(s3.place);
+  await store.putText(`.mediarooms/${id}`, '', t.signal);
   for (const file of ['red.webm', 'report.json']) await store.putFile(`${id}/${file}`, join(folder, file), t.signal);
   const blue = join(folder, 'blue.webm');
   const half = Math.floor((await stat(blue)).size / 2);

@@ -205,7 +205,7 @@ test('a node that is killed in the middle loses seconds: another serves what wen
   await receiver.untilTrue((received) => received.some(({ event }) => event.type === 'RecordingUploaded'));
   const after = await report(api, id);
   assert.deepEqual([after.state, after.upload?.state], ['recovered', 'done']);
-  assert.deepEqual(await s3.names(), [`${id}/report.json`, `${id}/${tracks[0]?.file}`].sort());
+  assert.deepEqual(await s3.names(), [`.mediarooms/${id}`, `${id}/report.json`, `${id}/${tracks[0]?.file}`].sort());
   await writeFile(copy, (await s3.read(`${id}/${tracks[0]?.file}`)) ?? '');
   assert.ok(((await probe(copy)).duration ?? 0) * 1000 > (pictures.length / 30) * 1000 - 100);
   assert.equal((await api.delete(`/recording/${id}`)).status, 204);

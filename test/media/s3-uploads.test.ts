@@ -218,7 +218,7 @@ test('what the storage of the node refuses goes up with other keys, once it has 
   assert.equal((await jobs(resources)).length, 1);
   own = place;
   await until('the end of the upload', () => heard.length > 0);
-  assert.deepEqual([heard[0]?.event.type, await names()], ['RecordingUploaded', [`${id}/report.json`]]);
+  assert.deepEqual([heard[0]?.event.type, await names()], ['RecordingUploaded', [`.mediarooms/${id}`, `${id}/report.json`]]);
   own = null;
   assert.equal(await uploads.begin(planOf(undefined), folder), undefined);
 });

@@ -6,6 +6,7 @@ import { fileNameSchema } from '../../rooms/content.ts';
 import type { UploadState } from '../../rooms/recordings.ts';
 import { renderedName } from '../../rooms/renders.ts';
 import { Timer } from '../../timer.ts';
+import { markerOf } from '../own-folders.ts';
 import { changeReportFile, type ReportFile, readReportFile, reportName, reportText, withMore, writeUploadState } from '../report-file.ts';
 import { StorageError } from '../s3/s3-errors.ts';
 import type { S3Store } from '../s3/s3-store.ts';
@@ -64,6 +65,7 @@ export class FolderUpload implements Upload {
   #failingSince: number | undefined;
   #toldProblem: string | null = null;
   #marked: string | undefined;
+  #claimed = false;
   /** Files have come, or changed, since it was looked what is missing. */
   #more = false;
   #wake: (() => void) | undefined;
@@ -146,6 +148,7 @@ export class FolderUpload implements Upload {
       }
       this.#current = new AbortController();
       try {
+        await this.#claim();
         if (await step.run()) this.#succeeded();
       } catch (error) {
         if (this.#current.signal.aborted) continue;
@@ -156,6 +159,14 @@ export class FolderUpload implements Upload {
         await this.#rest(delay, true);
       }
     }
+  }
+
+  /** Before anything else is there, since others may share the bucket of the node. */
+  async #claim(): Promise<void> {
+    const { job, slots, store } = this.#options;
+    if (this.#claimed || job.discarded || job.place !== null) return;
+    await slots.use(() => store().putText(markerOf(job.id), '', this.#current.signal));
+    this.#claimed = true;
   }
 
   /** What is to be done next, and when at the earliest. */
@@ -301,7 +312,7 @@ export class FolderUpload implements Upload {
     const names = (await store().list(`${job.id}/`, signal)).map(({ name }) => name);
     // What was told to be in a storage that is not the node's belongs to whoever was told.
     const own = job.told && job.place !== null ? names.filter((name) => name === `${job.id}/${renderedName}`) : names;
-    await slots.use(() => store().remove(own, signal));
+    await slots.use(() => store().remove(job.place === null ? [...own, markerOf(job.id)] : own, signal));
     log.info({ recording: job.id, objects: own.length }, 'what was uploaded is removed');
     this.#stop.abort();
     onOver('discarded');

@@ -1,0 +1,85 @@
+// Which folders of a bucket are recordings of ours: others may share it. Each of ours has a marker object before it has anything else.
+import { text } from 'node:stream/consumers';
+import { inGroups } from './in-groups.ts';
+import { maxReport, reportName } from './report-file.ts';
+import { StorageError } from './s3/s3-errors.ts';
+import type { S3Store } from './s3/s3-store.ts';
+import { chunksBelow, parseChunk } from './uploads/chunks.ts';
+
+/** `<room>-<start time>`. */
+const archivedId = /^[A-Za-z0-9_-]{1,128}-\d{8}T\d{9}Z$/;
+const markers = '.mediarooms/';
+/** Folders that are looked into at once. */
+const looksAtOnce = 16;
+/** Ids that are remembered. */
+const maxKnown = 50_000;
+
+/** Name of the object that says that the folder is ours. It is empty. */
+export function markerOf(id: string): string {
+  return `${markers}${id}`;
+}
+
+/** All fail with StorageError. Times are milliseconds for one call. */
+export class OwnFolders {
+  readonly #store: S3Store;
+  readonly #deadline: number;
+  readonly #known = new Set<string>();
+
+  constructor(store: S3Store, deadline: number) {
+    this.#store = store;
+    this.#deadline = deadline;
+  }
+
+  async has(id: string, signal: AbortSignal): Promise<boolean> {
+    if (!archivedId.test(id)) return false;
+    if (this.#known.has(id)) return true;
+    if (!(await this.#store.look(markerOf(id), signal, this.#deadline))) return this.#adopt(id, signal);
+    this.#remember(id);
+    return true;
+  }
+
+  async list(signal: AbortSignal): Promise<string[]> {
+    const [folders, objects] = await Promise.all([
+      this.#store.folders(signal, this.#deadline),
+      this.#store.list(markers, signal, this.#deadline),
+    ]);
+    const marked = new Set(objects.map(({ name }) => name.slice(markers.length)));
+    const ids = folders.filter((folder) => archivedId.test(folder));
+    const own = await inGroups(ids, looksAtOnce, async (id) => marked.has(id) || this.#known.has(id) || this.#adopt(id, signal));
+    return ids.filter((_, index) => own[index]);
+  }
+
+  forget(id: string): void {
+    this.#known.delete(id);
+  }
+
+  /** Of releases up to 0.7.0, which made no markers: the report names the folder, or there are pieces as only we name them. It gets a marker now. */
+  async #adopt(id: string, signal: AbortSignal): Promise<boolean> {
+    if (!(await this.#isNamedByReport(id, signal)) && !(await this.#hasPieces(id, signal))) return false;
+    // Keys that only read will do: then it is looked into once by each process.
+    await this.#store.putText(markerOf(id), '', signal).catch(() => {});
+    this.#remember(id);
+    return true;
+  }
+
+  async #isNamedByReport(id: string, signal: AbortSignal): Promise<boolean> {
+    try {
+      const body = await this.#store.read(`${id}/${reportName}`, { start: 0, end: maxReport - 1 }, signal, this.#deadline);
+      const report: unknown = JSON.parse(await text(body));
+      return typeof report === 'object' && report !== null && 'id' in report && report.id === id;
+    } catch (error) {
+      if (error instanceof SyntaxError || (error instanceof StorageError && error.fault === 'missing')) return false;
+      throw error;
+    }
+  }
+
+  async #hasPieces(id: string, signal: AbortSignal): Promise<boolean> {
+    const objects = await this.#store.list(chunksBelow(id), signal, this.#deadline);
+    return objects.some(({ name }) => parseChunk(name) !== undefined);
+  }
+
+  #remember(id: string): void {
+    if (this.#known.size >= maxKnown) this.#known.clear();
+    this.#known.add(id);
+  }
+}
