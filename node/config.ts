@@ -1,6 +1,7 @@
 // The configuration of a node: read once at start, complete, frozen; what may change while it runs is in HotConfig (config/hot.ts).
+import { randomBytes } from 'node:crypto';
 import { resolve as resolvePath } from 'node:path';
-import { hostAndPort, isLoopback, isWildcard } from './config/addresses.ts';
+import { hostAndPort, isLoopback, isLoopbackHost, isWildcard } from './config/addresses.ts';
 import { type DistConfig, hostOf, readDist } from './config/dist.ts';
 import { type HotConfig, loadHotConfig } from './config/hot.ts';
 import { deepFreeze } from './config/layers.ts';
@@ -21,16 +22,14 @@ export type Config = {
   /** `host[:port]` where other nodes reach this one over HTTP; `:0` as in `host`. */
   internalAddress: string;
   metrics: { ip: string; port: number };
-  /** Whether the API token is the default that only a node on loopback has. */
-  developmentToken: boolean;
   structuredLogging: boolean;
   /** Absolute. */
   resourcesBasePath: string;
   tls: TlsFiles | null;
   /** Which browsers' Origin may open sockets: any, that of the same host or `host`, or these. */
   checkOrigin: 'any' | 'same-host' | readonly string[];
-  /** Networks whose X-Forwarded-* is believed, as CIDR; empty: none. */
-  trustProxy: readonly string[];
+  /** How many proxies are believed, null as many as there are; of these networks (CIDR), where there is one, else of any. */
+  trustProxy: { hops: number | null; networks: readonly string[] };
   webrtc: WebrtcConfig;
   sip: { ip: string | null; ports: { min: number; max: number }; rtpPorts: { min: number; max: number } };
   dist: DistConfig;
@@ -50,13 +49,15 @@ export type LoadedConfig = { config: Config; hot: HotConfig; warnings: readonly 
 export async function loadConfig(env: Environment, system: ConfigSystem = localSystem()): Promise<LoadedConfig> {
   const reader = new ConfigReader(env);
   const ip = reader.read('IP');
+  const host = reader.read('HOST');
+  const development = isLoopback(ip) && (host === undefined || isLoopbackHost(host));
   const cores = await system.cores();
   const configFiles = [...new Set(reader.read('CONFIG_FILES') ?? [])].map((file) => resolvePath(file));
   const loaded = await loadHotConfig({
     files: configFiles,
     env: reader.env,
     derived: {
-      apiTokens: isLoopback(ip) ? [{ name: 'development', token: 'development', scope: 'admin' }] : undefined,
+      apiTokens: development ? [{ name: 'development', token: randomBytes(18).toString('base64url'), scope: 'admin' }] : undefined,
       avMaxCpu: Math.max(0.5, cores - 0.5),
     },
   });
@@ -88,7 +89,6 @@ async function readConfig(reader: ConfigReader, system: ConfigSystem, { ip, core
     port,
     ...addresses,
     metrics,
-    developmentToken: hot?.current.apiTokens.some(({ name, token }) => name === 'development' && token === 'development') ?? false,
     structuredLogging: reader.read('STRUCTURED_LOGGING'),
     resourcesBasePath: await readResources(reader, system),
     tls,

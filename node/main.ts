@@ -47,8 +47,9 @@ const node = await start(loaded, log);
 bindToProcess(node);
 releaseSignals();
 log.info({ url: node.url, host: node.host }, 'node started');
-if (loaded.config.developmentToken) {
+const token = loaded.hot.developmentToken;
+if (token !== undefined) {
   process.stdout.write(
-    `\n  Mediarooms ${version} in development mode\n  Console: ${node.url}/\n  API token: ${loaded.hot.current.apiTokens[0]?.token}\n\n`,
+    `\n  Mediarooms ${version} in development mode\n  Console: ${node.url}/\n  API token, a new one with each start:\n  export SVC_SERVER_API_TOKEN=${token}\n\n`,
   );
 }

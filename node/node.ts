@@ -266,8 +266,8 @@ export class MediaNode {
         ready: () => announced.ready && distribution?.acquainted === true,
         consoleDir: existsSync(consoleDir) ? consoleDir : undefined,
         consoleSession: () => ({
-          development: config.developmentToken,
-          ...(config.developmentToken && { token: hot.current.apiTokens[0]?.token }),
+          development: hot.developmentToken !== undefined,
+          token: hot.developmentToken,
           components: [...hot.current.componentsUsed],
         }),
         upgrade: (path) => {

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Mediarooms, MediaroomsError, WebhookVerifier } from '@mediarooms/server';
 
-const { SVC_URL = 'http://127.0.0.1:5002', SVC_SERVER_API_TOKEN = 'development', WEBHOOK_SECRET, PORT = '3000' } = process.env;
+const { SVC_URL = 'http://127.0.0.1:5002', SVC_SERVER_API_TOKEN = '', WEBHOOK_SECRET, PORT = '3000' } = process.env;
 const mediarooms = new Mediarooms({ url: SVC_URL, token: SVC_SERVER_API_TOKEN });
 const webhooks = WEBHOOK_SECRET ? new WebhookVerifier({ secrets: WEBHOOK_SECRET }) : undefined;
 

@@ -1,7 +1,7 @@
 // Plays a file into a room: `npm start -- welcome.ogg standup`. The file lies on the server, below file_component_sources.
 import { Mediarooms } from '@mediarooms/server';
 
-const { SVC_URL = 'http://127.0.0.1:5002', SVC_SERVER_API_TOKEN = 'development' } = process.env;
+const { SVC_URL = 'http://127.0.0.1:5002', SVC_SERVER_API_TOKEN = '' } = process.env;
 const [filePath, roomId = 'standup'] = process.argv.slice(2);
 if (!filePath) throw new Error('usage: npm start -- FILE [ROOM]');
 

@@ -3,7 +3,7 @@ import { Mediarooms } from '@mediarooms/server';
 import react from '@vitejs/plugin-react';
 import { defineConfig, type Plugin } from 'vite';
 
-const { SVC_URL = 'http://127.0.0.1:5002', SVC_SERVER_API_TOKEN = 'development', PORT = '5173' } = process.env;
+const { SVC_URL = 'http://127.0.0.1:5002', SVC_SERVER_API_TOKEN = '', PORT = '5173' } = process.env;
 const mediarooms = new Mediarooms({ url: SVC_URL, token: SVC_SERVER_API_TOKEN });
 
 const backend: Plugin = {

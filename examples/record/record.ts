@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import { setTimeout } from 'node:timers/promises';
 import { Mediarooms } from '@mediarooms/server';
 
-const { SVC_URL = 'http://127.0.0.1:5002', SVC_SERVER_API_TOKEN = 'development' } = process.env;
+const { SVC_URL = 'http://127.0.0.1:5002', SVC_SERVER_API_TOKEN = '' } = process.env;
 const [roomId = 'standup', seconds = '60', folder = 'recordings'] = process.argv.slice(2);
 const mediarooms = new Mediarooms({ url: SVC_URL, token: SVC_SERVER_API_TOKEN });
 

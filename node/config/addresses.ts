@@ -14,6 +14,12 @@ export function isLoopback(ip: string): boolean {
   return inList(loopback, ip);
 }
 
+/** Whether `host[:port][/path]` is a name or an address that leads to the machine of whoever uses it (RFC 6761, section 6.3). */
+export function isLoopbackHost(text: string): boolean {
+  const name = URL.parse(`http://${text}`)?.hostname.replace(/^\[|\]$|\.$/g, '') ?? '';
+  return isLoopback(name) || name === 'localhost' || name.endsWith('.localhost');
+}
+
 /** Whether listening on it means all addresses of the machine. */
 export function isWildcard(ip: string): boolean {
   return inList(wildcards, ip);

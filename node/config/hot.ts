@@ -72,6 +72,11 @@ export class HotConfig implements HotView {
     return this.#state.settings;
   }
 
+  /** The API token that was made for this start; undefined as soon as any was given. */
+  get developmentToken(): string | undefined {
+    return this.current.apiTokens.find((token) => token === this.#below.apiTokens?.[0])?.token;
+  }
+
   get shadowed(): readonly string[] {
     return this.#state.shadowed;
   }

@@ -65,7 +65,7 @@ export function settle(layers: readonly FileSettings[]): { settings: HotSettings
   const mistakes: WholeMistake[] = [];
   if (!merged.apiTokens) {
     const sentence =
-      'Expected SVC_SERVER_API_TOKEN (or apiTokens in a file of SVC_CONFIG_FILES) to be set where SVC_IP is not loopback, got: nothing';
+      'Expected SVC_SERVER_API_TOKEN (or apiTokens in a file of SVC_CONFIG_FILES) to be set where SVC_IP or SVC_HOST is not loopback, got: nothing';
     mistakes.push({ path: 'apiTokens', sentence });
   }
   const { apiTokens = [], apiReadTokens = [] } = merged;
@@ -89,7 +89,7 @@ export function settle(layers: readonly FileSettings[]): { settings: HotSettings
       secretKeys: merged.secretKeys ?? [],
       componentsUsed: [...new Set(merged.componentsUsed ?? [])],
       logLevel: need(merged.logLevel),
-      corsOrigins: need(merged.corsOrigins),
+      corsOrigins: merged.corsOrigins ?? (apiTokens === layers[0]?.apiTokens ? [] : ['*']),
       iceServers: merged.iceServers ?? [],
       allowPrivateAddresses: need(merged.allowPrivateAddresses),
       webhooks: {

@@ -60,13 +60,12 @@ export const internalAddress = textWhere('to be host[:port] without a scheme and
   isAddress(text, false),
 );
 
-const isCidr = (text: string): boolean => {
+export function isCidr(text: string): boolean {
   const [address = '', prefix, ...rest] = text.split('/');
   const family = isIP(address);
   if (family === 0 || rest.length > 0) return false;
   return prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= (family === 4 ? 32 : 128));
-};
-export const cidr = textWhere('to be false or networks such as 10.0.0.0/8, separated by spaces', isCidr);
+}
 
 const isOrigin = (text: string): boolean => {
   const url = URL.parse(text);

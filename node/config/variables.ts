@@ -28,10 +28,15 @@ const checkOrigin = z.array(z.string()).transform((words, context): 'any' | 'sam
   context.addIssue({ code: 'custom', message: 'to be true, false or origins such as https://app.example, separated by spaces' });
   return z.NEVER;
 });
-const trustProxy = z.preprocess(
-  (words) => (Array.isArray(words) && words.length === 1 && words[0] === 'false' ? [] : words),
-  z.array(value.cidr),
-);
+/** `hops`: how many proxies at most, null as many as there are; `networks`: of which they must be, any where there is none. */
+const trustProxy = z.array(z.string()).transform((words, context): { hops: number | null; networks: string[] } => {
+  if (words.length === 1 && words[0] === 'false') return { hops: 0, networks: [] };
+  const counts = words.filter((word) => /^([1-9]|1[0-6])$/.test(word)).map(Number);
+  const networks = words.filter(value.isCidr);
+  if (counts.length <= 1 && counts.length + networks.length === words.length) return { hops: counts[0] ?? null, networks };
+  context.addIssue({ code: 'custom', message: 'to be false, a number of proxies from 1 to 16, networks such as 10.0.0.0/8, or both' });
+  return z.NEVER;
+});
 const nodeNamePart = /^[A-Za-z0-9_-]{1,64}$/;
 const nodeName = value.textWhere('to be <nodename>@<host>', (text) => {
   const [name = '', host = '', ...rest] = text.split('@');
@@ -81,7 +86,12 @@ export const coldVariables = {
     default: 'false',
     meaning: "Browsers' Origin on sockets: `false` any, `true` the same host or HOST, or a list of origins.",
   }),
-  TRUST_PROXY: cold(trustProxy, { form: 'words', default: 'false', meaning: 'Networks (CIDR) whose X-Forwarded-* headers are believed.' }),
+  TRUST_PROXY: cold(trustProxy, {
+    form: 'words',
+    default: 'false',
+    meaning:
+      'Whose X-Forwarded-For is believed: `1` for one proxy in front of the node, `2` for two; networks (CIDR) of proxies; or both, for so many of these.',
+  }),
   WEBRTC_TURN_LISTEN_IP: cold(value.ipOrHost, {
     form: text,
     default: '127.0.0.1',
@@ -240,7 +250,7 @@ export const hotVariables = {
   SERVER_API_TOKEN: {
     path: 'apiTokens',
     form: 'words',
-    derived: '`development` only while IP is loopback; else required',
+    derived: 'while IP and HOST are loopback (development mode) a random one for each start, which is printed; else required',
     secret: true,
     meaning: 'Bearer tokens, separated by spaces: all are good (rotation). In a file: a list of `{name, token, scope: admin or read}`.',
   },
@@ -260,7 +270,12 @@ export const hotVariables = {
   },
   COMPONENTS_USED: { path: 'componentsUsed', form: 'words', meaning: 'Kinds of components that may be added: `hls recording sip file`.' },
   LOG_LEVEL: { path: 'logLevel', form: 'text', default: 'info', meaning: '`error`, `warning`, `info` or `debug`.' },
-  CORS_ORIGINS: { path: 'corsOrigins', form: 'words', default: '*', meaning: 'Origins whose pages may call the REST API; `*` = all.' },
+  CORS_ORIGINS: {
+    path: 'corsOrigins',
+    form: 'words',
+    derived: '`*`; in development mode none',
+    meaning: 'Origins whose pages may call the REST API; `*` = all.',
+  },
   ICE_SERVERS: {
     path: 'iceServers',
     form: 'json',

@@ -10,6 +10,7 @@ import type { ApiTokens } from '../rooms/api-tokens.ts';
 import { logRequest, type RequestObservation } from './access-log.ts';
 import { asCallersMistake, securityHeaders } from './answers.ts';
 import { Authenticator } from './auth.ts';
+import type { ClientOf } from './client-address.ts';
 import { consoleFiles } from './console-files.ts';
 import { allowOrigin, answerOptions } from './cors.ts';
 import { type ForwardedBy, forwardedHeader } from './forwarded.ts';
@@ -22,7 +23,7 @@ export type AppOptions = {
   services: Services;
   apiTokens: ApiTokens;
   corsOrigins: () => readonly string[];
-  trustProxy: readonly string[];
+  clientOf: ClientOf;
   forwardedBy?: ForwardedBy | undefined;
   consoleDir: string | undefined;
   /** SVC_HOST of every node. */
@@ -49,7 +50,6 @@ export function createApp(options: AppOptions): Express {
   app.disable('etag');
   app.set('query parser', false);
   app.set('case sensitive routing', true);
-  app.set('trust proxy', [...options.trustProxy]);
   const clientLimit = new RateLimit(options.rateLimit);
   app.use((request, response, next) => prepare({ ...options, clientLimit }, request, response as Traced, next));
   const pipeline = {
@@ -79,7 +79,7 @@ function prepare(options: AppOptions & { clientLimit: RateLimit }, request: Requ
   const given = request.headers['x-request-id'];
   const requestId = isRequestId(given) ? given : randomUUID();
   const forwarded = options.forwardedBy?.(request.headers[forwardedHeader], request.url);
-  const trace = { requestId, start: performance.now(), forwarded };
+  const trace = { requestId, start: performance.now(), client: options.clientOf(request), forwarded };
   response.locals.trace = trace;
   for (const [name, value] of headerEntries) response.setHeader(name, value);
   response.setHeader('x-request-id', requestId);
@@ -95,7 +95,7 @@ function prepare(options: AppOptions & { clientLimit: RateLimit }, request: Requ
   }
   // What another node sends on was counted there.
   const counted = forwarded === undefined && !unlimited.has(request.path);
-  const refusal = counted ? options.clientLimit.refusal(networkOf(request.ip ?? '')) : undefined;
+  const refusal = counted ? options.clientLimit.refusal(networkOf(trace.client)) : undefined;
   if (refusal) fail(response, refusal, options.log);
   else next();
 }

@@ -4,8 +4,8 @@ import { componentTypeSchema } from '../rooms/views.ts';
 
 export const consoleSessionSchema = z
   .object({
-    development: z.boolean(),
-    token: z.string().optional().meta({ description: 'The API token, in development mode only.' }),
+    development: z.boolean().meta({ description: 'Whether the node runs in development mode and whoever asks may be told the token.' }),
+    token: z.string().optional().meta({ description: 'The API token, in development mode and straight from this machine only.' }),
     components: z
       .array(componentTypeSchema)
       .meta({ description: 'Kinds of components that rooms of this node may have (SVC_COMPONENTS_USED).' }),

@@ -16,7 +16,7 @@ import type { WebhookControl } from '../rooms/webhook-control.ts';
 import type { RequestObservation } from './access-log.ts';
 import { rawError } from './answers.ts';
 import { createApp } from './app.ts';
-import { clientOf, type TrustsProxy } from './client-address.ts';
+import { clientBehind, type TrustedProxies } from './client-address.ts';
 import type { ConsoleSession } from './console-session.ts';
 import { Documents } from './documents.ts';
 import type { ForwardedBy } from './forwarded.ts';
@@ -48,8 +48,8 @@ export type HttpOptions = {
   corsOrigins: () => readonly string[];
   /** Which node sends a request on for which client; undefined for everybody who is none. `path` as it was signed. */
   forwardedBy?: ForwardedBy | undefined;
-  /** Networks (CIDR) whose X-Forwarded-For is believed. */
-  trustProxy: readonly string[];
+  /** Whose X-Forwarded-For is believed. */
+  trustProxy: TrustedProxies;
   health: () => HealthView;
   ready: () => boolean;
   /** SVC_HOST of the other nodes, which the console may open websockets to. */
@@ -98,8 +98,10 @@ export class HttpServer {
     const timeouts = { ...defaultTimeouts, ...options.timeouts };
     let self: HttpServer | undefined;
     const prefix = () => pathOfHost(options.host());
+    const clientOf = clientBehind(options.trustProxy);
     const app = createApp({
       ...options,
+      clientOf,
       consoleDir: options.consoleDir,
       addresses: () => [options.host(), ...(options.otherAddresses?.() ?? [])],
       services: { ...options, documents: new Documents(prefix, options.documents?.asyncapi) },
@@ -109,7 +111,6 @@ export class HttpServer {
       answered: () => self?.answered(),
       observe: options.observe,
     });
-    const trusts = app.get('trust proxy fn') as TrustsProxy;
     const listener: RequestListener = (request, response) => {
       const path = prefix();
       if (request.url === path && path !== '') {
@@ -122,7 +123,7 @@ export class HttpServer {
     };
     const server = createListener(options, timeouts, listener);
     server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) =>
-      upgrade(options, { prefix: prefix(), client: clientOf(request, trusts) }, request, socket, head),
+      upgrade(options, { prefix: prefix(), client: clientOf(request) }, request, socket, head),
     );
     // RFC 9110, section 10.1.1: what we do not know may be ignored; without a listener Node answers in another shape.
     server.on('checkExpectation', listener);

@@ -69,16 +69,18 @@ export const nodeRoutes: readonly Route[] = [
     path: '/console/session',
     operationId: 'getConsoleSession',
     tag: 'node',
-    summary: 'What the console asks first; in development mode it is told the token.',
+    summary:
+      'What the console asks first; in development mode it is told the token, where it was opened at a loopback address without a proxy.',
     auth: 'none',
     answers: { 200: { description: 'Mode of the node.', schema: consoleSessionSchema } },
     errors: ['forbidden'],
-    handle: ({ fetchSite }, { consoleSession }) => {
+    handle: ({ fetchSite, local }, { consoleSession }) => {
       if (fetchSite !== undefined && fetchSite !== 'same-origin' && fetchSite !== 'none') {
         throw new ServiceError('forbidden', 'Only the console itself may ask this');
       }
       const { development, token, components } = consoleSession();
-      return { status: 200, json: { development, ...(development && token !== undefined && { token }), components } };
+      const tells = development && local();
+      return { status: 200, json: { development: tells, ...(tells && { token }), components } };
     },
   }),
   route({

@@ -8,11 +8,21 @@ import { formatValue, issueField, issueSentence } from '../sentences.ts';
 import { sendAnswer, sendError, sendStream } from './answers.ts';
 import type { Authenticator, Caller } from './auth.ts';
 import { discardBody, readJson } from './body.ts';
+import { isLocal } from './client-address.ts';
 import type { Forwarded } from './forwarded.ts';
 import { type Method, parameterNames, pathParameters, type Route, type RouteRequest, type Services } from './route.ts';
 
 /** What the access log and metrics know of a request beside the request itself. */
-export type Trace = { requestId: string; start: number; forwarded?: Forwarded | undefined; route?: string; caller?: Caller; code?: string };
+export type Trace = {
+  requestId: string;
+  start: number;
+  /** IP address, behind trusted proxies that of who asked them. */
+  client: string;
+  forwarded?: Forwarded | undefined;
+  route?: string;
+  caller?: Caller;
+  code?: string;
+};
 export type Traced = Response<unknown, { trace: Trace }>;
 
 export type PipelineOptions = { log: Log; services: Services; authenticator: Authenticator; tokenLimit: RateLimit };
@@ -39,7 +49,7 @@ export function runRoute(
         viewer = await viewerOf(token, route.viewersOf?.(request.params as Record<string, string>), services.viewerTokens);
         trace.caller = { name: 'viewer', scope: 'read' };
       } else if (route.auth === 'token') {
-        trace.caller = authenticator.authenticate(request.headers.authorization, scope, request.ip ?? '');
+        trace.caller = authenticator.authenticate(request.headers.authorization, scope, trace.client);
         const refusal = tokenLimit.refusal(trace.caller.name);
         if (refusal) throw refusal;
       }
@@ -58,6 +68,7 @@ export function runRoute(
             forwarded: forwarded !== undefined,
             acceptsGzip: acceptsGzip(request.headers['accept-encoding']),
             fetchSite: typeof fetchSite === 'string' ? fetchSite : undefined,
+            local: () => isLocal(request.headers),
             transfer: () => transferOf(request, response),
           },
           services,
@@ -108,12 +119,12 @@ function transferOf(request: Request, response: Traced): ReturnType<RouteRequest
   const gone = new AbortController();
   response.once('close', () => gone.abort(clientGone));
   const { range, 'if-range': ifRange } = request.headers;
-  const { forwarded } = response.locals.trace;
+  const { forwarded, client } = response.locals.trace;
   return {
     method: request.method === 'HEAD' ? 'HEAD' : 'GET',
     range,
     ifRange: typeof ifRange === 'string' ? ifRange : undefined,
-    client: forwarded?.client ?? request.ip ?? '',
+    client: forwarded?.client ?? client,
     forwarded: forwarded !== undefined,
     signal: gone.signal,
   };

@@ -73,6 +73,8 @@ export type RouteRequest<Names extends string = string, Body = unknown, Query = 
   query: Query;
   /** Header `sec-fetch-site` (Fetch Metadata): who asks, as a browser tells it. */
   fetchSite: string | undefined;
+  /** Whether it was asked under a loopback name or address, and no proxy says that it forwards. */
+  local: () => boolean;
   /** Who asks with a viewer's token: it, and when it expires (milliseconds since 1970). */
   viewer: { token: string; expiresAt: number } | undefined;
   /** What who asks may do. */

@@ -14,7 +14,7 @@ async function call({ method, path, body }) {
   const base = (process.env.SVC_URL || 'http://127.0.0.1:5002').replace(/\/$/, '');
   const response = await fetch(base + path, {
     method,
-    headers: { authorization: `Bearer ${process.env.SVC_SERVER_API_TOKEN || 'development'}`, 'content-type': 'application/json' },
+    headers: { authorization: `Bearer ${process.env.SVC_SERVER_API_TOKEN ?? ''}`, 'content-type': 'application/json' },
     ...(body && { body: JSON.stringify(body) }),
     signal: AbortSignal.timeout(30_000),
   });

@@ -1,10 +1,11 @@
 // The environment of a media node in a pod: what is fixed while it runs. What may change is in the files (config-files.ts).
+import type { MediaClusterSpec } from '../../crds/types.ts';
 import type { ClusterFacts, Slot } from './facts.ts';
 import { isBehindProxy, nodeHost } from './ingress.ts';
 import type { EnvVariable } from './manifests.ts';
 import { nodePorts, paths } from './names.ts';
 import type { StoredCluster } from './owned.ts';
-import { sipPorts, turnPort, turnTlsPort } from './ports.ts';
+import { exposureOf, sipPorts, turnPort, turnTlsPort } from './ports.ts';
 import { secretsOf } from './secret-values.ts';
 import { headlessHost } from './services.ts';
 
@@ -13,8 +14,17 @@ export function drainSeconds(cluster: StoredCluster): number {
   return cluster.spec.drain?.timeoutSeconds ?? 3600;
 }
 
-/** Private networks (RFC 1918, RFC 6598, RFC 4193): an Ingress controller comes from one of these, which one cannot be known. */
+/** RFC 1918, RFC 6598, RFC 4193. */
 const privateNetworks = '10.0.0.0/8 172.16.0.0/12 192.168.0.0/16 100.64.0.0/10 fc00::/7';
+
+/**
+ * One proxy: nothing tells the addresses of an Ingress controller, but it is who connects. Where clients can connect too, since the port
+ * is that of the host or of an address that is routed to, and no NetworkPolicy need hold there, at least a public one is no proxy.
+ */
+function trustedProxy(spec: MediaClusterSpec): string {
+  const direct = exposureOf(spec) === 'podIP' || exposureOf(spec) === 'hostNetwork';
+  return direct ? `1 ${privateNetworks}` : '1';
+}
 
 /** In the order of the pod, since `$(POD_IP)` means what stands before. `extraEnv` wins. */
 export function nodeEnv(cluster: StoredCluster, facts: ClusterFacts, slot: Slot): EnvVariable[] {
@@ -40,7 +50,7 @@ export function nodeEnv(cluster: StoredCluster, facts: ClusterFacts, slot: Slot)
     { name: 'SVC_WEBHOOK_ALLOW_PRIVATE' },
     // Where the file says nothing the image's word stays.
     ...(spec.config?.allowPrivateAddresses === undefined ? [] : [{ name: 'SVC_ALLOW_PRIVATE_ADDRESSES' }]),
-    ...(isBehindProxy(spec) ? [{ name: 'SVC_TRUST_PROXY', value: privateNetworks }] : []),
+    ...(isBehindProxy(spec) ? [{ name: 'SVC_TRUST_PROXY', value: trustedProxy(spec) }] : []),
     ...(ipv6 ? listenOnIpv6 : []),
     ...turnEnv(cluster, slot),
     ...sipEnv(cluster, slot),

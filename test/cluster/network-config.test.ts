@@ -29,7 +29,9 @@ describe('two nodes on one machine', () => {
         return startNodeProcess(t, env, { bare: true });
       }),
     );
-    const clients = nodes.map(({ url }) => apiClient(url, 'development'));
+    // Each has made a token of its own.
+    const sessions = await Promise.all(nodes.map(({ url }) => apiClient(url).get('/console/session')));
+    const clients = nodes.map(({ url }, index) => apiClient(url, sessions[index]?.body.token));
     const started = performance.now();
     for (const { get } of clients) {
       for (;;) {

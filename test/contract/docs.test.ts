@@ -26,9 +26,9 @@ test('every call that README and docs show is answered as they say', async (t) =
   );
   assert.ok(shown.length >= 12, `${shown.length} calls`);
   for (const line of shown) {
-    const ours = line.replaceAll('http://127.0.0.1:5002', node.url).replaceAll('http://127.0.0.1:9568/metrics', node.metricsUrl);
-    const command = ours.replaceAll('Bearer development', `Bearer ${node.token}`);
-    const printed = await shell(`${command.replace(/ -w '[^']*'/, '')} -w '\n%{http_code}'`);
+    const command = line.replaceAll('http://127.0.0.1:5002', node.url).replaceAll('http://127.0.0.1:9568/metrics', node.metricsUrl);
+    const env = { ...process.env, SVC_SERVER_API_TOKEN: node.token };
+    const printed = await shell(`${command.replace(/ -w '[^']*'/, '')} -w '\n%{http_code}'`, { env });
     const [, status] = /\n(\d{3})$/.exec(printed) ?? [];
     const expected = refused.find(([pattern]) => pattern.test(line))?.[1];
     if (expected === undefined) assert.match(status ?? '', /^20[0-4]$/, `${line}\n${printed}`);

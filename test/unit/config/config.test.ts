@@ -42,11 +42,10 @@ describe('loadConfig with nothing set', () => {
     });
     assert.deepEqual(
       [config.tls, config.checkOrigin, config.trustProxy, config.drainTimeout, config.shutdownDelay],
-      [null, 'any', [], 0, 0],
+      [null, 'any', { hops: 0, networks: [] }, 0, 0],
     );
     assert.match(config.resourcesBasePath, /\/svc_resources$/);
-    assert.equal(config.developmentToken, true);
-    assert.deepEqual(hot.current.apiTokens, [{ name: 'development', token: 'development', scope: 'admin' }]);
+    assert.deepEqual(hot.current.apiTokens, [{ name: 'development', token: hot.developmentToken, scope: 'admin' }]);
     assert.deepEqual(hot.current.timeouts, { peerResumeWindow: 10_000, rawRecordingTtl: null });
     assert.deepEqual(hot.current.roomDefaults, { peerDisconnectedTimeout: 120, peerlessPurgeTimeout: null });
     assert.equal(hot.current.avMaxCpu, 1.5);
@@ -72,15 +71,44 @@ describe('loadConfig with nothing set', () => {
     const env = Object.fromEntries(
       rows.flatMap((row) => ('image' in row && row.image !== undefined ? [[`SVC_${row.name}`, row.image]] : [])),
     );
-    const { config, warnings } = await load({ ...env, SVC_SERVER_API_TOKEN: 'a-token' });
+    const { config, hot, warnings } = await load({ ...env, SVC_SERVER_API_TOKEN: 'a-token' });
     assert.deepEqual(
       [config.host, config.webrtc.announced, config.webrtc.basePort],
       ['192.0.2.10:8080', { addresses: ['192.0.2.10'] }, 50_000],
     );
     assert.deepEqual([config.drainTimeout, config.shutdownDelay], [3_600_000, 5_000]);
-    assert.deepEqual([config.dist.ports, config.developmentToken], [{ min: 9000, max: 9000 }, false]);
+    assert.deepEqual([config.dist.ports, hot.developmentToken], [{ min: 9000, max: 9000 }, undefined]);
     assert.equal(warnings.length, 2);
     assert.match(warnings.join('\n'), /clients are told 192\.0\.2\.10:8080[\s\S]*clients are told 192\.0\.2\.10,/);
+  });
+});
+
+describe('development mode', () => {
+  const modeOf = async (env: Environment) => {
+    const { hot } = await load(env);
+    return { token: hot.developmentToken, inForce: hot.current.apiTokens.map(({ token }) => token), cors: hot.current.corsOrigins };
+  };
+
+  it('has a token of its own with each start, and no page of another origin may call', async () => {
+    const [one, other] = [await modeOf({}), await modeOf({ SVC_HOST: 'localhost:5002/rooms' })];
+    assert.match(one.token ?? '', /^[\w-]{24}$/);
+    assert.notEqual(one.token, other.token);
+    assert.deepEqual([one.inForce, one.cors, other.cors], [[one.token], [], []]);
+    assert.deepEqual((await modeOf({ SVC_CORS_ORIGINS: '*' })).cors, ['*']);
+  });
+
+  it('is over with a token that is given', async () => {
+    assert.deepEqual(await modeOf({ SVC_SERVER_API_TOKEN: 'development' }), {
+      token: undefined,
+      inForce: ['development'],
+      cors: ['*'],
+    });
+  });
+
+  it('is not to be had with an address that others reach', async () => {
+    for (const SVC_HOST of ['rooms.example', '192.0.2.1:5002', '[2001:db8::1]:80', 'localhost.example'])
+      await assert.rejects(load({ SVC_HOST }), /SVC_SERVER_API_TOKEN .* to be set where SVC_IP or SVC_HOST is not loopback, got: nothing/);
+    for (const SVC_HOST of ['127.1.2.3', '[::1]:5002', 'rooms.localhost']) assert.ok((await modeOf({ SVC_HOST })).token);
   });
 });
 

@@ -61,7 +61,7 @@ test('sources are told: the environment wins over files, files over defaults', a
     SVC_MAX_ROOMS: '5',
     LEGACY_PORT: '7001',
     SVC_DRAIN_TIMEOUT: '90',
-    SVC_TRUST_PROXY: '10.0.0.0/8',
+    SVC_TRUST_PROXY: '2 10.0.0.0/8',
   });
   assert.deepEqual(of('SVC_MAX_ROOMS'), { value: 5, source: 'environment' });
   assert.deepEqual(of('SVC_MAX_PEERS_PER_ROOM'), { value: 7, source: 'file' });
@@ -69,7 +69,7 @@ test('sources are told: the environment wins over files, files over defaults', a
   assert.deepEqual(of('SVC_MAX_TRACKS_PER_PEER'), { value: 32, source: 'default' });
   assert.deepEqual(of('SVC_PORT'), { value: 7001, source: 'environment' });
   assert.deepEqual(of('SVC_DRAIN_TIMEOUT'), { value: 90, source: 'environment' });
-  assert.deepEqual(of('SVC_TRUST_PROXY'), { value: ['10.0.0.0/8'], source: 'environment' });
+  assert.deepEqual(of('SVC_TRUST_PROXY'), { value: ['2', '10.0.0.0/8'], source: 'environment' });
   assert.deepEqual(of('SVC_SERVER_API_READ_TOKEN'), { value: hiddenValue, source: 'file' });
   assert.deepEqual(of('SVC_WEBHOOK_SECRET'), { value: null, source: 'default' });
 });

@@ -45,7 +45,7 @@ const single: [Environment, string][] = [
   ],
   [
     { SVC_IP: '0.0.0.0', SVC_HOST: 'a' },
-    'Expected SVC_SERVER_API_TOKEN (or apiTokens in a file of SVC_CONFIG_FILES) to be set where SVC_IP is not loopback, got: nothing',
+    'Expected SVC_SERVER_API_TOKEN (or apiTokens in a file of SVC_CONFIG_FILES) to be set where SVC_IP or SVC_HOST is not loopback, got: nothing',
   ],
   [
     { SVC_SERVER_API_TOKEN: 'tökén' },
@@ -71,11 +71,10 @@ const single: [Environment, string][] = [
     { SVC_CORS_ORIGINS: 'https://a.example/path' },
     'Expected SVC_CORS_ORIGINS to be * or origins such as https://app.example, got: https://a.example/path',
   ],
-  [{ SVC_TRUST_PROXY: 'true' }, 'Expected SVC_TRUST_PROXY to be false or networks such as 10.0.0.0/8, separated by spaces, got: true'],
-  [
-    { SVC_TRUST_PROXY: '10.0.0.0/33' },
-    'Expected SVC_TRUST_PROXY to be false or networks such as 10.0.0.0/8, separated by spaces, got: 10.0.0.0/33',
-  ],
+  ...['true', '10.0.0.0/33', '0', '17', '1 2'].map((text): [Environment, string] => [
+    { SVC_TRUST_PROXY: text },
+    `Expected SVC_TRUST_PROXY to be false, a number of proxies from 1 to 16, networks such as 10.0.0.0/8, or both, got: ${text}`,
+  ]),
   [{ SVC_WEBRTC_TURN_LISTEN_IP: '1.2.3.400' }, 'Expected SVC_WEBRTC_TURN_LISTEN_IP to be an IP address or a host name, got: 1.2.3.400'],
   [
     { SVC_WEBRTC_TURN_LISTEN_IP: 'gone.example' },

@@ -118,7 +118,7 @@ test('a client that asks too often is told 429 and when to come back; probes are
 });
 
 test('clients behind a trusted proxy have limits of their own, and one token has its limit whoever uses it', async (context) => {
-  const { url, api } = await startServer(context, { rateLimit: () => 2, trustProxy: ['127.0.0.0/8'] });
+  const { url, api } = await startServer(context, { rateLimit: () => 2, trustProxy: { hops: null, networks: ['127.0.0.0/8'] } });
   stopTime(context);
   const ask = async (client: string, authorization?: string) =>
     (await api.request('GET', '/room', { headers: { 'x-forwarded-for': client, ...(authorization && { authorization }) } })).status;
@@ -153,7 +153,10 @@ test('who guesses tokens is told to wait, and a right token passes from every ad
     { name: 'main', token, scope: 'admin' as const },
     { name: 'dashboard', token: readToken, scope: 'read' as const },
   ];
-  const { url } = await startServer(context, { apiTokens: new ApiTokens(() => tokens, 3), trustProxy: ['127.0.0.0/8'] });
+  const { url } = await startServer(context, {
+    apiTokens: new ApiTokens(() => tokens, 3),
+    trustProxy: { hops: null, networks: ['127.0.0.0/8'] },
+  });
   stopTime(context);
   const ask = async (given: string, client = '192.0.2.1') =>
     apiClient(url, given).request('GET', '/room', { headers: { 'x-forwarded-for': client } });
@@ -167,9 +170,10 @@ test('who guesses tokens is told to wait, and a right token passes from every ad
 
 test('the client behind a trusted proxy is told from its header, behind others it is not', async (context) => {
   for (const [trustProxy, client] of [
-    [['127.0.0.0/8'], '192.0.2.7'],
-    [['10.0.0.0/8'], '127.0.0.1'],
-    [[], '127.0.0.1'],
+    [{ hops: null, networks: ['127.0.0.0/8'] }, '192.0.2.7'],
+    [{ hops: null, networks: ['10.0.0.0/8'] }, '127.0.0.1'],
+    [{ hops: 1, networks: [] }, '192.0.2.7'],
+    [{ hops: 0, networks: [] }, '127.0.0.1'],
   ] as const) {
     const clients: unknown[] = [];
     const log = pino({ level: 'debug' }, { write: (line) => void clients.push((JSON.parse(line) as { client: unknown }).client) });

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { joinPeer, publish } from '../../kit/rooms.ts';
-import { health, startServer } from './server.ts';
+import { health, sendRaw, startServer } from './server.ts';
 
 test('GET /health shows the health of the node', async (context) => {
   const { api } = await startServer(context);
@@ -73,7 +73,7 @@ test('/schemas/events.json is the JSON Schema of the events that rooms tell', as
 
 test('the console is told the token in development mode only, and no other site is', async (context) => {
   const session = { development: true, token: 'development', components: ['file' as const] };
-  const { api } = await startServer(context, { consoleSession: () => session });
+  const { api, server } = await startServer(context, { consoleSession: () => session });
   assert.deepEqual((await api.get('/console/session')).body, session);
   for (const [site, status] of [
     ['same-origin', 200],
@@ -82,6 +82,24 @@ test('the console is told the token in development mode only, and no other site 
     ['cross-site', 403],
   ] as const) {
     assert.equal((await api.request('GET', '/console/session', { headers: { 'sec-fetch-site': site } })).status, status, site);
+  }
+  for (const [headers, told] of [
+    [{}, true],
+    [{ host: 'localhost:5002' }, true],
+    [{ host: '[::1]:5002' }, true],
+    [{ host: 'rebound.example:5002' }, false],
+    [{ host: '127.0.0.1.nip.example' }, false],
+    [{ 'x-forwarded-for': '192.0.2.7' }, false],
+    [{ 'x-forwarded-proto': 'https' }, false],
+    [{ forwarded: 'for=192.0.2.7' }, false],
+    [{ via: '1.1 proxy' }, false],
+    [{ 'x-real-ip': '192.0.2.7' }, false],
+  ] as const) {
+    const lines = Object.entries({ host: '127.0.0.1', ...headers }).map((header) => header.join(': '));
+    const answer = await sendRaw(server, `GET /console/session HTTP/1.1\r\n${lines.join('\r\n')}\r\nconnection: close\r\n\r\n`);
+    const [head = '', body = ''] = answer.split('\r\n\r\n');
+    assert.match(head, /^HTTP\/1.1 200 /);
+    assert.deepEqual(JSON.parse(body), told ? session : { development: false, components: ['file'] }, lines.join());
   }
   session.development = false;
   assert.deepEqual((await api.get('/console/session')).body, { development: false, components: ['file'] });

@@ -65,7 +65,7 @@ export async function startServer(context: TestContext, options: Partial<HttpOpt
       10_000,
     ),
     corsOrigins: () => ['*'],
-    trustProxy: [],
+    trustProxy: { hops: 0, networks: [] },
     health: () => health,
     ready: () => true,
     consoleSession: () => ({ development: false, components: [] }),

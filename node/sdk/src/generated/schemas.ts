@@ -86,8 +86,9 @@ export type ConfigValue = {
 };
 
 export type ConsoleSession = {
+  /** Whether the node runs in development mode and whoever asks may be told the token. */
   development: boolean;
-  /** The API token, in development mode only. */
+  /** The API token, in development mode and straight from this machine only. */
   token?: string;
   /** Kinds of components that rooms of this node may have (SVC_COMPONENTS_USED). */
   components: ComponentType[];

@@ -60,10 +60,13 @@ test('what the image sets and a file may change is unset, so that the file count
   );
 });
 
-test('behind an Ingress each node has a path of its own, and believes who forwards to it', () => {
-  const env = envOf({ ingress: { host: 'media.example', tls: { secretName: 'c' } } });
+test('behind an Ingress each node has a path of its own, and believes the one proxy that forwards to it', () => {
+  const ingress = { host: 'media.example', tls: { secretName: 'c' } };
+  const env = envOf({ ingress });
   assert.equal(env.SVC_HOST, 'media.example/n/2');
-  assert.match(env.SVC_TRUST_PROXY ?? '', /10\.0\.0\.0\/8/);
+  assert.equal(env.SVC_TRUST_PROXY, '1');
+  for (const exposure of ['podIP', 'hostNetwork'])
+    assert.match(envOf({ ingress, media: { exposure } }).SVC_TRUST_PROXY ?? '', /^1 10\.0\.0\.0\/8 /, exposure);
   assert.equal(envOf(richSpec).SVC_TRUST_PROXY, '10.1.0.0/16');
 });
 
