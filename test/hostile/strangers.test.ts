@@ -1,0 +1,131 @@
+// Somebody without any token against a node: sockets, guesses, a page in the browser of its user, made-up addresses.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import type { TestContext } from 'node:test';
+import { apiClient } from '../kit/api-client.ts';
+import { type NodeProcess, startNodeProcess } from '../kit/node-process.ts';
+import { PeerSocket } from '../kit/peer-socket.ts';
+import { apiToken } from '../kit/start-node.ts';
+import { attack } from './attack.ts';
+import { attacks } from './strangers.attacks.ts';
+
+const peerPath = '/socket/peer/websocket';
+const serverPath = '/socket/server/websocket';
+const host = '198.51.100.7';
+
+attack(attacks.silentSockets, async (t) => {
+  const node = await startNodeProcess(t, { SVC_TRUST_PROXY: '1' });
+  const api = apiClient(node.url, apiToken);
+  await api.post('/room', { roomId: 'room' });
+  const socketUrl = (path: string) => node.url.replace('http', 'ws') + path;
+  const tokenOf = async (peerId: string) => (await api.post('/room/room/peer', { type: 'webrtc', peerId })).body.data.token;
+  const from = (address: string, path = peerPath) => PeerSocket.open(socketUrl(path), { headers: { 'x-forwarded-for': address } });
+  // Connects, and takes its time.
+  const slow = await from('192.0.2.1');
+  const crowds = [peerPath, serverPath].map((path) => new Crowd(t, node, path));
+  for (const crowd of crowds) await crowd.grow(1_200);
+  for (let count = 0; count < 20; count += 1) {
+    for (const crowd of crowds) void crowd.grow(20);
+    // Some at the very address of the crowd.
+    const person = await from(count % 2 === 0 ? host : `203.0.113.${count}`);
+    assert.ok((await person.request('authenticate', { token: await tokenOf(`p${count}`) })).ok);
+    const backend = await from(host, serverPath);
+    assert.ok((await backend.request('authenticate', { token: apiToken })).ok);
+  }
+  assert.ok((await slow.request('authenticate', { token: await tokenOf('slow') })).ok);
+  for (const crowd of crowds) await crowd.shrunkTo(250);
+});
+
+attack(attacks.guessedTokens, async (t) => {
+  const node = await startNodeProcess(t);
+  const answers = await Promise.all(Array.from({ length: 60 }, (_, count) => apiClient(node.url, `guess-${count}`).get('/room')));
+  const refused = answers.filter(({ status }) => status === 429);
+  assert.ok(refused.length > 0 && answers.every(({ status }) => status === 401 || status === 429));
+  assert.ok(Number(refused[0]?.headers.get('retry-after')) > 0);
+  const api = apiClient(node.url, apiToken);
+  for (let count = 0; count < 25; count += 1) {
+    assert.equal((await api.get('/room')).status, 200);
+    const socket = await PeerSocket.enter(node.url.replace('http', 'ws') + serverPath, apiToken);
+    assert.ok(socket.welcome.ok, JSON.stringify(socket.welcome.error));
+    await socket.close();
+  }
+});
+
+attack(attacks.rebinding, async (t) => {
+  const node = await startNodeProcess(t, { SVC_SERVER_API_TOKEN: undefined });
+  const session = async (...headers: string[]) => {
+    const socket = connect(node.port, '127.0.0.1');
+    socket.end(`GET /console/session HTTP/1.1\r\n${[...headers, 'connection: close'].join('\r\n')}\r\n\r\n`);
+    const chunks: Buffer[] = [];
+    for await (const chunk of socket) chunks.push(chunk as Buffer);
+    return Buffer.concat(chunks).toString();
+  };
+  const own = await session(`host: localhost:${node.port}`);
+  const token: string = JSON.parse(own.split('\r\n\r\n')[1] ?? '').token;
+  assert.equal((await apiClient(node.url, token).get('/room')).status, 200);
+  assert.equal((await apiClient(node.url, 'development').get('/room')).status, 401);
+  for (const headers of [
+    [`host: rebound.example:${node.port}`],
+    [`host: 127.0.0.1:${node.port}`, 'x-forwarded-for: 203.0.113.9'],
+    [`host: 127.0.0.1:${node.port}`, 'forwarded: for=203.0.113.9'],
+    [`host: 127.0.0.1:${node.port}`, 'origin: https://evil.example', 'sec-fetch-site: cross-site'],
+  ]) {
+    const answer = await session(...headers);
+    assert.ok(!answer.includes(token), headers.join());
+    assert.doesNotMatch(answer, /access-control-allow-origin/i);
+  }
+});
+
+attack(attacks.madeUpAddresses, async (t) => {
+  // So seldom that the bucket of the test stays empty.
+  const node = await startNodeProcess(t, { SVC_TRUST_PROXY: '1', SVC_RATE_LIMIT_API: '1' });
+  const statusFor = async (forwarded: string) =>
+    (await fetch(`${node.url}/openapi.json`, { headers: { 'x-forwarded-for': forwarded } })).status;
+  const statuses = await Promise.all(Array.from({ length: 100 }, (_, count) => statusFor(`10.0.0.${count}, ${host}`)));
+  assert.ok(statuses.filter((status) => status === 429).length >= 50, statuses.join());
+  assert.equal(await statusFor(`10.0.0.1, 192.0.2.1`), 200);
+});
+
+/** Sockets of one host, each open and silent. */
+class Crowd {
+  readonly #open = new Set<Socket>();
+  readonly #node: NodeProcess;
+  readonly #path: string;
+  #left: (() => void) | undefined;
+
+  constructor(t: TestContext, node: NodeProcess, path: string) {
+    this.#node = node;
+    this.#path = path;
+    t.after(() => {
+      for (const socket of this.#open) socket.destroy();
+    });
+  }
+
+  /** Resolves when so many more have been let in. */
+  async grow(count: number): Promise<void> {
+    await Promise.all(Array.from({ length: count }, () => this.#enter()));
+  }
+
+  /** Resolves when the node has cut all but so many. */
+  async shrunkTo(count: number): Promise<void> {
+    while (this.#open.size > count)
+      await new Promise<void>((resolve) => {
+        this.#left = resolve;
+      });
+  }
+
+  async #enter(): Promise<void> {
+    const socket = connect(this.#node.port, '127.0.0.1');
+    this.#open.add(socket);
+    socket.on('error', () => {});
+    socket.on('close', () => {
+      this.#open.delete(socket);
+      this.#left?.();
+    });
+    const lines = ['host: x', 'connection: upgrade', 'upgrade: websocket', 'sec-websocket-version: 13', `x-forwarded-for: ${host}`];
+    socket.write(`GET ${this.#path} HTTP/1.1\r\n${lines.join('\r\n')}\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n`);
+    const [first] = (await once(socket, 'data')) as [Buffer];
+    assert.match(first.toString('latin1'), /^HTTP\/1.1 101 /);
+  }
+}
