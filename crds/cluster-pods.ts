@@ -9,6 +9,7 @@ export const freeVariables = [
   'SVC_STRUCTURED_LOGGING',
   'SVC_WEBRTC_TURN_LISTEN_IP',
   'SVC_DIST_TICK',
+  'SVC_DIST_ERLANG',
   'SVC_DIST_POLLING_INTERVAL',
   'SVC_SIP_IP',
 ] as const;

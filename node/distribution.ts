@@ -66,8 +66,18 @@ export class Distribution {
       distribution.#end.push(() => epmd.close());
       return distribution;
     }
-    const { mode, cookie, ip, ports, tick } = config;
-    const node = await ErlangNode.start({ name, mode, cookie, ip, ports, tick, log, ...(epmdPort !== undefined && { epmdPort }) });
+    const { mode, cookie, dialsErlang, ip, ports, tick } = config;
+    const node = await ErlangNode.start({
+      name,
+      mode,
+      cookie,
+      dialsErlang,
+      ip,
+      ports,
+      tick,
+      log,
+      ...(epmdPort !== undefined && { epmdPort }),
+    });
     distribution.#join(node, config);
     return distribution;
   }

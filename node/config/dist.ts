@@ -14,6 +14,8 @@ export type DistConfig = {
   /** null: any free port. */
   ports: { min: number; max: number } | null;
   cookie: string;
+  /** Whether nodes are dialled that know Erlang's proof of the cookie only. */
+  dialsErlang: boolean;
   /** Where distribution and EPMD listen; null: on all addresses. */
   ip: string | null;
   tick: number;
@@ -22,6 +24,8 @@ export type DistConfig = {
 export type DistInputs = { ip: string; routeAddress: () => Promise<string>; secretKey: string | undefined };
 
 const resolveDeadline = 5000;
+/** The cookie that everybody knows: no secret. */
+export const publicCookie = 'svc_cookie';
 
 export async function readDist(reader: ConfigReader, system: ConfigSystem, inputs: DistInputs): Promise<DistConfig> {
   const enabled = reader.read('DIST_ENABLED');
@@ -30,14 +34,21 @@ export async function readDist(reader: ConfigReader, system: ConfigSystem, input
   const given = reader.read('DIST_NODE_NAME');
   if (enabled) checkRules(reader, given);
   const nodeName = given ?? (await defaultNodeName(reader, system, inputs));
-  const ip = reader.read('DIST_IP') ?? (enabled ? await defaultIp(reader, system, nodeName) : '127.0.0.1');
+  const cookie = readCookie(reader, enabled, inputs);
+  const isPublic = cookie === publicCookie;
+  const ip = reader.read('DIST_IP') ?? (enabled ? await defaultIp(reader, system, nodeName, isPublic) : '127.0.0.1');
+  if (enabled && isPublic && !(ip !== null && isLoopback(ip)))
+    reader.mistakes.push(
+      `Expected SVC_DIST_COOKIE or SVC_SECRET_KEY_BASE to be set where the distribution is not on loopback alone (SVC_DIST_IP), got: the cookie that everybody knows`,
+    );
   return {
     enabled,
     mode,
     nodeName,
     strategy,
     ports: readPorts(reader),
-    cookie: readCookie(reader, enabled, inputs, ip),
+    cookie,
+    dialsErlang: reader.read('DIST_ERLANG'),
     ip: ip !== null && isWildcard(ip) ? null : ip,
     tick: reader.read('DIST_TICK'),
   };
@@ -101,11 +112,17 @@ async function ownAddress(reader: ConfigReader, ip: string, routeAddress: () => 
   return isWildcard(ip) || isLoopback(ip) ? routeAddress() : ip;
 }
 
-/** In name mode the address that the own name stands for, so that nobody reaches EPMD at another; null: all. */
-async function defaultIp(reader: ConfigReader, system: ConfigSystem, nodeName: string): Promise<string | null> {
-  if (reader.read('DIST_MODE') === 'sname') return null;
+/**
+ * In name mode the address that the own name stands for, so that nobody reaches EPMD at another; else null: all. With the cookie that
+ * everybody knows (`closed`) the loopback address that the own name stands for, in both modes.
+ */
+async function defaultIp(reader: ConfigReader, system: ConfigSystem, nodeName: string, closed: boolean): Promise<string | null> {
+  const byName = reader.read('DIST_MODE') === 'name';
+  if (!byName && !closed) return null;
   const host = hostOf(nodeName);
   const addresses = isIP(host) !== 0 ? [host] : await system.resolve(host, resolveDeadline).catch(() => []);
+  // Erlang's own nodes look there for EPMD: 127.0.0.1 before ::1.
+  if (closed) return addresses.filter(isLoopback).toSorted((one, other) => isIP(one) - isIP(other))[0] ?? null;
   const local = new Set(system.localAddresses());
   const own = addresses.find((address) => local.has(address) || isLoopback(address));
   if (own !== undefined) return own;
@@ -126,16 +143,11 @@ function readPorts(reader: ConfigReader): DistConfig['ports'] {
   return { min, max };
 }
 
-function readCookie(reader: ConfigReader, enabled: boolean, { ip, secretKey }: DistInputs, distIp: string | null): string {
+function readCookie(reader: ConfigReader, enabled: boolean, { secretKey }: DistInputs): string {
   if (enabled && secretKey === undefined) {
     reader.warnings.push('SVC_SECRET_KEY_BASE is not set: tokens of peers are good on this node only, and only until it ends');
   }
   const given = reader.read('DIST_COOKIE');
   if (given !== undefined) return given;
-  if (secretKey !== undefined) return Buffer.from(deriveKey(secretKey, 'dist cookie').secret).toString('base64url');
-  const allLoopback = isLoopback(ip) && distIp !== null && isLoopback(distIp);
-  if (enabled && !allLoopback) {
-    reader.warnings.push('Neither SVC_DIST_COOKIE nor SVC_SECRET_KEY_BASE is set: the cookie is the one that everybody knows, svc_cookie');
-  }
-  return 'svc_cookie';
+  return secretKey === undefined ? publicCookie : Buffer.from(deriveKey(secretKey, 'dist cookie').secret).toString('base64url');
 }

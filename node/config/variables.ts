@@ -199,14 +199,20 @@ export const coldVariables = {
     value.textWhere('to be 1 to 255 visible ASCII characters without spaces', (cookie) => /^[\x21-\x7e]{1,255}$/.test(cookie)),
     {
       form: text,
-      derived: 'derived from SECRET_KEY_BASE; without that `svc_cookie`, with a warning unless everything is on loopback',
+      derived: 'derived from SECRET_KEY_BASE; without that `svc_cookie`, on loopback only',
       secret: true,
-      meaning: 'Shared word of the cluster. It gives no cryptographic security.',
+      meaning: 'Shared secret of the cluster, long and random: who listens can try words offline.',
     },
   ),
+  DIST_ERLANG: cold(value.flag, {
+    form: 'flag',
+    default: 'false',
+    meaning:
+      "Dial Erlang's own nodes, and nodes before 0.8, too: their proof of the cookie can be shown elsewhere by whoever is dialled. Those that dial this node are taken anyway.",
+  }),
   DIST_IP: cold(value.ipAddress, {
     form: text,
-    derived: "the node's address in name mode, else all; loopback while distribution is off",
+    derived: "the node's address in name mode, else all; loopback while distribution is off or has the cookie `svc_cookie`",
     meaning: 'Where distribution and EPMD listen.',
   }),
   DIST_TICK: cold(value.seconds(1, 86_400), {

@@ -33,7 +33,7 @@ describe("Erlang's epmd", () => {
   test('that is killed is replaced by ours, with which Erlang nodes register again', async (t) => {
     const port = await freePort();
     const epmd = await startEpmd(t, port);
-    const { node } = await startDistNode(t, 'svc', port);
+    const { node } = await startDistNode(t, 'svc', port, { dialsErlang: true });
     await startErl(t, { name: 'erl@127.0.0.1', epmdPort: port });
     await listed(port, ['erl', 'svc']);
     await epmd.kill();

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { describe, type TestContext, test } from 'node:test';
 import { CallError } from '../../node/cluster/erlang/calls.ts';
+import type { ErlangNodeOptions } from '../../node/cluster/erlang/erlang-node.ts';
 import { decodeTerm } from '../../node/cluster/erlang/term-reader.ts';
 import { encodeTerm } from '../../node/cluster/erlang/term-writer.ts';
 import { atom, Float, Pid, type Term, tuple } from '../../node/cluster/erlang/terms.ts';
@@ -12,9 +13,13 @@ import { freePort } from '../kit/free-ports.ts';
 
 const erlName = 'erl@127.0.0.1';
 
+/** A node of ours that dials Erlang's, too. */
+const startOurs = (t: TestContext, name: string, epmdPort: number, options: Partial<ErlangNodeOptions> = {}) =>
+  startDistNode(t, name, epmdPort, { dialsErlang: true, ...options });
+
 async function startBoth(t: TestContext, options: Partial<ErlOptions> = {}): Promise<{ ours: TestNode; erl: Erl; epmdPort: number }> {
   const epmdPort = await freePort();
-  const ours = await startDistNode(t, 'svc', epmdPort);
+  const ours = await startOurs(t, 'svc', epmdPort);
   const erl = await startErl(t, { name: erlName, epmdPort, ...options });
   return { ours, erl, epmdPort };
 }
@@ -56,7 +61,7 @@ describe('an Erlang node', () => {
 
   test('meets ours by short names as well', async (t) => {
     const epmdPort = await freePort();
-    const { node } = await startDistNode(t, 'svc@localhost', epmdPort, { mode: 'sname' });
+    const { node } = await startOurs(t, 'svc@localhost', epmdPort, { mode: 'sname' });
     const erl = await startErl(t, { name: 'erl@localhost', epmdPort, mode: 'sname' });
     assert.equal(await erl.eval('net_adm:ping(svc@localhost)'), 'pong');
     assert.deepEqual(node.connections, ['erl@localhost']);
@@ -179,7 +184,7 @@ describe('connections', () => {
   test('dialled by both at the same moment become one', async (t) => {
     for (const ourName of ['aaa', 'zzz']) {
       const epmdPort = await freePort();
-      const { node } = await startDistNode(t, ourName, epmdPort);
+      const { node } = await startOurs(t, ourName, epmdPort);
       const erl = await startErl(t, { name: erlName, epmdPort });
       for (let round = 0; round < 10; round += 1) {
         const [pinged, connected] = await Promise.all([erl.eval(`net_adm:ping('${node.name}')`), node.connect(erlName)]);
@@ -211,8 +216,8 @@ describe('connections', () => {
     assert.equal(await erl.eval("net_adm:ping('svc@127.0.0.1')"), 'pong');
     await ours.node.close();
     await comesToGive(erl, 'nodes()', '[]');
-    const other = await startDistNode(t, 'other', epmdPort);
-    const again = await startDistNode(t, 'svc', epmdPort);
+    const other = await startOurs(t, 'other', epmdPort);
+    const again = await startOurs(t, 'svc', epmdPort);
     assert.ok(other.node.registered);
     assert.equal(await erl.eval("net_adm:ping('svc@127.0.0.1')"), 'pong');
     assert.notEqual(again.node.creation, ours.node.creation);
@@ -221,7 +226,7 @@ describe('connections', () => {
 
   test('to an Erlang node that stands still are lost within one and a quarter of a tick', async (t) => {
     const epmdPort = await freePort();
-    const { node, record } = await startDistNode(t, 'svc', epmdPort, { tick: 4000 });
+    const { node, record } = await startOurs(t, 'svc', epmdPort, { tick: 4000 });
     const erl = await startErl(t, { name: erlName, epmdPort, args: ['-kernel', 'net_ticktime', '4'] });
     await node.connect(erlName);
     await erl.eval('nodes()');
@@ -244,7 +249,7 @@ describe('an Erlang node that met one of ours', () => {
   test('lists all of ours, and global does not wait for anything', async (t) => {
     const epmdPort = await freePort();
     const nodes: TestNode[] = [];
-    for (const name of ['svc1', 'svc2', 'svc3']) nodes.push(await startDistNode(t, name, epmdPort));
+    for (const name of ['svc1', 'svc2', 'svc3']) nodes.push(await startOurs(t, name, epmdPort));
     for (const { node } of nodes.slice(1)) await node.connect('svc1@127.0.0.1');
     const erl = await startErl(t, { name: erlName, epmdPort });
     assert.equal(await erl.eval("net_adm:ping('svc1@127.0.0.1')"), 'pong');
@@ -257,8 +262,8 @@ describe('an Erlang node that met one of ours', () => {
 
   test('is what two of ours, and another Erlang node, meet each other through', async (t) => {
     const epmdPort = await freePort();
-    const a = await startDistNode(t, 'a', epmdPort);
-    const b = await startDistNode(t, 'b', epmdPort);
+    const a = await startOurs(t, 'a', epmdPort);
+    const b = await startOurs(t, 'b', epmdPort);
     const erl = await startErl(t, { name: erlName, epmdPort });
     const erl2 = await startErl(t, { name: 'erl2@127.0.0.1', epmdPort });
     assert.equal(await erl.eval("[net_adm:ping(Node) || Node <- ['erl2@127.0.0.1', 'a@127.0.0.1', 'b@127.0.0.1']]"), '[pong,pong,pong]');
@@ -272,8 +277,8 @@ describe('an Erlang node that met one of ours', () => {
 
   test('stays connected to the others when one of ours is lost', async (t) => {
     const epmdPort = await freePort();
-    const a = await startDistNode(t, 'a', epmdPort);
-    const b = await startDistNode(t, 'b', epmdPort);
+    const a = await startOurs(t, 'a', epmdPort);
+    const b = await startOurs(t, 'b', epmdPort);
     const erl = await startErl(t, { name: erlName, epmdPort });
     await b.node.connect(a.node.name);
     await erl.eval("net_adm:ping('a@127.0.0.1')");

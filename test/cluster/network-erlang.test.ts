@@ -27,7 +27,7 @@ describe('a real Erlang node on another machine', onMachines, () => {
     const [a, b, c, d] = network.machines;
     assert.ok(a && b && c && d);
     const ours = [a, b, c];
-    const env = { ...toldOf(ours), SVC_DIST_COOKIE: cookie };
+    const env = { ...toldOf(ours), SVC_DIST_COOKIE: cookie, SVC_DIST_ERLANG: 'true' };
     const [nodes] = await Promise.all([Promise.all(ours.map((machine) => startOn(t, machine, env))), startEpmdOn(t, d)]);
     await connected(nodes);
     const [first] = nodes;

@@ -13,7 +13,8 @@ export class Stranger {
   readonly #reader = new PacketReader(2, 10_000);
   #closed = false;
 
-  private constructor(socket: Socket) {
+  /** Speaks over a socket that somebody opened. */
+  constructor(socket: Socket) {
     this.socket = socket;
     socket.on('data', (chunk) => this.#reader.push(chunk));
     socket.on('close', () => {

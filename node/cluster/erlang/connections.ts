@@ -4,6 +4,7 @@ import type { Log } from '../../log.ts';
 import { Connection, type ConnectionLimits, connectionLimits, type DownReason } from './connection.ts';
 import type { ControlMessage } from './control.ts';
 import { openSocket } from './dialer.ts';
+import { HalfOpen } from './half-open.ts';
 import { acceptHandshake, dialHandshake, type Handshaken, HandshakeRefused, type Identity } from './handshake.ts';
 import { HandshakeSocket, handshakeDeadline } from './handshake-socket.ts';
 import { LogGate } from './log-gate.ts';
@@ -23,12 +24,12 @@ export type ConnectionsOptions = {
   onMessage: (connection: Connection, message: ControlMessage) => void;
 };
 
-/** Handshakes with those who dialled us that may be under way at once. */
-const maxHandshakes = 256;
 /** Milliseconds in which a handshake that is nearly done is done. */
 const lastMoment = 1000;
 /** Nodes that may be connected at once, so that names alone cannot fill this process. */
 const maxConnections = 1024;
+/** Milliseconds for which a node that only knows Erlang's proof is left to dial us. */
+const leftAlone = 60_000;
 
 type Dial = { done: Promise<boolean>; channel?: HandshakeSocket };
 
@@ -38,7 +39,9 @@ export class Connections {
   readonly #own: Identity;
   readonly #up = new Map<string, Connection>();
   readonly #dials = new Map<string, Dial>();
-  readonly #handshakes = new Set<HandshakeSocket>();
+  readonly #halfOpen = new HalfOpen();
+  /** Nodes that are not dialled, and until when: their own dials would meet ours. */
+  readonly #unbound = new Map<string, number>();
   /** Whoever waits for a node that is dialling us. */
   readonly #waiting = new Map<string, Set<() => void>>();
   readonly #gate = new LogGate();
@@ -64,7 +67,7 @@ export class Connections {
     const known = this.#dials.get(node);
     if (known) return known.done;
     const parts = splitNodeName(node);
-    if (this.#closed || node === this.#own.name || !parts) return Promise.resolve(false);
+    if (this.#closed || node === this.#own.name || !parts || this.#isLeftAlone(node)) return Promise.resolve(false);
     if (!fitsMode(this.#options.mode, parts.host)) {
       this.#log.warn({ node, mode: this.#options.mode }, 'a node cannot be reached: its host does not fit the mode of names');
       return Promise.resolve(false);
@@ -80,13 +83,13 @@ export class Connections {
   /** Takes a socket of somebody who dialled us. */
   async accept(socket: Socket): Promise<void> {
     socket.on('error', () => {});
-    if (this.#closed || this.#handshakes.size >= maxHandshakes) {
+    if (this.#closed) {
       socket.destroy();
       return;
     }
+    this.#halfOpen.enter(socket);
     const channel = new HandshakeSocket(socket);
     const { remoteAddress } = channel;
-    this.#handshakes.add(channel);
     try {
       const decisions = { status: (peer: string) => this.#statusFor(peer), confirm: (peer: string) => !this.#prefersOwnDial(peer) };
       this.#adopt(await acceptHandshake(channel, this.#own, decisions));
@@ -94,7 +97,7 @@ export class Connections {
       this.#refused(error, remoteAddress);
       channel.end(asError(error));
     } finally {
-      this.#handshakes.delete(channel);
+      this.#halfOpen.leave(socket);
     }
   }
 
@@ -102,7 +105,7 @@ export class Connections {
   close(): void {
     this.#closed = true;
     const closed = new Error('this node is ending');
-    for (const channel of this.#handshakes) channel.abort(closed);
+    this.#halfOpen.close();
     for (const { channel } of this.#dials.values()) channel?.abort(closed);
     for (const connection of this.#up.values()) connection.close('disconnected');
     for (const waiters of this.#waiting.values()) for (const wake of waiters) wake();
@@ -128,9 +131,20 @@ export class Connections {
       if (reason === 'simultaneous') return this.#waitFor(node, handshakeDeadline);
       // A node that began to dial us at the last moment closes without a word as well.
       if (reason === 'unanswered' && (await this.#waitFor(node, lastMoment))) return true;
+      if (reason === 'unbound') this.#leaveAlone(node);
       this.#dialFailed(node, error);
     }
     return this.#up.has(node);
+  }
+
+  #isLeftAlone(node: string): boolean {
+    return (this.#unbound.get(node) ?? 0) > performance.now();
+  }
+
+  #leaveAlone(node: string): void {
+    const now = performance.now();
+    for (const [each, until] of this.#unbound) if (until <= now) this.#unbound.delete(each);
+    this.#unbound.set(node, now + leftAlone);
   }
 
   /** The other side goes on with the connection that it dialled: whether that comes up in time. */
@@ -176,7 +190,7 @@ export class Connections {
     const listener = { message: onMessage, down: (connection: Connection, reason: DownReason) => this.#down(connection, reason) };
     const connection = new Connection({ handshaken, tick, log: this.#log, listener, limits });
     this.#up.set(peer, connection);
-    this.#log.info({ node: peer, nodes: this.#up.size + 1 }, 'connected to node');
+    this.#log.info({ node: peer, nodes: this.#up.size + 1, proof: handshaken.bound ? 'bound' : 'erlang' }, 'connected to node');
     this.#dials.get(peer)?.channel?.abort(new HandshakeRefused('simultaneous', peer));
     this.#options.onUp(connection);
     for (const wake of this.#waiting.get(peer) ?? []) wake();
@@ -215,6 +229,7 @@ export class Connections {
 const refusals: Record<HandshakeRefused['reason'], string> = {
   cookie: 'a node with a wrong cookie is refused',
   unanswered: 'a node did not prove that it knows the cookie',
+  unbound: 'a node is not dialled: it knows only the proof of the cookie that others could show elsewhere (SVC_DIST_ERLANG)',
   flags: 'a node is refused: it is too old for this one',
   not_allowed: 'a node is refused: it has the name of this one, or a host that does not fit the mode of names',
   simultaneous: 'a node is refused: the two dial each other',

@@ -17,6 +17,8 @@ export type ErlangNodeOptions = {
   name: string;
   mode: NameMode;
   cookie: string;
+  /** Whether nodes are dialled that know Erlang's proof of the cookie only; they are not where left out. */
+  dialsErlang?: boolean;
   /** Where distribution and EPMD listen; null: on all addresses. */
   ip: string | null;
   /** null: any free port. */
@@ -51,7 +53,7 @@ export class ErlangNode extends EventEmitter<ErlangNodeEvents> {
     this.#names = names;
     this.#processes = new Processes(this.name, this.creation, options.log);
     this.#connections = new Connections({
-      own: { name: this.name, creation: this.creation, cookie: options.cookie },
+      own: { name: this.name, creation: this.creation, cookie: options.cookie, dialsErlang: options.dialsErlang ?? false },
       mode: options.mode,
       epmdPort: options.epmdPort ?? defaultEpmdPort,
       tick: options.tick,

@@ -1,5 +1,6 @@
 // A socket while two nodes shake hands: packets one after the other, and an end to it in time.
 import type { Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
 import { maxHandshakePacket } from './handshake-packets.ts';
 import { PacketReader } from './packet-reader.ts';
 import { WireError } from './wire-error.ts';
@@ -8,6 +9,8 @@ import { WireError } from './wire-error.ts';
 export const handshakeDeadline = 7000;
 /** Whoever has ended a handshake may go on with messages at once: so much of them comes in one read, and nobody else sends ahead. */
 const maxHeldBytes = 131_072;
+
+const exporterLabel = 'EXPORTER-mediarooms-distribution';
 
 type Waiter = { resolve: (packet: Buffer) => void; reject: (error: Error) => void };
 
@@ -29,6 +32,11 @@ export class HandshakeSocket {
 
   get remoteAddress(): string | undefined {
     return this.#socket.remoteAddress;
+  }
+
+  /** What only the two ends of this connection know, where it is TLS (RFC 8446, section 7.5); else empty. */
+  get binding(): Buffer {
+    return this.#socket instanceof TLSSocket ? this.#socket.exportKeyingMaterial(32, exporterLabel, Buffer.alloc(0)) : Buffer.alloc(0);
   }
 
   /** The next packet. @throws WireError Error where there is none any more */

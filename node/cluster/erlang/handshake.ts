@@ -1,15 +1,17 @@
 // The distribution handshake, version 6, from both sides (Erlang/OTP, "Distribution Protocol", "Distribution Handshake").
-import { randomInt } from 'node:crypto';
+import { randomBytes, randomInt } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { areSufficient, expandFlags, ownFlags } from './flags.ts';
 import {
   ackPacket,
+  boundProof,
   type ChallengePacket,
   challengePacket,
   cookieDigest,
-  isDigest,
+  isSame,
   type NamePacket,
   namePacket,
+  nonceBytes,
   parseAck,
   parseChallengePacket,
   parseNamePacket,
@@ -18,18 +20,23 @@ import {
   replyPacket,
   type Status,
   statusPacket,
+  type Transcript,
 } from './handshake-packets.ts';
 import type { HandshakeSocket } from './handshake-socket.ts';
 import { WireError } from './wire-error.ts';
 
-export type Identity = { name: string; creation: number; cookie: string };
-export type Handshaken = { peer: string; creation: number; flags: bigint; socket: Socket; rest: Buffer };
+/** `dialsErlang`: whether it gives Erlang's proof of the cookie to nodes that it dials and that know no other. */
+export type Identity = { name: string; creation: number; cookie: string; dialsErlang: boolean };
+/** `bound`: both sides gave the proof that is good for this connection only. */
+export type Handshaken = { peer: string; creation: number; flags: bigint; bound: boolean; socket: Socket; rest: Buffer };
 
 export type RefusalReason =
   /** The cookies differ. */
   | 'cookie'
   /** It closed instead of proving that it knows the cookie: so does an Erlang node to which we have not proven it. */
   | 'unanswered'
+  /** It knows Erlang's proof only, which it could show to others as its own. */
+  | 'unbound'
   /** It lacks what we need. */
   | 'flags'
   /** Both dial at once and the other connection is the one that counts. */
@@ -61,7 +68,8 @@ export type AcceptDecisions = {
 
 /** The side that was dialled. @throws HandshakeRefused WireError Error */
 export async function acceptHandshake(channel: HandshakeSocket, own: Identity, decisions: AcceptDecisions): Promise<Handshaken> {
-  const theirs = parseNamePacket(await channel.read());
+  const hello = await channel.read();
+  const theirs = parseNamePacket(hello);
   const peer = theirs.name;
   const sufficient = areSufficient(theirs.flags);
   const status = sufficient ? decisions.status(peer) : 'not_allowed';
@@ -69,31 +77,48 @@ export async function acceptHandshake(channel: HandshakeSocket, own: Identity, d
   if (status === 'not_allowed') throw new HandshakeRefused(sufficient ? 'not_allowed' : 'flags', peer);
   if (status === 'nok') throw new HandshakeRefused('simultaneous', peer);
   if (status === 'alive' && parseStatus(await channel.read()) !== 'true') throw new HandshakeRefused('obsolete', peer);
-  const challenge = randomInt(0x1_0000_0000);
-  channel.write(challengePacket({ flags: ownFlags, creation: own.creation, name: own.name, challenge }));
+  const challenge = newChallenge();
+  const nonce = theirs.nonce && randomBytes(nonceBytes);
+  const answer = challengePacket({ flags: ownFlags, creation: own.creation, name: own.name, challenge, nonce });
+  channel.write(answer);
+  const proofs = proofsOf(own.cookie, nonce && { hello, answer, binding: channel.binding });
   const reply = parseReply(await channel.read());
-  if (!isDigest(reply.digest, own.cookie, challenge)) {
+  if (!isSame(reply.digest, proofs('dialler', challenge))) {
     // An answer that proves nothing makes the other side log what is wrong, where silence would not.
     channel.write(ackPacket(Buffer.alloc(16)));
     throw new HandshakeRefused('cookie', peer);
   }
   if (!decisions.confirm(peer)) throw new HandshakeRefused('simultaneous', peer);
-  channel.write(ackPacket(cookieDigest(own.cookie, reply.challenge)));
+  channel.write(ackPacket(proofs('acceptor', reply.challenge)));
   return finished(channel, theirs);
 }
 
 /** The side that dials. `wanted`: whether the connection is still wanted when the other side asks. @throws HandshakeRefused WireError Error */
 export async function dialHandshake(channel: HandshakeSocket, own: Identity, peer: string, wanted: () => boolean): Promise<Handshaken> {
-  channel.write(namePacket({ flags: ownFlags, creation: own.creation, name: own.name }));
+  const hello = namePacket({ flags: ownFlags, creation: own.creation, name: own.name, nonce: randomBytes(nonceBytes) });
+  channel.write(hello);
   await readStatus(channel, peer, wanted);
-  const theirs: ChallengePacket = parseChallengePacket(await channel.read());
+  const answer = await channel.read();
+  const theirs: ChallengePacket = parseChallengePacket(answer);
   if (theirs.name !== peer) throw new WireError('another node answered than the one that was dialled');
   if (!areSufficient(theirs.flags)) throw new HandshakeRefused('flags', peer);
-  const challenge = randomInt(0x1_0000_0000);
-  channel.write(replyPacket({ challenge, digest: cookieDigest(own.cookie, theirs.challenge) }));
+  if (!theirs.nonce && !own.dialsErlang) throw new HandshakeRefused('unbound', peer);
+  const challenge = newChallenge();
+  const proofs = proofsOf(own.cookie, theirs.nonce && { hello, answer, binding: channel.binding });
+  channel.write(replyPacket({ challenge, digest: proofs('dialler', theirs.challenge) }));
   const ack = parseAck(await readProof(channel, peer));
-  if (!isDigest(ack, own.cookie, challenge)) throw new HandshakeRefused('cookie', peer);
+  if (!isSame(ack, proofs('acceptor', challenge))) throw new HandshakeRefused('cookie', peer);
   return finished(channel, theirs);
+}
+
+function newChallenge(): number {
+  return randomInt(0x1_0000_0000);
+}
+
+/** What each side must show. Erlang's is the same for both; without a transcript it is the one. */
+function proofsOf(cookie: string, transcript: Transcript | undefined) {
+  return (side: 'dialler' | 'acceptor', challenge: number): Buffer =>
+    transcript ? boundProof(cookie, side, transcript, challenge) : cookieDigest(cookie, challenge);
 }
 
 async function readProof(channel: HandshakeSocket, peer: string): Promise<Buffer> {
@@ -114,6 +139,6 @@ async function readStatus(channel: HandshakeSocket, peer: string, wanted: () => 
   if (!answer) throw new HandshakeRefused('obsolete', peer);
 }
 
-function finished(channel: HandshakeSocket, { name, creation, flags }: NamePacket): Handshaken {
-  return { peer: name, creation, flags: expandFlags(flags) & ownFlags, ...channel.release() };
+function finished(channel: HandshakeSocket, { name, creation, flags, nonce }: NamePacket): Handshaken {
+  return { peer: name, creation, flags: expandFlags(flags) & ownFlags, bound: nonce !== undefined, ...channel.release() };
 }

@@ -37,6 +37,7 @@ describe('loadConfig with nothing set', () => {
       strategy: { name: 'NODES_LIST', nodes: [] },
       ports: null,
       cookie: 'svc_cookie',
+      dialsErlang: false,
       ip: '127.0.0.1',
       tick: 60_000,
     });
@@ -209,12 +210,21 @@ describe('distribution', () => {
     assert.deepEqual([one.config.dist.ip, one.warnings], [null, []]);
   });
 
-  it('warns of the cookie that everybody knows and of keys of one node only, but not of the cookie on loopback', async () => {
-    const open = await load({ SVC_DIST_ENABLED: 'true' });
-    assert.equal(open.config.dist.cookie, 'svc_cookie');
-    assert.match(open.warnings.join('\n'), /SVC_SECRET_KEY_BASE is not set[\s\S]*the cookie is the one that everybody knows/);
-    const closed = await load({ SVC_DIST_ENABLED: 'true', SVC_DIST_IP: '127.0.0.1' });
-    assert.equal(closed.warnings.length, 1);
+  it('takes the cookie that everybody knows on loopback only, and warns of keys of one node only', async () => {
+    const open = { SVC_DIST_ENABLED: 'true' };
+    const known = /Expected SVC_DIST_COOKIE or SVC_SECRET_KEY_BASE to be set where the distribution is not on loopback alone/;
+    for (const more of [
+      {},
+      { SVC_DIST_IP: '0.0.0.0' },
+      { SVC_DIST_COOKIE: 'svc_cookie' },
+      { SVC_DIST_MODE: 'name', SVC_DIST_NODE_NAME: 'a@192.0.2.10' },
+    ])
+      await assert.rejects(load({ ...open, ...more }), known);
+    const local = { ...open, SVC_DIST_NODE_NAME: 'a@localhost' };
+    for (const more of [{ SVC_DIST_IP: '127.0.0.1' }, local]) {
+      const { config, warnings } = await load({ ...open, ...more }, { resolve: async () => ['::1', '127.0.0.1'] });
+      assert.deepEqual([config.dist.cookie, config.dist.ip, warnings.length], ['svc_cookie', '127.0.0.1', 1]);
+    }
   });
 
   it('names a node by its address with DNS and listens there', async () => {

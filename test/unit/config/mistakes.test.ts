@@ -18,7 +18,7 @@ async function mistakes(env: Environment, system: Partial<ConfigSystem> = {}): P
 }
 
 const hidden = 'a value that is not shown here';
-const dist = { SVC_DIST_ENABLED: 'true' };
+const dist = { SVC_DIST_ENABLED: 'true', SVC_DIST_COOKIE: 'a_cookie' };
 const address = 'to be host[:port][/path] without a scheme, with IPv6 in brackets';
 const turn = { SVC_WEBRTC_TURN_ENABLED: 'true', SVC_WEBRTC_TURN_TLS_PORT: '5349' };
 const s3 = 'Expected SVC_S3_BUCKET, SVC_S3_ACCESS_KEY_ID and SVC_S3_SECRET_ACCESS_KEY (s3.* in files) to be set all or none';
@@ -164,6 +164,10 @@ const single: [Environment, string][] = [
   ],
   [{ SVC_WEBHOOK_URLS: 'ftp://x' }, `Expected SVC_WEBHOOK_URLS to be an http or https URL, got: ${hidden}`],
   [{ SVC_AV_MAX_CPU: 'all' }, 'Expected SVC_AV_MAX_CPU to be a number of cores, 0 to 1024, got: all'],
+  [
+    { SVC_DIST_ENABLED: 'true' },
+    'Expected SVC_DIST_COOKIE or SVC_SECRET_KEY_BASE to be set where the distribution is not on loopback alone (SVC_DIST_IP), got: the cookie that everybody knows',
+  ],
   [{ SVC_CONFIG_FILES: '/nowhere/a.yaml' }, 'Expected /nowhere/a.yaml to be a readable file of at most 1 MiB, got: ENOENT'],
   [{ SVC_CONFIG_FILES: '/dev/zero' }, 'Expected /dev/zero to be a readable file of at most 1 MiB, got: something else'],
 ];
