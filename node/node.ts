@@ -106,6 +106,7 @@ export class MediaNode {
       workers: config.webrtc.workers,
       maxIncomingBitrate: () => hot.current.webrtc.maxIncomingBitrate ?? undefined,
       relayIp: relayAddress(config),
+      elsewhere: () => [...cluster.membership.members.values()].some(({ state }) => state === 'accepting'),
     });
     const uploads = new S3Uploads({
       log,
@@ -231,6 +232,9 @@ export class MediaNode {
       uploads: () => uploads.figures(),
     });
     events.subscribe(({ event }) => metrics.roomEvent(event));
+    traffic.events.subscribe(({ event: { type, node, roomId, reason = '' } }) => {
+      if (type === 'RoomCrashed' && node !== name) media.roomCrashedElsewhere(roomId, reason);
+    });
     const doors = new Map<string, { handleUpgrade: UpgradeHandler }>([
       [peerSocketPath, peerSockets],
       [serverSocketPath, serverSockets],

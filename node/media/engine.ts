@@ -4,10 +4,13 @@ import { ServiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { MediaEngine, RoomMedia, RoomMediaOptions } from '../rooms/ports.ts';
 import { clientAddresses } from './addresses.ts';
-import { isTaken, leastLoaded } from './load.ts';
+import { hear } from './last-words.ts';
+import { isTaken, workerFor } from './load.ts';
 import { findFreeBlock, firstPort, lastPort } from './ports.ts';
+import { mostExtraWorkers, Quarantine } from './quarantine.ts';
 import { MediaRoom } from './room-media.ts';
-import type { MediaTraffic } from './traffic-meter.ts';
+import { Suspects } from './suspects.ts';
+import { type MediaTraffic, TrafficMeter } from './traffic-meter.ts';
 import { type SlotView, WorkerSlot } from './worker-slot.ts';
 
 export type MediaEngineOptions = {
@@ -25,6 +28,8 @@ export type MediaEngineOptions = {
   relayIp?: string | undefined;
   /** Path of the worker's binary; undefined: what mediasoup finds (MEDIASOUP_WORKER_BIN). */
   workerBin?: string | undefined;
+  /** Whether other nodes take rooms. */
+  elsewhere?: () => boolean;
 };
 
 /**
@@ -34,45 +39,94 @@ export type MediaEngineOptions = {
 export async function startMediaEngine(options: MediaEngineOptions): Promise<Engine> {
   logMediasoup(options.log);
   const { log, listenIp, workerBin } = options;
-  const slots = Array.from({ length: options.workers }, (_, index) => new WorkerSlot({ index, log, listenIp, workerBin }));
+  const traffic = new TrafficMeter();
+  const slot = (index: number, extra = false) => new WorkerSlot({ index, log, listenIp, workerBin, traffic, extra });
+  const slots = Array.from({ length: options.workers }, (_, index) => slot(index));
   try {
     await startAll(slots);
     const base = await listenAll(slots, options);
     log.info({ workers: slots.length, listenIp, ports: `${base}-${base + slots.length - 1}` }, 'media workers listen');
-    return new Engine(slots, options);
+    const suspects = new Suspects();
+    const most = options.basePort === undefined ? mostExtraWorkers : 0;
+    const quarantine = new Quarantine({
+      log,
+      suspects,
+      listenIp,
+      firstPort: base + slots.length,
+      most,
+      slot: (index) => slot(slots.length + index, true),
+    });
+    return new Engine({ slots, traffic, suspects, quarantine }, options);
   } catch (error) {
     await Promise.all(slots.map((slot) => slot.close()));
     throw error;
   }
 }
 
+type EngineParts = { slots: readonly WorkerSlot[]; traffic: TrafficMeter; suspects: Suspects; quarantine: Quarantine };
+
 /** Implements MediaEngine. close() is final. */
 export class Engine implements MediaEngine {
-  readonly #slots: readonly WorkerSlot[];
+  readonly #parts: EngineParts;
   readonly #options: MediaEngineOptions;
   readonly #rooms = new Set<MediaRoom>();
   #closed: Promise<void> | undefined;
 
-  constructor(slots: readonly WorkerSlot[], options: MediaEngineOptions) {
-    this.#slots = slots;
+  constructor(parts: EngineParts, options: MediaEngineOptions) {
+    this.#parts = parts;
     this.#options = options;
   }
 
+  get #slots(): readonly WorkerSlot[] {
+    return [...this.#parts.slots, ...this.#parts.quarantine.slots];
+  }
+
   openRoom(options: RoomMediaOptions): RoomMedia {
-    const slot = this.#closed ? undefined : leastLoaded(this.#slots.filter(({ isRunning }) => isRunning));
-    if (!slot) throw new ServiceError('unavailable', 'No media worker runs at the moment', { retryAfter: 1 });
+    const { roomId } = options;
+    const slot = this.#slotFor(roomId);
     const { log, listenIp, announced, maxIncomingBitrate, relayIp } = this.#options;
+    const crash = (reason: string) => {
+      room.crash(reason);
+      this.#parts.suspects.note(roomId, reason);
+      this.#parts.quarantine.roomsCrashed();
+    };
     const room: MediaRoom = new MediaRoom({
       ...options,
       log,
-      place: slot.take(() => room.crash()),
+      place: slot.take({ roomId, routerId: () => room.routerId, crash }),
       addresses: () => clientAddresses(listenIp, announced()),
       maxIncomingBitrate,
       relayIp,
-      onClosed: () => this.#rooms.delete(room),
+      onClosed: () => {
+        this.#rooms.delete(room);
+        if (slot.extra) this.#parts.quarantine.settle();
+      },
     });
     this.#rooms.add(room);
     return room;
+  }
+
+  /** A room of another node crashed: it may be made here again. `reason`: as in `RoomCrashed`. */
+  roomCrashedElsewhere(roomId: string, reason: string): void {
+    this.#parts.suspects.note(roomId, reason);
+  }
+
+  /** @throws ServiceError `unavailable` */
+  #slotFor(roomId: string): WorkerSlot {
+    if (this.#closed) throw new ServiceError('unavailable', 'No media worker runs at the moment', { retryAfter: 1 });
+    const { suspects, quarantine } = this.#parts;
+    const suspect = suspects.has(roomId);
+    const workers = this.#slots.map((slot) => {
+      const { isRunning, extra, forwardedTracks, rooms, roomIds } = slot;
+      return { slot, isRunning, extra, forwardedTracks, rooms, quarantined: roomIds.some((each) => suspects.has(each)) };
+    });
+    const surroundings = { more: quarantine.canGrow, elsewhere: this.#options.elsewhere?.() ?? false };
+    const choice = workerFor(suspect, workers, surroundings);
+    if (choice) return choice.slot;
+    if (!suspect) throw new ServiceError('unavailable', 'No media worker runs at the moment', { retryAfter: 1 });
+    quarantine.wantMore();
+    const message = 'No media worker is free at the moment for a room whose worker died twice within ten minutes';
+    throw new ServiceError('unavailable', message, { retryAfter: 1 });
   }
 
   /** `forwardedTracks`: subscriptions alive on all workers. */
@@ -80,15 +134,14 @@ export class Engine implements MediaEngine {
     return { forwardedTracks: this.#slots.reduce((sum, slot) => sum + slot.forwardedTracks, 0) };
   }
 
-  /** One entry per core, for health and metrics. */
+  /** One entry per core, and behind these one for each worker that suspects have; for health and metrics. */
   workers(): SlotView[] {
     return this.#slots.map((slot) => slot.view());
   }
 
   /** Bytes over WebRTC since the start, as the workers count them now. Never rejects, and takes 2 s at most. */
-  async traffic(): Promise<MediaTraffic> {
-    const traffic = await Promise.all(this.#slots.map((slot) => slot.traffic()));
-    return traffic.reduce((sum, { received, sent }) => ({ received: sum.received + received, sent: sum.sent + sent }));
+  traffic(): Promise<MediaTraffic> {
+    return this.#parts.traffic.read();
   }
 
   /** Rooms with media on all workers as these count them: to find leaks. */
@@ -105,7 +158,8 @@ export class Engine implements MediaEngine {
 
   async #close(): Promise<void> {
     for (const room of [...this.#rooms]) room.close();
-    await Promise.all(this.#slots.map((slot) => slot.close()));
+    const { slots, quarantine } = this.#parts;
+    await Promise.all([...slots.map((slot) => slot.close()), quarantine.close()]);
   }
 }
 
@@ -161,6 +215,9 @@ function logMediasoup(log: Log): void {
   setLogEventListeners({
     ondebug: undefined,
     onwarn: (namespace, text) => log.debug({ namespace }, text),
-    onerror: (namespace, text, error) => log.warn({ namespace, err: error }, text),
+    onerror: (namespace, text, error) => {
+      hear(text);
+      log.warn({ namespace, err: error }, text);
+    },
   });
 }

@@ -103,11 +103,16 @@ export class MediaRoom implements RoomMedia {
     this.#options.onClosed();
   }
 
+  /** Of its router, also of one that is gone; undefined where there was none. */
+  get routerId(): string | undefined {
+    return this.#opened?.id;
+  }
+
   /** The worker died. */
-  crash(): void {
+  crash(reason: string): void {
     if (this.#closed) return;
     this.close();
-    this.#options.onCrashed('media worker died');
+    this.#options.onCrashed(reason);
   }
 
   #getRouter(): Promise<Router> {

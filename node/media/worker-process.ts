@@ -6,13 +6,16 @@ import { ServiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { listenInfos } from './addresses.ts';
 import { DeadlineError, within } from './deadline.ts';
+import { beatInterval, Heartbeat } from './heartbeat.ts';
+import { lastWordsOf } from './last-words.ts';
 import type { TrafficMeter } from './traffic-meter.ts';
+import type { WorkerDeath } from './worker-death.ts';
 
 /** Milliseconds that a worker may take to start, and to end before it is killed. */
 const startDeadline = 10_000;
 const endDeadline = 2000;
-/** Milliseconds that a worker which missed a deadline gets for a sign of life. */
-const signOfLifeDeadline = 10_000;
+/** Milliseconds that a worker which hangs gets for its last words. */
+const lastWordsDeadline = 500;
 
 /** `traffic` counts what goes over WebRTC transports. */
 export type WorkerProcessOptions = { log: Log; workerBin: string | undefined; traffic: TrafficMeter };
@@ -22,14 +25,21 @@ export class WorkerProcess {
   readonly #worker: Worker;
   readonly #log: Log;
   readonly #traffic: TrafficMeter;
+  readonly #heartbeat = new Heartbeat();
+  readonly #beats: NodeJS.Timeout;
+  /** Of transports that live, or lived when the worker died: the router of each. */
+  readonly #transports = new Map<string, string>();
   #server: WebRtcServer | undefined;
-  #suspected = false;
+  #hung = false;
   #ended: Promise<void> | undefined;
 
   private constructor(worker: Worker, { log, traffic }: WorkerProcessOptions) {
     this.#worker = worker;
     this.#log = log;
     this.#traffic = traffic;
+    // What the worker said while this process was held up is read before it is looked at.
+    this.#beats = setInterval(() => setImmediate(() => setImmediate(() => this.#beat())), beatInterval).unref();
+    worker.observer.once('close', () => clearInterval(this.#beats));
   }
 
   /** @throws Error where the process cannot be started or does not answer within 10 s. */
@@ -48,12 +58,9 @@ export class WorkerProcess {
     return this.#worker.pid;
   }
 
-  /**
-   * Calls back when the process died, not when it was ended by end(). `orderly`: it ended itself because it got SIGINT or SIGTERM, as
-   * all processes of a terminal do.
-   */
-  onDied(listener: (orderly: boolean) => void): void {
-    this.#worker.on('died', (error) => listener(/\bcode:0\b/.test(error.message)));
+  /** Calls back when the process died, not when it was ended by end(). The promise waits for its last words and never rejects. */
+  onDied(listener: (death: Promise<WorkerDeath>) => void): void {
+    this.#worker.on('died', (error) => listener(this.#howItDied(/\bcode:0\b/.test(error.message))));
   }
 
   /** Binds UDP and TCP of the port. @throws Error where it is taken. */
@@ -69,8 +76,15 @@ export class WorkerProcess {
     this.#server = undefined;
   }
 
-  createRouter(mediaCodecs: RouterRtpCodecCapability[]): Promise<Router> {
-    return this.call('create router', this.#worker.createRouter({ mediaCodecs }), (late) => late.close());
+  async createRouter(mediaCodecs: RouterRtpCodecCapability[]): Promise<Router> {
+    const router = await this.call('create router', this.#worker.createRouter({ mediaCodecs }), (late) => late.close());
+    router.observer.on('newtransport', (transport) => {
+      this.#transports.set(transport.id, router.id);
+      transport.observer.once('close', () => {
+        if (!this.#worker.died) this.#transports.delete(transport.id);
+      });
+    });
+    return router;
   }
 
   async createTransport(
@@ -103,14 +117,11 @@ export class WorkerProcess {
     return routerIds.length;
   }
 
-  /** Waits for an answer of the worker; a worker that misses the deadline and then shows no sign of life is killed. */
+  /** Waits for an answer of the worker. @throws DeadlineError */
   async call<Value>(what: string, call: Promise<Value>, discard?: (value: Value) => void): Promise<Value> {
-    try {
-      return await within(call, what, discard);
-    } catch (error) {
-      if (error instanceof DeadlineError) this.#suspect();
-      throw error;
-    }
+    const value = await within(call, what, discard);
+    this.#heartbeat.heard();
+    return value;
   }
 
   /** Ends the process; resolves when it is gone. Idempotent. */
@@ -119,20 +130,29 @@ export class WorkerProcess {
     return this.#ended;
   }
 
-  #suspect(): void {
-    if (this.#suspected || this.#ended) return;
-    this.#suspected = true;
-    this.#log.warn({ pid: this.pid }, 'media worker missed a deadline');
-    within(this.#worker.getResourceUsage(), 'sign of life', undefined, signOfLifeDeadline).then(
-      () => {
-        this.#suspected = false;
-      },
-      (error: unknown) => {
-        if (!(error instanceof DeadlineError) || this.#worker.subprocessClosed) return;
-        this.#log.error({ pid: this.pid }, 'media worker hangs: killed');
-        kill(this.pid);
-      },
-    );
+  #beat(): void {
+    if (this.#worker.closed || this.#hung) return;
+    const beat = this.#heartbeat.look();
+    if (beat === 'ask') {
+      const answered = () => this.#heartbeat.answered();
+      this.#worker.getResourceUsage().then(answered, answered);
+    } else if (beat === 'late') this.#log.warn({ pid: this.pid }, 'media worker does not answer');
+    else if (beat === 'dead') this.#kill();
+  }
+
+  /** First as a fault would end it: one that is busy with a packet for ever still says whose. */
+  #kill(): void {
+    this.#hung = true;
+    this.#log.error({ pid: this.pid }, 'media worker hangs: killed');
+    kill(this.pid, 'SIGABRT');
+    const killer = setTimeout(() => kill(this.pid), lastWordsDeadline);
+    this.#worker.observer.once('close', () => clearTimeout(killer));
+  }
+
+  async #howItDied(orderly: boolean): Promise<WorkerDeath> {
+    // Its last words are in the pipe by now: two turns of the event loop read them.
+    for (let turn = 0; turn < 2; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    return { orderly, hung: this.#hung, lastPacket: lastWordsOf(this.#transports) };
   }
 
   async #end(): Promise<void> {
@@ -161,9 +181,9 @@ function spawnWorker(workerBin: string | undefined): { created: Promise<Worker>;
   return { created, abandon: () => added[0]?.[0]?.('SIGINT') };
 }
 
-function kill(pid: number): void {
+function kill(pid: number, signal: 'SIGABRT' | 'SIGKILL' = 'SIGKILL'): void {
   try {
-    process.kill(pid, 'SIGKILL');
+    process.kill(pid, signal);
   } catch {
     // Gone already.
   }

@@ -1,22 +1,41 @@
 // A place for a worker: keeps one running on its port, knows the rooms on it, and replaces it when it dies.
 import type { Log } from '../log.ts';
 import { BackOff } from './back-off.ts';
-import { type MediaTraffic, TrafficMeter } from './traffic-meter.ts';
+import type { TrafficMeter } from './traffic-meter.ts';
+import { crashReason, type WorkerDeath } from './worker-death.ts';
 import { WorkerProcess } from './worker-process.ts';
 
 /** Milliseconds between Ctrl-C, which reaches workers as well, and the close() that it leads to. */
 const orderlyGrace = 500;
 
-export type SlotOptions = { index: number; log: Log; listenIp: string; workerBin: string | undefined };
+/** `extra`: for suspects alone. `traffic` counts what goes over its workers. */
+export type SlotOptions = {
+  index: number;
+  log: Log;
+  listenIp: string;
+  workerBin: string | undefined;
+  traffic: TrafficMeter;
+  extra?: boolean;
+};
 export type SlotState = 'starting' | 'running' | 'restarting' | 'closed';
-/** `restarts`: how often a worker that died was replaced. */
+/** `restarts`: how often a worker that died was replaced. `hangs`: how often one was killed because it did not answer. */
 export type SlotView = {
   pid: number | undefined;
   port: number | undefined;
   rooms: number;
   forwardedTracks: number;
   restarts: number;
+  hangs: number;
   state: SlotState;
+};
+
+/** A room as its worker knows it. */
+export type SlotRoom = {
+  roomId: string;
+  /** Undefined while it has none. */
+  routerId: () => string | undefined;
+  /** The worker died. */
+  crash: (reason: string) => void;
 };
 
 /** What a room holds of the worker that it is on. */
@@ -32,11 +51,12 @@ export class WorkerSlot {
   readonly #options: SlotOptions;
   readonly #log: Log;
   readonly #backOff = new BackOff();
-  /** Rooms on the worker that runs now, by what to call when it dies. */
-  readonly #rooms = new Set<() => void>();
-  readonly #traffic = new TrafficMeter();
+  /** Rooms on the worker that runs now. */
+  readonly #rooms = new Set<SlotRoom>();
+  readonly extra: boolean;
   #forwarded = 0;
   #restarts = 0;
+  #hangs = 0;
   #state: SlotState = 'starting';
   #worker: WorkerProcess | undefined;
   #port: number | undefined;
@@ -47,11 +67,17 @@ export class WorkerSlot {
 
   constructor(options: SlotOptions) {
     this.#options = options;
+    this.extra = options.extra === true;
     this.#log = options.log.child({ worker: options.index });
   }
 
   get isRunning(): boolean {
     return this.#state === 'running';
+  }
+
+  /** Its own, also while its worker is dead. */
+  get port(): number | undefined {
+    return this.#port;
   }
 
   get forwardedTracks(): number {
@@ -62,6 +88,10 @@ export class WorkerSlot {
     return this.#rooms.size;
   }
 
+  get roomIds(): string[] {
+    return [...this.#rooms].map(({ roomId }) => roomId);
+  }
+
   view(): SlotView {
     return {
       pid: this.#worker?.pid,
@@ -69,13 +99,9 @@ export class WorkerSlot {
       rooms: this.rooms,
       forwardedTracks: this.#forwarded,
       restarts: this.#restarts,
+      hangs: this.#hangs,
       state: this.#state,
     };
-  }
-
-  /** What went over its workers. Never rejects, and takes 2 s at most. */
-  traffic(): Promise<MediaTraffic> {
-    return this.#traffic.read();
   }
 
   /** Rooms with media as the worker itself counts them; 0 while none runs. */
@@ -85,13 +111,14 @@ export class WorkerSlot {
 
   /** Starts the process; it takes rooms once it listens. @throws Error */
   async start(): Promise<void> {
-    const worker = await WorkerProcess.start({ log: this.#log, workerBin: this.#options.workerBin, traffic: this.#traffic });
+    const { workerBin, traffic } = this.#options;
+    const worker = await WorkerProcess.start({ log: this.#log, workerBin, traffic });
     if (this.#state === 'closed') {
       await worker.end();
       return;
     }
     this.#worker = worker;
-    worker.onDied((orderly) => this.#died(worker, orderly));
+    worker.onDied((death) => this.#died(worker, death));
   }
 
   /** Binds the port, from now on this slot's own. @throws Error where it is taken. */
@@ -112,11 +139,10 @@ export class WorkerSlot {
     if (this.#state === 'running') this.#state = 'starting';
   }
 
-  /** A place on the running worker. `onDied` is called at most once, and not after leave(). @throws Error where none runs. */
-  take(onDied: () => void): Place {
+  /** A place on the running worker. `crash` is called at most once, and not after leave(). @throws Error where none runs. */
+  take(room: SlotRoom): Place {
     const worker = this.#worker;
     if (!worker || !this.isRunning) throw new Error('The media worker does not run.');
-    const room = () => onDied();
     this.#rooms.add(room);
     const isHere = () => this.#worker === worker;
     return {
@@ -144,7 +170,7 @@ export class WorkerSlot {
     await this.#restart;
   }
 
-  #died(worker: WorkerProcess, orderly: boolean): void {
+  #died(worker: WorkerProcess, dying: Promise<WorkerDeath>): void {
     if (this.#worker !== worker || this.#state === 'closed') return;
     this.#worker = undefined;
     // Before it listened: whoever waits for that gets the error and deals with it.
@@ -153,19 +179,29 @@ export class WorkerSlot {
     const lifetime = Date.now() - this.#startedAt;
     this.#state = 'restarting';
     this.#forwarded = 0;
-    // Whoever stopped the worker along with us closes us next: then its rooms did not crash.
-    if (orderly) this.#timer = setTimeout(() => this.#lose(worker, port, lifetime), orderlyGrace);
-    else this.#lose(worker, port, lifetime);
+    void dying.then((death) => {
+      if (this.#state === 'closed') return;
+      const lose = () => this.#lose(worker, death, { port, lifetime });
+      // Whoever stopped the worker along with us closes us next: then its rooms did not crash.
+      if (death.orderly) this.#timer = setTimeout(lose, orderlyGrace);
+      else lose();
+    });
   }
 
   /** Tells the rooms of a worker that died, and gets another one. */
-  #lose(worker: WorkerProcess, port: number, lifetime: number): void {
+  #lose(worker: WorkerProcess, death: WorkerDeath, { port, lifetime }: { port: number; lifetime: number }): void {
     const rooms = [...this.#rooms];
     this.#rooms.clear();
-    this.#log.error({ pid: worker.pid, port, rooms: rooms.length }, 'media worker died');
-    for (const crash of rooms) {
+    const { hung, lastPacket } = death;
+    if (hung) this.#hangs += 1;
+    const last = lastPacket && rooms.find(({ routerId }) => routerId() === lastPacket.routerId)?.roomId;
+    this.#log.error(
+      { pid: worker.pid, port, rooms: rooms.length, hung, ...(last !== undefined && { lastPacket: last, handling: lastPacket?.handling }) },
+      'media worker died',
+    );
+    for (const room of rooms) {
       try {
-        crash();
+        room.crash(crashReason(death, room.routerId()));
       } catch (error) {
         this.#log.error({ err: error }, 'a room failed to handle the death of its media worker');
       }

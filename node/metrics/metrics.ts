@@ -11,7 +11,7 @@ export type RoomCounts = {
   /** By type; every type that there may be, so that its series is there from the start. */
   components: Readonly<Record<string, number>>;
 };
-export type WorkerFigures = { pid: number | undefined; rooms: number; forwardedTracks: number; restarts: number };
+export type WorkerFigures = { pid: number | undefined; rooms: number; forwardedTracks: number; restarts: number; hangs: number };
 /** Bytes since the start; never less than before. */
 export type ByteCounts = { received: number; sent: number };
 
@@ -225,6 +225,9 @@ export class Metrics {
     );
     this.#counter(
       perWorker('svc_worker_restarts_total', 'How often a media worker that had died was replaced', ({ restarts }) => restarts),
+    );
+    this.#counter(
+      perWorker('svc_worker_hangs_total', 'How often a media worker was killed because it did not answer for 6 s', ({ hangs }) => hangs),
     );
     const usage = (name: string, help: string, value: (usage: ProcessUsage) => number): Sampled => ({
       name,

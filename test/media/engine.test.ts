@@ -231,7 +231,7 @@ test('a worker waits for its port when somebody else has it, and takes it when i
   assert.equal(engine.workers()[0]?.port, port);
 });
 
-test('a worker that hangs is found out by the call that misses its deadline, killed and replaced', async (t) => {
+test('a worker that hangs fails the call that misses its deadline, is killed and replaced', async (t) => {
   const engine = await engineFor(t);
   const room = openRoom(engine);
   const { media } = await openPeer(room, 'p');
@@ -241,6 +241,32 @@ test('a worker that hangs is found out by the call that misses its deadline, kil
   await until('crash', () => room.heard.crashes.length > 0);
   await until('restart', () => engine.workers()[0]?.state === 'running');
   assert.equal(isAlive(pid), false);
+});
+
+test('a worker that hangs is killed and replaced also where nobody asks it anything; one that only halts is not', async (t) => {
+  const lines: string[] = [];
+  const log = pino({ level: 'warn' }, { write: (line) => void lines.push(line) });
+  const engine = await engineFor(t, { workers: 2, log });
+  const [halted, doomed] = [openRoom(engine, { roomId: 'halted' }), openRoom(engine, { roomId: 'doomed' })];
+  const [halts, hangs] = pidsOf(engine);
+  process.kill(halts ?? 0, 'SIGSTOP');
+  process.kill(hangs ?? 0, 'SIGSTOP');
+  const isLate = (line: string) => line.includes('does not answer') && line.includes(`"pid":${halts}`);
+  await until('a look in vain', () => lines.some(isLate));
+  process.kill(halts ?? 0, 'SIGCONT');
+  await until('crash', () => doomed.heard.crashes.length > 0);
+  await until('restart', () => engine.workers()[1]?.state === 'running');
+  assert.deepEqual(doomed.heard.crashes, ['media worker hung']);
+  assert.equal(isAlive(hangs ?? 0), false);
+  assert.deepEqual(halted.heard.crashes, []);
+  assert.equal(engine.workers()[0]?.pid, halts);
+  assert.deepEqual(
+    engine.workers().map(({ restarts, hangs }) => [restarts, hangs]),
+    [
+      [0, 0],
+      [1, 1],
+    ],
+  );
 });
 
 test('close ends all workers, also one that hangs and one that is being restarted, and frees the ports', async () => {

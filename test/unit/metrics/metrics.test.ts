@@ -19,8 +19,8 @@ test('values are those of the moment of the scrape, not of an earlier one', asyn
     webhooks: () => ({ delivered: 15, retries: 16, dead: 17, pending: 18, pendingBytes: 19, spoolErrors: 20, spoolBytes: 21 }),
     uploads: () => ({ pending: 22, bytes: 23, done: 24, failures: 25, givenUp: 26 }),
     workers: () => [
-      { pid: process.pid, rooms: 12, forwardedTracks: 13, restarts: 14 },
-      { pid: undefined, rooms: 0, forwardedTracks: 0, restarts: 1 },
+      { pid: process.pid, rooms: 12, forwardedTracks: 13, restarts: 14, hangs: 27 },
+      { pid: undefined, rooms: 0, forwardedTracks: 0, restarts: 1, hangs: 0 },
     ],
   });
   const samples = samplesOf(await metrics.text());
@@ -53,6 +53,8 @@ test('values are those of the moment of the scrape, not of an earlier one', asyn
     'svc_worker_forwarded_tracks{worker="0"}': 13,
     'svc_worker_restarts_total{worker="0"}': 14,
     'svc_worker_restarts_total{worker="1"}': 1,
+    'svc_worker_hangs_total{worker="0"}': 27,
+    'svc_worker_hangs_total{worker="1"}': 0,
   };
   for (const [sample, value] of Object.entries(expected)) assert.equal(samples.get(sample), value, sample);
   assert.ok((samples.get('svc_worker_resident_memory_bytes{worker="0"}') ?? 0) > 1_000_000);
