@@ -138,6 +138,8 @@ function generalWarnings(reader: ConfigReader, hot: HotConfig): string[] {
   const { legacy } = reader.env;
   const unknown = reader.env.unknown(knownNames);
   const short = hot.current.secretKeys.some((key) => key.length < 32);
+  // Guesses are slowed down, but a right one passes.
+  const shortToken = hot.current.apiTokens.some(({ token }) => token.length < 16);
   return [
     ...(legacy.length > 0
       ? [`Read under their old names, which end with version 0.8.0 (use SVC_ instead of LEGACY_): ${legacy.join(', ')}`]
@@ -145,5 +147,6 @@ function generalWarnings(reader: ConfigReader, hot: HotConfig): string[] {
     ...(unknown.length > 0 ? [`Not known, so not used: ${unknown.join(', ')}`] : []),
     ...(hot.shadowed.length > 0 ? [`The environment wins over these names in files: ${hot.shadowed.join(', ')}`] : []),
     ...(short ? ['A key of SVC_SECRET_KEY_BASE is shorter than 32 characters and may be guessed (try: openssl rand -base64 48)'] : []),
+    ...(shortToken ? ['An API token is shorter than 16 characters and may be guessed (try: openssl rand -hex 24)'] : []),
   ];
 }

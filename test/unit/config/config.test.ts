@@ -72,7 +72,7 @@ describe('loadConfig with nothing set', () => {
     const env = Object.fromEntries(
       rows.flatMap((row) => ('image' in row && row.image !== undefined ? [[`SVC_${row.name}`, row.image]] : [])),
     );
-    const { config, hot, warnings } = await load({ ...env, SVC_SERVER_API_TOKEN: 'a-token' });
+    const { config, hot, warnings } = await load({ ...env, SVC_SERVER_API_TOKEN: 'a-token-of-some-length' });
     assert.deepEqual(
       [config.host, config.webrtc.announced, config.webrtc.basePort],
       ['192.0.2.10:8080', { addresses: ['192.0.2.10'] }, 50_000],
@@ -96,6 +96,12 @@ describe('development mode', () => {
     assert.notEqual(one.token, other.token);
     assert.deepEqual([one.inForce, one.cors, other.cors], [[one.token], [], []]);
     assert.deepEqual((await modeOf({ SVC_CORS_ORIGINS: '*' })).cors, ['*']);
+  });
+
+  it('has no warning; a token that is given and short has one', async () => {
+    assert.deepEqual((await load()).warnings, []);
+    const { warnings } = await load({ SVC_SERVER_API_TOKEN: `${'t'.repeat(16)} development` });
+    assert.deepEqual(warnings, ['An API token is shorter than 16 characters and may be guessed (try: openssl rand -hex 24)']);
   });
 
   it('is over with a token that is given', async () => {
@@ -145,7 +151,7 @@ describe('names of variables', () => {
 });
 
 describe('derived addresses', () => {
-  const token = { SVC_SERVER_API_TOKEN: 'a-token' };
+  const token = { SVC_SERVER_API_TOKEN: 'a-token-of-some-length' };
 
   it('puts IPv6 in brackets', async () => {
     assert.equal((await load({ SVC_IP: '::1' })).config.host, '[::1]:5002');
