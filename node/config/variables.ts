@@ -371,7 +371,7 @@ export const hotVariables = {
     path: 'limits.pendingMaxBytes',
     form: 'number',
     default: '268435456',
-    meaning: 'Bytes of webhook deliveries that wait; beyond it the oldest go to the dead letters.',
+    meaning: 'Bytes of webhook deliveries that wait, an eighth of it for one room; beyond it the oldest of the room that has most go to the dead letters.',
   },
   AV_MAX_CPU: {
     path: 'avMaxCpu',

@@ -4,10 +4,11 @@ import { ServiceError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { RoomEvent } from '../../rooms/events.ts';
 import type { DeadLetter, DeadLetterFilter } from './dead-letters.ts';
-import { bytesOf, type Delivery, type NewDelivery } from './delivery.ts';
+import type { Delivery, NewDelivery } from './delivery.ts';
 import { Dispatcher, type DispatcherOptions, type Outcome, type ReceiverState } from './dispatcher.ts';
 import { batchesOf, readBatch } from './handover.ts';
 import type { LeftDeliveries } from './left-spools.ts';
+import { PendingDeliveries } from './pending.ts';
 import { type PostAnswer, Poster, type PosterOptions } from './poster.ts';
 import { signatureOf } from './signature.ts';
 import type { WebhookStore } from './store.ts';
@@ -54,12 +55,10 @@ export class Webhooks {
   readonly #options: WebhooksOptions;
   readonly #poster: Poster;
   readonly #dispatcher: Dispatcher;
-  /** Everything that is neither taken nor given up, by `n`: oldest first. */
-  readonly #pending = new Map<number, Delivery>();
+  readonly #pending = new PendingDeliveries();
   /** Incarnations of rooms that live on this node. */
   readonly #rooms = new Set<string>();
   readonly #counters = { delivered: 0, retries: 0, dead: 0 };
-  #pendingBytes = 0;
   #last = 0;
   #idle: PromiseWithResolvers<void> | undefined;
   #warnedUnsigned = false;
@@ -110,7 +109,7 @@ export class Webhooks {
     return {
       ...this.#counters,
       pending: this.#pending.size,
-      pendingBytes: this.#pendingBytes,
+      pendingBytes: this.#pending.bytes,
       spoolErrors: store?.spool.errors ?? 0,
       spoolBytes: store?.spool.bytes ?? 0,
     };
@@ -210,14 +209,13 @@ export class Webhooks {
   }
 
   #enqueue(delivery: Delivery): void {
-    this.#pending.set(delivery.n, delivery);
-    this.#pendingBytes += bytesOf(delivery);
+    this.#pending.add(delivery);
     this.#dispatcher.add(delivery);
     const { pendingMaxBytes } = this.#options.settings();
-    for (const oldest of this.#pending.values()) {
-      if (this.#pendingBytes <= pendingMaxBytes) break;
-      this.#dispatcher.remove(oldest);
-      this.#settled(oldest, { taken: false, dead: 'more deliveries wait than SVC_PENDING_MAX_BYTES allows' });
+    const next = () => this.#pending.excess(delivery.roomId, pendingMaxBytes);
+    for (let excess = next(); excess; excess = next()) {
+      this.#dispatcher.remove(excess);
+      this.#settled(excess, { taken: false, dead: 'more deliveries of its room wait than SVC_PENDING_MAX_BYTES allows' });
     }
   }
 
@@ -234,7 +232,7 @@ export class Webhooks {
   }
 
   #settled(delivery: Delivery, outcome: Outcome): void {
-    if (!this.#pending.has(delivery.n)) return;
+    if (!this.#pending.has(delivery)) return;
     if (outcome.taken) this.#counters.delivered += 1;
     else this.#giveUp(delivery, outcome.dead);
     this.#forget(delivery);
@@ -242,9 +240,7 @@ export class Webhooks {
   }
 
   #forget(delivery: Delivery): void {
-    if (!this.#pending.delete(delivery.n)) return;
-    this.#pendingBytes -= bytesOf(delivery);
-    this.#options.store?.spool.done(delivery.n);
+    if (this.#pending.delete(delivery)) this.#options.store?.spool.done(delivery.n);
   }
 
   #giveUp(delivery: Delivery, reason: string): void {
