@@ -68,6 +68,9 @@ const limits = z
     pendingMaxBytes: integer(1, Number.MAX_SAFE_INTEGER)
       .optional()
       .meta({ description: 'Bytes of webhook deliveries that wait on a node; 256 MiB where left out.' }),
+    dataMessageMaxBytes: integer(1, 262_144)
+      .optional()
+      .meta({ description: 'Bytes of JSON that a message of a peer may have; 16 KiB where left out.' }),
   })
   .meta({ description: 'Limits.' });
 

@@ -14,9 +14,6 @@ export type JsonSchema = {
 };
 type Direction = 'input' | 'output';
 
-/** The component that stands for `z.json()`, which refers to itself and has no id. */
-const anyJson = 'Json';
-
 /**
  * Collects components. A schema with defaults differs by direction (what may be left out of a request is always in an answer): then its
  * input form is called `<id>Input`.
@@ -58,8 +55,6 @@ export class JsonSchemas {
       }
     }
     for (const { schema, direction } of this.#pending) this.#settle(schema, (id) => nameOf(id, direction));
-    if (JSON.stringify([components, this.#pending]).includes(`"${this.#prefix}${anyJson}"`))
-      components[anyJson] = { description: 'Any JSON value.' };
     return Object.fromEntries(Object.entries(components).sort(([a], [b]) => (a < b ? -1 : 1)));
   }
 
@@ -73,13 +68,12 @@ export class JsonSchemas {
     let schema: JsonSchema = rest;
     for (const [name, definition] of Object.entries($defs)) {
       const { id: _id, ...body } = definition;
-      if (!name.startsWith('__')) this.#found[direction].set(name, JSON.stringify(replaceAnyJson(body)));
+      this.#found[direction].set(name, JSON.stringify(body));
     }
     if (typeof id === 'string') {
-      this.#found[direction].set(id, JSON.stringify(replaceAnyJson(rest)));
+      this.#found[direction].set(id, JSON.stringify(rest));
       schema = { $ref: `#/$defs/${id}` };
     }
-    schema = replaceAnyJson(schema);
     this.#pending.push({ schema, direction });
     return schema;
   }
@@ -88,8 +82,7 @@ export class JsonSchemas {
   #settle(schema: JsonSchema, nameOf: (id: string) => string): JsonSchema {
     visit(schema, (node) => {
       if (node.$ref?.startsWith('#/$defs/')) {
-        const id = node.$ref.slice('#/$defs/'.length);
-        node.$ref = this.#prefix + (id === anyJson ? anyJson : nameOf(id));
+        node.$ref = this.#prefix + nameOf(node.$ref.slice('#/$defs/'.length));
       }
     });
     return schema;
@@ -99,17 +92,6 @@ export class JsonSchemas {
 /** What we answer may get further fields in a later version: only what is strict in zod is closed in the document. */
 function leaveOpen({ zodSchema, jsonSchema }: { zodSchema: z.core.$ZodTypes; jsonSchema: z.core.JSONSchema.BaseSchema }): void {
   if (zodSchema._zod.def.type === 'object' && zodSchema._zod.def.catchall === undefined) delete jsonSchema.additionalProperties;
-}
-
-/** `z.json()` comes as a union that refers to a definition with a made-up name. */
-function replaceAnyJson(schema: JsonSchema): JsonSchema {
-  visit(schema, (node) => {
-    if (node.$ref?.startsWith('#/$defs/__')) {
-      delete node.anyOf;
-      node.$ref = `#/$defs/${anyJson}`;
-    }
-  });
-  return schema;
 }
 
 function visit(node: unknown, change: (node: JsonSchema) => void): void {

@@ -118,6 +118,7 @@ function hotValues({ webhooks, limits, timeouts, roomDefaults, s3, ...settings }
     RATE_LIMIT_API: limits.rateLimitApi,
     RATE_LIMIT_SOCKET: limits.rateLimitSocket,
     PENDING_MAX_BYTES: limits.pendingMaxBytes,
+    DATA_MESSAGE_MAX_BYTES: limits.dataMessageMaxBytes,
     AV_MAX_CPU: settings.avMaxCpu,
   };
 }

@@ -105,6 +105,7 @@ export function settle(layers: readonly FileSettings[]): { settings: HotSettings
         rateLimitApi: limits.rateLimitApi ?? null,
         rateLimitSocket: limits.rateLimitSocket ?? null,
         pendingMaxBytes: need(limits.pendingMaxBytes),
+        dataMessageMaxBytes: need(limits.dataMessageMaxBytes),
       },
       timeouts: { peerResumeWindow: need(timeouts.peerResumeWindow), rawRecordingTtl: timeouts.rawRecordingTtl ?? null },
       roomDefaults: {

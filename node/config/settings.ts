@@ -41,6 +41,8 @@ export type HotSettings = {
     rateLimitSocket: number | null;
     /** Bytes of the webhook spool. */
     pendingMaxBytes: number;
+    /** Bytes of JSON of one message of a peer. */
+    dataMessageMaxBytes: number;
   };
   timeouts: {
     peerResumeWindow: number;
@@ -115,6 +117,7 @@ export const fileSchema = z.strictObject({
       rateLimitApi: perSecond.optional(),
       rateLimitSocket: perSecond.optional(),
       pendingMaxBytes: value.integer(1, Number.MAX_SAFE_INTEGER, 'a number of bytes').optional(),
+      dataMessageMaxBytes: value.integer(1, 256 * 1024, 'a number of bytes').optional(),
     })
     .optional(),
   timeouts: z

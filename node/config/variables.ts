@@ -371,7 +371,15 @@ export const hotVariables = {
     path: 'limits.pendingMaxBytes',
     form: 'number',
     default: '268435456',
-    meaning: 'Bytes of webhook deliveries that wait, an eighth of it for one room; beyond it the oldest of the room that has most go to the dead letters.',
+    meaning:
+      'Bytes of webhook deliveries that wait, an eighth of it for one room; beyond it the oldest of the room that has most go to the dead letters.',
+  },
+  DATA_MESSAGE_MAX_BYTES: {
+    path: 'limits.dataMessageMaxBytes',
+    form: 'number',
+    default: '16384',
+    meaning:
+      'Bytes of JSON that a message of a peer (`sendData`) may have. A peer may send 16 such messages a second, and a room deliver 512; those of 16 KiB where they are smaller.',
   },
   AV_MAX_CPU: {
     path: 'avMaxCpu',

@@ -81,6 +81,10 @@ export class MediaPeer implements PeerMedia {
     return this.#transports.get(direction) !== undefined;
   }
 
+  get receivesData(): boolean {
+    return this.#transports.get('recv')?.sctpParameters !== undefined;
+  }
+
   async publish(options: PublishOptions): Promise<{ encoding: string; simulcast: boolean }> {
     this.#assertOpen();
     const { trackId } = options;

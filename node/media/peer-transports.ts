@@ -11,6 +11,10 @@ import type { WorkerProcess } from './worker-process.ts';
 /** Bit/s that a receiver is thought to have at first: enough for a large layer at once, few enough for a bad link. */
 const initialAvailableOutgoingBitrate = 1_000_000;
 
+/** One message of a data channel, as browsers take it at most (RFC 8841), and what may wait for a slow receiver: it loses what is more. */
+const maxSctpMessageSize = 256 * 1024;
+const sctpSendBufferSize = 256 * 1024;
+
 export type PeerTransportsOptions = {
   worker: WorkerProcess;
   router: () => Promise<Router>;
@@ -38,7 +42,9 @@ export class PeerTransports {
     this.#transports.delete(direction);
     const known = addresses();
     const router = await this.#options.router();
-    const options = { enableUdp: true, enableTcp: true, preferUdp: true, enableSctp: sctp, initialAvailableOutgoingBitrate };
+    const protocols = { enableUdp: true, enableTcp: true, preferUdp: true };
+    const data = sctp ? { enableSctp: true, maxSctpMessageSize, sctpSendBufferSize } : {};
+    const options = { ...protocols, ...data, initialAvailableOutgoingBitrate };
     const transport = await worker.createTransport(router, options).catch((error: unknown) => {
       throw failedFor(error, mediaGone);
     });

@@ -1,6 +1,6 @@
 // What a peer is told over its connection: one zod union, from which the wire, the types and AsyncAPI come.
 import { z } from 'zod';
-import { componentTypeSchema, kindSchema, metadataSchema, permissionsSchema, trackViewSchema } from './views.ts';
+import { componentTypeSchema, jsonSchema, kindSchema, metadataSchema, permissionsSchema, trackViewSchema } from './views.ts';
 
 /** A peer as other peers see it. */
 export const remotePeerSchema = z
@@ -61,7 +61,10 @@ export const peerEventSchema = z.discriminatedUnion('event', [
   event('data', {
     from: z.string().nullable().meta({ description: 'Id of the peer that sent it; null for the server.' }),
     label: z.string(),
-    payload: z.json(),
+    payload: jsonSchema,
+  }),
+  event('dataDropped', {
+    messages: z.number().int().positive().meta({ description: 'How many `data` were lost, since this socket did not take them in time.' }),
   }),
   event('iceServersUpdated', { iceServers: z.array(wireObjectSchema) }),
   event('permissionsUpdated', { permissions: permissionsSchema }),
@@ -71,3 +74,6 @@ export const peerEventSchema = z.discriminatedUnion('event', [
   }),
 ]);
 export type PeerEvent = z.infer<typeof peerEventSchema>;
+
+/** Whom a broadcast is for: all connected peers of the room; `to` limits, `except` leaves out. */
+export type Target = { to?: readonly string[]; except?: string };

@@ -2,10 +2,12 @@
 import { ServiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { Timer } from '../timer.ts';
+import { DataBudget } from './data-budget.ts';
 import type { RoomEventDetail } from './events.ts';
 import type { PeerFigures } from './figures.ts';
 import { Moderation } from './moderation.ts';
-import type { PeerEvent, RemoteComponent, RemotePeer } from './peer-events.ts';
+import { Paced } from './paced.ts';
+import type { PeerEvent, RemoteComponent, RemotePeer, Target } from './peer-events.ts';
 import {
   type CloseReason,
   closeReasons,
@@ -28,8 +30,11 @@ export type PeerSurroundings = {
   log: Log;
   media: RoomMedia;
   emit: (detail: RoomEventDetail) => void;
-  /** Tells the connected peers of the room; `to` limits, `except` leaves out. */
-  broadcast: (event: PeerEvent, target?: { to?: readonly string[]; except?: string }) => void;
+  broadcast: (event: PeerEvent, target?: Target) => void;
+  /** Bytes of JSON that a message may have. */
+  dataMaxBytes: () => number;
+  /** Counts a message towards what the room may deliver; false where that is too much. */
+  mayDeliver: (bytes: number, target: Target) => boolean;
   /** What the other peers publish. */
   offeredTo: (peerId: string) => { tracks: Iterable<Track>; dataTracks: Iterable<DataTrack> };
   /** The other peers that are connected, and the components, as a newcomer is told. */
@@ -69,6 +74,8 @@ export class Peer {
   readonly #log: Log;
   readonly #enableSimulcast: boolean;
   readonly #moderation = new Moderation();
+  readonly #dataBudget: DataBudget;
+  readonly #shownMetadata = new Paced<Metadata | null>((metadata) => this.#showMetadata(metadata));
   #metadata: Metadata | null;
   #permissions: Permissions;
   #session: Session | undefined;
@@ -85,6 +92,7 @@ export class Peer {
     this.#enableSimulcast = setup.enableSimulcast;
     this.#room = room;
     this.#log = room.log.child({ peer: setup.id });
+    this.#dataBudget = DataBudget.ofPeer(room.dataMaxBytes);
     this.scheduleRemoval();
   }
 
@@ -98,6 +106,11 @@ export class Peer {
 
   get dataTracks(): Iterable<DataTrack> {
     return this.#session?.publications.dataTracks ?? [];
+  }
+
+  /** Tracks that it publishes and receives. */
+  get trackCount(): number {
+    return [...this.tracks].length + (this.subscriptions?.size ?? 0);
   }
 
   get subscriptions(): Subscriptions | undefined {
@@ -141,6 +154,7 @@ export class Peer {
       send: (event) => connection.send(event),
       offered: () => this.#room.offeredTo(this.id),
       allowed: () => this.#permissions.subscribe,
+      dataAllowed: () => this.#permissions.subscribe && this.#permissions.data,
     });
     const publications = new Publications({
       peerId: this.id,
@@ -204,7 +218,7 @@ export class Peer {
   async createTransport(direction: Direction, options: { sctp: boolean }): Promise<WireObject> {
     const session = this.#live();
     if (direction === 'send') session.publications.clear();
-    const transport = await session.media.createTransport(direction, options);
+    const transport = await session.media.createTransport(direction, { sctp: options.sctp && this.#permissions.data });
     if (direction === 'recv') {
       session.subscriptions.transportCreated();
       // The answer must be on the wire before what the transport brings.
@@ -261,11 +275,17 @@ export class Peer {
     await this.#live().subscriptions.setPriority(trackId, priority);
   }
 
+  /** Others see a change at once, and at most one a second: of what comes faster the last, at the end of the second. */
   setMetadata(metadata: Metadata | null): void {
-    if (JSON.stringify(metadata) === JSON.stringify(this.#metadata)) return;
+    this.#shownMetadata.set(metadata);
+  }
+
+  #showMetadata(metadata: Metadata | null): boolean {
+    if (JSON.stringify(metadata) === JSON.stringify(this.#metadata)) return false;
     this.#metadata = metadata;
     this.#room.emit({ type: 'PeerMetadataUpdated', peerId: this.id, metadata });
     this.#room.broadcast({ event: 'peerMetadataUpdated', data: { peerId: this.id, metadata } }, { except: this.id });
+    return true;
   }
 
   setTrackMetadata(trackId: string, metadata: Metadata | null): void {
@@ -280,11 +300,19 @@ export class Peer {
     this.#live().publications.removeData(dataTrackId);
   }
 
+  /** @throws ServiceError `forbidden`, `too_large`, `too_many_requests` */
   sendData(data: { label: string; payload: Metadata; to?: readonly string[] | undefined }): void {
     this.#live();
     if (!this.#permissions.data) throw new ServiceError('forbidden', 'This peer is not permitted to send data');
     const event: PeerEvent = { event: 'data', data: { from: this.id, label: data.label, payload: data.payload } };
-    this.#room.broadcast(event, data.to ? { to: data.to, except: this.id } : { except: this.id });
+    const most = this.#room.dataMaxBytes();
+    const bytes = Buffer.byteLength(JSON.stringify(data.payload));
+    if (bytes > most) throw new ServiceError('too_large', `Expected payload to have at most ${most} bytes of JSON, got: ${bytes}`);
+    if (!this.#dataBudget.take(bytes, 1)) throw new ServiceError('too_many_requests', 'This peer sends more data than it may');
+    const target: Target = data.to ? { to: data.to, except: this.id } : { except: this.id };
+    if (!this.#room.mayDeliver(bytes, target))
+      throw new ServiceError('too_many_requests', 'The peers of this room send more data than a room may deliver');
+    this.#room.broadcast(event, target);
   }
 
   async stats(): Promise<Awaited<ReturnType<PeerMedia['stats']>>> {
@@ -360,6 +388,7 @@ export class Peer {
     if (this.#gone) return;
     this.#gone = true;
     this.#removal?.stop();
+    this.#shownMetadata.stop();
     const connection = this.#session?.connection;
     this.#endSession();
     announce();

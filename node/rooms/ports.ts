@@ -62,7 +62,7 @@ export type DataSubscription = { transportId: string; sctpStreamParameters: Wire
 
 /** Media of one peer of one room. Unknown ids and bad parameters are ServiceErrors (`not_found`, `invalid_field`). All fail after close(). */
 export interface PeerMedia {
-  /** mediasoup-client's TransportOptions; at most one per direction: a second closes the first. */
+  /** mediasoup-client's TransportOptions, with SCTP where it is asked for; at most one per direction: a second closes the first. */
   createTransport(direction: Direction, options: { sctp: boolean }): Promise<WireObject>;
   connectTransport(transportId: string, dtlsParameters: WireObject): Promise<void>;
   /** New ICE parameters (RFC 8445, section 9) of the transport. */
@@ -82,6 +82,8 @@ export interface PeerMedia {
   subscribeData(dataTrackId: string): Promise<DataSubscription>;
   unsubscribeData(dataTrackId: string): void;
   hasTransport(direction: Direction): boolean;
+  /** Whether its transport to receive over has SCTP. */
+  readonly receivesData: boolean;
   /** Per published and received track: what RTP statistics say now. */
   stats(): Promise<{
     published: Record<string, WireObject[]>;

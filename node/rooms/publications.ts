@@ -4,6 +4,7 @@ import type { Log } from '../log.ts';
 import type { RoomEventDetail } from './events.ts';
 import { newId } from './ids.ts';
 import type { Moderation } from './moderation.ts';
+import { Paced } from './paced.ts';
 import type { PeerEvent } from './peer-events.ts';
 import type { PeerMedia, WireObject } from './ports.ts';
 import { type DataTrack, Track } from './track.ts';
@@ -42,6 +43,7 @@ export class Publications {
   readonly #options: PublicationsOptions;
   readonly #tracks = new Map<string, Track>();
   readonly #dataTracks = new Map<string, DataTrack>();
+  readonly #shownMetadata = new Map<string, Paced<Metadata | null>>();
   /** Requests in flight, so that they cannot pass the limit together. */
   #pending = 0;
   #closed = false;
@@ -97,6 +99,8 @@ export class Publications {
     const track = this.#require(trackId);
     const { peerId } = this.#options;
     this.#tracks.delete(trackId);
+    this.#shownMetadata.get(trackId)?.stop();
+    this.#shownMetadata.delete(trackId);
     this.#options.moderation.ended(track, !told);
     this.#options.log.info({ track: trackId }, 'track removed');
     this.#options.emit({ type: 'TrackRemoved', peerId, track: track.view() });
@@ -122,12 +126,20 @@ export class Publications {
     this.#options.broadcast({ event: muted ? 'trackPaused' : 'trackResumed', data: { trackId, by: 'server' } });
   }
 
+  /** Shown as that of the peer itself: once a second at most. */
   setMetadata(trackId: string, metadata: Metadata | null): void {
     const track = this.#require(trackId);
-    if (JSON.stringify(metadata) === JSON.stringify(track.metadata)) return;
+    const shown = this.#shownMetadata.get(trackId) ?? new Paced((latest) => this.#showMetadata(track, latest));
+    this.#shownMetadata.set(trackId, shown);
+    shown.set(metadata);
+  }
+
+  #showMetadata(track: Track, metadata: Metadata | null): boolean {
+    if (JSON.stringify(metadata) === JSON.stringify(track.metadata)) return false;
     track.metadata = metadata;
     this.#options.emit({ type: 'TrackMetadataUpdated', peerId: this.#options.peerId, track: track.view(), metadata });
-    this.#options.broadcast({ event: 'trackMetadataUpdated', data: { trackId, metadata } }, this.#options.peerId);
+    this.#options.broadcast({ event: 'trackMetadataUpdated', data: { trackId: track.id, metadata } }, this.#options.peerId);
+    return true;
   }
 
   async publishData(request: PublishDataRequest): Promise<{ dataTrackId: string }> {

@@ -1,6 +1,14 @@
 // What callers may say of a room, a peer and data: options as they come in, checked field by field.
 import { z } from 'zod';
-import { componentTypeSchema, externalIdSchema, idSchema, metadataSchema, permissionsSchema, videoCodecSchema } from './views.ts';
+import {
+  componentTypeSchema,
+  externalIdSchema,
+  idSchema,
+  jsonSchema,
+  metadataSchema,
+  permissionsSchema,
+  videoCodecSchema,
+} from './views.ts';
 
 /** Longest time in seconds that a room's timeouts may have: 10 years, so that no timer overflows unnoticed. */
 export const maxTimeout = 315_360_000;
@@ -81,7 +89,7 @@ export type PeerPatch = z.infer<typeof peerPatchSchema>;
 export const componentOptionsSchema = z.strictObject({
   type: componentTypeSchema,
   /** Read by the kind itself: component-options.ts. */
-  options: z.record(z.string().max(128), z.json()).optional(),
+  options: z.record(z.string().max(128), jsonSchema).optional(),
   externalId: externalIdSchema.optional(),
 });
 export type ComponentOptions = z.infer<typeof componentOptionsSchema>;
@@ -95,7 +103,7 @@ export const componentSubscriptionSchema = z
 export const roomDataSchema = z
   .strictObject({
     label: z.string().min(1).max(128),
-    payload: z.json(),
+    payload: jsonSchema,
     to: z.array(z.string().max(128)).max(1000).optional().meta({ description: 'Ids of the peers that get it; all where left out.' }),
   })
   .meta({ id: 'RoomData', description: 'A message of the application to peers.' });

@@ -17,11 +17,12 @@ import { ServiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { Timer } from '../timer.ts';
 import { type AddedComponent, Components } from './components.ts';
+import { DataBudget } from './data-budget.ts';
 import type { RoomEvent, RoomEventDetail, RoomEventListener } from './events.ts';
 import type { RoomStats } from './figures.ts';
 import { newId, newIncarnation } from './ids.ts';
 import { Peer, type PeerSetup } from './peer.ts';
-import type { PeerEvent } from './peer-events.ts';
+import type { PeerEvent, Target } from './peer-events.ts';
 import { type CloseReason, type ComponentKinds, closeReasons, type MediaEngine, type RoomMedia } from './ports.ts';
 import type { OfferChange } from './publications.ts';
 import type { ComponentOptions, PeerOptions, RoomData, RoomPatch } from './room-config.ts';
@@ -30,7 +31,7 @@ import type { DataTrack, Track } from './track.ts';
 import { type Permissions, permissionsSchema, type RoomConfigView, type RoomView } from './views.ts';
 
 /** Bounds that the node sets for every room; read whenever they apply, since they may change while rooms live. */
-export type RoomLimits = { maxPeersPerRoom: number; maxTracksPerPeer: number };
+export type RoomLimits = { maxPeersPerRoom: number; maxTracksPerPeer: number; dataMessageMaxBytes: number };
 
 export type RoomSetup = {
   config: RoomConfigView;
@@ -61,6 +62,7 @@ export class Room {
   readonly #peers = new Map<string, Peer>();
   readonly components: Components;
   readonly #measure: RoomMeasure;
+  readonly #dataBudget: DataBudget;
   #config: RoomConfigView;
   #seq = 0;
   #activeSpeaker: string | null = null;
@@ -99,6 +101,7 @@ export class Room {
         nameOf: (peerId) => this.#peers.get(peerId)?.name ?? null,
       },
     });
+    this.#dataBudget = DataBudget.ofRoom(() => setup.limits().dataMessageMaxBytes);
     this.#measure = new RoomMeasure({ roomId: this.id, peers: () => this.#peers.values(), components: () => this.components.all() });
   }
 
@@ -259,6 +262,8 @@ export class Room {
       offerChanged: (change, peerId) => this.#offerChanged(change, peerId),
       presenceChanged: () => this.#schedulePurge(),
       forget: (peerId) => this.#peers.delete(peerId),
+      dataMaxBytes: () => this.#setup.limits().dataMessageMaxBytes,
+      mayDeliver: (bytes, target) => this.#dataBudget.take(bytes, [...this.#receivers(target)].length),
       maxTracks: () => this.#setup.limits().maxTracksPerPeer,
       disconnectedTimeout: () => seconds(this.#config.peerDisconnectedTimeout),
     });
@@ -280,9 +285,15 @@ export class Room {
     }
   }
 
-  #broadcast(event: PeerEvent, target: { to?: readonly string[]; except?: string } = {}): void {
+  #broadcast(event: PeerEvent, target: Target = {}): void {
+    for (const peer of this.#receivers(target)) peer.send(event);
+  }
+
+  /** The connected peers that are meant. */
+  *#receivers(target: Target): Iterable<Peer> {
     const to = target.to ? new Set(target.to) : undefined;
-    for (const peer of this.#peers.values()) if (peer.id !== target.except && (to === undefined || to.has(peer.id))) peer.send(event);
+    for (const peer of this.#peers.values())
+      if (peer.connected && peer.id !== target.except && (to === undefined || to.has(peer.id))) yield peer;
   }
 
   #emit(detail: RoomEventDetail): void {

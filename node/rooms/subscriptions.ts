@@ -13,6 +13,8 @@ export type SubscriptionsOptions = {
   /** Tracks and data that the other peers and the components of the room publish now. */
   offered: () => { tracks: Iterable<Track>; dataTracks: Iterable<DataTrack> };
   allowed: () => boolean;
+  /** Data channels are for those alone who may have them both ways. */
+  dataAllowed: () => boolean;
 };
 
 /** Lives as long as one session of a peer. */
@@ -28,6 +30,11 @@ export class Subscriptions {
 
   constructor(options: SubscriptionsOptions) {
     this.#options = options;
+  }
+
+  /** Tracks that are received. */
+  get size(): number {
+    return this.#tracks.size;
   }
 
   /** From here the peer can receive; in auto mode everything offered follows as soon as there is a transport. */
@@ -50,15 +57,16 @@ export class Subscriptions {
   /** Brings what is received in line with what is offered, wanted and allowed. */
   update(): void {
     if (this.#closed) return;
-    if (!this.#options.allowed()) {
+    const { allowed, dataAllowed, media } = this.#options;
+    if (!dataAllowed()) for (const id of [...this.#dataTracks.keys()]) this.dropData(id);
+    if (!allowed()) {
       for (const trackId of [...this.#tracks.keys()]) this.drop(trackId);
-      for (const id of [...this.#dataTracks.keys()]) this.dropData(id);
       return;
     }
     if (this.#mode !== 'auto' || !this.#ready) return;
     const { tracks, dataTracks } = this.#options.offered();
     for (const track of tracks) if (!this.#declined.has(track.id)) this.#inBackground(this.#subscribe(track));
-    for (const dataTrack of dataTracks) this.#inBackground(this.#subscribeData(dataTrack));
+    if (dataAllowed() && media.receivesData) for (const dataTrack of dataTracks) this.#inBackground(this.#subscribeData(dataTrack));
   }
 
   /** @throws ServiceError `track_not_found`, `forbidden`, `conflict` (before join or without a receive transport). */

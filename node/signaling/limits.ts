@@ -19,13 +19,21 @@ export const defaultLimits = {
   /** Requests of one session that wait their turn. */
   waitingRequests: 512,
   waitingBytes: 4 * 1024 * 1024,
-  /** Seconds' worth of the rate that may come at once: a join publishes, subscribes and is ready for many tracks. */
+  /** A message counts once more towards the rate for each so many bytes of it: what it costs to read grows with them. */
+  bytesPerMessage: 8 * 1024,
+  /** Units a second of what requests may cost (requests.ts), where messages have a limit at all. */
+  workRate: 50,
+  /** Seconds' worth of both rates that may come at once: a join publishes, subscribes and is ready for many tracks. */
   burst: 4,
   /** Frames of one session that its client has not acknowledged. */
   unacknowledgedFrames: 1_000,
   unacknowledgedBytes: 4 * 1024 * 1024,
+  /** Of these, messages of peers. */
+  unacknowledgedDataBytes: 1024 * 1024,
   /** What may wait in the socket for the network. */
   bufferedBytes: 8 * 1024 * 1024,
+  /** Beyond it the messages of peers are lost, and nothing else. */
+  dataBufferedBytes: 1024 * 1024,
   pingInterval: 30_000,
   pongTimeout: 60_000,
   /** How long a closing handshake may take. */

@@ -1,7 +1,7 @@
 // The peer websocket's messages, one zod union per direction: they validate, give the types and make AsyncAPI.
 import { z } from 'zod';
 import { peerEventSchema, remoteComponentSchema, remotePeerSchema, wireObjectSchema } from '../rooms/peer-events.ts';
-import { kindSchema, metadataSchema, permissionsSchema } from '../rooms/views.ts';
+import { jsonSchema, kindSchema, metadataSchema, permissionsSchema } from '../rooms/views.ts';
 
 const id = z.string().min(1).max(128);
 const transportId = id;
@@ -29,7 +29,10 @@ export const requestSchemas = {
       'In place of authenticate as the first request: nobody enters, nobody is told. The answer is what a transport needs to try ICE (RFC 8445) with; the socket is then only there to be closed, and so it is after half a minute.',
   }),
   join: z.strictObject({ rtpCapabilities: wireObjectSchema, metadata: metadataSchema.nullable().optional() }),
-  createTransport: z.strictObject({ direction, sctp: z.boolean().default(true) }),
+  createTransport: z.strictObject({ direction, sctp: z.boolean().default(false) }).meta({
+    description:
+      'sctp: also for data channels. A peer that may not send data gets a transport without it; it then receives no data channels either.',
+  }),
   connectTransport: z.strictObject({ transportId, dtlsParameters: wireObjectSchema }),
   restartIce: z.strictObject({ transportId }),
   publish: z.strictObject({
@@ -52,8 +55,10 @@ export const requestSchemas = {
   setSubscription: z.strictObject({ mode: z.enum(['auto', 'manual']) }),
   setPreferredLayers: z.strictObject({ trackId, spatialLayer: layer, temporalLayer: layer.optional() }),
   setPriority: z.strictObject({ trackId, priority: z.int().min(1).max(255) }),
-  setPeerMetadata: z.strictObject({ metadata: metadataSchema.nullable() }),
-  setTrackMetadata: z.strictObject({ trackId, metadata: metadataSchema.nullable() }),
+  setPeerMetadata: z
+    .strictObject({ metadata: metadataSchema.nullable() })
+    .meta({ description: 'The others see one change a second at most: of those that come faster the last, at the end of the second.' }),
+  setTrackMetadata: z.strictObject({ trackId, metadata: metadataSchema.nullable() }).meta({ description: 'As setPeerMetadata.' }),
   publishData: z.strictObject({
     transportId,
     sctpStreamParameters: wireObjectSchema,
@@ -61,7 +66,10 @@ export const requestSchemas = {
     protocol: z.string().max(128).default(''),
   }),
   unpublishData: z.strictObject({ dataTrackId: id }),
-  sendData: z.strictObject({ label: z.string().min(1).max(128), payload: z.json(), to: z.array(id).max(1000).optional() }),
+  sendData: z.strictObject({ label: z.string().min(1).max(128), payload: jsonSchema, to: z.array(id).max(1000).optional() }).meta({
+    description:
+      'A payload of at most 16 KiB of JSON, unless the node says otherwise (SVC_DATA_MESSAGE_MAX_BYTES): else too_large. A peer may send 16 of the largest messages a second, and its room deliver 512: else too_many_requests. Who does not read them in time loses them and is told how many: dataDropped.',
+  }),
   ping: z.strictObject({
     received: z.int().min(0).optional().meta({ description: 'How many frames of the session have arrived: the server forgets them.' }),
   }),

@@ -7,6 +7,8 @@ import type { ForwardSocket } from '../rooms/forwarded-socket.ts';
 import type { Peer } from '../rooms/peer.ts';
 import type { PeerEvent } from '../rooms/peer-events.ts';
 import { type PeerClaims, roomOfUnverified } from '../rooms/tokens.ts';
+import { Timer } from '../timer.ts';
+import { TokenBucket } from '../token-bucket.ts';
 import { ConnectionChecks } from './connection-checks.ts';
 import { type Caller, Door } from './door.ts';
 import { forwardedSocket } from './forwarding.ts';
@@ -42,6 +44,9 @@ export type PeerSocketsOptions = {
   limits?: Partial<Limits>;
 };
 
+/** Units that a fresh session and a check of the network cost: both make media and tell others. */
+const entryCost = 10;
+
 /** `iceServers`: what the peer was told last, as text. */
 type Entry = { session: PeerSession; renewal: TokenRenewal; iceServers: string };
 
@@ -51,6 +56,8 @@ export class PeerSockets {
   readonly #door: Door;
   readonly #checks: ConnectionChecks;
   readonly #entries = new Map<Peer, Entry>();
+  /** What each peer may ask for; it outlives its sessions, or a new one would be a new allowance. */
+  readonly #work = new WeakMap<Peer, TokenBucket>();
   #deadline: Date | null = null;
 
   constructor(options: PeerSocketsOptions) {
@@ -133,6 +140,9 @@ export class PeerSockets {
         if (forwarded || !socket.open) return forwarded;
         throw this.#options.whyMissing(claims.roomId, claims.peerId, data.incarnation);
       }
+      const fresh = method === 'checkConnection' || data.resume === undefined || this.#entries.get(peer)?.session.id !== data.resume;
+      if (fresh) await this.#pay(peer);
+      if (!socket.open) return undefined;
       if (method === 'checkConnection') return await this.#checks.start(socket, id, peer);
       return await this.#enter(socket, id, peer, claims, data, caller);
     } catch (error) {
@@ -142,6 +152,19 @@ export class PeerSockets {
       socket.close(answer.code === 'internal' ? 'internalError' : 'unauthenticated');
       return undefined;
     }
+  }
+
+  async #pay(peer: Peer): Promise<void> {
+    const delay = this.#workOf(peer).charge(entryCost);
+    if (delay > 0) await new Promise<void>((resolve) => new Timer(delay, resolve));
+  }
+
+  #workOf(peer: Peer): TokenBucket {
+    const work =
+      this.#work.get(peer) ??
+      new TokenBucket(() => (typeof this.#options.rateLimit() === 'number' ? this.#limits.workRate : null), this.#limits.burst);
+    this.#work.set(peer, work);
+    return work;
   }
 
   /** Once only: where nodes disagree about who has a room, its sockets must not go round in circles. */
@@ -214,6 +237,7 @@ export class PeerSockets {
       log,
       limits: this.#limits,
       rateLimit: this.#options.rateLimit,
+      work: this.#workOf(peer),
       resumeWindow: this.#options.resumeWindow,
       ended: () => {
         renewal.stop();

@@ -35,6 +35,22 @@ const handlers: Handlers = {
   getStats: (peer) => peer.stats(),
 };
 
+/** Units of what a peer may ask for (PeerSession), for requests that cost the node or the media worker more than others. */
+const costs: { readonly [M in PeerMethod]?: (peer: Peer) => number } = {
+  createTransport: () => 10,
+  restartIce: () => 5,
+  publish: () => 5,
+  publishData: () => 5,
+  setPeerMetadata: () => 5,
+  setTrackMetadata: () => 5,
+  // Each track is a question of its own to the media worker.
+  getStats: (peer) => 10 + peer.trackCount / 8,
+};
+
+export function costOf(peer: Peer, method: string): number {
+  return isPeerMethod(method) ? (costs[method]?.(peer) ?? 0) : 0;
+}
+
 /** Does what a request asks. @throws ServiceError for an unknown method, bad data and what the domain refuses. */
 export async function handleRequest(peer: Peer, request: Request): Promise<Record<string, unknown>> {
   if (!isPeerMethod(request.method)) {

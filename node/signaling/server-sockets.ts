@@ -6,6 +6,7 @@ import type { Log } from '../log.ts';
 import type { ApiTokens } from '../rooms/api-tokens.ts';
 import type { EventFeed, SourcedEvent } from '../rooms/event-feed.ts';
 import { eventTypes } from '../rooms/events.ts';
+import { TokenBucket } from '../token-bucket.ts';
 import { type Caller, Door } from './door.ts';
 import { EventFrame, EventSubscription } from './event-subscription.ts';
 import { type Request, readData, readRequest, refusal } from './frames.ts';
@@ -14,7 +15,6 @@ import type { Answer } from './messages.ts';
 import type { OriginRule } from './origin.ts';
 import { type ServerAnswerData, type ServerMethod, serverRequestSchemas } from './server-messages.ts';
 import type { TextSocket, TextSocketListener } from './text-socket.ts';
-import { TokenBucket } from './token-bucket.ts';
 
 export const serverSocketPath = '/socket/server/websocket';
 

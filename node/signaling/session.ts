@@ -6,20 +6,23 @@ import type { Peer } from '../rooms/peer.ts';
 import type { PeerEvent } from '../rooms/peer-events.ts';
 import { type CloseReason, closeReasons, type PeerConnection } from '../rooms/ports.ts';
 import { Timer } from '../timer.ts';
+import { TokenBucket } from '../token-bucket.ts';
 import { type CloseName, closeCodes } from './close-codes.ts';
 import { type Request, readData, readRequest, refusal } from './frames.ts';
 import type { Limits } from './limits.ts';
 import { type Answer, requestSchemas } from './messages.ts';
 import { Outbox } from './outbox.ts';
-import { handleRequest } from './requests.ts';
+import { costOf, handleRequest } from './requests.ts';
 import type { TextSocket, TextSocketListener } from './text-socket.ts';
-import { TokenBucket } from './token-bucket.ts';
+import { answerFrame, eventFrame } from './wire-frames.ts';
 
 export type SessionOptions = {
   log: Log;
   limits: Limits;
   /** Messages a second. */
   rateLimit: () => number | null | undefined;
+  /** What requests cost is taken from it; the peer's, whichever session it has. */
+  work: TokenBucket;
   /** Seconds that a lost socket may be resumed in. */
   resumeWindow: () => number;
   /** The session is over, by whatever cause; called once. */
@@ -51,6 +54,10 @@ export class PeerSession implements PeerConnection {
   #waiting: { request: Request; refusal: Answer | undefined; bytes: number }[] = [];
   #waitingBytes = 0;
   #working = false;
+  /** Until requests before have been paid for. */
+  #pause: { timer: Timer; over: () => void } | undefined;
+  /** Messages that the socket did not take in time and that it was not told of yet. */
+  #dropped = 0;
   #lastRequest = -1;
   /** Requests up to here came before the last resume: what the client repeats of them was done already. */
   #repeated = -1;
@@ -59,7 +66,7 @@ export class PeerSession implements PeerConnection {
   constructor(peer: Peer, options: SessionOptions) {
     this.peer = peer;
     this.#options = options;
-    this.#outbox = new Outbox(options.limits);
+    this.#outbox = new Outbox(options.limits, eventFrame({ event: 'dataDropped', data: { messages: 1 } }));
     this.#bucket = new TokenBucket(options.rateLimit, options.limits.burst);
   }
 
@@ -106,7 +113,7 @@ export class PeerSession implements PeerConnection {
     }
     this.#outbox.acknowledge(received);
     this.#repeated = this.#lastRequest;
-    socket.send(JSON.stringify(answer));
+    socket.send(answerFrame(answer));
     for (const frame of frames) socket.send(frame);
     this.#live = this.#socket === socket;
   }
@@ -126,8 +133,11 @@ export class PeerSession implements PeerConnection {
     };
   }
 
+  /** Messages of peers that the socket does not take in time are lost: nobody else's, and never the session. */
   send(event: PeerEvent): void {
-    this.#push(event);
+    if (event.event !== 'data') this.#push(eventFrame(event));
+    else if (this.#live && this.#socket && this.#socket.bufferedBytes > this.#options.limits.dataBufferedBytes) this.#drop(this.#socket);
+    else this.#push(eventFrame(event), true);
   }
 
   close(reason: CloseReason): void {
@@ -139,6 +149,8 @@ export class PeerSession implements PeerConnection {
     if (this.#ended) return;
     this.#ended = true;
     this.#window?.stop();
+    this.#pause?.timer.stop();
+    this.#pause?.over();
     this.#waiting = [];
     this.#waitingBytes = 0;
     this.#options.ended();
@@ -147,19 +159,32 @@ export class PeerSession implements PeerConnection {
     this.#socket = undefined;
   }
 
-  #push(frame: PeerEvent | Answer): void {
+  #push(frame: Buffer, isData = false): void {
     if (this.#ended) return;
-    const text = JSON.stringify(frame);
-    this.#outbox.push(text);
-    if (this.#live) this.#socket?.send(text);
+    this.#outbox.push(frame, isData);
+    if (this.#live) this.#socket?.send(frame);
+  }
+
+  #answer(answer: Answer): void {
+    this.#push(answerFrame(answer));
+  }
+
+  #drop(socket: TextSocket): void {
+    this.#dropped += 1;
+    if (this.#dropped > 1) return;
+    void socket.drained().then(() => {
+      const messages = this.#dropped;
+      this.#dropped = 0;
+      this.#push(eventFrame({ event: 'dataDropped', data: { messages } }));
+    });
   }
 
   #receive(socket: TextSocket, text: string, bytes: number): void {
-    if (!this.#bucket.take()) {
+    const { limits } = this.#options;
+    if (!this.#bucket.take(1 + Math.floor(bytes / limits.bytesPerMessage))) {
       socket.refuse('tooFast');
       return;
     }
-    const { limits } = this.#options;
     const frame = readRequest(text, limits.depth);
     if (!frame) {
       socket.refuse('malformed');
@@ -169,7 +194,7 @@ export class PeerSession implements PeerConnection {
     if (request.id <= this.#repeated) return;
     if (request.id <= this.#lastRequest) {
       const sentence = `Expected id to be greater than ${this.#lastRequest}, got: ${request.id}`;
-      this.#push(refusal(request.id, new ServiceError('bad_request', sentence)));
+      this.#answer(refusal(request.id, new ServiceError('bad_request', sentence)));
       return;
     }
     if (this.#waiting.length >= limits.waitingRequests || this.#waitingBytes + bytes > limits.waitingBytes) {
@@ -191,7 +216,7 @@ export class PeerSession implements PeerConnection {
     try {
       const { received } = readData(requestSchemas.ping, data);
       if (received !== undefined) this.#outbox.acknowledge(received);
-      this.#push({ id, ok: true, data: {} });
+      this.#answer({ id, ok: true, data: {} });
     } catch (error) {
       this.#fail(id, error);
     }
@@ -201,32 +226,44 @@ export class PeerSession implements PeerConnection {
     this.#working = true;
     for (let next = this.#waiting.shift(); next && !this.#ended; next = this.#waiting.shift()) {
       this.#waitingBytes -= next.bytes;
-      if (next.refusal) this.#push(next.refusal);
+      if (next.refusal) this.#answer(next.refusal);
       else await this.#handle(next.request);
     }
     this.#working = false;
   }
 
   async #handle(request: Request): Promise<void> {
+    await this.#pay(costOf(this.peer, request.method));
+    if (this.#ended) return;
     try {
       if (request.method === 'authenticate') throw new ServiceError('conflict', 'This socket has authenticated already');
       if (request.method === 'leave') return this.#leave(request);
-      this.#push({ id: request.id, ok: true, data: await handleRequest(this.peer, request) });
+      this.#answer({ id: request.id, ok: true, data: await handleRequest(this.peer, request) });
     } catch (error) {
       this.#fail(request.id, error);
     }
   }
 
+  /** Requests that cost more than the peer has left wait, and those behind them: nobody honest is refused. */
+  async #pay(cost: number): Promise<void> {
+    const delay = cost === 0 ? 0 : this.#options.work.charge(cost);
+    if (delay === 0) return;
+    await new Promise<void>((over) => {
+      this.#pause = { timer: new Timer(delay, over), over };
+    });
+    this.#pause = undefined;
+  }
+
   #leave({ id, data }: Request): void {
     readData(requestSchemas.leave, data);
-    this.#push({ id, ok: true, data: {} });
+    this.#answer({ id, ok: true, data: {} });
     this.end('left');
   }
 
   #fail(id: number, error: unknown): void {
     if (this.#ended) return;
     if (error instanceof ServiceError) {
-      this.#push(refusal(id, error));
+      this.#answer(refusal(id, error));
       return;
     }
     this.#options.log.error({ err: error }, 'a request of a peer failed');

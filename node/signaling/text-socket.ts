@@ -75,9 +75,9 @@ export class TextSocket {
   }
 
   /** Sends a frame. Where the other side does not read, the socket is cut and reported as lost. */
-  send(text: string): void {
+  send(frame: string | Buffer): void {
     if (!this.#open) return;
-    this.#socket.send(text, () => {
+    this.#socket.send(frame, { binary: false }, () => {
       if (this.#socket.bufferedAmount <= lowWater) this.#tellDrained();
     });
     if (this.#socket.bufferedAmount > this.#limits.bufferedBytes) this.#cut();

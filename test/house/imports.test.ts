@@ -30,6 +30,7 @@ const leaves = [
   'json-schemas.ts',
   'rate-limit.ts',
   'request-id.ts',
+  'token-bucket.ts',
   'with-parent.ts',
   'private-addresses.ts',
   'guarded-agents.ts',

@@ -210,6 +210,7 @@ export class FakePeerMedia implements PeerMedia {
   readonly subscribed = new Map<string, { paused: boolean; layers?: Layers; priority?: number }>();
   readonly #room: FakeRoomMedia;
   readonly #transports = new Map<string, Direction>();
+  readonly #withSctp = new Set<string>();
   readonly #published = new Set<string>();
   readonly #publishedData = new Set<string>();
   readonly #done: () => void;
@@ -225,12 +226,13 @@ export class FakePeerMedia implements PeerMedia {
     this.#done = done;
   }
 
-  async createTransport(direction: Direction) {
+  async createTransport(direction: Direction, { sctp }: { sctp: boolean }) {
     this.#alive();
     for (const [id, known] of this.#transports) if (known === direction) this.#transports.delete(id);
     const id = `${this.peerId}-${direction}-${++this.#count}`;
     this.#transports.set(id, direction);
-    return { id, iceParameters: {}, iceCandidates: [], dtlsParameters: {} };
+    if (sctp) this.#withSctp.add(id);
+    return { id, iceParameters: {}, iceCandidates: [], dtlsParameters: {}, ...(sctp && { sctpParameters: {} }) };
   }
 
   async connectTransport(transportId: string) {
@@ -291,6 +293,8 @@ export class FakePeerMedia implements PeerMedia {
 
   async publishData(options: PublishDataOptions) {
     this.#transport(options.transportId);
+    if (!this.#withSctp.has(options.transportId))
+      throw new ServiceError('conflict', `Transport ${options.transportId} was made without SCTP`);
     this.#publishedData.add(options.dataTrackId);
     this.#room.dataProducers.set(options.dataTrackId, options);
   }
@@ -308,6 +312,10 @@ export class FakePeerMedia implements PeerMedia {
   }
 
   unsubscribeData() {}
+
+  get receivesData() {
+    return [...this.#transports].some(([id, direction]) => direction === 'recv' && this.#withSctp.has(id));
+  }
 
   hasTransport(direction: Direction) {
     return [...this.#transports.values()].includes(direction);

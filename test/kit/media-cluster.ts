@@ -89,6 +89,7 @@ export const richSpec = {
       rateLimitApi: null,
       rateLimitSocket: 100,
       pendingMaxBytes: 1_000_000,
+      dataMessageMaxBytes: 8_192,
     },
     timeouts: { peerResumeWindow: 5, rawRecordingTtl: null },
     roomDefaults: { peerDisconnectedTimeout: null, peerlessPurgeTimeout: 600 },

@@ -13,6 +13,7 @@ export const noLimits: LocalLimits = {
   maxRooms: null,
   maxPeersPerRoom: 500,
   maxTracksPerPeer: 32,
+  dataMessageMaxBytes: 16_384,
   peerDisconnectedTimeout: null,
   peerlessPurgeTimeout: null,
 };

@@ -26,6 +26,10 @@ export class Emitter<Events> {
     this.#listeners.get(name)?.delete(listener);
   }
 
+  protected hasListener(name: keyof Events): boolean {
+    return (this.#listeners.get(name)?.size ?? 0) > 0;
+  }
+
   protected emit<Name extends keyof Events>(name: Name, data: Events[Name]): void {
     for (const listener of [...(this.#listeners.get(name) ?? [])] as ((data: Events[Name]) => void)[]) {
       try {

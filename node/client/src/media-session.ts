@@ -44,10 +44,10 @@ type Publication = Pick<ProduceOptions, 'metadata' | 'paused' | 'key'> & { muted
 /** What is being received; `consumer` once it is there, `gone` where it ended before. */
 type Received<Consumer> = { consumer: Consumer | undefined; gone: boolean };
 
-export function requestTransports(request: Request): EarlyTransports {
+export function requestTransports(request: Request, sctp: boolean): EarlyTransports {
   const early = {
-    recv: request('createTransport', { direction: 'recv' }),
-    send: request('createTransport', { direction: 'send' }),
+    recv: request('createTransport', { direction: 'recv', sctp }),
+    send: request('createTransport', { direction: 'send', sctp }),
   };
   // Whoever uses them sees the failure; before that it is nobody's.
   for (const answer of Object.values(early)) answer.catch(() => {});
@@ -69,6 +69,7 @@ export class MediaSession {
   #expected = 0;
   #device: types.Device | undefined;
   #send: types.Transport | undefined;
+  #sendsData = false;
   #transports: types.Transport[] = [];
   #closed = false;
 
@@ -100,6 +101,7 @@ export class MediaSession {
       const recv = await early.recv;
       this.#recv.resolve(this.#open(this.#live().createRecvTransport(this.#transportOptions(recv, iceServers))));
       const send = await early.send;
+      this.#sendsData = 'sctpParameters' in send;
       this.#send = this.#open(this.#live().createSendTransport(this.#transportOptions(send, iceServers)));
       this.#answerSendTransport(this.#send);
     } catch (error) {
@@ -127,7 +129,10 @@ export class MediaSession {
   }
 
   async produceData(options: types.DataProducerOptions): Promise<types.DataProducer> {
-    return this.#sender().produceData(options);
+    const sender = this.#sender();
+    if (!this.#sendsData)
+      throw new TypeError('There are no data channels here: set the option dataChannels, and the peer needs the permission data');
+    return sender.produceData(options);
   }
 
   async receive(event: EventData['trackSubscribed']): Promise<void> {

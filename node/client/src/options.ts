@@ -80,6 +80,11 @@ export type RoomClientOptions = {
   maxRetryTime?: number;
   /** Leaves when the page goes away for good (default), so that the others need not wait for the time-out. */
   leaveOnPageHide?: boolean;
+  /**
+   * Whether the transports of media are for data channels as well (SCTP). Left out: where there is a listener to `dataChannel`, or openDataChannel()
+   * was called, by the time that the connection to the server is opened.
+   */
+  dataChannels?: boolean;
   /** Limits ICE to these protocols, e.g. `['tcp']` where UDP is known to be blocked. */
   iceProtocols?: readonly ('udp' | 'tcp')[];
   /** `relay`: over TURN only. */

@@ -129,6 +129,8 @@ export type EventData = {
   activeSpeaker: { peerId: string | null };
   /** `from` is null for the server. */
   data: { from: string | null; label: string; payload: Json };
+  /** How many messages were lost, since this client did not read them in time. */
+  dataDropped: { messages: number };
   iceServersUpdated: { iceServers: WireObject[] };
   permissionsUpdated: { permissions: Permissions };
   tokenUpdated: { token: string };

@@ -91,6 +91,7 @@ export class RoomClient extends Emitter<RoomEvents> {
       },
       pathChanged: (path) => this.emit('mediaPathChanged', { path }),
       dataChannel: (channel) => this.emit('dataChannel', { channel }),
+      awaitsDataChannels: () => this.hasListener('dataChannel'),
       localTrackEnded: (track, reason) => this.emit('localTrackEnded', { track, reason }),
       localTrackMuted: (track, muted) => this.emit('localTrackMuted', { track, muted }),
     });
@@ -250,7 +251,7 @@ export class RoomClient extends Emitter<RoomEvents> {
     await this.#connection.request('sendData', { label, payload, ...(to && { to }) }, true);
   }
 
-  /** Opens a data channel (SCTP, RFC 8831) to all other peers; they get `dataChannel`. Resolves when it is open. */
+  /** Opens a data channel (SCTP, RFC 8831) to all other peers; they get `dataChannel`. Resolves when it is open; rejects where the option `dataChannels` was not set in time. */
   openDataChannel(label: string, options: DataChannelOptions = {}): Promise<DataChannel> {
     if (this.#closing) return Promise.reject(new RoomClosedError(this.#closing));
     if (!this.#media.supported) return Promise.reject(new RoomClosedError(closing('unsupported')));
@@ -304,6 +305,9 @@ export class RoomClient extends Emitter<RoomEvents> {
         break;
       case 'data':
         this.emit('data', event.data);
+        break;
+      case 'dataDropped':
+        this.emit('dataDropped', event.data);
         break;
       case 'permissionsUpdated':
         this.#setPermissions(event.data.permissions);

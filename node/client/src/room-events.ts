@@ -28,6 +28,8 @@ export type RoomEvents = RosterEvents & {
   activeSpeaker: { peerId: string | null };
   /** A message of sendData(); `from` is the peer, or null for the server. */
   data: { from: string | null; label: string; payload: Json };
+  /** So many messages were lost, since this client did not read them in time. */
+  dataDropped: { messages: number };
   /** Another peer opened a data channel. */
   dataChannel: { channel: RemoteDataChannel };
   /** A published track ended otherwise than by unpublish(). */

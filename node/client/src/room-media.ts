@@ -18,6 +18,8 @@ export type RoomMediaOptions = {
   subscribed: (origin: EventData['trackSubscribed'], consumer: types.Consumer) => void;
   unsubscribed: (trackId: string) => void;
   dataChannel: (channel: RemoteDataChannel) => void;
+  /** Whether somebody waits for data channels of others. */
+  awaitsDataChannels: () => boolean;
   pathChanged: (path: MediaPath) => void;
   localTrackEnded: (track: LocalTrack, reason: LocalTrackEnd) => void;
   localTrackMuted: (track: LocalTrack, muted: boolean) => void;
@@ -58,13 +60,13 @@ export class RoomMedia {
 
   /** Asks for the transports before anybody answered. */
   opening(): void {
-    if (this.supported) this.#early = requestTransports(this.#request);
+    if (this.supported) this.#early = this.#requestTransports();
   }
 
   /** Enters with a fresh session. @throws SessionLostError where it was lost meanwhile: the next welcome comes. */
   async enter(welcome: Welcome, { metadata, mode }: Joining): Promise<void> {
     this.lost();
-    const early = this.#early ?? (this.supported ? requestTransports(this.#request) : undefined);
+    const early = this.#early ?? (this.supported ? this.#requestTransports() : undefined);
     this.#early = undefined;
     const requests: Promise<unknown>[] = [];
     if (mode === 'manual') requests.push(this.#request('setSubscription', { mode }));
@@ -165,6 +167,11 @@ export class RoomMedia {
     for (const channel of this.#channels) channel.end(why);
     this.#channels.clear();
     this.lost();
+  }
+
+  #requestTransports(): EarlyTransports {
+    const { settings, awaitsDataChannels } = this.#options;
+    return requestTransports(this.#request, settings.dataChannels ?? (awaitsDataChannels() || this.#channels.size > 0));
   }
 
   #seePath(): void {

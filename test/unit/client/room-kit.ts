@@ -20,6 +20,7 @@ const names = [
   'trackUnsubscribed',
   'activeSpeaker',
   'data',
+  'dataDropped',
   'localTrackEnded',
   'localTrackMuted',
   'permissionsUpdated',

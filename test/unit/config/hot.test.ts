@@ -4,7 +4,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, beforeEach, describe, it } from 'node:test';
+import { after, beforeEach, describe, it } from 'node:test';
 import type { HotConfig } from '../../../node/config/hot.ts';
 import { ConfigError } from '../../../node/config/reader.ts';
 import type { HotSettings } from '../../../node/config/settings.ts';
@@ -15,12 +15,9 @@ import { testSystem } from '../../kit/config.ts';
 const times = { settle: 5, poll: 60_000 };
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 
-let root = '';
+const root = await mkdtemp(join(tmpdir(), 'config-hot-'));
 let folder = '';
 let count = 0;
-before(async () => {
-  root = await mkdtemp(join(tmpdir(), 'config-hot-'));
-});
 after(() => rm(root, { recursive: true }));
 beforeEach(async () => {
   count += 1;
@@ -92,7 +89,7 @@ corsOrigins: ['https://a.example']
 iceServers: [{urls: ['stun:s.example:3478', 'turns:s.example?transport=tcp'], username: u, credential: c}]
 allowPrivateAddresses: true
 webhooks: {urls: ['https://h.example/x'], secret: ${secret}, maxAge: 60, allowPrivate: false}
-limits: {maxRooms: 1, maxPeersPerRoom: 2, maxTracksPerPeer: 3, rateLimitApi: 4, rateLimitSocket: null, pendingMaxBytes: 6}
+limits: {maxRooms: 1, maxPeersPerRoom: 2, maxTracksPerPeer: 3, rateLimitApi: 4, rateLimitSocket: null, pendingMaxBytes: 6, dataMessageMaxBytes: 7}
 timeouts: {peerResumeWindow: 7, rawRecordingTtl: 8}
 roomDefaults: {peerDisconnectedTimeout: null, peerlessPurgeTimeout: 9}
 s3: {bucket: bbb, region: eu-1, endpoint: 'https://s3.example', accessKeyId: i, secretAccessKey: s, pathPrefix: p/q}
@@ -114,7 +111,15 @@ avMaxCpu: 0.25
       iceServers: [{ urls: ['stun:s.example:3478', 'turns:s.example?transport=tcp'], username: 'u', credential: 'c' }],
       allowPrivateAddresses: true,
       webhooks: { urls: ['https://h.example/x'], secrets: [secret], maxAge: 60_000, allowPrivate: false },
-      limits: { maxRooms: 1, maxPeersPerRoom: 2, maxTracksPerPeer: 3, rateLimitApi: 4, rateLimitSocket: null, pendingMaxBytes: 6 },
+      limits: {
+        maxRooms: 1,
+        maxPeersPerRoom: 2,
+        maxTracksPerPeer: 3,
+        rateLimitApi: 4,
+        rateLimitSocket: null,
+        pendingMaxBytes: 6,
+        dataMessageMaxBytes: 7,
+      },
       timeouts: { peerResumeWindow: 7000, rawRecordingTtl: 8000 },
       roomDefaults: { peerDisconnectedTimeout: null, peerlessPurgeTimeout: 9 },
       s3: { bucket: 'bbb', region: 'eu-1', endpoint: 'https://s3.example', accessKeyId: 'i', secretAccessKey: 's', pathPrefix: 'p/q' },

@@ -239,6 +239,54 @@ describe('data and metadata', () => {
     assert.deepEqual(bob.connection.of('dataTrackUnsubscribed'), [{ dataTrackId }]);
   });
 
+  test('data channels are for those alone who may have them, and asked for SCTP', async () => {
+    const { alice, bob, rooms } = await pair();
+    assert.equal('sctpParameters' in (await alice.peer.createTransport('send', { sctp: false })), false);
+    await assert.rejects(
+      alice.peer.publishData({ transportId: 'alice-send-3', sctpStreamParameters: {}, label: 'x', protocol: '' }),
+      code('conflict'),
+    );
+    const { id } = await alice.peer.createTransport('send', { sctp: true });
+    const { dataTrackId } = await alice.peer.publishData({ transportId: String(id), sctpStreamParameters: {}, label: 'x', protocol: '' });
+    await settled();
+    assert.equal(bob.connection.of('dataTrackSubscribed').length, 1);
+    await rooms.patchPeer('r', 'bob', { permissions: { data: false } });
+    assert.deepEqual(bob.connection.of('dataTrackUnsubscribed'), [{ dataTrackId }]);
+    for (const direction of ['send', 'recv'] as const)
+      assert.equal('sctpParameters' in (await bob.peer.createTransport(direction, { sctp: true })), false, direction);
+    await settled();
+    assert.equal(bob.connection.of('dataTrackSubscribed').length, 1);
+  });
+
+  test('of metadata that changes faster than once a second the last is shown', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const { alice, bob, kinds } = await pair();
+    for (const name of ['A', 'B', 'C']) alice.peer.setMetadata({ name });
+    const shown = () => bob.connection.of('peerMetadataUpdated').map(({ metadata }) => metadata);
+    assert.deepEqual(shown(), [{ name: 'A' }]);
+    t.mock.timers.tick(999);
+    assert.equal(shown().length, 1);
+    t.mock.timers.tick(1);
+    assert.deepEqual(shown(), [{ name: 'A' }, { name: 'C' }]);
+    t.mock.timers.tick(1_000);
+    alice.peer.setMetadata({ name: 'D' });
+    assert.deepEqual(shown().at(-1), { name: 'D' });
+    const trackId = await publish(alice, 'audio', 'mic');
+    for (const metadata of ['1', '2', '3']) alice.peer.setTrackMetadata(trackId, metadata);
+    t.mock.timers.tick(1_000);
+    assert.deepEqual(
+      bob.connection.of('trackMetadataUpdated').map(({ metadata }) => metadata),
+      ['1', '3'],
+    );
+    // What waits ends with its track and with its peer.
+    for (const metadata of ['4', '5']) alice.peer.setTrackMetadata(trackId, metadata);
+    for (const name of ['E', 'F']) alice.peer.setMetadata({ name });
+    alice.peer.unpublish(trackId);
+    alice.peer.remove('removed');
+    t.mock.timers.tick(5_000);
+    assert.equal(kinds().filter((kind) => kind.includes('MetadataUpdated')).length, 6);
+  });
+
   test('metadata that did not change is no event', async () => {
     const { alice, bob, kinds } = await pair();
     alice.peer.setMetadata({ name: 'A' });

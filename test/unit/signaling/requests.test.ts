@@ -18,7 +18,7 @@ test('every method does what it says and answers as its schema says', async (t) 
     return answerSchemas[method].parse(answer.data) as Record<string, unknown>;
   };
   const publish = async (from: PeerSocket) => {
-    const transport = await ask('createTransport', { direction: 'send' }, from);
+    const transport = await ask('createTransport', { direction: 'send', sctp: true }, from);
     const { trackId } = await ask(
       'publish',
       { transportId: transport.id, kind: 'video', rtpParameters: {}, metadata: { source: 'camera' }, key: 'k' },
@@ -28,7 +28,7 @@ test('every method does what it says and answers as its schema says', async (t) 
   };
   const { trackId } = await publish(publisher);
   await ask('join', { rtpCapabilities: {}, metadata: { name: 'A' } });
-  const recv = await ask('createTransport', { direction: 'recv' });
+  const recv = await ask('createTransport', { direction: 'recv', sctp: true });
   await ask('connectTransport', { transportId: recv.id, dtlsParameters: {} });
   await ask('restartIce', { transportId: recv.id });
   assert.deepEqual((await socket.waitFor('trackSubscribed')).trackId, trackId);
@@ -44,7 +44,7 @@ test('every method does what it says and answers as its schema says', async (t) 
   await ask('setTrackMetadata', { ...own, metadata: { source: 'screen' } });
   await ask('unpublish', own);
   await ask('setPeerMetadata', { metadata: { name: 'B' } });
-  const send = await ask('createTransport', { direction: 'send' });
+  const send = await ask('createTransport', { direction: 'send', sctp: true });
   const channel = await ask('publishData', { transportId: send.id, sctpStreamParameters: { streamId: 0 }, label: 'chat' });
   await ask('unpublishData', channel);
   await ask('sendData', { label: 'chat', payload: { text: 'hi' } });
@@ -158,13 +158,65 @@ test('a message of 300 KiB is closed with 4413, one of 2 MiB with 1009', async (
   assert.equal((await second.closed).code, 1009);
 });
 
-test('a message of nearly 256 KiB is handled', async (t) => {
+test('a payload of 16 KiB is sent, one byte more is refused with one sentence, and the socket stays', async (t) => {
   const server = await startSocketServer(t);
   const socket = await server.enter('a');
   const other = await server.enter('b');
-  assert.equal((await socket.request('sendData', { label: 'l', payload: 'x'.repeat(255 * 1024) })).ok, true);
+  const largest = 16 * 1024 - 2;
+  assert.equal((await socket.request('sendData', { label: 'l', payload: 'x'.repeat(largest) })).ok, true);
   const { payload } = await other.waitFor('data');
-  assert.equal((payload as string).length, 255 * 1024);
+  assert.equal((payload as string).length, largest);
+  for (const length of [largest + 1, 255 * 1024]) {
+    const { error } = await socket.request('sendData', { label: 'l', payload: 'x'.repeat(length) });
+    assert.deepEqual(error, { code: 'too_large', message: `Expected payload to have at most 16384 bytes of JSON, got: ${length + 2}` });
+  }
+  assert.equal((await socket.request('ping')).ok, true);
+});
+
+test('a message that is large counts as several towards the rate', async (t) => {
+  // As the next test: twenty at once.
+  const server = await startSocketServer(t, { rateLimit: () => 1 / 60, limits: { burst: 1200 } });
+  const socket = await server.enter('a');
+  socket.post('sendData', { label: 'l', payload: 'x'.repeat(200 * 1024) });
+  socket.post('ping');
+  assert.deepEqual(await socket.closed, { code: 4429, reason: '' });
+});
+
+test('who sends more than a peer may is refused, and whoever else sends is not', async (t) => {
+  const server = await startSocketServer(t, { rateLimit: () => null });
+  const [flooder, other, listener] = [await server.enter('a'), await server.enter('b'), await server.enter('c')];
+  const payload = 'x'.repeat(16_000);
+  const answers = await Promise.all(Array.from({ length: 200 }, () => flooder.request('sendData', { label: 'flood', payload })));
+  const refused = answers.filter(({ ok }) => !ok);
+  assert.ok(refused.length > 50, `${refused.length} of 200 were refused`);
+  assert.ok(answers.length - refused.length >= 60, 'four seconds of what a peer may send go at once');
+  for (const { error } of refused) assert.deepEqual(error, { code: 'too_many_requests', message: 'This peer sends more data than it may' });
+  assert.equal((await other.request('sendData', { label: 'talk', payload: 1 })).ok, true);
+  await listener.waitFor('data', ({ from }) => from === 'b');
+});
+
+test('requests that cost much wait, and none is refused', async (t) => {
+  const server = await startSocketServer(t, { rateLimit: () => 1_000_000, limits: { workRate: 1_000, burst: 0.06 } });
+  const socket = await server.enter('a');
+  const began = performance.now();
+  const answers = await Promise.all(Array.from({ length: 30 }, () => socket.request('getStats')));
+  assert.ok(answers.every(({ ok }) => ok));
+  // 300 units at 1,000 a second, 60 of them at once.
+  assert.ok(performance.now() - began >= 200, 'they waited');
+});
+
+test('a receiver that does not read loses messages, is told how many, and keeps its session', async (t) => {
+  const server = await startSocketServer(t, { rateLimit: () => null, limits: { dataBufferedBytes: 64 * 1024 } });
+  const slow = await server.enter('slow');
+  const payload = 'x'.repeat(60_000);
+  slow.webSocket.pause();
+  // What the network itself takes goes first.
+  for (let sent = 0; sent < 400; sent += 1) await server.rooms.sendData('room', { label: 'l', payload });
+  slow.webSocket.resume();
+  const { messages } = await slow.waitFor('dataDropped');
+  assert.equal((messages as number) + slow.events('data').length, 400);
+  assert.equal((await slow.request('ping')).ok, true);
+  assert.equal(server.sockets.sessions, 1);
 });
 
 for (const [name, frame] of [

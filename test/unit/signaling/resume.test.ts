@@ -115,10 +115,30 @@ test('where more was missed than is kept, the session starts anew', async (t) =>
   const server = await startSocketServer(t, { limits: { unacknowledgedFrames: 3 } });
   const first = await server.enter('a');
   await first.cut();
-  for (const label of ['1', '2', '3', '4']) await server.rooms.sendData('room', { label, payload: null });
+  for (const peerId of ['1', '2', '3', '4']) await server.enter(peerId);
   const second = await PeerSocket.enter(server.url, first.token, { resume: data(first).sessionId, received: 0 });
   assert.equal(data(second).resumed, false);
   assert.deepEqual(server.types('a'), ['PeerAdded', 'PeerConnected', 'PeerDisconnected', 'PeerConnected']);
+});
+
+test('messages that were missed beyond what is kept cost no session: it is told how many', async (t) => {
+  const server = await startSocketServer(t, { limits: { unacknowledgedFrames: 3 } });
+  const first = await server.enter('a');
+  await first.cut();
+  for (const label of ['1', '2', '3', '4', '5']) await server.rooms.sendData('room', { label, payload: null });
+  const second = await PeerSocket.enter(server.url, first.token, { resume: data(first).sessionId, received: 0 });
+  assert.equal(data(second).resumed, true);
+  await second.waitFor('data', ({ label }) => label === '5');
+  assert.deepEqual(
+    second.events().map(({ event, data: { label, messages } }) => [event, label ?? messages]),
+    [
+      ['dataDropped', 1],
+      ['dataDropped', 1],
+      ['data', '3'],
+      ['data', '4'],
+      ['data', '5'],
+    ],
+  );
 });
 
 test('ping acknowledges frames: what was acknowledged is not kept', async (t) => {

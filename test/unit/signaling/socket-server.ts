@@ -31,6 +31,7 @@ export async function startSocketServer(test: TestContext, options: Partial<Peer
       maxRooms: null,
       maxPeersPerRoom: 500,
       maxTracksPerPeer: 32,
+      dataMessageMaxBytes: 16_384,
       peerDisconnectedTimeout: null,
       peerlessPurgeTimeout: null,
     }),

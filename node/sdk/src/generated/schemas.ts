@@ -407,7 +407,7 @@ export type Permissions = {
   publish: Kind[];
   /** Whether the peer may receive tracks. */
   subscribe: boolean;
-  /** Whether the peer may send and publish data. */
+  /** Whether the peer may send data and have data channels (SCTP), those of others included. */
   data: boolean;
 };
 
@@ -417,7 +417,7 @@ export type PermissionsInput = {
   publish?: Kind[];
   /** Whether the peer may receive tracks. */
   subscribe?: boolean;
-  /** Whether the peer may send and publish data. */
+  /** Whether the peer may send data and have data channels (SCTP), those of others included. */
   data?: boolean;
 };
 

@@ -226,7 +226,10 @@ describe('deliveries', () => {
     for (let seq = 1; seq <= 1_000; seq += 1) webhooks.publish(roomEvent('greedy', seq), receiver.url);
     const dead = of('error').filter(({ msg }) => msg === 'webhook given up');
     assert.deepEqual(new Set(dead.map(({ roomId }) => roomId)), new Set(['greedy']));
-    assert.deepEqual(dead.slice(0, 2).map(({ event }) => event), ['greedy-1', 'greedy-2']);
+    assert.deepEqual(
+      dead.slice(0, 2).map(({ event }) => event),
+      ['greedy-1', 'greedy-2'],
+    );
     const { pending, pendingBytes } = webhooks.counters();
     assert.equal(pending, 10 + 1_000 - dead.length);
     assert.ok(pendingBytes < (64 * 1024) / 2, `${pendingBytes} bytes wait`);
@@ -237,7 +240,8 @@ describe('deliveries', () => {
     const settings = testSettings({ pendingMaxBytes: 32 * 1024 });
     const { webhooks, of } = startWebhooks(t, settings, { dispatcher: { delay: () => 1_000_000 } });
     webhooks.publish(roomEvent('quiet', 1), receiver.url);
-    for (let seq = 1; seq <= 5; seq += 1) for (let room = 0; room < 20; room += 1) webhooks.publish(roomEvent(`r${room}`, seq), receiver.url);
+    for (let seq = 1; seq <= 5; seq += 1)
+      for (let room = 0; room < 20; room += 1) webhooks.publish(roomEvent(`r${room}`, seq), receiver.url);
     const dead = of('error').filter(({ msg }) => msg === 'webhook given up');
     assert.ok(dead.length > 0 && webhooks.counters().pendingBytes <= 32 * 1024);
     assert.ok(dead.every(({ roomId }) => roomId !== 'quiet'));
