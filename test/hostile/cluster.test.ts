@@ -1,0 +1,79 @@
+// A stranger in the network of a cluster, without its cookie.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import type { TestContext } from 'node:test';
+import { defaultEpmdPort } from '../../node/cluster/erlang/epmd.ts';
+import { findNode } from '../../node/cluster/erlang/epmd-client.ts';
+import { apiClient } from '../kit/api-client.ts';
+import { testCookie } from '../kit/dist-nodes.ts';
+import { startRelay } from '../kit/dist-relay.ts';
+import { Stranger } from '../kit/dist-stranger.ts';
+import { type NodeProcess, runNodeToEnd, startNodeProcess } from '../kit/node-process.ts';
+import { apiToken } from '../kit/start-node.ts';
+import { attack } from './attack.ts';
+import { attacks } from './cluster.attacks.ts';
+
+let names = 0;
+/** The part before the @ of a name that no other test has. */
+function newName(): string {
+  names += 1;
+  return `hostile${process.pid}x${names}`;
+}
+
+/** A node that dials another, if one is given. */
+function startOne(t: TestContext, name: string, dials = name): Promise<NodeProcess> {
+  return startNodeProcess(t, {
+    SVC_DIST_ENABLED: 'true',
+    SVC_DIST_COOKIE: testCookie,
+    SVC_DIST_NODE_NAME: `${name}@localhost`,
+    SVC_DIST_NODES: `${dials}@localhost`,
+  });
+}
+
+async function nodesOf({ url }: NodeProcess): Promise<number> {
+  return (await apiClient(url, apiToken).get('/health')).body.data.distribution.nodesInCluster;
+}
+
+/** What comes of a node that dials one which is gone, whose place the attacker has taken. */
+async function takePlace(t: TestContext, erlang: boolean) {
+  const [goal, gone] = [newName(), newName()];
+  const target = await startOne(t, goal);
+  const place = { name: gone, wholeName: `${gone}@localhost`, target: goal, epmdPort: defaultEpmdPort, erlang };
+  const next = await startRelay(t, place);
+  const dialling = await startOne(t, newName(), gone);
+  return { relayed: await next(), dialling, target };
+}
+
+attack(attacks.relay, async (t) => {
+  const { relayed, dialling, target } = await takePlace(t, false);
+  assert.ok(relayed.proof);
+  assert.equal(relayed.letIn, false);
+  assert.deepEqual([await nodesOf(dialling), await nodesOf(target)], [1, 1]);
+  assert.match(target.output(), /a node with a wrong cookie is refused/);
+});
+
+attack(attacks.downgrade, async (t) => {
+  const { relayed, dialling, target } = await takePlace(t, true);
+  assert.deepEqual(relayed, { proof: undefined, letIn: false });
+  assert.deepEqual([await nodesOf(dialling), await nodesOf(target)], [1, 1]);
+  assert.match(dialling.output(), /a node is not dialled: it knows only the proof/);
+});
+
+attack(attacks.halfOpen, async (t) => {
+  const name = newName();
+  await startOne(t, name);
+  const port = (await findNode({ host: '127.0.0.1', port: defaultEpmdPort }, name))?.entry.port ?? 0;
+  const started = performance.now();
+  const silent = await Promise.all(Array.from({ length: 300 }, () => Stranger.dial(t, port)));
+  const gone = Promise.all(silent.map(({ socket }) => socket.destroyed || once(socket, 'close')));
+  await (await Stranger.dial(t, port)).shakeHands(`${newName()}@localhost`);
+  await gone;
+  // The promise is 7 s.
+  assert.ok(performance.now() - started < 35_000);
+});
+
+attack(attacks.publicCookie, async () => {
+  const { code, output } = await runNodeToEnd({ SVC_DIST_ENABLED: 'true', SVC_DIST_IP: '0.0.0.0', SVC_SECRET_KEY_BASE: '' });
+  assert.equal(code, 1);
+  assert.match(output, /Expected SVC_DIST_COOKIE or SVC_SECRET_KEY_BASE to be set/);
+});
