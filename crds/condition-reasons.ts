@@ -43,7 +43,7 @@ export const roomConditions = {
     SecretNotOurs: 'The name of the Secret for tokens is taken by a Secret that the operator did not make.',
     RoomLost: 'The room is lost with its node; what follows, spec.recreate says.',
     RoomCrashed: 'The room crashed of itself and is made again.',
-    CrashedTooOften: 'It crashed three times within ten minutes: it is Finished.',
+    CrashedTooOften: 'It crashed three times within ten minutes: it is made again 30 s after the last.',
     Deleted: 'The room was deleted over REST: it is Finished.',
     Purged: 'Nobody was connected for peerlessPurgeTimeout: it is Finished.',
     Deleting: 'The Room is being deleted, and its node cannot be asked yet.',

@@ -139,7 +139,7 @@ export const roomStatusSchema = z
       .max(3)
       .optional()
       .meta({
-        description: 'When the room crashed of itself last; the third within ten minutes ends it.',
+        description: 'When the room crashed of itself last; from the third within ten minutes on it is made again 30 s later.',
         'x-kubernetes-list-type': 'atomic',
       }),
   })

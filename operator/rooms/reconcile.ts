@@ -4,7 +4,7 @@ import { roomRequest } from './desired.ts';
 import type { Action, Decision, Observed, Why } from './observed.ts';
 import { reconcilePlaced } from './reconcile-placed.ts';
 import { overStatus, recoveringStatus, refusedStatus, unknownStatus, waitingStatus, withConditions } from './status.ts';
-import { countCrash, type End, endOf, gone, mostCrashes } from './verdict.ts';
+import { countCrash, crashPauseMs, type End, endOf, gone, pauseAfterCrashes } from './verdict.ts';
 
 /** A node, MediaCluster or Secret that is gone must not block deletion for longer, in milliseconds. */
 export const deletionPatienceMs = 30_000;
@@ -56,8 +56,11 @@ function byFate(observed: Observed, cluster: Cluster, spec: Spec): Decision {
       return refused(observed, fate);
     case 'ended':
     case 'absent':
-      if (status.incarnation === undefined)
+      if (status.incarnation === undefined) {
+        const pauseMs = pauseAfterCrashes(status.crashes, observed.now);
+        if (pauseMs > 0) return { status, action: wait(pauseMs) };
         return { status, action: { type: 'create', request: roomRequest({ uid, roomId }, spec, cluster.defaults) } };
+      }
       return over(observed, spec, fate.kind === 'ended' ? endOf(fate.reason) : gone);
   }
 }
@@ -70,13 +73,14 @@ function over(observed: Observed, spec: Spec, end: End): Decision {
   const crashes = end.kind === 'crashed' ? countCrash(observed.status.crashes, now) : observed.status.crashes;
   const status: RoomStatus = { ...observed.status, ...(crashes && { crashes }) };
   if (end.kind === 'ended') return { status: overStatus(status, context, 'Finished', end.why), action: record };
-  if (end.kind === 'crashed' && (crashes?.length ?? 0) >= mostCrashes) {
-    const message = `The room ended: it crashed ${mostCrashes} times within ten minutes.`;
-    return { status: overStatus(status, context, 'Finished', { reason: 'CrashedTooOften', message }), action: record };
-  }
   if (spec.recreate === 'Never') {
     const message = `${end.why.message} It is not made again, since recreate is Never.`;
     return { status: overStatus(status, context, 'Failed', { reason: end.why.reason, message }), action: record };
+  }
+  // It may be an innocent one that shared its worker: it is never given up, and the nodes keep it away from others.
+  if (end.kind === 'crashed' && pauseAfterCrashes(crashes, now) > 0) {
+    const message = `${end.why.message} It crashed again and again within ten minutes and is made again in ${crashPauseMs / 1000} s.`;
+    return { status: recoveringStatus(status, context, { reason: 'CrashedTooOften', message }), action: record };
   }
   const message = `${end.why.message} It is being made again.`;
   return { status: recoveringStatus(status, context, { reason: end.why.reason, message }), action: record };

@@ -1,9 +1,11 @@
 // What a room's end means for its Room: it ended, it crashed, or it is lost and to be made again.
 import type { Why } from './observed.ts';
 
-/** Crashes in so many milliseconds, of which the third ends the Room. */
-export const crashWindowMs = 10 * 60_000;
-export const mostCrashes = 3;
+/** Crashes in so many milliseconds, of which the third and later make a pause. */
+const crashWindowMs = 10 * 60_000;
+const mostCrashes = 3;
+/** Longer than workers and nodes take to come back, so that a Room that crashes at once again does so seldom. */
+export const crashPauseMs = 30_000;
 
 const ends: Readonly<Record<string, Why>> = {
   deleted: { reason: 'Deleted', message: 'The room ended: it was deleted over REST.' },
@@ -34,6 +36,17 @@ export const gone: End = { kind: 'lost', why: { reason: 'RoomLost', message: 'Th
 
 /** The crashes that still count, with one more now; times in RFC 3339. */
 export function countCrash(earlier: readonly string[] | undefined, now: Date): string[] {
-  const recent = (earlier ?? []).filter((time) => Math.abs(now.getTime() - Date.parse(time)) < crashWindowMs);
-  return [...recent, now.toISOString().replace(/\.\d+Z$/, 'Z')].slice(-mostCrashes);
+  return [...recentCrashes(earlier, now), now.toISOString().replace(/\.\d+Z$/, 'Z')].slice(-mostCrashes);
+}
+
+/** Milliseconds until a room that crashed as often as this is made again. */
+export function pauseAfterCrashes(crashes: readonly string[] | undefined, now: Date): number {
+  const recent = recentCrashes(crashes, now);
+  const [last] = recent.slice(-1);
+  if (last === undefined || recent.length < mostCrashes) return 0;
+  return Math.min(Math.max(Date.parse(last) + crashPauseMs - now.getTime(), 0), crashPauseMs);
+}
+
+function recentCrashes(crashes: readonly string[] | undefined, now: Date): string[] {
+  return (crashes ?? []).filter((time) => Math.abs(now.getTime() - Date.parse(time)) < crashWindowMs);
 }

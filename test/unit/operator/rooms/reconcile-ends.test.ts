@@ -19,9 +19,9 @@ describe('A Room whose room is gone', () => {
     ['because an older one was found is looked for again', gone('duplicate'), { action: 'record', phase: 'Recovering' }],
     ['because it crashed is made again', gone('crashed'), { action: 'record', phase: 'Recovering', ready: 'False RoomCrashed' }],
     [
-      'because of a third crash within ten minutes is Finished',
+      'because of a third crash within ten minutes is made again later',
       gone('crashed', { status: { ...live.status, crashes: crashes(9, 4) } }),
-      { action: 'record', phase: 'Finished', ready: 'False CrashedTooOften' },
+      { action: 'record', phase: 'Recovering', ready: 'False CrashedTooOften' },
     ],
     [
       'because of a third crash, the first long ago, is made again',
@@ -31,7 +31,7 @@ describe('A Room whose room is gone', () => {
     [
       'for a reason that nobody knows counts as crashed',
       gone('whatever', { status: { ...live.status, crashes: crashes(9, 4) } }),
-      { action: 'record', phase: 'Finished' },
+      { action: 'record', phase: 'Recovering', ready: 'False CrashedTooOften' },
     ],
     ['and nobody knows why is made again', { ...live }, { action: 'record', phase: 'Recovering', ready: 'False RoomLost' }],
     [
@@ -53,6 +53,18 @@ describe('A Room whose room is gone', () => {
     assert.equal(reconcile(observed({ status })).action.type, 'create');
     const again = reconcile(observed({ status, fate: { kind: 'impossible', reason: 'NoReadyNode', message: 'None.' } }));
     assert.equal(again.status.phase, 'Recovering');
+  });
+
+  test('because of a third crash is made again 30 s after it, however often it crashed', () => {
+    let { status } = reconcile(observed(gone('crashed', { status: { ...live.status, crashes: crashes(9, 4) } })));
+    assert.deepEqual(reconcile(observed({ status })).action, { type: 'wait', requeueAfterMs: 30_000 });
+    const crashed = (secondsAgo: number) => crashes(9, 4, secondsAgo / 60);
+    status = { ...status, crashes: crashed(29) };
+    assert.deepEqual(reconcile(observed({ status })).action, { type: 'wait', requeueAfterMs: 1_000 });
+    status = { ...status, crashes: crashed(30) };
+    assert.equal(reconcile(observed({ status })).action.type, 'create');
+    // Two do not hold it up.
+    assert.equal(reconcile(observed({ status: { ...status, crashes: crashes(4, 0) } })).action.type, 'create');
   });
 
   const finished = { status: { ...live.status, phase: 'Finished' as const } };
