@@ -1,0 +1,39 @@
+// What a worker that dies of a fault says of the last packet, against a worker that has the patch for it.
+import assert from 'node:assert/strict';
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { pino } from 'pino';
+import { workerBin } from '../kit/worker-bin.ts';
+import { engineFor, openRoom, until } from './kit.ts';
+
+const hasPatch = workerBin !== undefined && readFileSync(workerBin).includes('last packet: transport ');
+
+for (const [signal, end] of [
+  ['SIGABRT', 'died'],
+  ['SIGSEGV', 'died'],
+] as const)
+  test(`a worker that dies of ${signal} names the room whose packet came last`, { skip: !hasPatch }, async (t) => {
+    const lines: string[] = [];
+    const engine = await engineFor(t, { log: pino({ level: 'error' }, { write: (line) => void lines.push(line) }) });
+    const [sender, other] = [openRoom(engine, { roomId: 'sender' }), openRoom(engine, { roomId: 'other' })];
+    const socket = createSocket('udp4').bind(0, '127.0.0.1');
+    t.after(() => socket.close());
+    await once(socket, 'listening');
+    await other.rtpCapabilities();
+    const { ip, port } = await sender.openInput().connect({ ip: '127.0.0.1', port: socket.address().port });
+    // RTP (RFC 3550, section 5.1) of an unknown SSRC.
+    const packet = Buffer.from([0x80, 0x60, 0, 1, 0, 0, 0, 1, 0, 0, 0, 9, 0]);
+    await new Promise((resolve) => socket.send(packet, port, ip, resolve));
+    // Whatever it is asked after the packet was sent, it answers after that packet.
+    await other.openInput().connect({ ip: '127.0.0.1', port: socket.address().port });
+    process.kill(engine.workers()[0]?.pid ?? 0, signal);
+    await until('crash', () => other.heard.crashes.length > 0);
+    assert.deepEqual(sender.heard.crashes, [`media worker ${end} after a packet of this room`]);
+    assert.deepEqual(other.heard.crashes, [`media worker ${end} after a packet of another room`]);
+    assert.ok(
+      lines.some((line) => line.includes('"lastPacket":"sender","handling":false')),
+      lines.join(''),
+    );
+  });
