@@ -1,5 +1,5 @@
 // The media of a node: a worker per core, rooms spread over them.
-import { setLogEventListeners } from 'mediasoup';
+import { workerBin as mediasoupWorkerBin, setLogEventListeners } from 'mediasoup';
 import { ServiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { MediaEngine, RoomMedia, RoomMediaOptions } from '../rooms/ports.ts';
@@ -11,6 +11,7 @@ import { mostExtraWorkers, Quarantine } from './quarantine.ts';
 import { MediaRoom } from './room-media.ts';
 import { Suspects } from './suspects.ts';
 import { type MediaTraffic, TrafficMeter } from './traffic-meter.ts';
+import { missingPatches } from './worker-patches.ts';
 import { type SlotView, WorkerSlot } from './worker-slot.ts';
 
 export type MediaEngineOptions = {
@@ -39,6 +40,8 @@ export type MediaEngineOptions = {
 export async function startMediaEngine(options: MediaEngineOptions): Promise<Engine> {
   logMediasoup(options.log);
   const { log, listenIp, workerBin } = options;
+  const missing = await missingPatches(workerBin ?? mediasoupWorkerBin);
+  if (missing.length > 0) log.warn({ missing }, 'media worker lacks patches: packets of a guest may end it');
   const traffic = new TrafficMeter();
   const slot = (index: number, extra = false) => new WorkerSlot({ index, log, listenIp, workerBin, traffic, extra });
   const slots = Array.from({ length: options.workers }, (_, index) => slot(index));

@@ -16,6 +16,7 @@ export const aptPackages = /** @type {const} */ ({
     'libabsl-dev',
     'ninja-build',
     'pkgconf',
+    'patch',
     'g++',
     'python3',
     'python3-pip',

@@ -1,4 +1,4 @@
-// Builds the mediasoup worker from the source in its npm package with the distribution's libraries instead of downloaded ones.
+// Builds the mediasoup worker from the source in its npm package with our patches, and the distribution's libraries instead of downloaded ones.
 
 import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
@@ -10,26 +10,15 @@ import { aptLine, aptPackages, lastError } from './packages.mjs';
 import { cacheDirectory, nodeModules } from './paths.mjs';
 import { run, SetupError, step } from './steps.mjs';
 import { precompileHeaders } from './worker-headers.mjs';
+import { applyPatches } from './worker-patches.mjs';
 
 // Debian 12 has 1.0.1; the worker's meson.build asks for 1.1. This is the one mediasoup 3.27.1 itself uses.
 const mesonVersion = '1.12.0';
+const mesonSha256 = '71f133147fa0fcfe8f4df49fa1045771064947834538409e5d97b3613aac8b4e';
 const configureDeadline = 300_000;
 const compileDeadline = 3_600_000;
 
 const standIns = join(dirname(fileURLToPath(import.meta.url)), 'worker', 'subprojects');
-
-/**
- * Mends the one line that crashes the worker at its first DTLS handshake on an OpenSSL with kernel TLS: onSslBioOut must hand on the
- * result of every call that returns, not only of a plain BIO_CB_RETURN.
- * @param {string} source content of src/RTC/DtlsTransport.cpp
- * @returns {string | undefined} undefined: this is not the source we know
- */
-export function mendDtlsTransport(source) {
-  const mended = '(operationType & BIO_CB_RETURN)';
-  if (source.includes(mended)) return source;
-  const parts = source.split('(operationType == BIO_CB_RETURN)');
-  return parts.length === 2 ? parts.join(mended) : undefined;
-}
 
 /**
  * @param {string} wrap content of a Meson wrap file
@@ -60,7 +49,7 @@ export async function buildWorker(version, target) {
   const cores = Math.max(cpus().length, 1);
   const folder = mkdtempSync(`${target}-build-`);
   try {
-    const source = prepareSource(folder, version);
+    const source = await prepareSource(folder, version);
     const meson = await findMeson();
     await step(
       `building the mediasoup worker ${version} from source (about ${Math.ceil(8 / cores)} minutes on ${cores} cores)`,
@@ -77,12 +66,12 @@ export async function buildWorker(version, target) {
 }
 
 /**
- * Copies the worker's source, puts our stand-ins where Meson would download libraries, mends one line, has headers compiled once.
+ * Copies the worker's source, puts our stand-ins where Meson would download libraries, applies our patches, has headers compiled once.
  * @param {string} folder
  * @param {string} version
- * @returns {string} the copy
+ * @returns {Promise<string>} the copy
  */
-function prepareSource(folder, version) {
+export async function prepareSource(folder, version) {
   const source = join(folder, 'worker');
   cpSync(join(nodeModules, 'mediasoup', 'worker'), source, { recursive: true });
   for (const name of readdirSync(standIns)) {
@@ -91,10 +80,7 @@ function prepareSource(folder, version) {
     if (!directory) throw unknownSource(version, `it has no subprojects/${name}.wrap`);
     cpSync(join(standIns, name), join(source, 'subprojects', directory), { recursive: true });
   }
-  const file = join(source, 'src', 'RTC', 'DtlsTransport.cpp');
-  const mended = existsSync(file) ? mendDtlsTransport(readFileSync(file, 'utf8')) : undefined;
-  if (mended === undefined) throw unknownSource(version, 'the line to mend is not in src/RTC/DtlsTransport.cpp');
-  writeFileSync(file, mended);
+  await applyPatches(source, version);
   precompileHeaders(source);
   return source;
 }
@@ -139,8 +125,12 @@ async function findPython() {
  */
 async function installMeson(python, folder) {
   const temporary = mkdtempSync(`${folder}-`);
-  const pip = ['-m', 'pip', 'install', '--quiet', '--no-user', '--disable-pip-version-check', '--target', temporary];
-  const { code, output } = await runAgain(() => run(python, [...pip, `meson==${mesonVersion}`], { deadline: 180_000 }));
+  const wanted = `${temporary}.txt`;
+  writeFileSync(wanted, `meson==${mesonVersion} --hash=sha256:${mesonSha256}\n`);
+  const options = ['--quiet', '--no-user', '--no-deps', '--require-hashes', '--disable-pip-version-check', '--target', temporary];
+  const pip = ['-m', 'pip', 'install', ...options, '-r', wanted];
+  const { code, output } = await runAgain(() => run(python, pip, { deadline: 180_000 }));
+  rmSync(wanted);
   if (code === 0) {
     renameSync(temporary, folder);
     return;

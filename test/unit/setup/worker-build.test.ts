@@ -6,24 +6,10 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 
 import { nodeModules, root } from '../../../node/setup/paths.mjs';
-import { mendDtlsTransport, mesonSuffices, progress, wrapDirectory } from '../../../node/setup/worker-build.mjs';
+import { mesonSuffices, progress, wrapDirectory } from '../../../node/setup/worker-build.mjs';
 import { precompiled, withPrecompiledHeader } from '../../../node/setup/worker-headers.mjs';
 
 const workerSource = join(nodeModules, 'mediasoup', 'worker');
-
-test('the line that crashes on an OpenSSL with kernel TLS is mended, and nothing else', () => {
-  const source = readFileSync(join(workerSource, 'src', 'RTC', 'DtlsTransport.cpp'), 'utf8');
-  const mended = mendDtlsTransport(source);
-  assert.ok(mended);
-  const changed = mended.split('\n').filter((line, index) => line !== source.split('\n')[index]);
-  assert.deepEqual(changed, ['\tconst long resultOfcallback = (operationType & BIO_CB_RETURN) ? static_cast<long>(ret) : 1;']);
-  assert.equal(mendDtlsTransport(mended), mended);
-});
-
-test('a source that has the line never or twice is refused rather than guessed at', () => {
-  assert.equal(mendDtlsTransport('int main() {}'), undefined);
-  assert.equal(mendDtlsTransport('(operationType == BIO_CB_RETURN) (operationType == BIO_CB_RETURN)'), undefined);
-});
 
 test('each stand-in has a wrap in the installed mediasoup that names its folder', () => {
   const names = readdirSync(join(root, 'node', 'setup', 'worker', 'subprojects'));
