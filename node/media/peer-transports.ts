@@ -1,7 +1,7 @@
 // The two WebRTC transports of a peer: one that it sends over, one that it receives over.
 import type { Router, WebRtcTransport } from 'mediasoup/types';
 import { ServiceError } from '../errors.ts';
-import type { Direction, WireObject } from '../rooms/ports.ts';
+import type { Direction, PeerMediaListener, WireObject } from '../rooms/ports.ts';
 import { candidatesFor } from './addresses.ts';
 import { failedFor, mediaGone, refusedBy } from './media-error.ts';
 import { checkDtlsParameters } from './parameters.ts';
@@ -20,6 +20,7 @@ export type PeerTransportsOptions = {
   router: () => Promise<Router>;
   addresses: () => readonly string[];
   maxIncomingBitrate: () => number | undefined;
+  listener: Pick<PeerMediaListener, 'failed'>;
 };
 
 export class PeerTransports {
@@ -59,6 +60,7 @@ export class PeerTransports {
       throw failedFor(error, mediaGone);
     }
     this.#transports.set(direction, transport);
+    this.#watch(transport);
     return describe(transport, known);
   }
 
@@ -89,6 +91,15 @@ export class PeerTransports {
       throw new ServiceError('conflict', `Transport ${transportId} is not one to ${direction} over`);
     }
     throw noTransport(transportId);
+  }
+
+  /** Once connected, DTLS fails for one reason: the worker gave the transport up (its patch 0006). */
+  #watch(transport: WebRtcTransport): void {
+    let connected = false;
+    transport.on('dtlsstatechange', (state) => {
+      if (state === 'connected') connected = true;
+      if (state === 'failed' && connected && !this.#closed) this.#options.listener.failed('its packets broke its transport');
+    });
   }
 
   close(): void {

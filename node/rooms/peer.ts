@@ -147,6 +147,7 @@ export class Peer {
     this.#removal?.stop();
     const media = this.#room.media.openPeer(this.id, {
       layersChanged: (trackId, layers) => connection.send({ event: 'layersChanged', data: { trackId, layers } }),
+      failed: (reason) => this.crash(reason),
     });
     const subscriptions = new Subscriptions({
       log: this.#log,
@@ -178,7 +179,7 @@ export class Peer {
   /** Media of its own to try the network with, which nobody in the room is told of. Whoever asked closes it. */
   openCheck(): PeerMedia {
     if (this.#gone) throw new ServiceError('peer_not_found', `Peer ${this.id} does not exist`);
-    return this.#room.media.openPeer(this.id, { layersChanged: () => {} });
+    return this.#room.media.openPeer(this.id, { layersChanged: () => {}, failed: () => {} });
   }
 
   /** The connection is gone for good: tracks go, the peer stays. Idempotent. */

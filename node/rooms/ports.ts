@@ -47,6 +47,8 @@ export interface RoomMedia {
 
 export type PeerMediaListener = {
   layersChanged: (trackId: string, layers: Layers | null) => void;
+  /** A transport that was connected is over for good: its packets broke it. */
+  failed: (reason: string) => void;
 };
 
 export type PublishOptions = { transportId: string; trackId: string; kind: Kind; rtpParameters: WireObject; paused: boolean };

@@ -23,7 +23,7 @@ function openRoom(engine: MediaEngine, roomId = 'r'): RoomMedia {
 type Sides = { peer: PeerMedia; send: string; recv: string };
 
 async function openPeer(room: RoomMedia, peerId: string): Promise<Sides> {
-  const peer = room.openPeer(peerId, { layersChanged: () => {} });
+  const peer = room.openPeer(peerId, { layersChanged: () => {}, failed: () => {} });
   const [send, recv] = await Promise.all([peer.createTransport('send', { sctp: true }), peer.createTransport('recv', { sctp: true })]);
   return { peer, send: String(send.id), recv: String(recv.id) };
 }

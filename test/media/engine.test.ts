@@ -29,7 +29,7 @@ test('worker i listens at base + i for UDP and TCP', async (t) => {
   assert.equal(await isFree('127.0.0.1', base + 1), false);
   const ports = new Set<unknown>();
   for (const roomId of ['a', 'b']) {
-    const peer = openRoom(engine, { roomId }).openPeer('p', { layersChanged: () => {} });
+    const peer = openRoom(engine, { roomId }).openPeer('p', { layersChanged: () => {}, failed: () => {} });
     const { iceCandidates } = (await peer.createTransport('send', { sctp: false })) as {
       iceCandidates: { port: number; protocol: string }[];
     };
@@ -90,7 +90,7 @@ test('clients get the announced addresses as candidates, those that are announce
   let announced = ['203.0.113.7', '2001:db8::7'];
   const engine = await engineFor(t, { listenIp: '0.0.0.0', announced: () => announced });
   const port = engine.workers()[0]?.port;
-  const peer = openRoom(engine).openPeer('p', { layersChanged: () => {} });
+  const peer = openRoom(engine).openPeer('p', { layersChanged: () => {}, failed: () => {} });
   type Candidate = {
     ip: string;
     address: string;
@@ -127,7 +127,7 @@ test('clients get the announced addresses as candidates, those that are announce
 
 test('media can listen at an IPv6 address', async (t) => {
   const engine = await engineFor(t, { listenIp: '::1' });
-  const peer = openRoom(engine).openPeer('p', { layersChanged: () => {} });
+  const peer = openRoom(engine).openPeer('p', { layersChanged: () => {}, failed: () => {} });
   const { iceCandidates } = (await peer.createTransport('send', { sctp: false })) as { iceCandidates: { ip: string }[] };
   assert.deepEqual(
     iceCandidates.map(({ ip }) => ip),
@@ -191,7 +191,7 @@ test('a killed worker crashes its rooms only, comes back on its port, and takes 
   assert.ok(await other.media.restartIce(other.send));
   await assert.rejects(peer.media.createTransport('send', { sctp: false }), unavailable);
   await assert.rejects(doomed.rtpCapabilities(), unavailable);
-  assert.throws(() => doomed.openPeer('q', { layersChanged: () => {} }), unavailable);
+  assert.throws(() => doomed.openPeer('q', { layersChanged: () => {}, failed: () => {} }), unavailable);
   doomed.close();
   const fresh = openRoom(engine);
   assert.equal(engine.workers()[0]?.rooms, 1);

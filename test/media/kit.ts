@@ -47,7 +47,7 @@ export async function openPeer(
   peerId: string,
   layersChanged: (trackId: string, layers: Layers | null) => void = () => {},
 ) {
-  const media = room.openPeer(peerId, { layersChanged });
+  const media = room.openPeer(peerId, { layersChanged, failed: () => {} });
   const send = textOf(await media.createTransport('send', { sctp: true }), 'id');
   const recv = textOf(await media.createTransport('recv', { sctp: true }), 'id');
   return { media, send, recv };

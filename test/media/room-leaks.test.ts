@@ -40,7 +40,7 @@ test('a room that is closed while its media is being made leaves nothing', async
   const engine = await engineFor(t);
   for (let turns = 0; turns < 30; turns += 1) {
     const room = openRoom(engine);
-    const peer = room.openPeer('p', { layersChanged: () => {} });
+    const peer = room.openPeer('p', { layersChanged: () => {}, failed: () => {} });
     const pending = [room.rtpCapabilities(), peer.createTransport('send', { sctp: true }), peer.createTransport('recv', { sctp: false })];
     for (let turn = 0; turn < turns; turn += 1) await new Promise((resolve) => setImmediate(resolve));
     room.close();

@@ -218,7 +218,7 @@ test('unknown transports and tracks, the wrong direction and ids that are taken 
   await assert.rejects(media.subscribe('nope', {}), code('track_not_found'));
   await assert.rejects(media.resumeSubscription('nope'), code('track_not_found'));
   await assert.rejects(media.setPriority('nope', 1), code('track_not_found'));
-  const sender = room.openPeer('sender', { layersChanged: () => {} });
+  const sender = room.openPeer('sender', { layersChanged: () => {}, failed: () => {} });
   await assert.rejects(sender.subscribe('t', await room.rtpCapabilities()), code('not_found'));
 });
 
@@ -299,7 +299,7 @@ test('statistics: per track a list, per transport one entry, as plain JSON', asy
   assert.equal(sent.transports.send?.type, 'webrtc-transport');
   assert.equal(sent.transports.send?.transportId, a.send);
   assert.doesNotThrow(() => JSON.stringify([sent, received]));
-  const fresh = room.openPeer('c', { layersChanged: () => {} });
+  const fresh = room.openPeer('c', { layersChanged: () => {}, failed: () => {} });
   assert.deepEqual(await fresh.stats(), { published: {}, subscribed: {}, transports: { send: null, recv: null } });
   const pending = a.media.stats();
   a.media.close();
@@ -315,7 +315,7 @@ test('after close everything fails with a ServiceError, and closing again is fin
   media.close();
   const closed = code('unavailable');
   await assert.rejects(room.rtpCapabilities(), closed);
-  assert.throws(() => room.openPeer('q', { layersChanged: () => {} }), closed);
+  assert.throws(() => room.openPeer('q', { layersChanged: () => {}, failed: () => {} }), closed);
   await assert.rejects(media.createTransport('send', { sctp: false }), closed);
   await assert.rejects(media.connectTransport(send, {}), closed);
   await assert.rejects(media.restartIce(send), closed);
