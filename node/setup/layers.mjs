@@ -49,6 +49,16 @@ export const layers = [
     fileTimeout: 600_000,
   },
   {
+    name: 'hostile',
+    worker: true,
+    builds: false,
+    packages: [...aptPackages.media, ...aptPackages.sip],
+    // Each attacks a node of its own, and looks how another room of that node fares.
+    concurrency: 2,
+    testTimeout: 90_000,
+    fileTimeout: 300_000,
+  },
+  {
     name: 'cluster',
     worker: true,
     builds: false,

@@ -12,7 +12,7 @@ test('without a name all layers run, house first and browser last', () => {
   const { chosen, filters } = chooseLayers([]);
   assert.deepEqual(
     chosen.map(({ name }) => name),
-    ['house', 'unit', 'contract', 'media', 'cluster', 'kubernetes', 'browser'],
+    ['house', 'unit', 'contract', 'media', 'hostile', 'cluster', 'kubernetes', 'browser'],
   );
   assert.deepEqual(filters, []);
 });

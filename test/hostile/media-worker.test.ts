@@ -1,0 +1,134 @@
+// A guest with an ordinary token against a media worker: authentic packets that no honest client sends.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import type { TestContext } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { startHealthyRoom } from '../kit/hostile/healthy-room.ts';
+import { type HostileNode, joinAsGuest, makeRoom, residentBytes, startHostileNode } from '../kit/hostile/hostile-node.ts';
+import { MediaLink } from '../kit/hostile/media-link.ts';
+import { opusPacket, opusParameters } from '../kit/hostile/rtp.ts';
+import { associate, chunk } from '../kit/hostile/sctp.ts';
+import { attack } from './attack.ts';
+import { attacks } from './media-worker.attacks.ts';
+
+const rounds = 20;
+const strangers = 1_000;
+/** Of patch 0008. */
+const perNetwork = 128;
+/** Milliseconds; connections without STUN are closed after 10 s. */
+const patience = 60_000;
+const ssrc = 4242;
+const audioLevel = { uri: 'urn:ietf:params:rtp-hdrext:ssrc-audio-level', id: 10 };
+
+attack(attacks.emptyExtension, async (t) => {
+  const node = await startHostileNode(t);
+  const health = await startHealthyRoom(t, node);
+  const workers = await node.children();
+  await makeRoom(node, 'attacked');
+  const guest = await joinAsGuest(t, node, 'attacked');
+  const link = await openLink(t, guest, 'send');
+  const published = await guest.request('publish', {
+    transportId: link.id,
+    kind: 'audio',
+    rtpParameters: opusParameters(ssrc, [audioLevel]),
+  });
+  assert.ok(published.ok, JSON.stringify(published.error));
+  // RFC 8285, section 4.3: profile 0x1000, one word: id 10, length 0, two bytes of padding.
+  const extension = Buffer.from([0x10, 0x00, 0, 1, audioLevel.id, 0, 0, 0]);
+  for (let number = 1; number <= rounds; number += 1) link.sendRtp(opusPacket(ssrc, number, extension));
+  await answersAll(guest, node, workers);
+  await health();
+});
+
+attack(attacks.sctpAfterShutdown, async (t) => {
+  const node = await startHostileNode(t);
+  const health = await startHealthyRoom(t, node);
+  const workers = await node.children();
+  await makeRoom(node, 'attacked');
+  const guest = await joinAsGuest(t, node, 'attacked');
+  for (let round = 0; round < rounds / 2; round += 1) {
+    const link = await openLink(t, guest, 'recv', true);
+    const association = await associate(link);
+    // RFC 9260, sections 3.3.8 and 5.2.4.
+    const lastTsn = Buffer.alloc(4);
+    lastTsn.writeUInt32BE((association.peerInitialTsn - 1) >>> 0);
+    await association.send(chunk(7, 0, lastTsn));
+    await association.send(association.cookieEcho);
+    await association.send(association.cookieEcho);
+  }
+  await answersAll(guest, node, workers);
+  await health();
+});
+
+attack(attacks.largePacket, async (t) => {
+  const node = await startHostileNode(t);
+  const health = await startHealthyRoom(t, node);
+  const workers = await node.children();
+  await makeRoom(node, 'attacked');
+  const guest = await joinAsGuest(t, node, 'attacked');
+  const link = await openLink(t, guest, 'send');
+  const published = await guest.request('publish', { transportId: link.id, kind: 'audio', rtpParameters: opusParameters(ssrc) });
+  assert.ok(published.ok, JSON.stringify(published.error));
+  const words = 8_250;
+  const extension = Buffer.alloc(4 + 4 * words);
+  extension.writeUInt16BE(0x1000, 0);
+  extension.writeUInt16BE(words, 2);
+  for (let number = 1; number <= rounds; number += 1) link.sendRtp(opusPacket(ssrc, number, extension));
+  await answersAll(guest, node, workers);
+  await health();
+});
+
+attack(attacks.halfFrames, async (t) => {
+  const node = await startHostileNode(t);
+  const health = await startHealthyRoom(t, node);
+  const [worker = 0] = await node.children();
+  await makeRoom(node, 'attacked');
+  const guest = await joinAsGuest(t, node, 'attacked');
+  const created = await guest.request('createTransport', { direction: 'send', sctp: false });
+  const candidates = created.data?.iceCandidates as { protocol: string; address: string; port: number }[];
+  const { address, port } = candidates.find(({ protocol }) => protocol === 'tcp') ?? assert.fail('no ICE-TCP');
+  const before = await residentBytes(worker);
+  const open = new Set<Socket>();
+  let refused = 0;
+  // The length of a frame (RFC 4571) and less than that.
+  const halfFrame = Buffer.concat([Buffer.from([0x80, 0x00]), Buffer.alloc(30_000, 1)]);
+  for (let count = 0; count < strangers; count += 1) {
+    const socket = connect({ host: address, port });
+    t.after(() => socket.destroy());
+    socket.on('error', () => {});
+    socket.on('data', () => {});
+    open.add(socket);
+    socket.once('close', () => {
+      open.delete(socket);
+      refused += 1;
+    });
+    await once(socket, 'connect');
+    socket.write(halfFrame);
+  }
+  await eventually(() => refused >= strangers - perNetwork, 'the oldest connections were not closed');
+  assert.equal(open.size, perNetwork);
+  const grown = (await residentBytes(worker)) - before;
+  t.diagnostic(`${strangers} connections: ${refused} closed at once, the worker grew by ${Math.round(grown / 1e6)} MB`);
+  assert.ok(grown < perNetwork * 64 * 1024 * 4, `the worker grew by ${grown} bytes`);
+  await eventually(() => open.size === 0, 'connections without STUN were not closed');
+  assert.deepEqual(await node.children(), [worker]);
+  await health();
+});
+
+async function eventually(holds: () => boolean, message: string): Promise<void> {
+  for (const end = performance.now() + patience; !holds(); await delay(20)) assert.ok(performance.now() < end, message);
+}
+
+async function openLink(t: TestContext, guest: Parameters<typeof MediaLink.open>[0], direction: 'send' | 'recv', sctp = false) {
+  const link = await MediaLink.open(guest, direction, sctp);
+  t.after(() => link.close());
+  return link;
+}
+
+/** The worker has taken what was sent before once it answers for the guest's transports, and is the one that it was. */
+async function answersAll(guest: Parameters<typeof MediaLink.open>[0], node: HostileNode, workers: readonly number[]): Promise<void> {
+  const link = await MediaLink.open(guest, 'recv');
+  link.close();
+  assert.deepEqual(await node.children(), workers);
+}

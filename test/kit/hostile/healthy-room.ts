@@ -1,0 +1,106 @@
+// A room of honest people beside an attack: one speaks, one listens, messages go between them. At the end nothing of it may be missing.
+import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { PeerSocket } from '../peer-socket.ts';
+import { type HostileNode, joinAsGuest, makeRoom } from './hostile-node.ts';
+import { MediaLink } from './media-link.ts';
+import { opusPacket, opusPacketNumber, opusParameters } from './rtp.ts';
+
+const packetInterval = 20;
+const messageInterval = 100;
+/** The promise is 250 ms; a test decides by time only at five times of it. */
+const messageDeadline = 5 * 250;
+/** How long the last packets may take, in milliseconds. */
+const patience = 10_000;
+const ssrc = 0x4ea17;
+
+export type Health = { packets: number; messages: number; slowestMessage: number };
+
+/** Starts the room; what it returns ends it, asserts that nothing was lost and says what there was. */
+export async function startHealthyRoom(t: TestContext, node: HostileNode, roomId = 'healthy'): Promise<() => Promise<Health>> {
+  await makeRoom(node, roomId);
+  const speaker = await joinAsGuest(t, node, roomId, { peerId: 'speaker' });
+  const listener = await joinAsGuest(t, node, roomId, { peerId: 'listener' });
+  const [sending, receiving] = await Promise.all([MediaLink.open(speaker, 'send'), MediaLink.open(listener, 'recv')]);
+  t.after(() => {
+    sending.close();
+    receiving.close();
+  });
+  const published = await speaker.request('publish', { transportId: sending.id, kind: 'audio', rtpParameters: opusParameters(ssrc) });
+  assert.ok(published.ok, JSON.stringify(published.error));
+  const trackId = String(published.data?.trackId);
+  const heard = await listen(listener, receiving, trackId);
+  const talk = startTalking(sending, speaker);
+  t.after(talk.stop);
+  const latencies = watchMessages(listener);
+  await heard.first;
+  // What was sent before the listener was ready is nobody's.
+  const from = Math.min(...heard.numbers);
+  return async () => {
+    talk.stop();
+    const missing = () => range(from, talk.last()).filter((number) => !heard.numbers.has(number));
+    for (const end = performance.now() + patience; performance.now() < end; await delay(20)) {
+      if (missing().length === 0 && latencies.length === talk.messages()) break;
+    }
+    assert.deepEqual(missing(), [], 'packets of the healthy room are missing');
+    assert.equal(latencies.length, talk.messages(), 'messages of the healthy room are missing');
+    const health = { packets: heard.numbers.size, messages: latencies.length, slowestMessage: Math.round(Math.max(0, ...latencies)) };
+    t.diagnostic(`healthy room: ${JSON.stringify(health)}`);
+    assert.ok(health.slowestMessage <= messageDeadline, `a message took ${health.slowestMessage} ms`);
+    return health;
+  };
+}
+
+function range(from: number, to: number): number[] {
+  return Array.from({ length: Math.max(0, to - from + 1) }, (_, index) => from + index);
+}
+
+/** Sends a packet of sound for each 20 ms that have passed, and a message each 100 ms. */
+function startTalking(link: MediaLink, speaker: PeerSocket) {
+  const started = performance.now();
+  let number = 0;
+  let messages = 0;
+  const packets = setInterval(() => {
+    while (number < (performance.now() - started) / packetInterval) {
+      number += 1;
+      link.sendRtp(opusPacket(ssrc, number));
+    }
+  }, packetInterval);
+  const notes = setInterval(() => {
+    messages += 1;
+    speaker.post('sendData', { label: 'health', payload: { sent: performance.now() } });
+  }, messageInterval);
+  const stop = () => {
+    clearInterval(packets);
+    clearInterval(notes);
+  };
+  return { stop, last: () => number, messages: () => messages };
+}
+
+/** Milliseconds that each message took. */
+function watchMessages(listener: PeerSocket): number[] {
+  const latencies: number[] = [];
+  listener.webSocket.on('message', (data) => {
+    const frame = JSON.parse(data.toString()) as { event?: string; data?: { payload?: { sent?: number } } };
+    if (frame.event === 'data' && frame.data?.payload?.sent !== undefined) latencies.push(performance.now() - frame.data.payload.sent);
+  });
+  return latencies;
+}
+
+/** What the listener gets, by the numbers of the packets, which stand in the clear. */
+async function listen(listener: PeerSocket, link: MediaLink, trackId: string) {
+  await listener.waitFor('trackSubscribed', (data) => data.trackId === trackId);
+  const numbers = new Set<number>();
+  const first = Promise.withResolvers<void>();
+  link.onPacket = (packet) => {
+    // RTCP shares the socket (RFC 5761, section 4).
+    const payloadType = (packet[1] ?? 0) & 0x7f;
+    if (payloadType >= 64 && payloadType <= 95) return;
+    numbers.add(opusPacketNumber(packet));
+    first.resolve();
+  };
+  const ready = await listener.request('trackReady', { trackId });
+  assert.ok(ready.ok, JSON.stringify(ready.error));
+  return { first: first.promise, numbers };
+}

@@ -1,0 +1,42 @@
+// A node process that is attacked, and people in its rooms.
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import type { TestContext } from 'node:test';
+import type { Environment } from '../../../node/env.ts';
+import { type ApiClient, apiClient } from '../api-client.ts';
+import { type NodeProcess, startNodeProcess } from '../node-process.ts';
+import { PeerSocket } from '../peer-socket.ts';
+import { apiToken } from '../start-node.ts';
+
+export type HostileNode = NodeProcess & { api: ApiClient; peerSocketUrl: string };
+export type Guest = PeerSocket & { welcome: { data?: Record<string, unknown> } };
+
+/** A whole node of its own with one media worker. */
+export async function startHostileNode(t: TestContext, env: Environment = {}): Promise<HostileNode> {
+  const node = await startNodeProcess(t, env);
+  const peerSocketUrl = `${node.url.replace(/^http/, 'ws')}/socket/peer/websocket`;
+  return { ...node, api: apiClient(node.url, env.SVC_SERVER_API_TOKEN ?? apiToken), peerSocketUrl };
+}
+
+export async function makeRoom({ api }: HostileNode, roomId: string): Promise<void> {
+  const { status, body } = await api.post('/room', { roomId });
+  assert.equal(status, 201, JSON.stringify(body));
+}
+
+/** A peer with an ordinary token who has joined. `peer`: options of `POST /room/{id}/peer`. */
+export async function joinAsGuest(t: TestContext, node: HostileNode, roomId: string, peer: object = {}): Promise<Guest> {
+  const { status, body } = await node.api.post(`/room/${roomId}/peer`, { type: 'webrtc', ...peer });
+  assert.equal(status, 201, JSON.stringify(body));
+  const socket = await PeerSocket.enter(node.peerSocketUrl, body.data.token);
+  t.after(() => socket.webSocket.terminate());
+  assert.ok(socket.welcome.ok, JSON.stringify(socket.welcome.error));
+  const joined = await socket.request('join', { rtpCapabilities: socket.welcome.data?.rtpCapabilities });
+  assert.ok(joined.ok, JSON.stringify(joined.error));
+  return socket as Guest;
+}
+
+/** Resident memory of a process, in bytes. */
+export async function residentBytes(pid: number): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8');
+  return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) * 1024;
+}

@@ -1,0 +1,200 @@
+// One transport of a peer from the far side: ICE by hand over one UDP socket, DTLS by werift, and whatever bytes a test likes inside.
+import { createHash, createHmac, randomBytes } from 'node:crypto';
+import { createSocket, type Socket } from 'node:dgram';
+import { once } from 'node:events';
+import { crc32 } from 'node:zlib';
+import { CipherContext, DtlsClient, HashAlgorithm, NamedCurveAlgorithm, SignatureAlgorithm } from 'werift';
+import type { PeerSocket } from '../peer-socket.ts';
+import { SrtpContext } from './srtp-context.ts';
+
+type IceCandidate = { protocol: string; address: string; port: number };
+type TransportAnswer = { id: string; iceParameters: { usernameFragment: string; password: string }; iceCandidates: IceCandidate[] };
+type Certificate = { certPem: string; keyPem: string; signatureHash: { hash: number; signature: number } };
+
+/** How long ICE and DTLS may take together, in milliseconds. */
+const patience = 20_000;
+const checkInterval = 200;
+const consentInterval = 4_000;
+const aes128Sha1 = 1;
+
+let certificate: Promise<Certificate> | undefined;
+
+export class MediaLink {
+  readonly id: string;
+  readonly candidate: IceCandidate;
+  /** Authentic messages that came inside DTLS, e.g. SCTP packets. */
+  onMessage: (message: Buffer) => void = () => {};
+  /** Packets of SRTP and SRTCP as they came. */
+  onPacket: (packet: Buffer) => void = () => {};
+  readonly #socket: Socket;
+  readonly #answer: TransportAnswer;
+  readonly #dtls: DtlsClient;
+  #srtp: SrtpContext | undefined;
+  #timer: NodeJS.Timeout | undefined;
+
+  private constructor(answer: TransportAnswer, candidate: IceCandidate, socket: Socket, { certPem, keyPem, signatureHash }: Certificate) {
+    this.id = answer.id;
+    this.candidate = candidate;
+    this.#answer = answer;
+    this.#socket = socket;
+    const inner = {
+      onData: (_message: Buffer, _from: [string, number]) => {},
+      send: async (message: Buffer) => this.send(message),
+      close: async () => {},
+      type: 'udp',
+      closed: false,
+      address: { address: candidate.address, port: candidate.port, family: 'IPv4' },
+    };
+    socket.on('error', () => {});
+    socket.on('message', (message) => {
+      const first = message[0] ?? 0;
+      if (first >= 20 && first <= 63) inner.onData(message, [candidate.address, candidate.port]);
+      else if (first > 63) this.onPacket(message);
+    });
+    this.#dtls = new DtlsClient({
+      cert: certPem,
+      key: keyPem,
+      signatureHash,
+      transport: inner,
+      srtpProfiles: [aes128Sha1],
+      extendedMasterSecret: true,
+    } as ConstructorParameters<typeof DtlsClient>[0]);
+    this.#dtls.onData.subscribe((message) => this.onMessage(message));
+  }
+
+  /** Makes a transport of the peer and connects it. Rejects where that is refused, or takes longer than 20 s. */
+  static async open(peer: PeerSocket, direction: 'send' | 'recv', sctp = false): Promise<MediaLink> {
+    certificate ??= selfSigned();
+    const keys = await certificate;
+    const created = await peer.request('createTransport', { direction, sctp });
+    if (!created.ok) throw new Error(`no transport: ${JSON.stringify(created.error)}`);
+    const answer = created.data as unknown as TransportAnswer;
+    const candidate = answer.iceCandidates.find(({ protocol }) => protocol === 'udp');
+    if (!candidate) throw new Error('the transport has no UDP candidate');
+    const socket = createSocket('udp4');
+    socket.bind(0, '127.0.0.1');
+    await once(socket, 'listening');
+    // What comes before DTLS keys are there is dropped by the kernel's default buffer only under a flood.
+    socket.setRecvBufferSize(4 * 1024 * 1024);
+    const link = new MediaLink(answer, candidate, socket, keys);
+    try {
+      await link.#connect(peer, keys);
+    } catch (error) {
+      link.close();
+      throw error;
+    }
+    return link;
+  }
+
+  /** Sends bytes as they are. */
+  send(bytes: Buffer): void {
+    this.#socket.send(bytes, this.candidate.port, this.candidate.address);
+  }
+
+  /** Sends bytes as an authentic RTP packet. */
+  sendRtp(packet: Buffer): void {
+    this.send(this.#context().protectRtp(packet));
+  }
+
+  /** Sends bytes as an authentic RTCP packet. */
+  sendRtcp(packet: Buffer): void {
+    this.send(this.#context().protectRtcp(packet));
+  }
+
+  /** Sends bytes inside DTLS. */
+  async sendMessage(message: Buffer): Promise<void> {
+    await this.#dtls.send(message);
+  }
+
+  /** A binding request that the worker takes as of this transport (RFC 8445, section 7.2.2), with more attributes where given. */
+  bindingRequest(more: readonly Buffer[] = []): Buffer {
+    const { usernameFragment, password } = this.#answer.iceParameters;
+    return bindingRequest(usernameFragment, password, more);
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+    this.#socket.close();
+  }
+
+  async #connect(peer: PeerSocket, { certPem }: Certificate): Promise<void> {
+    const deadline = AbortSignal.timeout(patience);
+    const check = () => this.send(this.bindingRequest());
+    const checks = setInterval(check, checkInterval);
+    try {
+      check();
+      await once(this.#socket, 'message', { signal: deadline });
+    } finally {
+      clearInterval(checks);
+    }
+    this.#timer = setInterval(check, consentInterval);
+    const connected = Promise.withResolvers<void>();
+    this.#dtls.onConnect.once(() => connected.resolve());
+    this.#dtls.onError.once((error) => connected.reject(error));
+    deadline.addEventListener('abort', () => connected.reject(new Error(`no DTLS within ${patience} ms`)), { once: true });
+    const dtlsParameters = { role: 'client', fingerprints: [{ algorithm: 'sha-256', value: fingerprintOf(certPem) }] };
+    const answered = await peer.request('connectTransport', { transportId: this.id, dtlsParameters });
+    if (!answered.ok) throw new Error(`not connected: ${JSON.stringify(answered.error)}`);
+    await this.#dtls.connect();
+    await connected.promise;
+    const keys = this.#dtls.extractSessionKeys(16, 14);
+    this.#srtp = new SrtpContext(Buffer.from(keys.localKey), Buffer.from(keys.localSalt));
+  }
+
+  #context(): SrtpContext {
+    if (!this.#srtp) throw new Error('the link is not connected');
+    return this.#srtp;
+  }
+}
+
+async function selfSigned(): Promise<Certificate> {
+  const made = await CipherContext.createSelfSignedCertificateWithKey(
+    { signature: SignatureAlgorithm.ecdsa_3, hash: HashAlgorithm.sha256_4 },
+    NamedCurveAlgorithm.secp256r1_23,
+  );
+  return made as Certificate;
+}
+
+function fingerprintOf(certPem: string): string {
+  const der = Buffer.from(certPem.replaceAll(/-----[^-]+-----|\s/g, ''), 'base64');
+  return createHash('sha256')
+    .update(der)
+    .digest('hex')
+    .toUpperCase()
+    .replaceAll(/(..)(?!$)/g, '$1:');
+}
+
+/** RFC 8489, sections 5, 14.5 and 14.7; RFC 8445, section 7.1. */
+export function bindingRequest(usernameFragment: string, password: string, more: readonly Buffer[] = []): Buffer {
+  const attributes = [
+    attribute(0x0006, Buffer.from(`${usernameFragment}:test`)),
+    attribute(0x0024, Buffer.from([0x6e, 0x7f, 0x1e, 0xff])),
+    attribute(0x802a, randomBytes(8)),
+    attribute(0x0025, Buffer.alloc(0)),
+    ...more,
+  ];
+  const transaction = randomBytes(12);
+  const size = () => attributes.reduce((sum, { length }) => sum + length, 0);
+  const signed = Buffer.concat([stunHeader(size() + 24, transaction), ...attributes]);
+  attributes.push(attribute(0x0008, createHmac('sha1', password).update(signed).digest()));
+  const checked = Buffer.concat([stunHeader(size() + 8, transaction), ...attributes]);
+  const fingerprint = Buffer.alloc(4);
+  fingerprint.writeUInt32BE((crc32(checked) ^ 0x5354554e) >>> 0);
+  return Buffer.concat([checked, attribute(0x8028, fingerprint)]);
+}
+
+function attribute(type: number, value: Buffer): Buffer {
+  const header = Buffer.alloc(4);
+  header.writeUInt16BE(type, 0);
+  header.writeUInt16BE(value.length, 2);
+  return Buffer.concat([header, value, Buffer.alloc((4 - (value.length % 4)) % 4)]);
+}
+
+function stunHeader(length: number, transaction: Buffer): Buffer {
+  const header = Buffer.alloc(20);
+  header.writeUInt16BE(1, 0);
+  header.writeUInt16BE(length, 2);
+  header.writeUInt32BE(0x2112a442, 4);
+  transaction.copy(header, 8);
+  return header;
+}

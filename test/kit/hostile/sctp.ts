@@ -1,0 +1,99 @@
+// As much of SCTP over DTLS (RFC 9260, RFC 8261) as a test needs to get an association and to misuse it.
+import { EventEmitter, once } from 'node:events';
+import type { MediaLink } from './media-link.ts';
+
+const port = 5000;
+const initAck = 2;
+const cookieAck = 11;
+const patience = 10_000;
+
+export type Association = {
+  verificationTag: number;
+  peerInitialTsn: number;
+  /** The COOKIE ECHO chunk that made the association. */
+  cookieEcho: Buffer;
+  /** Sends chunks in one packet with the right tag and checksum. */
+  send: (...chunks: Buffer[]) => Promise<void>;
+};
+
+/** Makes an association (section 5.1). Rejects where the far side does not answer within 10 s. */
+export async function associate(link: MediaLink): Promise<Association> {
+  const chunks = new EventEmitter();
+  link.onMessage = (packet) => {
+    for (const { type, value } of chunksOf(packet)) chunks.emit(String(type), value);
+  };
+  const deadline = AbortSignal.timeout(patience);
+  const acknowledged = once(chunks, String(initAck), { signal: deadline });
+  await link.sendMessage(packetOf(0, [initChunk()]));
+  const [answer] = (await acknowledged) as [Buffer];
+  const verificationTag = answer.readUInt32BE(0);
+  const cookieEcho = chunk(10, 0, parameter(answer.subarray(16), 7));
+  const established = once(chunks, String(cookieAck), { signal: deadline });
+  const send = (...sent: Buffer[]) => link.sendMessage(packetOf(verificationTag, sent));
+  await send(cookieEcho);
+  await established;
+  return { verificationTag, peerInitialTsn: answer.readUInt32BE(12), cookieEcho, send };
+}
+
+/** Section 3.2, padded to four bytes. */
+export function chunk(type: number, flags: number, value: Buffer): Buffer {
+  const header = Buffer.from([type, flags, 0, 0]);
+  header.writeUInt16BE(4 + value.length, 2);
+  return Buffer.concat([header, value, Buffer.alloc((4 - (value.length % 4)) % 4)]);
+}
+
+/** A packet with its common header (section 3.1) and CRC-32c (appendix A). */
+export function packetOf(verificationTag: number, chunks: readonly Buffer[]): Buffer {
+  const header = Buffer.alloc(12);
+  header.writeUInt16BE(port, 0);
+  header.writeUInt16BE(port, 2);
+  header.writeUInt32BE(verificationTag, 4);
+  const packet = Buffer.concat([header, ...chunks]);
+  packet.writeUInt32LE(crc32c(packet), 8);
+  return packet;
+}
+
+/** Section 3.3.2: tag, window, streams out and in, first TSN. */
+function initChunk(): Buffer {
+  const value = Buffer.alloc(16);
+  value.writeUInt32BE(0x1234_5678, 0);
+  value.writeUInt32BE(131_072, 4);
+  value.writeUInt16BE(1024, 8);
+  value.writeUInt16BE(1024, 10);
+  value.writeUInt32BE(1000, 12);
+  return chunk(1, 0, value);
+}
+
+function chunksOf(packet: Buffer): { type: number; value: Buffer }[] {
+  const found: { type: number; value: Buffer }[] = [];
+  for (let at = 12; at + 4 <= packet.length; ) {
+    const length = packet.readUInt16BE(at + 2);
+    if (length < 4) break;
+    found.push({ type: packet[at] ?? 0, value: packet.subarray(at + 4, at + length) });
+    at += Math.ceil(length / 4) * 4;
+  }
+  return found;
+}
+
+function parameter(parameters: Buffer, wanted: number): Buffer {
+  for (let at = 0; at + 4 <= parameters.length; ) {
+    const length = parameters.readUInt16BE(at + 2);
+    if (length < 4) break;
+    if (parameters.readUInt16BE(at) === wanted) return parameters.subarray(at + 4, at + length);
+    at += Math.ceil(length / 4) * 4;
+  }
+  throw new Error(`no parameter ${wanted}`);
+}
+
+const crcTable = Array.from({ length: 256 }, (_, byte) => {
+  let value = byte;
+  for (let bit = 0; bit < 8; bit += 1) value = value & 1 ? (value >>> 1) ^ 0x82f6_3b78 : value >>> 1;
+  return value >>> 0;
+});
+
+/** With the checksum's own bytes as zero. */
+function crc32c(packet: Buffer): number {
+  let value = 0xffff_ffff;
+  for (const byte of packet) value = (crcTable[(value ^ byte) & 255] ?? 0) ^ (value >>> 8);
+  return (value ^ 0xffff_ffff) >>> 0;
+}
