@@ -194,7 +194,11 @@ export class MediaNode {
       forwardedFor: traffic.forwardedFor,
       verifyToken: (token) => keys.verify(token),
       signToken: (claims) => keys.sign(claims),
-      iceServers: (peerId) => [...hot.current.iceServers.map((server) => ({ ...server })), ...(turn?.iceServers(peerId) ?? [])],
+      iceServers: ({ roomId, id }) => [
+        ...hot.current.iceServers.map((server) => ({ ...server })),
+        // Peers of different rooms may have the same id, and must not share a quota.
+        ...(turn?.iceServers(`${roomId}/${id}`) ?? []),
+      ],
       resumeWindow: () => hot.current.timeouts.peerResumeWindow / 1000,
     });
     const serverSockets = new ServerSockets({

@@ -5,7 +5,7 @@ import type { AnswerData } from './messages.ts';
 import type { TextSocket, TextSocketListener } from './text-socket.ts';
 
 export type ConnectionChecksOptions = {
-  iceServers: (peerId: string) => Record<string, unknown>[];
+  iceServers: (peer: Pick<Peer, 'id' | 'roomId'>) => Record<string, unknown>[];
   /** Milliseconds after which the socket is closed. */
   deadline: number;
 };
@@ -36,7 +36,7 @@ export class ConnectionChecks {
       if (this.#running.get(peer) === socket) this.#running.delete(peer);
     });
     const transport = await media.createTransport('recv', { sctp: false });
-    const data: AnswerData<'checkConnection'> = { roomId: peer.roomId, iceServers: this.#options.iceServers(peer.id), transport };
+    const data: AnswerData<'checkConnection'> = { roomId: peer.roomId, iceServers: this.#options.iceServers(peer), transport };
     socket.send(JSON.stringify({ id, ok: true, data }));
     return { message: () => socket.refuse('malformed'), lost: () => {} };
   }

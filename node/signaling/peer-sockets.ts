@@ -33,7 +33,7 @@ export type PeerSocketsOptions = {
   forwardedFor?: ((request: IncomingMessage) => string | undefined) | undefined;
   verifyToken: (token: string) => Promise<PeerClaims | undefined>;
   signToken: (peer: { roomId: string; peerId: string }) => Promise<string>;
-  iceServers: (peerId: string) => Record<string, unknown>[];
+  iceServers: (peer: Pick<Peer, 'id' | 'roomId'>) => Record<string, unknown>[];
   /** Seconds. */
   resumeWindow: () => number;
   /** Messages a second and session; none where undefined or null. */
@@ -101,7 +101,7 @@ export class PeerSockets {
   /** Tells every peer its STUN and TURN servers, where they are others than it was told before. */
   iceServersUpdated(): void {
     for (const [peer, entry] of this.#entries) {
-      const iceServers = this.#options.iceServers(peer.id);
+      const iceServers = this.#options.iceServers(peer);
       const text = JSON.stringify(iceServers);
       if (text === entry.iceServers) continue;
       entry.iceServers = text;
@@ -190,7 +190,7 @@ export class PeerSockets {
     session.attach(socket);
     const welcome = await this.#welcome(session, socket, resumed);
     if (session.ended || !session.isOn(socket)) return undefined;
-    const iceServers = this.#options.iceServers(peer.id);
+    const iceServers = this.#options.iceServers(peer);
     entry.iceServers = JSON.stringify(iceServers);
     const answer: AnswerData<'authenticate'> = {
       sessionId: session.id,

@@ -29,6 +29,8 @@ export function coturnConfig({ listenIp, port, tls, mediaIp, secret, folder }: C
     'stale-nonce=600',
     // A peer needs one allocation per transport and protocol; more is somebody trying.
     'user-quota=16',
+    // Half of the ports that it relays from, so that relays never take all that the host has.
+    'total-quota=8192',
     'no-tcp-relay',
     'no-multicast-peers',
     'denied-peer-ip=0.0.0.0-255.255.255.255',

@@ -4,7 +4,7 @@ import { createHmac } from 'node:crypto';
 export type TurnCredential = { username: string; credential: string };
 
 /**
- * Good until `expiresAt` (milliseconds since 1970), for any number of allocations. `user` shows in coturn's log only.
+ * Good until `expiresAt` (milliseconds since 1970). coturn counts the allocations of `user`, whatever the time in the name.
  * username = seconds since 1970, a colon, the user; credential = base64(HMAC-SHA1(secret, username)).
  */
 export function turnCredential(secret: string, user: string, expiresAt: number): TurnCredential {

@@ -31,7 +31,7 @@ export type TurnServerOptions = {
 /** W3C RTCIceServer. */
 export type TurnIceServer = { urls: string[]; username: string; credential: string };
 
-/** Lifetime of credentials in milliseconds. */
+/** Lifetime of credentials in milliseconds, at least; they end with an hour. */
 export const credentialLifetime = 24 * 60 * 60 * 1000;
 
 const startDeadline = 5_000;
@@ -78,15 +78,15 @@ export class TurnServer {
     return this.#child?.pid;
   }
 
-  /** For one peer; nothing while nobody knows where clients reach this node. */
-  iceServers(peerId: string): TurnIceServer[] {
+  /** For one user, who has one name for an hour at least, and one quota; nothing while nobody knows where clients reach this node. */
+  iceServers(user: string): TurnIceServer[] {
     const { address, port, tls, tlsHost } = this.#options;
     const host = address();
     if (host === undefined) return [];
     const at = bracketed(host);
     const urls = [`turn:${at}:${port}?transport=udp`, `turn:${at}:${port}?transport=tcp`];
     if (tls) urls.push(`turns:${bracketed(tlsHost(host))}:${tls.port}?transport=tcp`);
-    return [{ urls, ...turnCredential(this.#secret, peerId, Date.now() + credentialLifetime) }];
+    return [{ urls, ...turnCredential(this.#secret, user, nextHour(Date.now() + credentialLifetime)) }];
   }
 
   /** Ends coturn. Idempotent. */
@@ -195,6 +195,10 @@ export class TurnServer {
         .finally(() => this.#watchCertificate());
     });
   }
+}
+
+function nextHour(time: number): number {
+  return Math.ceil(time / 3_600_000) * 3_600_000;
 }
 
 /** coturn goes on without a port that it cannot have, so that is found out before. @throws Error with one sentence */

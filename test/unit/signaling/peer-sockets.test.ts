@@ -183,7 +183,7 @@ test('a draining node tells its peers, those that come later, and that it was ca
 
 test('changed ICE servers are told to each peer, unchanged ones are not', async (t) => {
   let urls = 'stun:one.example.com';
-  const server = await startSocketServer(t, { iceServers: (peerId) => [{ urls, username: peerId }] });
+  const server = await startSocketServer(t, { iceServers: ({ id }) => [{ urls, username: id }] });
   const socket = await server.enter('a');
   server.sockets.iceServersUpdated();
   urls = 'stun:two.example.com';

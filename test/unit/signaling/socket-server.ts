@@ -47,7 +47,7 @@ export async function startSocketServer(test: TestContext, options: Partial<Peer
     whyMissing: (...who) => rooms.whyMissing(...who),
     verifyToken: (token) => keys.verify(token),
     signToken: (claims) => keys.sign(claims),
-    iceServers: (peerId) => [{ urls: 'turn:turn.example.com', username: peerId }],
+    iceServers: ({ id }) => [{ urls: 'turn:turn.example.com', username: id }],
     resumeWindow: () => 10,
     rateLimit: () => 50,
     checkOrigin: () => 'any',

@@ -26,7 +26,8 @@ test('coturn relays to the media address of its node and to no other, and opens 
       'allowed-peer-ip=10.0.0.7',
     ],
   );
-  for (const line of ['no-tcp-relay', 'no-cli', 'no-dtls', 'no-tls']) assert.ok(lines.includes(line), line);
+  for (const line of ['no-tcp-relay', 'no-cli', 'no-dtls', 'no-tls', 'user-quota=16', 'total-quota=8192'])
+    assert.ok(lines.includes(line), line);
 });
 
 test('with a certificate it speaks TLS 1.2 and later, and loopback is relayed to only where media is there', () => {
