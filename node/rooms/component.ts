@@ -75,6 +75,7 @@ export class Component {
       callEvent: (event) => {
         if (!this.#over) this.#room.emit({ componentId: this.id, ...event });
       },
+      trackDropped: (trackId, reason) => this.#trackDropped(trackId, reason),
       finished: () => void this.remove('finished'),
       crashed: (reason) => this.crash(reason),
     });
@@ -219,6 +220,13 @@ export class Component {
   /** Its own metadata may name who is on the phone. */
   #remoteTrack(track: Track): TrackView {
     return { ...track.view(), metadata: { source: this.type } };
+  }
+
+  /** Of a track that is gone meanwhile nobody is told. */
+  #trackDropped(trackId: string, reason: string): void {
+    this.#log.warn({ track: trackId, reason }, 'a component goes on without a track');
+    const track = [...this.#room.offered()].find(({ id }) => id === trackId);
+    if (track && !this.#over) this.#room.emit({ type: 'ComponentTrackDropped', componentId: this.id, track: track.view(), reason });
   }
 
   #playable(): void {

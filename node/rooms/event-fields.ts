@@ -20,6 +20,7 @@ export const eventFields = {
   ComponentAdded: ['componentId'],
   ComponentRemoved: ['componentId', 'reason'],
   ComponentCrashed: ['componentId', 'reason'],
+  ComponentTrackDropped: ['componentId', 'track', 'reason'],
   HlsPlayable: ['componentId'],
   HlsUploaded: ['componentId', 'recordingId'],
   HlsUploadCrashed: ['componentId', 'recordingId', 'reason'],

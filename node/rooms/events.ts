@@ -22,6 +22,8 @@ export const eventKinds = {
   ComponentAdded: 'A component was added; before its `TrackAdded`.',
   ComponentRemoved: 'A component came to its end (`reason` `finished`), was removed, or ended with its room; after its `TrackRemoved`.',
   ComponentCrashed: 'A component was removed because of a fault; `reason` says which.',
+  ComponentTrackDropped:
+    'A component goes on without a track of the room: it broke it, or is more than it can carry. `track` says which, `reason` why.',
   HlsPlayable: 'The stream of an `hls` component can be played.',
   HlsUploaded: 'A persistent stream is in S3, all of it. `recordingId` names it. Comes without `seq`, also after `RoomDeleted`.',
   HlsUploadCrashed: 'A persistent stream could not be uploaded; it stays on its node. `reason` says why. Else as `HlsUploaded`.',

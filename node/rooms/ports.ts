@@ -176,6 +176,8 @@ export type ComponentHost = {
   playable: () => void;
   /** Something happened to one of its phone calls; may still be told while close() is called, for the calls that end with it. */
   callEvent: (event: CallEvent) => void;
+  /** It goes on without this track of the room. `reason` is told in the event. */
+  trackDropped: (trackId: string, reason: string) => void;
   /** It came to its end by itself: it is removed. */
   finished: () => void;
   /** It failed for good: it is removed. `reason` is told in the event. */

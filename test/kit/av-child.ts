@@ -1,10 +1,18 @@
 // An av process of tests: it does as it is told, good and bad.
+import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { linkToParent } from '../../node/components/av/parent-link.ts';
+import { markTrack } from '../../node/components/av/track-marks.ts';
 
 const commandSchema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('echo'), text: z.string() }),
   z.strictObject({ type: z.literal('hang') }),
+  /** Works on this track from here. */
+  z.strictObject({ type: z.literal('mark'), track: z.number() }),
+  z.strictObject({ type: z.literal('abort') }),
+  z.strictObject({ type: z.literal('read'), path: z.string() }),
+  /** Takes memory without a word in between. */
+  z.strictObject({ type: z.literal('swell') }),
   z.strictObject({ type: z.literal('throw') }),
   z.strictObject({ type: z.literal('nonsense') }),
   z.strictObject({ type: z.literal('allocate'), bytes: z.number() }),
@@ -18,6 +26,21 @@ const { send } = linkToParent<typeof commandSchema, { text: string }>(commandSch
   else if (command.type === 'throw') throw new Error('as it was told');
   else if (command.type === 'nonsense') process.send?.({ what: 1 });
   else if (command.type === 'allocate') held.push(Buffer.alloc(command.bytes, 1));
-  else if (command.type === 'environment') send({ text: Object.keys(process.env).join(' ') });
+  else if (command.type === 'abort') process.abort();
+  else if (command.type === 'swell') for (;;) held.push(Buffer.alloc(1024 * 1024, 1));
+  else if (command.type === 'read') send({ text: attempt(() => readFileSync(command.path, 'latin1')) });
+  else if (command.type === 'mark') {
+    markTrack(command.track);
+    send({ text: 'marked' });
+  } else if (command.type === 'environment') send({ text: Object.keys(process.env).join(' ') });
   else for (;;);
 });
+
+/** What comes of it, or the code of what is in the way. */
+function attempt(read: () => string): string {
+  try {
+    return read();
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code ?? String(error);
+  }
+}

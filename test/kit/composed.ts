@@ -41,6 +41,7 @@ export async function startComposer(t: TestContext, options: Partial<Start> = {}
   const process = new AvProcess<ComposerCommand, ComposerReport>({
     log: silentLog(),
     module,
+    writes: [folder],
     reportSchema: composerReportSchema,
     onReport: (report) => {
       reports.push(report);
@@ -86,6 +87,8 @@ export async function startComposer(t: TestContext, options: Partial<Start> = {}
     audioBitrate: 128_000,
     segmentDuration: 2000,
     partDuration: 500,
+    maxPixels: 40_000_000,
+    careful: false,
     ...options,
   });
   const [{ port }, { codecs }] = await Promise.all([heard('listening', () => true), heard('ready', () => true)]);

@@ -11,6 +11,7 @@ export const hostFacts = {
   showProperties: () => {},
   playable: () => {},
   callEvent: () => {},
+  trackDropped: () => {},
   unpublish: () => {},
 } satisfies Partial<ComponentHost>;
 

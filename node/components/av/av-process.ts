@@ -1,13 +1,16 @@
 // A process of one component that works on media: forked, spoken with, watched, and ended for certain.
 import { type ChildProcess, fork } from 'node:child_process';
 import { getCompileCacheDir } from 'node:module';
-import { dirname } from 'node:path';
+import { setPriority } from 'node:os';
+import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { z } from 'zod';
 import type { Log } from '../../log.ts';
 import { Timer } from '../../timer.ts';
 import { withParent } from '../../with-parent.ts';
 import { maxMessageBytes, maxWaitingMessages } from './limits.ts';
+import { memoryLimit, watchMemory } from './memory-watch.ts';
+import { MarksReader } from './track-marks.ts';
 
 export type AvProcessOptions<Report> = {
   log: Log;
@@ -15,15 +18,30 @@ export type AvProcessOptions<Report> = {
   module: string;
   reportSchema: z.ZodType<Report>;
   onReport: (report: Report) => void;
-  /** It is gone, for whatever reason; called once, also after end(). `reason` is a sentence. */
-  onExit: (reason: string) => void;
-  /** Bytes of memory that it may have, all in all. */
+  /**
+   * It is gone, for whatever reason; called once, also after end(). `reason` is a sentence, `tracks` are those (markTrack()) that it was at
+   * work on; none where it was killed for its memory, which is the work of all of them.
+   */
+  onExit: (reason: string, tracks: number[]) => void;
+  /** Absolute paths of folders that it may read, and that it may also write to; else it reads its own program alone. */
+  reads?: readonly string[];
+  writes?: readonly string[];
+  /** How nice it is to other processes (setpriority(2)). */
+  niceness?: number;
+  /** Bytes of memory that it may have, all in all; less where the container is small. */
   maxMemory?: number;
   /** Milliseconds without a sign of life after which it hangs. */
   silence?: number;
 };
 
 const defaultMaxMemory = 1024 * 1024 * 1024;
+/** Forwarding media comes first. */
+const defaultNiceness = 5;
+/** What an av process may read: programs and the font, nothing else of the checkout or image. */
+const root = join(import.meta.dirname, '../../..');
+const programs = [join(root, 'node'), join(root, 'node_modules'), join(root, 'package.json'), '/usr/share/fonts'];
+/** Where what its programs were compiled to is kept: not where this process has its own, which it could change there. */
+const compiledFolder = 'components';
 /** Megabytes of JavaScript among them. */
 const maxHeap = 256;
 const defaultSilence = 6000;
@@ -34,11 +52,15 @@ const secondLook = 500;
 /** Lines of its errors that are logged. */
 const maxLines = 100;
 
+const tooMuchMemory = 'It used too much memory';
+
 export class AvProcess<Command extends object, Report> {
   readonly #options: AvProcessOptions<Report>;
   readonly #child: ChildProcess;
-  readonly #messageSchema: z.ZodType<{ alive: number } | { report: Report }>;
+  readonly #messageSchema: z.ZodType<{ alive: true } | { report: Report }>;
   readonly #gone: Promise<unknown>;
+  readonly #marks = new MarksReader();
+  #unwatch: (() => void) | undefined;
   #silence: Timer | undefined;
   #waiting = 0;
   /** Why it was killed. */
@@ -46,28 +68,34 @@ export class AvProcess<Command extends object, Report> {
 
   constructor(options: AvProcessOptions<Report>) {
     this.#options = options;
-    this.#messageSchema = z.union([z.strictObject({ alive: z.number() }), z.strictObject({ report: options.reportSchema })]);
-    const own = [`--max-old-space-size=${maxHeap}`, '--disable-warning=ExperimentalWarning'];
-    const compiled = getCompileCacheDir();
+    this.#messageSchema = z.union([z.strictObject({ alive: z.literal(true) }), z.strictObject({ report: options.reportSchema })]);
+    const running = getCompileCacheDir();
+    const compiled = running === undefined ? [] : [join(dirname(running), compiledFolder)];
+    const own = [`--max-old-space-size=${maxHeap}`, '--disable-warning=ExperimentalWarning', ...permissionsOf(options, compiled)];
     const [execPath = process.execPath, ...execArgv] = [...withParent, process.execPath, ...own];
     this.#child = fork(options.module, {
       execPath,
       execArgv,
-      // Of this process's environment, which holds secrets, only where Node.js keeps what programs were compiled to.
-      env: compiled === undefined ? {} : { NODE_COMPILE_CACHE: dirname(compiled) },
-      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+      // Of this process's environment, which holds secrets, nothing.
+      env: Object.fromEntries(compiled.map((folder) => ['NODE_COMPILE_CACHE', folder])),
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc', this.#marks.file],
     });
+    if (this.#child.pid !== undefined) this.#begun(this.#child.pid);
     this.#gone = new Promise<void>((resolve) => {
       this.#child.once('exit', (code, signal) => {
         this.#silence?.stop();
+        this.#unwatch?.();
+        const tracks = this.#marks.close();
         resolve();
-        options.onExit(this.#fault ?? (signal ? `It was ended by ${signal}` : `It ended with code ${code ?? 'unknown'}`));
+        const reason = this.#fault ?? (signal ? `It was ended by ${signal}` : `It ended with code ${code ?? 'unknown'}`);
+        options.onExit(reason, reason === tooMuchMemory ? [] : tracks);
       });
       // It could not be started: then there is no exit.
       this.#child.once('error', (error) => {
         if (this.#child.pid !== undefined) return;
+        this.#marks.close();
         resolve();
-        options.onExit(`It could not be started: ${error.message}`);
+        options.onExit(`It could not be started: ${error.message}`, []);
       });
     });
     this.#child.on('message', (message) => this.#hear(message));
@@ -106,7 +134,17 @@ export class AvProcess<Command extends object, Report> {
     const parsed = this.#messageSchema.safeParse(message);
     if (!parsed.success) this.#kill('It said what nobody understands');
     else if ('report' in parsed.data) this.#options.onReport(parsed.data.report);
-    else if (parsed.data.alive > (this.#options.maxMemory ?? defaultMaxMemory)) this.#kill('It used too much memory');
+  }
+
+  #begun(pid: number): void {
+    const { maxMemory = defaultMaxMemory, niceness = defaultNiceness } = this.#options;
+    this.#unwatch = watchMemory({ pid, limit: memoryLimit(maxMemory), onTooMuch: () => this.#kill(tooMuchMemory) });
+    try {
+      // Threads that it makes later take it from its first one (sched(7)).
+      setPriority(pid, niceness);
+    } catch {
+      // It has ended already.
+    }
   }
 
   #watch(silence = this.#options.silence ?? defaultSilence): void {
@@ -130,4 +168,20 @@ export class AvProcess<Command extends object, Report> {
       if (lines <= maxLines) this.#options.log.warn({ pid: this.pid, line: line.slice(0, 500) }, 'an av process wrote an error');
     });
   }
+}
+
+/** Node.js's permission model: what is not allowed here is refused, e.g. the environment of other processes in /proc, threads and children. */
+function permissionsOf(
+  { module, reads = [], writes = [] }: Pick<AvProcessOptions<never>, 'module' | 'reads' | 'writes'>,
+  compiled: string[],
+): string[] {
+  const written = [...writes, ...compiled];
+  return [
+    '--permission',
+    // node-av is one.
+    '--allow-addons',
+    '--disable-warning=SecurityWarning',
+    ...[...programs, dirname(module), ...reads, ...written].map((path) => `--allow-fs-read=${path}`),
+    ...written.map((path) => `--allow-fs-write=${path}`),
+  ];
 }

@@ -49,6 +49,11 @@ export class RoomTracks<Taken extends ReceivableTrack> {
       .catch((error: unknown) => this.#options.host.log.debug({ err: error, track: trackId }, 'a track ended before it flowed'));
   }
 
+  /** The tracks with these numbers, those of them that are still there. */
+  named(numbers: readonly number[]): string[] {
+    return [...this.#tracks].filter(([, { number }]) => number !== undefined && numbers.includes(number)).map(([trackId]) => trackId);
+  }
+
   /** Nothing comes or goes from here; what flows goes on. Idempotent. */
   stop(): void {
     this.#stopped = true;

@@ -1,4 +1,5 @@
 // The picture of the stream: each source in its cell, drawn again only where something changed.
+import { AvError } from '../av/native/ffmpeg.ts';
 import { black, type Colour, Picture, type Rectangle } from '../av/native/picture.ts';
 import { Scaler } from '../av/native/scaler.ts';
 import { drawText } from '../av/native/text.ts';
@@ -12,6 +13,8 @@ export type Cell = { place: Rectangle; shown: readonly Shown[]; name: string | u
 export type StageOptions = Size & {
   /** Of names; undefined where none are drawn. */
   font: string | undefined;
+  /** The picture of what has this key cannot be drawn. */
+  onBroken?: (key: object, error: AvError) => void;
 };
 
 /** Of a cell without a picture. */
@@ -72,7 +75,7 @@ export class Stage {
   /** Draws anew what has changed. One call at a time. */
   async update(changed: (key: object) => boolean): Promise<void> {
     const due = this.#tiles.filter((tile) => changed(tile.shown.key) || (!tile.drawnAt && tile.shown.picture()));
-    await Promise.all(due.map((tile) => this.#scale(tile)));
+    await Promise.all(due.map((tile) => this.#scaleSafely(tile)));
     if (due.length > 0) this.#canvas.makeWritable();
     for (const tile of due) this.#draw(tile);
   }
@@ -113,6 +116,18 @@ export class Stage {
     known.delete(key);
     this.#labels.set(key, picture);
     return picture;
+  }
+
+  async #scaleSafely(tile: Tile): Promise<void> {
+    try {
+      await this.#scale(tile);
+    } catch (error) {
+      const { onBroken } = this.#options;
+      if (!onBroken || !(error instanceof AvError)) throw error;
+      tile.scaled?.close();
+      tile.scaled = undefined;
+      onBroken(tile.shown.key, error);
+    }
   }
 
   async #scale(tile: Tile): Promise<void> {

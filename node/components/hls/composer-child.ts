@@ -5,6 +5,7 @@ import { diskReason } from '../av/disk-reason.ts';
 import { findFont } from '../av/font.ts';
 import { AvError } from '../av/native/ffmpeg.ts';
 import { linkToParent } from '../av/parent-link.ts';
+import { markTrack } from '../av/track-marks.ts';
 import { isRtcp, parseRtp, pictureLoss, senderTimes } from '../rtp/packets.ts';
 import { Composer } from './composer.ts';
 import { type ComposerCommand, type ComposerReport, composerCommandSchema } from './composer-messages.ts';
@@ -51,6 +52,7 @@ async function start(command: Extract<ComposerCommand, { type: 'start' }>): Prom
       onReport: send,
       onFailed: fail,
       onStuck: die,
+      mark: markTrack,
     });
   } catch (error) {
     fail(error);

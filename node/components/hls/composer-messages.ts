@@ -31,6 +31,10 @@ export const composerCommandSchema = z.discriminatedUnion('type', [
     audioBitrate: z.int().min(16_000).max(512_000),
     segmentDuration: z.int().min(500).max(30_000),
     partDuration: z.int().min(100).max(5000),
+    /** Pixels of a picture of each track, all in all, that are decoded. */
+    maxPixels: z.int().positive(),
+    /** Whether no two tracks are decoded at once, so that the end of the process says which of them broke it. */
+    careful: z.boolean(),
   }),
   /** Where feedback about RTP goes. */
   z.strictObject({ type: z.literal('connect'), ip: z.ipv4(), port }),
@@ -70,6 +74,10 @@ export const composerReportSchema = z.discriminatedUnion('type', [
     independent: z.boolean(),
     time: z.number(),
   }),
+  /** It goes on without this track, which it could not work on. */
+  z.strictObject({ type: z.literal('broken'), entry, reason: z.string().max(500) }),
+  /** The pictures of this track are too many pixels, until others have less. */
+  z.strictObject({ type: z.literal('refused'), entry }),
   /** Pictures that were left out since the last report because there was no time for them. */
   z.strictObject({ type: z.literal('overloaded'), skipped: z.int().positive() }),
   /** It cannot go on, e.g. the disk is full: the stream is over. */

@@ -19,11 +19,16 @@ export type ComposerProcessOptions = {
   /** Path of the module that runs in it. */
   module: string;
   start: ComposerStart;
+  /** Bytes that it may have. */
+  maxMemory: number;
   /** It has written the file that parts are decoded with; `codecs` as RFC 6381 writes them. Called once, before the first part. */
   onReady: (codecs: string) => void;
   onPart: (part: Extract<ComposerReport, { type: 'part' }>) => void;
-  /** It ended without being told to; called at most once, after the last part. */
-  onCrashed: (reason: string) => void;
+  /** It ended without being told to, while it was at work on these tracks; called at most once, after the last part. */
+  onCrashed: (reason: string, tracks: readonly string[]) => void;
+  onTrackBroken: (trackId: string, reason: string) => void;
+  /** It is not shown for now. */
+  onTrackRefused: (trackId: string) => void;
   /** The stream cannot be written. */
   onFailed: (reason: string) => void;
 };
@@ -64,9 +69,11 @@ export class ComposerProcess {
     this.#process = new AvProcess({
       log: options.host.log,
       module: options.module,
+      writes: [options.start.folder],
+      maxMemory: options.maxMemory,
       reportSchema: composerReportSchema,
       onReport: (report) => this.#hear(report),
-      onExit: (reason) => this.#gone(reason),
+      onExit: (reason, entries) => this.#gone(reason, entries),
     });
     this.#process.send({ type: 'start', ...options.start });
   }
@@ -133,7 +140,7 @@ export class ComposerProcess {
   }
 
   #hear(report: ComposerReport): void {
-    const { onReady, onPart, onFailed } = this.#options;
+    const { onReady, onPart, onTrackBroken, onTrackRefused, onFailed } = this.#options;
     if (report.type === 'part') onPart(report);
     else if (report.type === 'listening') this.#listening.resolve(report.port);
     else if (report.type === 'ready') {
@@ -141,6 +148,9 @@ export class ComposerProcess {
       this.#ready.resolve();
     } else if (report.type === 'closed') this.#finished.resolve();
     else if (report.type === 'failed') this.#fail(report.reason, onFailed);
+    else if (report.type === 'broken') {
+      for (const trackId of this.#tracks.named([report.entry])) onTrackBroken(trackId, `It cannot be composed: ${report.reason}`);
+    } else if (report.type === 'refused') for (const trackId of this.#tracks.named([report.entry])) onTrackRefused(trackId);
     else if (report.type === 'overloaded') this.#tellSkipped(report.skipped);
     else this.#tracks.added(report.entry);
   }
@@ -161,16 +171,17 @@ export class ComposerProcess {
     });
   }
 
-  #gone(reason: string): void {
+  #gone(reason: string, entries: readonly number[]): void {
     this.#over = true;
     this.#finished.resolve();
     this.#listening.reject(notStarted());
     this.#ready.reject(notStarted());
     if (this.#closed) return;
     this.#telling?.stop();
+    const tracks = this.#tracks.named(entries);
     this.#tracks.close();
     this.#closed = Promise.resolve();
-    this.#options.onCrashed(reason);
+    this.#options.onCrashed(reason, tracks);
   }
 }
 

@@ -10,6 +10,7 @@ import type { RtpPacket } from '../rtp/packets.ts';
 import { AudioTrack } from './audio-track.ts';
 import type { ComposerCommand, ComposerReport } from './composer-messages.ts';
 import { type Part, Parts } from './parts.ts';
+import { PixelBudget } from './pixel-budget.ts';
 import { PlayoutDelay, playoutDelay } from './playout.ts';
 import { SegmentFiles } from './segment-files.ts';
 import { isKey, PictureWatch, pictureToMake, type Rhythm, rhythmOf } from './ticks.ts';
@@ -25,6 +26,8 @@ export type ComposerOptions = {
   onFailed: (error: unknown) => void;
   /** The next picture does not come: something native never answers, and nothing can be hoped of this process. Called once. */
   onStuck: () => void;
+  /** Work on a track begins; what it returns ends it. */
+  mark: (entry: number) => () => void;
 };
 
 type Track = VideoTrack | AudioTrack;
@@ -53,7 +56,8 @@ export class Composer {
   readonly #mix = new SoundMix(aacSamples);
   readonly #speakers = new SpeakerChoice();
   readonly #tracks = new Map<number, { track: Track; ssrc: number }>();
-  readonly #bySsrc = new Map<number, Track>();
+  readonly #bySsrc = new Map<number, { entry: number; track: Track }>();
+  readonly #pixels: PixelBudget<VideoTrack>;
   readonly #sources = new Map<string, Source>();
   readonly #watch = new PictureWatch();
   readonly #began = clock();
@@ -74,7 +78,15 @@ export class Composer {
     this.#encoders = encoders;
     this.#files = files;
     this.#rhythm = rhythmOf(start.framerate, start.partDuration, start.segmentDuration);
-    this.#stage = new Stage({ width: start.width, height: start.height, font: start.names ? options.font : undefined });
+    this.#pixels = new PixelBudget(start.maxPixels);
+    this.#stage = new Stage({
+      width: start.width,
+      height: start.height,
+      font: start.names ? options.font : undefined,
+      onBroken: (key, error) => {
+        for (const [entry, { track }] of this.#tracks) if (track === key) this.#break(entry, error);
+      },
+    });
     this.#parts = new Parts({
       muxer: encoders.muxer,
       rhythm: this.#rhythm,
@@ -105,12 +117,16 @@ export class Composer {
     const track =
       encoding === 'opus'
         ? new AudioTrack({ source, clockRate, delay, sampleAt: (time) => this.#sampleAt(time), from: this.#mix.reads })
-        : new VideoTrack({ source, encoding, clockRate, delay, onKeyNeeded: () => this.#options.onKeyNeeded(ssrc) });
+        : new VideoTrack({
+            ...{ source, encoding, clockRate, delay },
+            onKeyNeeded: () => this.#options.onKeyNeeded(ssrc),
+            mayDecode: (size) => this.#mayDecode(entry, size),
+          });
     known.name = name ?? known.name;
     known.entries.add(entry);
     this.#sources.set(source, known);
     this.#tracks.set(entry, { track, ssrc });
-    this.#bySsrc.set(ssrc, track);
+    this.#bySsrc.set(ssrc, { entry, track });
     this.#arranged = false;
   }
 
@@ -119,8 +135,9 @@ export class Composer {
     if (!found) return;
     const { track, ssrc } = found;
     this.#tracks.delete(entry);
-    if (this.#bySsrc.get(ssrc) === track) this.#bySsrc.delete(ssrc);
+    if (this.#bySsrc.get(ssrc)?.track === track) this.#bySsrc.delete(ssrc);
     this.#retired.push(track);
+    if (track.kind === 'video') this.#pixels.release(track);
     const source = this.#sources.get(track.source);
     source?.entries.delete(entry);
     if (source?.entries.size === 0) {
@@ -131,12 +148,13 @@ export class Composer {
   }
 
   receive(packet: RtpPacket): void {
-    this.#bySsrc.get(packet.ssrc)?.push(packet, clock());
+    const found = this.#bySsrc.get(packet.ssrc);
+    if (found) this.#work(found.entry, () => found.track.push(packet, clock()));
   }
 
   /** From a sender report; `time` in milliseconds since 1970. */
   reported(ssrc: number, timestamp: number, time: number): void {
-    this.#bySsrc.get(ssrc)?.reported(timestamp, time);
+    this.#bySsrc.get(ssrc)?.track.reported(timestamp, time);
   }
 
   /** Ends the last part; resolves when it is written. Idempotent; never fails. */
@@ -200,9 +218,9 @@ export class Composer {
 
   /** `until`: milliseconds from the beginning. */
   #makeSound(until: number): void {
-    const tracks = [...this.#tracks.values()].flatMap(({ track }) => (track.kind === 'audio' ? [track] : []));
     const now = clock();
-    for (const track of tracks) track.drain(now);
+    for (const [entry, { track }] of this.#tracks) if (track.kind === 'audio') this.#work(entry, () => track.drain(now));
+    const tracks = [...this.#tracks.values()].flatMap(({ track }) => (track.kind === 'audio' ? [track] : []));
     while (this.#mix.made + aacSamples <= until * samplesPerMillisecond) {
       const at = this.#mix.made;
       const { left, right } = this.#mix.next(tracks, (track, loudness) => this.#speakers.hear(track.source, loudness, now));
@@ -230,14 +248,49 @@ export class Composer {
   async #decode(time: number): Promise<Set<object>> {
     const now = clock();
     const changed = new Set<object>();
-    await Promise.all(
-      [...this.#tracks.values()].map(async ({ track }) => {
-        if (track.kind !== 'video') return;
+    const decode = async (entry: number, track: VideoTrack) => {
+      const done = this.#options.mark(entry);
+      try {
         track.drain(now);
         if (await track.decodeUntil(time)) changed.add(track);
-      }),
-    );
+      } catch (error) {
+        this.#break(entry, error);
+      }
+      done();
+    };
+    const tracks = [...this.#tracks].flatMap(([entry, { track }]) => (track.kind === 'video' ? [{ entry, track }] : []));
+    if (this.#options.start.careful) for (const { entry, track } of tracks) await decode(entry, track);
+    else await Promise.all(tracks.map(({ entry, track }) => decode(entry, track)));
     return changed;
+  }
+
+  /** Takes its pixels from who has most. */
+  #mayDecode(entry: number, { width, height }: { width: number; height: number }): boolean {
+    const track = this.#tracks.get(entry)?.track;
+    if (track?.kind !== 'video') return false;
+    const refused = this.#pixels.claim(track, track.source, width * height);
+    for (const [each, { track: other }] of this.#tracks) {
+      if (other.kind !== 'video' || !refused.includes(other)) continue;
+      other.refuse();
+      this.#options.onReport({ type: 'refused', entry: each });
+    }
+    return !refused.includes(track);
+  }
+
+  /** What a track breaks is its own: the others go on. */
+  #work(entry: number, step: () => void): void {
+    const done = this.#options.mark(entry);
+    try {
+      step();
+    } catch (error) {
+      this.#break(entry, error);
+    }
+    done();
+  }
+
+  #break(entry: number, error: unknown): void {
+    this.remove(entry);
+    this.#options.onReport({ type: 'broken', entry, reason: error instanceof Error ? error.message.slice(0, 200) : 'unknown' });
   }
 
   #arrange(): void {

@@ -2,6 +2,7 @@
 import { extname, join } from 'node:path';
 import type { ComponentHost, ComponentRunner, ReceivableTrack } from '../../rooms/ports.ts';
 import { KeptProcess, type ProcessCallbacks } from '../av/kept-process.ts';
+import { memoryLimit } from '../av/memory-watch.ts';
 import { ComposerProcess } from './composer-process.ts';
 import { bitratesOf, type HlsOptions, timesOf } from './options.ts';
 import type { RunningStream, Streams } from './streams.ts';
@@ -17,9 +18,24 @@ export type HlsRunnerOptions = {
 /** Compiled or not, as this file is. */
 const ownModule = join(import.meta.dirname, `composer-child${extname(import.meta.filename)}`);
 
+/** Tracks that are composed at once. */
+const limits = { audio: 256, video: 64 } as const;
+/** Bytes that a composer may have; of them what it needs without pictures that come in. */
+const maxMemory = 1024 * 1024 * 1024;
+const memoryWithoutInput = 256 * 1024 * 1024;
+/** Bytes of a pixel that comes in: of some ten pictures that its decoder looks back at. */
+const bytesPerPixel = 18;
+
+/** Pixels of a picture of each track, all in all. */
+function mostPixels(memory: number): number {
+  return Math.max(1920 * 1080, Math.floor((memory - memoryWithoutInput) / bytesPerPixel));
+}
+
 export class HlsRunner implements ComponentRunner {
   readonly #options: HlsRunnerOptions;
   readonly #kept: KeptProcess<ComposerProcess, RunningStream>;
+  /** Tracks of whom it was told. */
+  readonly #refused = new Set<string>();
   #closed: Promise<void> | undefined;
 
   constructor(options: HlsRunnerOptions) {
@@ -30,8 +46,9 @@ export class HlsRunner implements ComponentRunner {
       name: 'composer',
       facts: ({ id: recording }) => ({ recording }),
       begin: () => streams.begin({ host, options: options.options }),
-      make: (running, callbacks) => this.#make(running, callbacks),
+      make: (running, callbacks, careful) => this.#make(running, callbacks, careful),
       onCrashed: ({ stream }) => stream.interrupted(),
+      limits,
     });
   }
 
@@ -48,7 +65,7 @@ export class HlsRunner implements ComponentRunner {
     return this.#closed;
   }
 
-  #make({ id, stream }: RunningStream, { onCrashed, onFailed }: ProcessCallbacks): ComposerProcess {
+  #make({ id, stream }: RunningStream, { onCrashed, onTrackBroken, onFailed }: ProcessCallbacks, careful: boolean): ComposerProcess {
     const { host, options, module = ownModule } = this.#options;
     const { width, height, framerate, layout, names } = options;
     const { video: videoBitrate, audio } = bitratesOf(options);
@@ -57,6 +74,7 @@ export class HlsRunner implements ComponentRunner {
     return new ComposerProcess({
       host,
       module,
+      maxMemory,
       start: {
         folder: stream.folder,
         init,
@@ -64,10 +82,18 @@ export class HlsRunner implements ComponentRunner {
         ...{ width, height, framerate, layout, names, videoBitrate, partDuration },
         audioBitrate: audio,
         segmentDuration: times.target,
+        maxPixels: mostPixels(memoryLimit(maxMemory)),
+        careful,
       },
       onReady: (codecs) => stream.begin(init, codecs),
       onPart: (part) => stream.add(part),
       onCrashed,
+      onTrackBroken,
+      onTrackRefused: (trackId) => {
+        if (this.#refused.has(trackId)) return;
+        this.#refused.add(trackId);
+        host.trackDropped(trackId, 'The pictures of all tracks together are too large for the composer: it is not shown for now');
+      },
       onFailed: (reason) => {
         host.log.error({ recording: id, reason }, 'a stream cannot be made');
         onFailed(`The stream cannot be made: ${reason}`);

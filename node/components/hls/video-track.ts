@@ -6,7 +6,13 @@ import { Av1Format } from '../rtp/av1.ts';
 import { H264Format, startCodes } from '../rtp/h264.ts';
 import { JitterBuffer } from '../rtp/jitter-buffer.ts';
 import type { RtpPacket } from '../rtp/packets.ts';
-import { type Picture as EncodedPicture, VideoAssembler, type VideoFormat } from '../rtp/video-assembler.ts';
+import {
+  describePicture,
+  type Picture as EncodedPicture,
+  VideoAssembler,
+  type VideoDescription,
+  type VideoFormat,
+} from '../rtp/video-assembler.ts';
 import { Vp8Format } from '../rtp/vp8.ts';
 import { Vp9Format } from '../rtp/vp9.ts';
 import type { ComposedEncoding } from './composer-messages.ts';
@@ -18,6 +24,8 @@ export type VideoTrackOptions = {
   clockRate: number;
   delay: PlayoutDelay;
   onKeyNeeded: () => void;
+  /** Whether pictures of this size may be decoded; asked for each key picture. */
+  mayDecode: (size: VideoDescription) => boolean;
 };
 
 const formats = {
@@ -35,19 +43,21 @@ const staleAfter = 3000;
 /** Milliseconds that a picture waits at most: a clock that says more is wrong. */
 const maxWait = 3000;
 
-type Waiting = EncodedPicture & { timestamp: number; arrival: number };
+type Waiting = EncodedPicture & { timestamp: number; arrival: number; size: VideoDescription | undefined };
 
 export class VideoTrack {
   readonly kind = 'video';
   readonly #options: VideoTrackOptions;
   readonly #buffer: JitterBuffer;
   readonly #timing: TrackTiming;
-  readonly #decoder: VideoDecoder;
-  readonly #shown = new Picture();
+  #decoder: VideoDecoder;
+  #shown = new Picture();
   #waiting: Waiting[] = [];
   #waitingBytes = 0;
   /** Nothing can be decoded before the next key picture. */
   #broken = true;
+  /** Its pictures are too large for now: `full` until its memory is given back. */
+  #refused: 'full' | 'empty' | undefined;
   #shownAt: number | undefined;
   #now = 0;
 
@@ -56,9 +66,10 @@ export class VideoTrack {
     this.#options = options;
     this.#decoder = new VideoDecoder(options.encoding);
     this.#timing = new TrackTiming(options.clockRate, options.delay);
+    const format = formats[options.encoding]();
     const assembler = new VideoAssembler({
-      format: formats[options.encoding](),
-      onPicture: (picture) => this.#hold(picture),
+      format,
+      onPicture: (picture) => this.#hold({ ...picture, size: picture.key ? describePicture(format, picture) : undefined }),
       onKeyNeeded: options.onKeyNeeded,
     });
     this.#buffer = new JitterBuffer({ wait: jitterWait.picture, out: (packet) => assembler.push(packet) });
@@ -91,7 +102,8 @@ export class VideoTrack {
 
   /** Decodes what is to be seen at `now`. One call at a time. @returns whether what is seen is another than before */
   async decodeUntil(now: number): Promise<boolean> {
-    let changed = false;
+    let changed = this.#refused === 'full';
+    if (changed) this.#empty();
     for (let next = this.#takeDue(now); next; next = this.#takeDue(now)) {
       if (await this.#decode(next)) {
         this.#shownAt = now;
@@ -135,14 +147,40 @@ export class VideoTrack {
     return next;
   }
 
-  async #decode({ data, key, timestamp }: Waiting): Promise<boolean> {
+  /** It is not shown until its next key picture that may be decoded. */
+  refuse(): void {
+    this.#refused ??= 'full';
+    this.#broken = true;
+    this.#shownAt = undefined;
+  }
+
+  #empty(): void {
+    this.#refused = 'empty';
+    this.#decoder.close();
+    this.#shown.close();
+    this.#shown = new Picture();
+  }
+
+  /** A picture whose size nobody knows is none. */
+  #admit(size: VideoDescription | undefined): boolean {
+    if (!size || !this.#options.mayDecode(size)) return false;
+    if (this.#refused === 'empty') this.#decoder = new VideoDecoder(this.#options.encoding);
+    this.#refused = undefined;
+    this.#decoder.limit(size);
+    return true;
+  }
+
+  async #decode({ data, key, timestamp, size }: Waiting): Promise<boolean> {
+    if (key ? !this.#admit(size) : this.#refused) return false;
     if (this.#broken && !key) {
       this.#options.onKeyNeeded();
       return false;
     }
     this.#broken = false;
     try {
-      return await this.#decoder.decode(this.#options.encoding === 'h264' ? startCodes(data) : data, timestamp, this.#shown);
+      const some = await this.#decoder.decode(this.#options.encoding === 'h264' ? startCodes(data) : data, timestamp, this.#shown);
+      // Meanwhile another track may have taken its pixels.
+      return some && !this.#refused;
     } catch (error) {
       if (!(error instanceof AvError)) throw error;
       this.#lost();

@@ -3,11 +3,12 @@ import { randomInt } from 'node:crypto';
 import { createSocket } from 'node:dgram';
 import { diskReason } from '../av/disk-reason.ts';
 import { linkToParent } from '../av/parent-link.ts';
+import { markTrack } from '../av/track-marks.ts';
 import { isRtcp, parseRtp, pictureLoss, senderTimes } from '../rtp/packets.ts';
 import { type RecorderCommand, type RecorderReport, recorderCommandSchema } from './recorder-messages.ts';
 import { TrackRecorder } from './track-recorder.ts';
 
-type Recording = { ssrc: number; recorder: TrackRecorder };
+type Recording = { entry: number; ssrc: number; recorder: TrackRecorder };
 
 const loopback = '127.0.0.1';
 const tickInterval = 50;
@@ -18,7 +19,7 @@ const receiveBuffer = 4 * 1024 * 1024;
 
 const ownSsrc = randomInt(1, 2 ** 32);
 const entries = new Map<number, Recording>();
-const bySsrc = new Map<number, TrackRecorder>();
+const bySsrc = new Map<number, Recording>();
 const ending = new Set<Promise<void>>();
 let feedbackTo: { ip: string; port: number } | undefined;
 
@@ -27,17 +28,31 @@ const { send } = linkToParent<typeof recorderCommandSchema, RecorderReport>(reco
 
 socket.on('message', (packet) => {
   if (isRtcp(packet)) {
-    for (const { ssrc, timestamp, time } of senderTimes(packet)) bySsrc.get(ssrc)?.reported(timestamp, time, performance.now());
+    for (const { ssrc, timestamp, time } of senderTimes(packet)) bySsrc.get(ssrc)?.recorder.reported(timestamp, time, performance.now());
     return;
   }
   const rtp = parseRtp(packet);
-  if (rtp) bySsrc.get(rtp.ssrc)?.push(rtp, performance.now(), Date.now());
+  const recording = rtp && bySsrc.get(rtp.ssrc);
+  if (recording) work(recording, (recorder) => recorder.push(rtp, performance.now(), Date.now()));
 });
 socket.on('listening', () => send({ type: 'listening', port: socket.address().port }));
 socket.bind(0, loopback);
 setInterval(() => {
-  for (const { recorder } of entries.values()) recorder.tick(performance.now());
+  for (const recording of entries.values()) work(recording, (recorder) => recorder.tick(performance.now()));
 }, tickInterval);
+
+/** What a track breaks is its own: the others go on. */
+function work(recording: Recording, step: (recorder: TrackRecorder) => void): void {
+  const { entry, recorder } = recording;
+  const done = markTrack(entry);
+  try {
+    step(recorder);
+  } catch (error) {
+    forget(recording);
+    send({ type: 'broken', entry, reason: error instanceof Error ? error.message.slice(0, 200) : 'unknown' });
+  }
+  done();
+}
 
 function run(command: RecorderCommand): void {
   if (command.type === 'connect') feedbackTo = { ip: command.ip, port: command.port };
@@ -59,20 +74,27 @@ function add({ entry, ssrc, ...track }: Extract<RecorderCommand, { type: 'add' }
     onStarted: (facts) => send({ type: 'started', entry, ...facts }),
     onFailed: (error) => send({ type: 'failed', reason: diskReason(error) }),
   });
-  entries.set(entry, { ssrc, recorder });
-  bySsrc.set(ssrc, recorder);
+  const recording = { entry, ssrc, recorder };
+  entries.set(entry, recording);
+  bySsrc.set(ssrc, recording);
   send({ type: 'added', entry });
 }
 
 function remove(entry: number): void {
   const recording = entries.get(entry);
-  if (!recording) return;
-  entries.delete(entry);
-  if (bySsrc.get(recording.ssrc) === recording.recorder) bySsrc.delete(recording.ssrc);
-  const ended = recording.recorder.close().then((summary) => {
-    send({ type: 'ended', entry, ...summary });
-    ending.delete(ended);
-  });
+  if (recording) forget(recording);
+}
+
+/** Its file is finished. */
+function forget({ entry, ssrc, recorder }: Recording): void {
+  if (!entries.delete(entry)) return;
+  if (bySsrc.get(ssrc)?.entry === entry) bySsrc.delete(ssrc);
+  const ended: Promise<void> = recorder
+    .close()
+    .then((summary) => send({ type: 'ended', entry, ...summary }))
+    // The node finishes its file.
+    .catch((error: unknown) => process.stderr.write(`${diskReason(error)}\n`))
+    .then(() => void ending.delete(ended));
   ending.add(ended);
 }
 

@@ -45,6 +45,8 @@ export const recorderReportSchema = z.discriminatedUnion('type', [
     frames: z.int().min(0),
     lostPackets: z.int().min(0),
   }),
+  /** It goes on without this track, which it could not work on. */
+  z.strictObject({ type: z.literal('broken'), entry, reason: z.string().max(500) }),
   /** A file cannot be written: recording is over. */
   z.strictObject({ type: z.literal('failed'), reason: z.string().max(500) }),
   z.strictObject({ type: z.literal('closed') }),

@@ -12,8 +12,9 @@ import type { Recording } from './recording.ts';
 export type RecorderProcessOptions = {
   host: Pick<ComponentHost, 'log' | 'openOutput'>;
   recording: Recording;
-  /** It ended without being told to; called at most once. */
-  onCrashed: (reason: string) => void;
+  /** It ended without being told to, while it was at work on these tracks; called at most once. */
+  onCrashed: (reason: string, tracks: readonly string[]) => void;
+  onTrackBroken: (trackId: string, reason: string) => void;
   /** A file cannot be written. */
   onFailed: (reason: string) => void;
 };
@@ -48,9 +49,10 @@ export class RecorderProcess {
     this.#process = new AvProcess({
       log: options.host.log,
       module,
+      writes: [options.recording.folder],
       reportSchema: recorderReportSchema,
       onReport: (report) => this.#hear(report),
-      onExit: (reason) => this.#gone(reason),
+      onExit: (reason, entries) => this.#gone(reason, entries),
     });
   }
 
@@ -119,6 +121,7 @@ export class RecorderProcess {
     if (report.type === 'listening') this.#listening.resolve(report.port);
     else if (report.type === 'closed') this.#finished.resolve();
     else if (report.type === 'failed') onFailed(report.reason);
+    else if (report.type === 'broken') this.#broken(report.entry, report.reason);
     else if (report.type === 'added') this.#tracks.added(report.entry);
     else {
       const { type, entry, ...facts } = report;
@@ -127,14 +130,23 @@ export class RecorderProcess {
     }
   }
 
-  #gone(reason: string): void {
+  #broken(entry: number, reason: string): void {
+    const problem = `It cannot be recorded: ${reason}`;
+    this.#options.recording.update(entry, { problem });
+    for (const trackId of this.#tracks.named([entry])) this.#options.onTrackBroken(trackId, problem);
+  }
+
+  #gone(reason: string, entries: readonly number[]): void {
     this.#over = true;
     this.#finished.resolve();
     this.#listening.reject(notStarted());
     if (this.#closed) return;
+    const tracks = this.#tracks.named(entries);
+    if (tracks.length === 1)
+      for (const entry of entries) this.#options.recording.update(entry, { problem: `It broke the recorder: ${reason}` });
     this.#tracks.close();
     this.#closed = this.#recoverFiles();
-    this.#options.onCrashed(reason);
+    this.#options.onCrashed(reason, tracks);
   }
 
   async #recoverFiles(): Promise<void> {

@@ -11,6 +11,9 @@ export type RecordingRunnerOptions = {
   begin: () => Promise<Recording>;
 };
 
+/** Tracks that are recorded at once. */
+const limits = { audio: 1000, video: 500 } as const;
+
 export class RecordingRunner implements ComponentRunner {
   readonly #kept: KeptProcess<RecorderProcess, Recording>;
   /** Crashed ones whose files are being finished. */
@@ -27,17 +30,19 @@ export class RecordingRunner implements ComponentRunner {
           host.log.error({ err: error }, 'a recording cannot be begun');
           throw new ServiceError('unavailable', 'The recording cannot be written to the disk', { cause: error });
         }),
-      make: (recording, { onCrashed, onFailed }) =>
+      make: (recording, { onCrashed, onTrackBroken, onFailed }) =>
         new RecorderProcess({
           host,
           recording,
           onCrashed,
+          onTrackBroken,
           onFailed: (reason) => {
             host.log.error({ recording: recording.id, reason }, 'a recording cannot be written');
             onFailed(`The recording cannot be written: ${reason}`);
           },
         }),
       onCrashed: () => this.#lost(),
+      limits,
     });
   }
 

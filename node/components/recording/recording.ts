@@ -50,6 +50,10 @@ export class Recording {
     return new Recording(options, report, upload);
   }
 
+  get folder(): string {
+    return this.#options.folder;
+  }
+
   get id(): string {
     return this.#report.id;
   }
@@ -143,7 +147,7 @@ export class Recording {
 }
 
 export type EntryFacts = { startTime?: number | undefined; endTime?: number | undefined } & Partial<
-  Pick<ReportTrack, 'width' | 'height' | 'duration' | 'frames' | 'lostPackets'>
+  Pick<ReportTrack, 'width' | 'height' | 'duration' | 'frames' | 'lostPackets' | 'problem'>
 >;
 
 /** Finishes a file that its writer left. @returns milliseconds; undefined where there is nothing in it */

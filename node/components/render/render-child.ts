@@ -1,7 +1,6 @@
 // The process that renders a recording: reads its report, plays its files, writes one.
 import { constants } from 'node:fs';
-import { open, readdir } from 'node:fs/promises';
-import { constants as osConstants, setPriority } from 'node:os';
+import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Report, reportSchema } from '../../rooms/recording-report.ts';
 import { issueSentence } from '../../sentences.ts';
@@ -20,20 +19,8 @@ const maxProblems = 100;
 const { send } = linkToParent<typeof renderCommandSchema, RenderReport>(renderCommandSchema, (command) => void render(command));
 let problems = 0;
 
-/** Each thread has a priority of its own (sched(7)); those that are made later take it from these. */
-async function yieldToOthers(): Promise<void> {
-  for (const thread of await readdir('/proc/self/task').catch(() => [String(process.pid)])) {
-    try {
-      setPriority(Number(thread), osConstants.priority.PRIORITY_LOW);
-    } catch {
-      // It has ended meanwhile.
-    }
-  }
-}
-
 async function render(command: RenderCommand): Promise<void> {
   try {
-    if (command.lowPriority) await yieldToOthers();
     const report = await readReport(command.folder);
     if (report.type === 'hls') throw new Error('This is a stream that was kept, not a recording of tracks: it is composed already');
     const plan = planOf(report);

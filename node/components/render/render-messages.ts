@@ -15,8 +15,6 @@ export const renderCommandSchema = z.strictObject({
   height: pixels(2160),
   framerate: z.int().min(1).max(60),
   layout: z.enum(layouts),
-  /** Whether everything else on the machine comes first. */
-  lowPriority: z.boolean(),
 });
 export type RenderCommand = z.infer<typeof renderCommandSchema>;
 

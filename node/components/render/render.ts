@@ -1,5 +1,6 @@
 // Renders a recording to one MP4, in a process of its own: the file is there when it is whole, or not at all.
 import { rename, rm } from 'node:fs/promises';
+import { constants } from 'node:os';
 import { basename, dirname, extname, join } from 'node:path';
 import { ServiceError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
@@ -7,7 +8,7 @@ import { AvProcess } from '../av/av-process.ts';
 import { isAvInstalled } from '../av/installed.ts';
 import { type RenderCommand, type RenderReport, renderReportSchema } from './render-messages.ts';
 
-export type RenderOptions = Omit<RenderCommand, 'type' | 'lowPriority'> & {
+export type RenderOptions = Omit<RenderCommand, 'type'> & {
   /** Whether everything else on the machine comes first. */
   lowPriority?: boolean;
   log: Log;
@@ -45,13 +46,16 @@ export async function render({ log, onProgress, onProblem, signal, lowPriority =
     reportSchema: renderReportSchema,
     onReport: hear,
     onExit: (reason) => result.reject(new ServiceError('unavailable', `The process that renders crashed: ${reason}`)),
+    reads: [wanted.folder],
+    writes: [dirname(unfinished)],
+    ...(lowPriority && { niceness: constants.priority.PRIORITY_LOW }),
     maxMemory,
     silence,
   });
   const abort = () => result.reject(signal.reason);
   signal.addEventListener('abort', abort);
   try {
-    child.send({ type: 'start', ...wanted, lowPriority, output: unfinished });
+    child.send({ type: 'start', ...wanted, output: unfinished });
     const duration = await result.promise;
     await rename(unfinished, wanted.output);
     return duration;

@@ -13,7 +13,7 @@ import type { Clip, Plan } from './plan.ts';
 import type { RenderCommand } from './render-messages.ts';
 import { VideoClip } from './video-clip.ts';
 
-export type RenderingOptions = Omit<RenderCommand, 'type' | 'lowPriority'> & {
+export type RenderingOptions = Omit<RenderCommand, 'type'> & {
   plan: Plan;
   /** Milliseconds that were made. */
   onProgress: (time: number) => void;

@@ -1,6 +1,7 @@
 // The process of one sip component: its user agent and the sound of its calls, told what to do by the node.
 import { isIP } from 'node:net';
 import { linkToParent } from '../av/parent-link.ts';
+import { markTrack } from '../av/track-marks.ts';
 import { AgentRefusal, SipAgent } from './agent/agent.ts';
 import { ComponentSound } from './audio/component-sound.ts';
 import { type AgentSettings, type SipCommand, type SipReport, sipCommandSchema } from './sip-messages.ts';
@@ -32,7 +33,13 @@ function run(command: SipCommand): void {
 
 async function start(settings: AgentSettings): Promise<void> {
   const { announcedIp, rtpPorts: ports, roomPort, allowPrivate } = settings;
-  sound = await ComponentSound.open({ ip: listenIp(announcedIp), ports, allowPrivate, ...(roomPort !== undefined && { roomPort }) });
+  sound = await ComponentSound.open({
+    mark: markTrack,
+    ip: listenIp(announcedIp),
+    ports,
+    allowPrivate,
+    ...(roomPort !== undefined && { roomPort }),
+  });
   send({ type: 'listening', port: sound.port });
   agent = new SipAgent({ settings, audio: sound, report: send, onFault: tellFault });
   agent.start();

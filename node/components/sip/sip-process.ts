@@ -18,8 +18,8 @@ export type SipProcessOptions = {
   onNews: (news: SipNews) => void;
   /** Whether a call that came may be answered; it is told to be `ended` in either case. */
   mayAnswer: (callId: string) => boolean;
-  /** It ended without being told to; called at most once. */
-  onCrashed: (reason: string) => void;
+  /** It ended without being told to, while it was at work on these tracks; called at most once. */
+  onCrashed: (reason: string, tracks: readonly string[]) => void;
 };
 
 type Request = { [Type in 'call' | 'hangUp' | 'digits']: Omit<Extract<SipCommand, { type: Type }>, 'request'> }[
@@ -67,7 +67,7 @@ export class SipProcess {
       module,
       reportSchema: sipReportSchema,
       onReport: (report) => this.#hear(report),
-      onExit: (reason) => this.#gone(reason),
+      onExit: (reason, ssrcs) => this.#gone(reason, ssrcs),
     });
   }
 
@@ -149,13 +149,14 @@ export class SipProcess {
     for (const { reject } of [this.#ready, this.#listening]) reject(new ServiceError('unavailable', problem));
   }
 
-  #gone(reason: string): void {
+  #gone(reason: string, ssrcs: readonly number[]): void {
     this.#finished.resolve();
     this.#failStart('The telephone could not be started');
     for (const { failed } of this.#waiting.values()) failed(new ServiceError('unavailable', 'The telephone ended'));
     if (this.#closed) return;
     this.#closed = Promise.resolve();
+    const tracks = this.#tracks.named(ssrcs);
     this.#tracks.close();
-    this.#options.onCrashed(reason);
+    this.#options.onCrashed(reason, tracks);
   }
 }

@@ -23,6 +23,8 @@ export type SipRunnerOptions = {
 export const telephoneCores = 0.1;
 const callCores = 0.03;
 
+/** Tracks that are heard at once. */
+const limits = { audio: 500, video: Number.POSITIVE_INFINITY } as const;
 /** Calls that are hung up after a crash at most. */
 const maxLeftovers = 200;
 
@@ -56,6 +58,7 @@ export class SipRunner implements ComponentRunner {
       make: (_, callbacks) => this.#make(callbacks),
       onCrashed: () => this.#lost(),
       persistent: true,
+      limits,
     });
   }
 

@@ -9,7 +9,9 @@ export type DecodedVideo = 'vp8' | 'vp9' | 'h264' | 'av1';
 const names = { vp8: 'vp8', vp9: 'vp9', h264: 'h264', av1: 'libdav1d' } as const satisfies Record<DecodedVideo, string>;
 
 /** A few bytes can say that a picture is huge; nobody sends larger ones than 4K. */
-const maxPixels = 4096n * 2304n;
+const maxPixels = 4096 * 2304;
+/** Pixels by which a decoder may round sides up. */
+const alignment = 64;
 
 export class VideoDecoder {
   readonly #context = new CodecContext();
@@ -32,7 +34,7 @@ export class VideoDecoder {
     this.#context.pktTimebase = new Rational(1, 90_000);
     this.#context.setFlags(AV_CODEC_FLAG_LOW_DELAY);
     try {
-      check(this.#context.setOption('max_pixels', maxPixels, AV_OPT_TYPE_INT64), 'Pictures cannot be bounded');
+      this.#bound(maxPixels);
       // Without a dictionary: node-av frees that of open2Sync twice.
       check(this.#context.open2Sync(codec), `${encoding} cannot be decoded`);
     } catch (error) {
@@ -61,6 +63,11 @@ export class VideoDecoder {
     });
   }
 
+  /** Pictures are no larger than this from here; libdav1d keeps to what it began with, and a sequence of AV1 to its header. */
+  limit({ width, height }: { width: number; height: number }): void {
+    this.#bound(Math.min(maxPixels, (width + alignment) * (height + alignment)));
+  }
+
   /** The pictures that are still inside, at the end. */
   async flush(each: (picture: Picture) => Promise<void>): Promise<void> {
     await this.#lease.use(async () => {
@@ -72,6 +79,10 @@ export class VideoDecoder {
   /** Idempotent; also while it decodes. */
   close(): void {
     this.#lease.close();
+  }
+
+  #bound(pixels: number): void {
+    check(this.#context.setOption('max_pixels', BigInt(pixels), AV_OPT_TYPE_INT64), 'Pictures cannot be bounded');
   }
 
   #fetch(into: Picture): boolean {

@@ -20,6 +20,8 @@ export type ComponentSoundOptions = {
   silence?: number;
   /** Whether calls may go to private addresses. */
   allowPrivate: boolean;
+  /** Work on a track of the room begins; what it returns ends it. */
+  mark?: (ssrc: number) => () => void;
 };
 
 const defaultSilence = 30_000;
@@ -109,7 +111,11 @@ export class ComponentSound implements CallAudio {
     // Nobody listens.
     if (!this.#ticker.runs || isRtcp(packet)) return;
     const rtp = parseRtp(packet);
-    if (rtp) this.#tracks.get(rtp.ssrc)?.push(rtp, this.#ticker.now);
+    const track = rtp && this.#tracks.get(rtp.ssrc);
+    if (!track) return;
+    const done = this.#options.mark?.(rtp.ssrc);
+    track.push(rtp, this.#ticker.now);
+    done?.();
   }
 
   #forget(call: Call): void {
@@ -120,8 +126,11 @@ export class ComponentSound implements CallAudio {
   #run(number: number): void {
     const from = number * blockSamples;
     const sum = this.#sum.fill(0);
-    for (const track of this.#tracks.values()) {
-      if (!track.read(from, this.#block)) continue;
+    for (const [ssrc, track] of this.#tracks) {
+      const done = this.#options.mark?.(ssrc);
+      const isHeard = track.read(from, this.#block);
+      done?.();
+      if (!isHeard) continue;
       for (let index = 0; index < blockSamples; index += 1) sum[index] = (sum[index] as number) + (this.#block[index] as number);
     }
     for (const call of this.#calls) call.hear(from, sum);

@@ -60,6 +60,8 @@ export type RoomEvents = {
   ComponentRemoved: Kind<'ComponentRemoved', 'seq' | 'componentId' | 'reason'>;
   /** A component was removed because of a fault; `reason` says which. */
   ComponentCrashed: Kind<'ComponentCrashed', 'seq' | 'componentId' | 'reason'>;
+  /** A component goes on without a track of the room: it broke it, or is more than it can carry. `track` says which, `reason` why. */
+  ComponentTrackDropped: Kind<'ComponentTrackDropped', 'seq' | 'componentId' | 'track' | 'reason'>;
   /** The stream of an `hls` component can be played. */
   HlsPlayable: Kind<'HlsPlayable', 'seq' | 'componentId'>;
   /** A persistent stream is in S3, all of it. `recordingId` names it. Comes without `seq`, also after `RoomDeleted`. */

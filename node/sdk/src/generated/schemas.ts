@@ -205,6 +205,7 @@ export type EventType =
   | 'ComponentAdded'
   | 'ComponentRemoved'
   | 'ComponentCrashed'
+  | 'ComponentTrackDropped'
   | 'HlsPlayable'
   | 'HlsUploaded'
   | 'HlsUploadCrashed'

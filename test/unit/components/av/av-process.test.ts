@@ -2,16 +2,20 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { getPriority } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { z } from 'zod';
 import { AvProcess, type AvProcessOptions } from '../../../../node/components/av/av-process.ts';
 import { maxMessageBytes } from '../../../../node/components/av/limits.ts';
+import { findGreedy, memoryLimit } from '../../../../node/components/av/memory-watch.ts';
 import { RestartBudget } from '../../../../node/components/av/restarts.ts';
 import { silentLog } from '../../../../node/log.ts';
 import { isAlive } from '../../../kit/alive.ts';
 import type { AvChildCommand } from '../../../kit/av-child.ts';
 import { recordedLog } from '../../../kit/recorded-log.ts';
+import { makeResources } from '../../../kit/resources-folder.ts';
 
 const module = join(import.meta.dirname, '../../../kit/av-child.ts');
 const reportSchema = z.strictObject({ text: z.string() });
@@ -19,6 +23,7 @@ type Report = z.infer<typeof reportSchema>;
 
 function startChild(t: TestContext, options: Partial<AvProcessOptions<Report>> = {}) {
   const exit = Promise.withResolvers<string>();
+  const lost = Promise.withResolvers<number[]>();
   const exits: string[] = [];
   let heard = Promise.withResolvers<string>();
   const child = new AvProcess<AvChildCommand, Report>({
@@ -26,8 +31,9 @@ function startChild(t: TestContext, options: Partial<AvProcessOptions<Report>> =
     module,
     reportSchema,
     onReport: ({ text }) => heard.resolve(text),
-    onExit: (reason) => {
+    onExit: (reason, tracks) => {
       exits.push(reason);
+      lost.resolve(tracks);
       exit.resolve(reason);
     },
     ...options,
@@ -38,7 +44,7 @@ function startChild(t: TestContext, options: Partial<AvProcessOptions<Report>> =
     child.send(command);
     return heard.promise;
   };
-  return { child, ask, exit: exit.promise, exits };
+  return { child, ask, exit: exit.promise, lost: lost.promise, exits };
 }
 
 test('it answers, gets none of the environment, ends in order, and its exit is told once', async (t) => {
@@ -50,6 +56,34 @@ test('it answers, gets none of the environment, ends in order, and its exit is t
   await child.end(5000);
   assert.equal(exits.length, 1);
   child.send({ type: 'echo', text: 'nobody is there' });
+});
+
+test('the tracks that it was at work on are known when it is gone, however it ends', async (t) => {
+  const aborted = startChild(t);
+  for (const track of [7, 0, 4_294_967_295]) await aborted.ask({ type: 'mark', track });
+  aborted.child.send({ type: 'abort' });
+  assert.equal(await aborted.exit, 'It was ended by SIGABRT');
+  assert.deepEqual(await aborted.lost, [7, 0, 4_294_967_295]);
+  const hanging = startChild(t, { silence: 1500 });
+  await hanging.ask({ type: 'mark', track: 3 });
+  hanging.child.send({ type: 'hang' });
+  assert.deepEqual(await hanging.lost, [3]);
+  const idle = startChild(t);
+  await idle.ask({ type: 'echo', text: 'up' });
+  process.kill(idle.child.pid ?? 0, 'SIGKILL');
+  assert.deepEqual(await idle.lost, []);
+});
+
+test('it reads its programs and its folders and nothing else, and is nice', async (t) => {
+  const folder = await makeResources(t);
+  await writeFile(join(folder, 'own'), 'mine');
+  const { ask, child } = startChild(t, { reads: [folder], niceness: 7 });
+  const read = (path: string) => ask({ type: 'read', path });
+  assert.equal(await read(join(folder, 'own')), 'mine');
+  assert.match(await read(module), /linkToParent/);
+  for (const path of [`/proc/${process.pid}/environ`, `/proc/${child.pid}/environ`, '/etc/passwd', join(folder, '..', 'other')])
+    assert.equal(await read(path), 'ERR_ACCESS_DENIED', path);
+  assert.equal(getPriority(child.pid), 7);
 });
 
 test('one that hangs is killed', async (t) => {
@@ -73,6 +107,27 @@ test('one that speaks nonsense, or takes too much memory, is killed', async (t) 
   const greedy = startChild(t, { maxMemory: 300 * 1024 * 1024 });
   greedy.child.send({ type: 'allocate', bytes: 400 * 1024 * 1024 });
   assert.equal(await greedy.exit, 'It used too much memory');
+  const silent = startChild(t, { maxMemory: 500 * 1024 * 1024, silence: 60_000 });
+  await silent.ask({ type: 'mark', track: 1 });
+  silent.child.send({ type: 'swell' });
+  assert.equal(await silent.exit, 'It used too much memory');
+  assert.deepEqual(await silent.lost, []);
+});
+
+test('a process has half of the memory of its container at most, and all together three quarters', () => {
+  assert.deepEqual([memoryLimit(1000, 4000), memoryLimit(1000, 1200)], [1000, 600]);
+  const [a, b] = [{ limit: 600 }, { limit: 600 }];
+  const greedy = (first: number, second: number) =>
+    findGreedy(
+      new Map([
+        [a, first],
+        [b, second],
+      ]),
+      1200,
+    );
+  assert.deepEqual(greedy(300, 600), []);
+  assert.equal(greedy(300, 601)[0], b);
+  assert.equal(greedy(500, 450)[0], a);
 });
 
 test('an error of it and a signal from outside are seen as its exit, and its words are logged', async (t) => {

@@ -1,0 +1,76 @@
+// Memory of av processes, watched from outside: what hangs or runs wild tells nothing of itself.
+import { readFileSync } from 'node:fs';
+import { totalmem } from 'node:os';
+
+export type Watched = {
+  pid: number;
+  /** Bytes that it may have, all in all. */
+  limit: number;
+  onTooMuch: () => void;
+};
+
+/** Milliseconds between two looks. */
+const interval = 250;
+/** Bytes of a page: Linux on x86-64, and on ARM64 as the images have it. */
+const pageSize = 4096;
+/** Shares of the container's memory: of one process, and of all of them together. */
+const shareOfOne = 1 / 2;
+const shareOfAll = 3 / 4;
+
+const watched = new Set<Watched>();
+let looking: NodeJS.Timeout | undefined;
+
+/** Bytes that the container may have; that of the machine where nothing bounds it. */
+function containerMemory(): number {
+  const constrained = process.constrainedMemory();
+  return constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
+}
+
+/** The bytes that one process may have where `wanted` would be enough for it: a container that is full ends all of its processes. */
+export function memoryLimit(wanted: number, container = containerMemory()): number {
+  return Math.min(wanted, Math.floor(container * shareOfOne));
+}
+
+/** Who has too much; where all together do, the largest of them. `bytes`: resident, of each. */
+export function findGreedy<Each extends { limit: number }>(bytes: ReadonlyMap<Each, number>, container = containerMemory()): Each[] {
+  const greedy = [...bytes].filter(([{ limit }, size]) => size > limit).map(([each]) => each);
+  const sum = [...bytes.values()].reduce((total, size) => total + size, 0);
+  if (greedy.length > 0 || sum <= container * shareOfAll) return greedy;
+  return [...bytes]
+    .sort(([, a], [, b]) => b - a)
+    .slice(0, 1)
+    .map(([each]) => each);
+}
+
+/** Calls back once at most. @returns ends it; idempotent */
+export function watchMemory(each: Watched): () => void {
+  watched.add(each);
+  looking ??= setInterval(look, interval);
+  return () => {
+    watched.delete(each);
+    if (watched.size > 0) return;
+    clearInterval(looking);
+    looking = undefined;
+  };
+}
+
+function look(): void {
+  const bytes = new Map<Watched, number>();
+  for (const each of watched) {
+    const size = residentBytes(each.pid);
+    if (size !== undefined) bytes.set(each, size);
+  }
+  for (const each of findGreedy(bytes)) {
+    watched.delete(each);
+    each.onTooMuch();
+  }
+}
+
+/** Undefined where the process is gone, or the system has no /proc (proc(5)). */
+function residentBytes(pid: number): number | undefined {
+  try {
+    return Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]) * pageSize;
+  } catch {
+    return undefined;
+  }
+}

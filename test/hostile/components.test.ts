@@ -1,0 +1,278 @@
+// Media of a guest against the processes that record, stream and mix it, with the tracks of others beside.
+import assert from 'node:assert/strict';
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { getPriority } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
+import { Admission } from '../../node/components/av/admission.ts';
+import { AvProcess } from '../../node/components/av/av-process.ts';
+import { HlsRunner } from '../../node/components/hls/hls-runner.ts';
+import { readOptions } from '../../node/components/hls/options.ts';
+import { Streams } from '../../node/components/hls/streams.ts';
+import { rtpPacket } from '../../node/components/rtp/outgoing.ts';
+import { silentLog } from '../../node/log.ts';
+import type { ReceivableTrack, RoomMedia } from '../../node/rooms/ports.ts';
+import { isAlive } from '../kit/alive.ts';
+import { apiClient } from '../kit/api-client.ts';
+import type { AvChildCommand } from '../kit/av-child.ts';
+import { looks, startComposer } from '../kit/composed.ts';
+import { hostFacts } from '../kit/fake-components.ts';
+import { noUploads } from '../kit/kinds.ts';
+import { startNodeProcess } from '../kit/node-process.ts';
+import { recordedLog } from '../kit/recorded-log.ts';
+import { makeResources } from '../kit/resources-folder.ts';
+import { makeRtp, sendInTime, sentPackets, withSsrc } from '../kit/rtp-packets.ts';
+import { startPublisher } from '../kit/rtp-publisher.ts';
+import { apiToken } from '../kit/start-node.ts';
+import { engineFor, memoryOf, openRoom } from '../media/kit.ts';
+import { type RecordingStage, recordingStage } from '../media/recording-stage.ts';
+import { attack } from './attack.ts';
+import { attacks } from './components.attacks.ts';
+
+attack(attacks.manyUnits, async (t) => {
+  const { stage, healthy, recorder } = await recorded(t, ['vp8', '0xC81E1E', 'healthy'], ['opus', 880, 'healthy']);
+  const guest = await hostileTrack(t, stage.room, 'H264');
+  stage.runner.receive([...healthy, guest.track]);
+  const units = Buffer.concat([Buffer.from([0x78]), ...Array.from({ length: 390 }, () => Buffer.from([0, 1, 0x41]))]);
+  for (let count = 0; count < 28_000; count += 1) {
+    if (count % 7000 === 0) guest.send(parameterSets, count + 1);
+    guest.send(units, count - (count % 7000) + 1);
+    if (count % 100 === 0) await sleep(5);
+  }
+  await assertWhole(stage, healthy, recorder);
+});
+
+attack(attacks.noSize, async (t) => {
+  const { stage, healthy, recorder } = await recorded(t, ['opus', 880, 'healthy']);
+  const guest = await hostileTrack(t, stage.room, 'VP8');
+  stage.runner.receive([...healthy, guest.track]);
+  for (let count = 0; count < 30; count += 1) {
+    guest.send(Buffer.from([0x10, 0, 0, 0, 0x9d, 1, 0x2a, 0, 0, 0, 0, 9, 9]), count * 3000, true);
+    await sleep(20);
+  }
+  await assertWhole(stage, healthy, recorder);
+});
+
+attack(attacks.hugePictures, async (t) => {
+  const composer = await startComposer(t);
+  const large = ['-f', 'lavfi', '-i', 'color=c=0x1E1EC8:s=4096x2304:r=2', '-t', '1', '-c:v', 'libvpx', '-deadline', 'realtime'];
+  const [huge, small] = await Promise.all([
+    sentPackets(['-v', 'error', '-nostdin', ...large, '-cpu-used', '8', '-g', '1', '-strict', 'experimental']),
+    makeRtp(t, 'vp8', '0xC81E1E', 4),
+  ]);
+  const video = { clockRate: 90_000, channels: 1, encoding: 'vp8', name: null } as const;
+  const entries: number[] = [];
+  for (let ssrc = 100; ssrc < 132; ssrc += 1) entries.push(await composer.announce({ ...video, ssrc, source: 'guest' }));
+  await composer.announce({ ...video, ssrc: 1, source: 'healthy' });
+  const healthy = sendInTime(t, small, { ssrc: 1, port: composer.port, clockRate: 90_000 });
+  const socket = createSocket('udp4');
+  t.after(() => socket.close());
+  let most = 0;
+  for (let ssrc = 100; ssrc < 132; ssrc += 1) {
+    for (const packet of huge) socket.send(withSsrc(packet, ssrc), composer.port, '127.0.0.1');
+    await sleep(60);
+    most = Math.max(most, memoryOf(composer.pid()));
+  }
+  await healthy;
+  most = Math.max(most, memoryOf(composer.pid()));
+  const refused = new Set(composer.reports.flatMap((report) => (report.type === 'refused' ? [report.entry] : [])));
+  t.diagnostic(`${Math.round(most / 2 ** 20)} MB, ${refused.size} of 32 tracks refused`);
+  assert.ok(refused.size >= 20 && [...refused].every((entry) => entries.includes(entry)), [...refused].join());
+  assert.ok(most < 1024 ** 3, `${most} bytes`);
+  assert.deepEqual(composer.exits, []);
+  const last = (await looks(await composer.close())).at(-2);
+  // Who is healthy has the last cell.
+  const colours = [0.25, 0.5, 0.75].flatMap((x) => [0.25, 0.5, 0.75, 0.95].map((y) => last?.at(x, y) ?? []));
+  assert.ok(
+    colours.some(([red = 0, , blue = 255]) => red > 150 && blue < 80),
+    JSON.stringify(colours),
+  );
+});
+
+attack(attacks.breaksTheProcess, async (t) => {
+  const [room, resources] = [openRoom(await engineFor(t)), await makeResources(t)];
+  const { log, of } = recordedLog();
+  const admission = new Admission(() => ({ budget: 1.5, cores: 2, busy: 0 }));
+  const streams = new Streams({ log, resources, node: () => 'svc@test', uploads: noUploads, admission });
+  const [dropped, crashes]: [string[][], string[]] = [[], []];
+  const unused = () => Promise.reject(new Error('not asked for'));
+  const runner = new HlsRunner({
+    host: {
+      ...hostFacts,
+      ...{ log, connect: unused, publish: unused, openOutput: () => room.openOutput(), finished: () => {} },
+      trackDropped: (...drop) => dropped.push(drop),
+      crashed: (reason) => crashes.push(reason),
+    },
+    streams,
+    options: readOptions({ width: 320, height: 180, segmentDuration: 1 }, false),
+    module: await flawedComposer(resources),
+  });
+  t.after(async () => {
+    await runner.close();
+    await streams.close();
+  });
+  await runner.start();
+  await startPublisher(t, { codec: 'vp8', content: '0xC81E1E', input: room.openInput(), trackId: 'healthy' });
+  const guests = await Promise.all([hostileTrack(t, room, 'VP8'), hostileTrack(t, room, 'VP8'), hostileTrack(t, room, 'VP8')]);
+  const healthy: ReceivableTrack = { id: 'healthy', origin: { peerId: 'p' }, kind: 'video', encoding: 'vp8', metadata: null };
+  runner.receive([healthy, ...guests.map(({ track }) => track)]);
+  const composers = () => of('info').filter(({ msg }) => msg === 'composer started').length;
+  for (const guest of guests.slice(0, 2)) {
+    const before = composers();
+    for (let count = 0; composers() === before; count += 1) {
+      assert.ok(count < 1000, 'the flaw was not reached');
+      guest.send(Buffer.concat([Buffer.from([0x10, ...vp8Key]), flaw]), count * 3000, true);
+      await sleep(20);
+    }
+  }
+  assert.deepEqual(
+    dropped.map(([id]) => id),
+    guests.slice(0, 2).map(({ track }) => track.id),
+  );
+  // Of a peer who did it twice nothing is taken any more.
+  for (let count = 0; count < 20; count += 1) {
+    guests[2]?.send(Buffer.concat([Buffer.from([0x10, ...vp8Key]), flaw]), count * 3000, true);
+    await sleep(20);
+  }
+  assert.deepEqual([composers(), crashes], [3, []]);
+});
+
+attack(attacks.curiousProcess, async (t) => {
+  const node = await startNodeProcess(t, { SVC_COMPONENTS_USED: 'recording' });
+  const api = apiClient(node.url, apiToken);
+  await api.post('/room', { roomId: 'room' });
+  assert.equal((await api.post('/room/room/component', { type: 'recording' })).status, 201);
+  const recorder = childrenOf(node.pid).find(({ command }) => command.includes('recorder-child'));
+  assert.ok(recorder);
+  assert.match(recorder.command, / --permission .*--allow-fs-read=/s);
+  assert.doesNotMatch(recorder.command, /allow-fs-(read|write)=(\*|\/ )|allow-child-process|allow-worker|allow-wasi/);
+  const environment = readFileSync(`/proc/${recorder.pid}/environ`, 'latin1');
+  assert.doesNotMatch(environment, /SVC_|HOME=|PATH=/);
+  assert.ok(!environment.includes(apiToken));
+  assert.equal(getPriority(recorder.pid), 5);
+  // One that was taken over, beside its node.
+  const { ask } = avChild(t);
+  for (const path of [`/proc/${process.pid}/environ`, `/proc/${node.pid}/environ`, '/proc/self/environ', '/etc/passwd'])
+    assert.equal(await ask({ type: 'read', path }), 'ERR_ACCESS_DENIED', path);
+});
+
+attack(attacks.swellingProcess, async (t) => {
+  const { child, exit, ask } = avChild(t);
+  await ask({ type: 'echo', text: 'up' });
+  child.send({ type: 'swell' });
+  assert.equal(await exit, 'It used too much memory');
+});
+
+const sps = '6742c01ed900a02ff96610000003001000000303c0f162e480';
+const pps = '68cb83cb20';
+/** Of H.264, in one packet (RFC 6184, section 5.7.1): it looks like the beginning of a key picture. */
+const parameterSets = Buffer.from(`780019${sps}0005${pps}`, 'hex');
+/** A key frame of 640x360 of VP8, without more than its head. */
+const vp8Key = [0, 0, 0, 0x9d, 1, 0x2a, 0x80, 2, 0x68, 1] as const;
+const flaw = Buffer.from('the flaw that nobody knows of yet');
+
+/** A recorder at work on tracks of somebody else. */
+async function recorded(t: TestContext, ...wanted: Parameters<RecordingStage['publishAll']>[0]) {
+  const stage = await recordingStage(t);
+  const healthy = await stage.publishAll(wanted);
+  stage.runner.receive(healthy);
+  await stage.begun(...healthy);
+  return { stage, healthy, recorder: stage.pid() };
+}
+
+/** The recorder is the same, and has all of the healthy tracks. */
+async function assertWhole(stage: RecordingStage, healthy: readonly ReceivableTrack[], recorder: number): Promise<void> {
+  await sleep(1000);
+  assert.deepEqual([stage.crashes, stage.pid(), isAlive(recorder)], [[], recorder, true]);
+  await stage.runner.close();
+  const { state, tracks } = await stage.report();
+  assert.equal(state, 'finished');
+  for (const { id } of healthy) {
+    const own = tracks.filter(({ trackId }) => trackId === id);
+    assert.deepEqual(
+      own.map(({ lostPackets, problem }) => [lostPackets, problem]),
+      [[0, undefined]],
+      JSON.stringify(own),
+    );
+  }
+}
+
+let guests = 0;
+
+/** A track whose RTP is what the test says. */
+async function hostileTrack(t: TestContext, room: RoomMedia, name: 'VP8' | 'H264') {
+  guests += 1;
+  const [trackId, ssrc] = [`guest-${guests}`, 9000 + guests];
+  const socket = createSocket('udp4');
+  t.after(() => socket.close());
+  socket.bind(0, '127.0.0.1');
+  await once(socket, 'listening');
+  const input = room.openInput();
+  const to = await input.connect({ ip: '127.0.0.1', port: socket.address().port });
+  const parameters = name === 'H264' ? { 'packetization-mode': 1, 'profile-level-id': '42e01f', 'level-asymmetry-allowed': 1 } : {};
+  const codec = { mimeType: `video/${name}`, payloadType: 100, clockRate: 90_000, parameters, rtcpFeedback: [] };
+  const rtpParameters = { codecs: [codec], encodings: [{ ssrc }], headerExtensions: [], rtcp: { cname: trackId } };
+  await input.publish({ trackId, kind: 'video', rtpParameters });
+  let sequence = 0;
+  const send = (payload: Buffer, timestamp: number, marker = false) => {
+    sequence += 1;
+    socket.send(rtpPacket({ payloadType: 100, sequence, timestamp, ssrc, marker }, payload), to.port, to.ip);
+  };
+  const track: ReceivableTrack = {
+    id: trackId,
+    origin: { peerId: 'guest' },
+    kind: 'video',
+    encoding: name.toLowerCase(),
+    metadata: null,
+  };
+  return { track, send };
+}
+
+/** The composer as it is, in a process with a flaw that a packet can reach. */
+async function flawedComposer(folder: string): Promise<string> {
+  const path = join(folder, 'composer.mjs');
+  const [child, track] = ['composer-child', 'video-track'].map((name) =>
+    JSON.stringify(new URL(`../../node/components/hls/${name}.ts`, import.meta.url)),
+  );
+  await writeFile(
+    path,
+    `import { VideoTrack } from ${track};
+    const { push } = VideoTrack.prototype;
+    VideoTrack.prototype.push = function (packet, now) {
+      if (packet.payload.includes(${JSON.stringify(flaw.toString())})) process.abort();
+      push.call(this, packet, now);
+    };
+    await import(${child});`,
+  );
+  return path;
+}
+
+function avChild(t: TestContext) {
+  const exit = Promise.withResolvers<string>();
+  let heard = Promise.withResolvers<string>();
+  const child = new AvProcess<AvChildCommand, { text: string }>({
+    log: silentLog(),
+    module: join(import.meta.dirname, '../kit/av-child.ts'),
+    reportSchema: z.strictObject({ text: z.string() }),
+    onReport: ({ text }) => heard.resolve(text),
+    onExit: exit.resolve,
+    silence: 60_000,
+  });
+  t.after(() => child.end(1000));
+  const ask = (command: AvChildCommand) => {
+    heard = Promise.withResolvers();
+    child.send(command);
+    return heard.promise;
+  };
+  return { child, ask, exit: exit.promise };
+}
+
+function childrenOf(pid: number): { pid: number; command: string }[] {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1').trim().split(' ').filter(Boolean).map(Number);
+  return children.map((child) => ({ pid: child, command: readFileSync(`/proc/${child}/cmdline`, 'latin1').replaceAll('\0', ' ') }));
+}
