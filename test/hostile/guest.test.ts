@@ -1,0 +1,210 @@
+// A guest with an ordinary token against a node, with a healthy room beside.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Environment } from '../../node/env.ts';
+import { apiClient } from '../kit/api-client.ts';
+import { freePort } from '../kit/free-ports.ts';
+import { makeTone } from '../kit/media-files.ts';
+import { scrape } from '../kit/metrics.ts';
+import { startNodeProcess } from '../kit/node-process.ts';
+import { PeerSocket } from '../kit/peer-socket.ts';
+import { makeResources } from '../kit/resources-folder.ts';
+import { apiToken } from '../kit/start-node.ts';
+import { refuse, startReceiver } from '../kit/webhook-receiver.ts';
+import { attack } from './attack.ts';
+import { attacks } from './guest.attacks.ts';
+
+/** Milliseconds in which a message of the healthy room is there: 250 are promised, and this machine has other work. */
+const prompt = 1_250;
+/** How long an attack goes on, in milliseconds. */
+const duration = 2_000;
+
+async function stage(t: TestContext, env: Environment = {}) {
+  const metricsPort = await freePort();
+  const node = await startNodeProcess(t, { SVC_METRICS_PORT: String(metricsPort), SVC_LOG_LEVEL: 'info', ...env });
+  const api = apiClient(node.url, apiToken);
+  const url = `${node.url.replace('http', 'ws')}/socket/peer/websocket`;
+  for (const roomId of ['evil', 'healthy']) assert.equal((await api.post('/room', { roomId })).status, 201);
+  const tokenOf = async (peerId: string, roomId = 'evil', permissions = {}): Promise<string> =>
+    (await api.post(`/room/${roomId}/peer`, { type: 'webrtc', peerId, options: { permissions } })).body.data.token;
+  const enter = async (peerId: string, roomId?: string) => PeerSocket.enter(url, await tokenOf(peerId, roomId));
+  /** Enters, and what comes is neither read as JSON nor kept. */
+  const listen = async (peerId: string) => {
+    const socket = await enter(peerId);
+    const seen = { frames: 0, bytes: 0, dropped: 0 };
+    socket.webSocket.removeAllListeners('message');
+    socket.webSocket.on('message', (data: Buffer) => {
+      seen.frames += 1;
+      seen.bytes += data.length;
+      if (data.subarray(0, 30).includes('dataDropped')) seen.dropped += JSON.parse(data.toString()).data.messages;
+    });
+    return { socket, seen };
+  };
+  const rss = () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${node.pid}/status`, 'utf8'))?.[1]) / 1024;
+  const lag = async () => (await scrape(`http://127.0.0.1:${metricsPort}/metrics`)).get('nodejs_eventloop_lag_max_seconds') ?? 0;
+  const health = await startHealth(await enter('a', 'healthy'), await enter('b', 'healthy'));
+  const before = rss();
+  await lag();
+  /** Ends the healthy room's talk and says how all went. */
+  const figures = async () => {
+    const seconds = await lag();
+    const talk = await health();
+    const text = `messages of the healthy room within ${talk.worst} ms, lag ${Math.round(seconds * 1000)} ms, ${Math.round(before)} to ${Math.round(rss())} MB`;
+    t.diagnostic(text);
+    assert.ok(talk.worst < prompt, text);
+    assert.equal(talk.got, talk.sent, 'no message of the healthy room is lost');
+    return { grown: rss() - before, text };
+  };
+  return { node, api, url, tokenOf, enter, listen, figures };
+}
+
+/** Two people of a room who talk ten times a second. The function returned ends it. */
+async function startHealth(speaker: PeerSocket, listener: PeerSocket) {
+  let sent = 0;
+  let got = 0;
+  let worst = 0;
+  listener.webSocket.on('message', (frame: Buffer) => {
+    const { event, data } = JSON.parse(frame.toString());
+    if (event !== 'data') return;
+    got += 1;
+    worst = Math.max(worst, Math.round(performance.now() - data.payload));
+  });
+  const say = () => {
+    sent += 1;
+    speaker.post('sendData', { label: 'talk', payload: performance.now() });
+  };
+  const timer = setInterval(say, 100);
+  return async () => {
+    clearInterval(timer);
+    const answer = await speaker.request('sendData', { label: 'talk', payload: performance.now() });
+    assert.ok(answer.ok);
+    sent += 1;
+    await listener.request('ping');
+    return { sent, got, worst };
+  };
+}
+
+/** Calls `act` so many times a second for as long as an attack goes on. */
+async function repeat(perSecond: number, act: () => void): Promise<void> {
+  const end = performance.now() + duration;
+  for (let count = 1; performance.now() < end; count += 1) {
+    act();
+    await sleep(1_000 / perSecond);
+  }
+}
+
+attack(attacks.largeData, async (t) => {
+  const { enter, listen, figures } = await stage(t);
+  const listeners = await Promise.all(Array.from({ length: 100 }, (_, index) => listen(`l${index}`)));
+  const guest = await enter('guest');
+  for (const { seen } of listeners) seen.bytes = 0;
+  const payload = 'x'.repeat(250_000);
+  await repeat(50, () => guest.webSocket.readyState === guest.webSocket.OPEN && guest.post('sendData', { label: 'x', payload }));
+  assert.deepEqual(await guest.closed, { code: 4429, reason: '' });
+  assert.equal(Math.max(...listeners.map(({ seen }) => seen.bytes)), 0);
+  const { grown, text } = await figures();
+  assert.ok(grown < 200, text);
+});
+
+attack(attacks.manyData, async (t) => {
+  const { listen, figures } = await stage(t, { SVC_RATE_LIMIT_SOCKET: 'none' });
+  const listeners = await Promise.all(Array.from({ length: 100 }, (_, index) => listen(`l${index}`)));
+  const slow = listeners.slice(0, 10);
+  for (const { socket } of slow) socket.webSocket.pause();
+  const guests = await Promise.all(['g1', 'g2', 'g3', 'g4'].map((peerId) => listen(peerId)));
+  const payload = 'x'.repeat(16_000);
+  await repeat(50, () => {
+    for (const { socket } of guests) socket.post('sendData', { label: 'x', payload });
+  });
+  const { grown, text } = await figures();
+  // Of 4 MiB of the burst and 1 MiB a second, a room of 103 gets 8 MiB a second and four seconds' worth at once.
+  const bytes = listeners.slice(10).reduce((sum, { seen }) => sum + seen.bytes, 0);
+  assert.ok(bytes > 0 && bytes < 1.2 * (4 + duration / 1000 + 2) * 8 * 1024 * 1024, `${bytes} bytes were delivered`);
+  assert.ok(grown < 300, text);
+  for (const { socket } of slow) socket.webSocket.resume();
+  for (const { socket } of [...listeners, ...guests]) assert.equal(socket.webSocket.readyState, socket.webSocket.OPEN);
+});
+
+attack(attacks.costlyRequests, async (t) => {
+  const { enter, url, tokenOf, figures } = await stage(t);
+  const guest = await enter('guest');
+  let made = 0;
+  const began = performance.now();
+  await repeat(40, () => guest.post('createTransport', { direction: made % 2 === 0 ? 'send' : 'recv' }));
+  made = guest.frames.filter((frame) => frame.ok === true).length;
+  // Twenty at once, less what entering cost, and five a second.
+  const most = 20 + ((performance.now() - began) / 1000) * 5 + 2;
+  assert.ok(made > 5 && made <= most, `${made} of at most ${most} were answered`);
+  // A new session is no new allowance.
+  const token = await tokenOf('other');
+  const entered = performance.now();
+  let times = 0;
+  for (; performance.now() - entered < duration; times += 1) {
+    const socket = await PeerSocket.enter(url, token, { takeover: true });
+    assert.ok(socket.welcome.ok);
+  }
+  assert.ok(times <= 20 + ((performance.now() - entered) / 1000) * 5 + 2, `entered ${times} times`);
+  await figures();
+});
+
+attack(attacks.metadata, async (t) => {
+  const { enter, figures } = await stage(t);
+  const witness = await enter('witness');
+  const guest = await enter('guest');
+  const began = performance.now();
+  let count = 0;
+  await repeat(40, () => guest.post('setPeerMetadata', { metadata: { count: ++count } }));
+  await figures();
+  const seen = witness.events('peerMetadataUpdated').length;
+  const seconds = (performance.now() - began) / 1000;
+  assert.ok(seen >= 2 && seen <= seconds + 2, `${seen} changes in ${seconds} s`);
+});
+
+attack(attacks.webhooks, async (t) => {
+  const receiver = await startReceiver(t, refuse(500));
+  const { api, url, tokenOf, figures } = await stage(t, { SVC_WEBHOOK_URLS: receiver.url, SVC_PENDING_MAX_BYTES: String(64 * 1024) });
+  const token = await tokenOf('guest');
+  for (let times = 0; times < 15; times += 1) assert.ok((await PeerSocket.enter(url, token, { takeover: true })).welcome.ok);
+  await figures();
+  const { status, body } = await api.get('/webhooks/dead');
+  assert.equal(status, 200, JSON.stringify(body));
+  const rooms = new Set((body.data as { event: { roomId: string } }[]).map(({ event }) => event.roomId));
+  assert.deepEqual(rooms, new Set(['evil']));
+});
+
+attack(attacks.sctp, async (t) => {
+  const { enter, url, tokenOf, figures } = await stage(t);
+  const none = await PeerSocket.enter(url, await tokenOf('none', 'evil', { publish: [], data: false }));
+  const some = await enter('some');
+  for (const direction of ['send', 'recv']) {
+    const sctpOf = async (socket: PeerSocket, more: object) =>
+      'sctpParameters' in ((await socket.request('createTransport', { direction, ...more })).data ?? assert.fail());
+    assert.equal(await sctpOf(none, {}), false);
+    assert.equal(await sctpOf(none, { sctp: true }), false);
+    assert.equal(await sctpOf(some, {}), false);
+    assert.equal(await sctpOf(some, { sctp: true }), true);
+  }
+  await figures();
+});
+
+attack(attacks.componentOptions, async (t) => {
+  const resources = await makeResources(t);
+  await makeTone(join(resources, 'file_component_sources', 'secret-name.ogg'), 440, 30);
+  const { api, enter, figures } = await stage(t, { SVC_COMPONENTS_USED: 'file', SVC_RESOURCES_BASE_PATH: resources });
+  const before = await enter('before');
+  const added = await api.post('/room/evil/component', {
+    type: 'file',
+    options: { filePath: 'secret-name.ogg' },
+    externalId: 'key-of-owner',
+  });
+  assert.equal(added.status, 201, JSON.stringify(added.body));
+  await before.waitFor('componentUpdated', ({ state }) => state === 'running');
+  const after = await enter('after');
+  const [component = {}] = (after.welcome.data?.components ?? assert.fail()) as Record<string, unknown>[];
+  assert.deepEqual(Object.keys(component).sort(), ['id', 'state', 'tracks', 'type']);
+  for (const socket of [before, after]) assert.doesNotMatch(JSON.stringify(socket.frames), /secret-name|key-of-owner/);
+  await figures();
+});
