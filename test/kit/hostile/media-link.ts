@@ -15,7 +15,9 @@ type Certificate = { certPem: string; keyPem: string; signatureHash: { hash: num
 const patience = 20_000;
 const checkInterval = 200;
 const consentInterval = 4_000;
+const silenceDeadline = 2_000;
 const aes128Sha1 = 1;
+const handshakeMessages = 8;
 
 let certificate: Promise<Certificate> | undefined;
 
@@ -24,6 +26,8 @@ export class MediaLink {
   readonly candidate: IceCandidate;
   /** Authentic messages that came inside DTLS, e.g. SCTP packets. */
   onMessage: (message: Buffer) => void = () => {};
+  /** What its own side sent of DTLS, the handshake first. */
+  readonly sentDtls: Buffer[] = [];
   /** Packets of SRTP and SRTCP as they came. */
   onPacket: (packet: Buffer) => void = () => {};
   readonly #socket: Socket;
@@ -39,7 +43,10 @@ export class MediaLink {
     this.#socket = socket;
     const inner = {
       onData: (_message: Buffer, _from: [string, number]) => {},
-      send: async (message: Buffer) => this.send(message),
+      send: async (message: Buffer) => {
+        if (this.sentDtls.length < handshakeMessages) this.sentDtls.push(message);
+        this.send(message);
+      },
       close: async () => {},
       type: 'udp',
       closed: false,
@@ -91,9 +98,9 @@ export class MediaLink {
     this.#socket.send(bytes, this.candidate.port, this.candidate.address);
   }
 
-  /** Sends bytes as an authentic RTP packet. */
-  sendRtp(packet: Buffer): void {
-    this.send(this.#context().protectRtp(packet));
+  /** Sends bytes as an authentic RTP packet. `rolloverCounter`: how often the sequence numbers of its source have begun anew. */
+  sendRtp(packet: Buffer, rolloverCounter = 0): void {
+    this.send(this.#context().protectRtp(packet, rolloverCounter));
   }
 
   /** Sends bytes as an authentic RTCP packet. */
@@ -104,6 +111,24 @@ export class MediaLink {
   /** Sends bytes inside DTLS. */
   async sendMessage(message: Buffer): Promise<void> {
     await this.#dtls.send(message);
+  }
+
+  /** Resolves with true when the worker has taken everything that was sent before; with false where it answers nothing for 2 s. */
+  async taken(): Promise<boolean> {
+    const answered = Promise.withResolvers<boolean>();
+    const onMessage = (message: Buffer) => (message[0] ?? 2) < 2 && answered.resolve(true);
+    this.#socket.on('message', onMessage);
+    const ask = () => this.send(this.bindingRequest());
+    const asking = setInterval(ask, checkInterval);
+    const silence = setTimeout(() => answered.resolve(false), silenceDeadline);
+    ask();
+    try {
+      return await answered.promise;
+    } finally {
+      clearInterval(asking);
+      clearTimeout(silence);
+      this.#socket.off('message', onMessage);
+    }
   }
 
   /** A binding request that the worker takes as of this transport (RFC 8445, section 7.2.2), with more attributes where given. */

@@ -3,6 +3,7 @@ import { EventEmitter, once } from 'node:events';
 import type { MediaLink } from './media-link.ts';
 
 const port = 5000;
+const ownTsn = 1_000;
 const initAck = 2;
 const cookieAck = 11;
 const patience = 10_000;
@@ -10,6 +11,8 @@ const patience = 10_000;
 export type Association = {
   verificationTag: number;
   peerInitialTsn: number;
+  /** TSN of the first DATA chunk to send. */
+  ownTsn: number;
   /** The COOKIE ECHO chunk that made the association. */
   cookieEcho: Buffer;
   /** Sends chunks in one packet with the right tag and checksum. */
@@ -32,7 +35,7 @@ export async function associate(link: MediaLink): Promise<Association> {
   const send = (...sent: Buffer[]) => link.sendMessage(packetOf(verificationTag, sent));
   await send(cookieEcho);
   await established;
-  return { verificationTag, peerInitialTsn: answer.readUInt32BE(12), cookieEcho, send };
+  return { verificationTag, peerInitialTsn: answer.readUInt32BE(12), ownTsn, cookieEcho, send };
 }
 
 /** Section 3.2, padded to four bytes. */
@@ -60,7 +63,7 @@ function initChunk(): Buffer {
   value.writeUInt32BE(131_072, 4);
   value.writeUInt16BE(1024, 8);
   value.writeUInt16BE(1024, 10);
-  value.writeUInt32BE(1000, 12);
+  value.writeUInt32BE(ownTsn, 12);
   return chunk(1, 0, value);
 }
 

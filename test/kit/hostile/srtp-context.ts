@@ -14,17 +14,22 @@ export class SrtpContext {
     this.#rtcp = sessionKeys(masterKey, masterSalt, 3);
   }
 
-  /** Encrypts and authenticates what may be no RTP at all, with rollover counter 0 (RFC 3711, sections 3.1 and 4.1.1). */
-  protectRtp(packet: Buffer): Buffer {
+  /** Encrypts and authenticates what may be no RTP at all (RFC 3711, sections 3.1 and 4.1.1). */
+  protectRtp(packet: Buffer, rolloverCounter = 0): Buffer {
     const header = headerBytes(packet);
     const iv = Buffer.alloc(16);
     this.#rtp.salt.copy(iv);
-    for (let i = 0; i < 4; i++) iv[4 + i] = at(iv, 4 + i) ^ at(packet, 8 + i);
+    const counter = Buffer.alloc(4);
+    counter.writeUInt32BE(rolloverCounter);
+    for (let i = 0; i < 4; i++) {
+      iv[4 + i] = at(iv, 4 + i) ^ at(packet, 8 + i);
+      iv[8 + i] = at(iv, 8 + i) ^ at(counter, i);
+    }
     iv[12] = at(iv, 12) ^ at(packet, 2);
     iv[13] = at(iv, 13) ^ at(packet, 3);
     const cipher = createCipheriv('aes-128-ctr', this.#rtp.key, iv);
     const sealed = Buffer.concat([packet.subarray(0, header), cipher.update(packet.subarray(header))]);
-    return Buffer.concat([sealed, tag(this.#rtp, [sealed, Buffer.alloc(4)])]);
+    return Buffer.concat([sealed, tag(this.#rtp, [sealed, counter])]);
   }
 
   /** The same for RTCP (section 3.4). */

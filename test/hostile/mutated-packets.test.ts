@@ -1,0 +1,222 @@
+// Packets of each protocol, changed by a mutator with a fixed seed and made authentic again, beside a healthy room. `npm run fuzz` sends a million of each.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import type { TestContext } from 'node:test';
+import { startHealthyRoom } from '../kit/hostile/healthy-room.ts';
+import { type Guest, type HostileNode, joinAsGuest, makeRoom, residentBytes, startHostileNode } from '../kit/hostile/hostile-node.ts';
+import { MediaLink } from '../kit/hostile/media-link.ts';
+import { publications, rtcpSamples, rtpSamples } from '../kit/hostile/packet-samples.ts';
+import { associate, chunk, packetOf } from '../kit/hostile/sctp.ts';
+import { Mutator } from '../kit/mutator.ts';
+import { attack } from './attack.ts';
+import { attacks } from './mutated-packets.attacks.ts';
+
+const packets = Number(process.env.FUZZ_PACKETS ?? 3_000);
+const seed = Number(process.env.FUZZ_SEED ?? 1);
+/** Packets at once: few enough for the receive buffer that all transports of a worker share. */
+const burst = 50;
+
+attack(attacks.rtp, (t) =>
+  fuzz(t, async (scene, mutator) => {
+    const { send } = await scene.enter();
+    const samples = rtpSamples();
+    const numbers = new Map<number, number>();
+    await scene.burst([send], () => {
+      const packet = mutator.mutate(samples);
+      if (packet.length < 12) return;
+      if (mutator.below(32) > 0) packet[0] = ((packet[0] ?? 0) & 0x3f) | 0x80;
+      const sample = samples[mutator.below(samples.length)];
+      if (mutator.below(16) > 0) sample?.copy(packet, 8, 8, 12);
+      const ssrc = packet.readUInt32BE(8);
+      const number = (numbers.get(ssrc) ?? 0) + 1;
+      numbers.set(ssrc, number);
+      packet.writeUInt16BE(number & 0xffff, 2);
+      send.sendRtp(packet, number >>> 16);
+    });
+  }),
+);
+
+attack(attacks.rtcp, (t) =>
+  fuzz(t, async (scene, mutator) => {
+    const { send, recv, received } = await scene.enter();
+    const samples = rtcpSamples([...publications.map(({ ssrc }) => ssrc), ...received]);
+    await scene.burst([send, recv], (link) => {
+      const packet = mutator.mutate(samples);
+      if (packet.length < 8) return;
+      if (mutator.below(32) > 0) packet[0] = ((packet[0] ?? 0) & 0x3f) | 0x80;
+      if (mutator.below(32) > 0) packet[1] = 200 + mutator.below(8);
+      link.sendRtcp(packet);
+    });
+  }),
+);
+
+attack(attacks.sctp, (t) =>
+  fuzz(t, async (scene, mutator) => {
+    const link = await MediaLink.open(await scene.guest(), 'send', true);
+    try {
+      const association = await associate(link);
+      const data = chunk(0, 3, Buffer.concat([tsn(association.ownTsn), Buffer.from('0000000000000033', 'hex'), Buffer.from('hello')]));
+      const lastTsn = tsn((association.peerInitialTsn - 1) >>> 0);
+      const samples = [
+        data,
+        chunk(3, 0, Buffer.concat([lastTsn, Buffer.from('0002000000000000', 'hex')])),
+        chunk(4, 0, Buffer.from('0001000c1122334455667788', 'hex')),
+        chunk(7, 0, lastTsn),
+        chunk(8, 0, Buffer.alloc(0)),
+        chunk(9, 0, Buffer.from('00010008deadbeef', 'hex')),
+        association.cookieEcho,
+        chunk(14, 0, Buffer.alloc(0)),
+        chunk(130, 0, Buffer.concat([Buffer.from('000d0010', 'hex'), lastTsn, lastTsn, lastTsn])),
+        chunk(192, 0, Buffer.concat([tsn(association.ownTsn), Buffer.from('00010001', 'hex')])),
+        chunk(64, 3, Buffer.concat([tsn(association.ownTsn), Buffer.from('00000000000000000000003368656c6c6f', 'hex')])),
+      ];
+      await scene.burst(
+        [link],
+        (each) => {
+          const chunks = Array.from({ length: 1 + mutator.below(3) }, () =>
+            mutator.below(4) === 0 ? (samples[mutator.below(samples.length)] ?? data) : mutator.mutate(samples),
+          );
+          void each.sendMessage(packetOf(mutator.below(16) === 0 ? mutator.below(2 ** 31) : association.verificationTag, chunks));
+        },
+        200,
+      );
+    } finally {
+      link.close();
+    }
+  }),
+);
+
+attack(attacks.stun, (t) =>
+  fuzz(t, async (scene, mutator) => {
+    const { send, recv } = await scene.enter();
+    await scene.burst([send, recv], (link) => {
+      const attribute = mutator.mutate([
+        Buffer.from('802900081122334455667788', 'hex'),
+        Buffer.from('00250000', 'hex'),
+        Buffer.from('0020000800011111deadbeef', 'hex'),
+      ]);
+      const padded = Buffer.concat([attribute, Buffer.alloc((4 - (attribute.length % 4)) % 4)]);
+      const request = link.bindingRequest([padded]);
+      link.send(mutator.below(4) === 0 ? mutator.mutate([request]) : request);
+    });
+  }),
+);
+
+attack(attacks.dtls, (t) =>
+  fuzz(t, async (scene, mutator) => {
+    const { send, recv } = await scene.enter();
+    await scene.burst([send, recv], (link) => {
+      const record = mutator.mutate(link.sentDtls);
+      if (record.length > 0) record[0] = 20 + mutator.below(8);
+      link.send(record);
+    });
+  }),
+);
+
+attack(attacks.tcpFrames, (t) =>
+  fuzz(t, async (scene, mutator) => {
+    const { send } = await scene.enter();
+    while (!scene.done() && (await send.taken())) {
+      const socket = connect({ host: send.candidate.address, port: send.candidate.port });
+      socket.on('error', () => {});
+      await once(socket, 'connect');
+      await scene.burst(
+        [send],
+        () => {
+          const content = mutator.mutate([send.bindingRequest(), ...send.sentDtls]);
+          const length = Buffer.alloc(2);
+          length.writeUInt16BE(mutator.below(8) === 0 ? mutator.below(65_536) : content.length);
+          socket.write(Buffer.concat([length, content]));
+        },
+        100,
+      );
+      socket.destroy();
+    }
+  }),
+);
+
+function tsn(value: number): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32BE(value);
+  return bytes;
+}
+
+/** Runs an attack beside a healthy room: the worker lives, that room misses nothing, memory comes back. */
+async function fuzz(t: TestContext, run: (scene: Scene, mutator: Mutator) => Promise<void>): Promise<void> {
+  const node = await startHostileNode(t, { SVC_RATE_LIMIT_SOCKET: '100000' });
+  const health = await startHealthyRoom(t, node);
+  const [worker = 0] = await node.children();
+  await makeRoom(node, 'attacked');
+  const before = await residentBytes(worker);
+  const scene = new Scene(t, node);
+  const mutator = new Mutator(seed);
+  // Again where the attack has cost a session or a link.
+  while (!scene.done()) await run(scene, mutator);
+  assert.deepEqual(await node.children(), [worker], node.output().slice(-2_000));
+  await health();
+  const grown = (await residentBytes(worker)) - before;
+  t.diagnostic(`${packets} packets, ${scene.sessions} sessions, the worker grew by ${Math.round(grown / 1e6)} MB`);
+}
+
+class Scene {
+  readonly #t: TestContext;
+  readonly #node: HostileNode;
+  #left = packets;
+  #guest: Guest | undefined;
+  sessions = 0;
+
+  constructor(t: TestContext, node: HostileNode) {
+    this.#t = t;
+    this.#node = node;
+  }
+
+  done(): boolean {
+    return this.#left <= 0;
+  }
+
+  /** A guest whose socket is open: another one where the attack has cost the last its session. */
+  async guest(): Promise<Guest> {
+    if (this.#guest?.webSocket.readyState !== 1) {
+      this.#guest = await joinAsGuest(this.#t, this.#node, 'attacked');
+      this.sessions += 1;
+    }
+    return this.#guest;
+  }
+
+  /** A guest who publishes each codec and one who receives it. `received`: sources as the latter sees them. */
+  async enter() {
+    const guest = await this.guest();
+    const listener = await joinAsGuest(this.#t, this.#node, 'attacked');
+    const [send, recv] = [await MediaLink.open(guest, 'send'), await MediaLink.open(listener, 'recv')];
+    this.#t.after(() => {
+      send.close();
+      recv.close();
+    });
+    const received: number[] = [];
+    for (const { kind, rtpParameters } of publications) {
+      const published = await guest.request('publish', { transportId: send.id, kind, rtpParameters });
+      assert.ok(published.ok, JSON.stringify(published.error));
+      const trackId = published.data?.trackId;
+      const subscribed = await listener.waitFor('trackSubscribed', (data) => data.trackId === trackId);
+      const { encodings } = subscribed.rtpParameters as { encodings: { ssrc: number }[] };
+      received.push(...encodings.map(({ ssrc }) => ssrc));
+      await listener.request('trackReady', { trackId });
+    }
+    return { guest, listener, send, recv, received };
+  }
+
+  /** Sends what is left (at most `most`) over the links in turn, and waits for the worker after each few. Ends early where a link is given up. */
+  async burst(links: readonly MediaLink[], send: (link: MediaLink) => void, most = Number.POSITIVE_INFINITY): Promise<void> {
+    for (let sent = 0; sent < most && this.#left > 0; ) {
+      for (const link of links) {
+        for (let count = 0; count < burst && sent < most && this.#left > 0; count += 1) {
+          send(link);
+          sent += 1;
+          this.#left -= 1;
+        }
+        if (!(await link.taken())) return;
+      }
+    }
+  }
+}
