@@ -10,6 +10,10 @@ export const freeVariables = [
   'SVC_WEBRTC_TURN_LISTEN_IP',
   'SVC_DIST_TICK',
   'SVC_DIST_ERLANG',
+  'SVC_DIST_TLS',
+  'SVC_DIST_TLS_CA',
+  'SVC_DIST_TLS_CERT',
+  'SVC_DIST_TLS_KEY',
   'SVC_DIST_POLLING_INTERVAL',
   'SVC_SIP_IP',
 ] as const;

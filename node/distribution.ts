@@ -66,12 +66,13 @@ export class Distribution {
       distribution.#end.push(() => epmd.close());
       return distribution;
     }
-    const { mode, cookie, dialsErlang, ip, ports, tick } = config;
+    const { mode, cookie, dialsErlang, tls, ip, ports, tick } = config;
     const node = await ErlangNode.start({
       name,
       mode,
       cookie,
       dialsErlang,
+      tls,
       ip,
       ports,
       tick,

@@ -4,6 +4,7 @@ import { deriveKey } from '../rooms/signing-keys.ts';
 import { isLoopback, isWildcard } from './addresses.ts';
 import { type ConfigReader, mistakeSentence } from './reader.ts';
 import type { ConfigSystem } from './system.ts';
+import { readableFile, readTls } from './tls.ts';
 
 export type DistConfig = {
   enabled: boolean;
@@ -16,6 +17,8 @@ export type DistConfig = {
   cookie: string;
   /** Whether nodes are dialled that know Erlang's proof of the cookie only. */
   dialsErlang: boolean;
+  /** Absolute paths of PEM files; `optional`: plain connections are taken as well. null: plain. */
+  tls: { caPath: string; certPath: string; keyPath: string; optional: boolean } | null;
   /** Where distribution and EPMD listen; null: on all addresses. */
   ip: string | null;
   tick: number;
@@ -49,6 +52,7 @@ export async function readDist(reader: ConfigReader, system: ConfigSystem, input
     ports: readPorts(reader),
     cookie,
     dialsErlang: reader.read('DIST_ERLANG'),
+    tls: await readDistTls(reader, system),
     ip: ip !== null && isWildcard(ip) ? null : ip,
     tick: reader.read('DIST_TICK'),
   };
@@ -141,6 +145,19 @@ function readPorts(reader: ConfigReader): DistConfig['ports'] {
   if (min === undefined || max === undefined) return null;
   if (min > max) reader.mistakes.push(`Expected ${names} to be a range that is not empty, got: ${min} to ${max}`);
   return { min, max };
+}
+
+/** TLS of the distribution: the mode and all three files, or none. */
+async function readDistTls(reader: ConfigReader, system: ConfigSystem): Promise<DistConfig['tls']> {
+  const mode = reader.read('DIST_TLS');
+  const caPath = await readableFile(reader, system, 'DIST_TLS_CA');
+  const pair = await readTls(reader, system, 'DIST_TLS_KEY', 'DIST_TLS_CERT');
+  if (mode === 'off') return null;
+  if (caPath !== undefined && pair) return { caPath, ...pair, optional: mode === 'optional' };
+  reader.mistakes.push(
+    `Expected SVC_DIST_TLS_CA, SVC_DIST_TLS_CERT and SVC_DIST_TLS_KEY to be set with SVC_DIST_TLS=${mode}, got: not all`,
+  );
+  return null;
 }
 
 function readCookie(reader: ConfigReader, enabled: boolean, { secretKey }: DistInputs): string {

@@ -7,8 +7,8 @@ import type { ColdName } from './variables.ts';
 /** Absolute paths of PEM files. */
 export type TlsFiles = { keyPath: string; certPath: string };
 
-type KeyName = 'SSL_KEY_PATH' | 'WEBRTC_TURN_TLS_KEY_PATH';
-type CertName = 'SSL_CERT_PATH' | 'WEBRTC_TURN_TLS_CERT_PATH';
+type KeyName = 'SSL_KEY_PATH' | 'WEBRTC_TURN_TLS_KEY_PATH' | 'DIST_TLS_KEY';
+type CertName = 'SSL_CERT_PATH' | 'WEBRTC_TURN_TLS_CERT_PATH' | 'DIST_TLS_CERT';
 
 /** null where neither is set. */
 export async function readTls(reader: ConfigReader, system: ConfigSystem, key: KeyName, cert: CertName): Promise<TlsFiles | null> {
@@ -22,6 +22,14 @@ export async function readTls(reader: ConfigReader, system: ConfigSystem, key: K
   }
   await Promise.all([checkReadable(reader, system, key, keyPath), checkReadable(reader, system, cert, certPath)]);
   return { keyPath: resolvePath(keyPath), certPath: resolvePath(certPath) };
+}
+
+/** The absolute path of one file; undefined where it is not set. */
+export async function readableFile(reader: ConfigReader, system: ConfigSystem, name: 'DIST_TLS_CA'): Promise<string | undefined> {
+  const path = reader.read(name);
+  if (path === undefined) return undefined;
+  await checkReadable(reader, system, name, path);
+  return resolvePath(path);
 }
 
 async function checkReadable(reader: ConfigReader, system: ConfigSystem, name: ColdName, path: string): Promise<void> {

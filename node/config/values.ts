@@ -118,3 +118,25 @@ export const portRange = z.string({ error: 'to be a range of ports such as 10000
   context.addIssue({ code: 'custom', message: 'to be a range of ports such as 10000-10019, the first not above the second' });
   return z.NEVER;
 });
+/** Which origins may open sockets. */
+export const checkOrigin = z.array(z.string()).transform((words, context): 'any' | 'same-host' | string[] => {
+  if (words.length === 1 && words[0] === 'false') return 'any';
+  if (words.length === 1 && words[0] === 'true') return 'same-host';
+  if (words.every((word) => origin.safeParse(word).success)) return words;
+  context.addIssue({ code: 'custom', message: 'to be true, false or origins such as https://app.example, separated by spaces' });
+  return z.NEVER;
+});
+/** `hops`: how many proxies at most, null as many as there are; `networks`: of which they must be, any where there is none. */
+export const trustProxy = z.array(z.string()).transform((words, context): { hops: number | null; networks: string[] } => {
+  if (words.length === 1 && words[0] === 'false') return { hops: 0, networks: [] };
+  const counts = words.filter((word) => /^([1-9]|1[0-6])$/.test(word)).map(Number);
+  const networks = words.filter(isCidr);
+  if (counts.length <= 1 && counts.length + networks.length === words.length) return { hops: counts[0] ?? null, networks };
+  context.addIssue({ code: 'custom', message: 'to be false, a number of proxies from 1 to 16, networks such as 10.0.0.0/8, or both' });
+  return z.NEVER;
+});
+const nodeNamePart = /^[A-Za-z0-9_-]{1,64}$/;
+export const nodeName = textWhere('to be <nodename>@<host>', (text) => {
+  const [name = '', host = '', ...rest] = text.split('@');
+  return rest.length === 0 && nodeNamePart.test(name) && ipOrHost.safeParse(host).success;
+});

@@ -21,27 +21,6 @@ export type HotRow = Row & { path: string };
 
 const cold = <Schema extends z.ZodType, const R extends Row>(schema: Schema, row: R) => ({ ...row, schema });
 
-const checkOrigin = z.array(z.string()).transform((words, context): 'any' | 'same-host' | string[] => {
-  if (words.length === 1 && words[0] === 'false') return 'any';
-  if (words.length === 1 && words[0] === 'true') return 'same-host';
-  if (words.every((word) => value.origin.safeParse(word).success)) return words;
-  context.addIssue({ code: 'custom', message: 'to be true, false or origins such as https://app.example, separated by spaces' });
-  return z.NEVER;
-});
-/** `hops`: how many proxies at most, null as many as there are; `networks`: of which they must be, any where there is none. */
-const trustProxy = z.array(z.string()).transform((words, context): { hops: number | null; networks: string[] } => {
-  if (words.length === 1 && words[0] === 'false') return { hops: 0, networks: [] };
-  const counts = words.filter((word) => /^([1-9]|1[0-6])$/.test(word)).map(Number);
-  const networks = words.filter(value.isCidr);
-  if (counts.length <= 1 && counts.length + networks.length === words.length) return { hops: counts[0] ?? null, networks };
-  context.addIssue({ code: 'custom', message: 'to be false, a number of proxies from 1 to 16, networks such as 10.0.0.0/8, or both' });
-  return z.NEVER;
-});
-const nodeNamePart = /^[A-Za-z0-9_-]{1,64}$/;
-const nodeName = value.textWhere('to be <nodename>@<host>', (text) => {
-  const [name = '', host = '', ...rest] = text.split('@');
-  return rest.length === 0 && nodeNamePart.test(name) && value.ipOrHost.safeParse(host).success;
-});
 const milliseconds = value.integer(100, 86_400_000, 'a number of milliseconds');
 const number = 'number';
 const text = 'text';
@@ -81,12 +60,12 @@ export const coldVariables = {
   }),
   SSL_KEY_PATH: cold(value.filePath, { form: text, meaning: 'TLS key (PEM); read again when the file changes. Both of SSL_* or neither.' }),
   SSL_CERT_PATH: cold(value.filePath, { form: text, meaning: 'TLS certificate chain (PEM).' }),
-  CHECK_ORIGIN: cold(checkOrigin, {
+  CHECK_ORIGIN: cold(value.checkOrigin, {
     form: 'words',
     default: 'false',
     meaning: "Browsers' Origin on sockets: `false` any, `true` the same host or HOST, or a list of origins.",
   }),
-  TRUST_PROXY: cold(trustProxy, {
+  TRUST_PROXY: cold(value.trustProxy, {
     form: 'words',
     default: 'false',
     meaning:
@@ -163,7 +142,7 @@ export const coldVariables = {
     default: 'sname',
     meaning: 'Node names with short hosts (no dot) or with full host names and IP addresses.',
   }),
-  DIST_NODE_NAME: cold(nodeName, {
+  DIST_NODE_NAME: cold(value.nodeName, {
     form: text,
     derived: '`svc@<hostname>`; with DNS `svc@<ip>`',
     meaning: 'Name of this node: `<nodename>@<host>`.',
@@ -173,7 +152,7 @@ export const coldVariables = {
     default: 'NODES_LIST',
     meaning: 'How other nodes are found: `NODES_LIST` or `DNS`.',
   }),
-  DIST_NODES: cold(z.array(nodeName).max(1000, { error: 'to have at most 1000 entries' }), {
+  DIST_NODES: cold(z.array(value.nodeName).max(1000, { error: 'to have at most 1000 entries' }), {
     form: 'words',
     meaning: 'Node names to connect to, separated by spaces (NODES_LIST).',
   }),
@@ -210,6 +189,20 @@ export const coldVariables = {
     meaning:
       "Dial Erlang's own nodes, and nodes before 0.8, too: their proof of the cookie can be shown elsewhere by whoever is dialled. Those that dial this node are taken anyway.",
   }),
+  DIST_TLS: cold(value.oneOf(['off', 'optional', 'required']), {
+    form: text,
+    default: 'off',
+    meaning: 'TLS between nodes, both sides with certificates; `optional` takes plain connections too, while a cluster changes to it.',
+  }),
+  DIST_TLS_CA: cold(value.filePath, {
+    form: text,
+    meaning: "Certificate of the cluster's own authority (PEM): whoever it gives one is a node. Read again when it changes.",
+  }),
+  DIST_TLS_CERT: cold(value.filePath, {
+    form: text,
+    meaning: 'Certificate of this node for both roles (PEM), which need not name it; nodes may share one.',
+  }),
+  DIST_TLS_KEY: cold(value.filePath, { form: text, meaning: 'Its key (PEM).' }),
   DIST_IP: cold(value.ipAddress, {
     form: text,
     derived: "the node's address in name mode, else all; loopback while distribution is off or has the cookie `svc_cookie`",

@@ -22,4 +22,9 @@ export const attacks = {
     bound: 'that cookie is taken on loopback only',
     outcome: 'The node does not start, with one sentence.',
   },
+  withoutCertificate: {
+    attack: 'One who knows the cookie, but has no certificate of the authority of the cluster, dials a node with `SVC_DIST_TLS=required`',
+    bound: 'TLS with certificates of both sides, of no other authority than `SVC_DIST_TLS_CA`',
+    outcome: 'It is cut before it can say its name, plain or with a certificate of its own making.',
+  },
 } as const satisfies Record<string, Attack>;

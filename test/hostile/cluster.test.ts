@@ -1,10 +1,13 @@
 // A stranger in the network of a cluster, without its cookie.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
 import type { TestContext } from 'node:test';
+import { connect } from 'node:tls';
 import { defaultEpmdPort } from '../../node/cluster/erlang/epmd.ts';
 import { findNode } from '../../node/cluster/erlang/epmd-client.ts';
 import { apiClient } from '../kit/api-client.ts';
+import { makeClusterCertificates } from '../kit/dist-certificates.ts';
 import { testCookie } from '../kit/dist-nodes.ts';
 import { startRelay } from '../kit/dist-relay.ts';
 import { Stranger } from '../kit/dist-stranger.ts';
@@ -21,12 +24,13 @@ function newName(): string {
 }
 
 /** A node that dials another, if one is given. */
-function startOne(t: TestContext, name: string, dials = name): Promise<NodeProcess> {
+function startOne(t: TestContext, name: string, dials = name, more = {}): Promise<NodeProcess> {
   return startNodeProcess(t, {
     SVC_DIST_ENABLED: 'true',
     SVC_DIST_COOKIE: testCookie,
     SVC_DIST_NODE_NAME: `${name}@localhost`,
     SVC_DIST_NODES: `${dials}@localhost`,
+    ...more,
   });
 }
 
@@ -76,4 +80,27 @@ attack(attacks.publicCookie, async () => {
   const { code, output } = await runNodeToEnd({ SVC_DIST_ENABLED: 'true', SVC_DIST_IP: '0.0.0.0', SVC_SECRET_KEY_BASE: '' });
   assert.equal(code, 1);
   assert.match(output, /Expected SVC_DIST_COOKIE or SVC_SECRET_KEY_BASE to be set/);
+});
+
+attack(attacks.withoutCertificate, async (t) => {
+  const [name, other] = [newName(), newName()];
+  const { caPath, certPath, keyPath } = await makeClusterCertificates(t);
+  const tls = { SVC_DIST_TLS: 'required', SVC_DIST_TLS_CA: caPath, SVC_DIST_TLS_CERT: certPath, SVC_DIST_TLS_KEY: keyPath };
+  const node = await startOne(t, name, name, tls);
+  const port = (await findNode({ host: '127.0.0.1', port: defaultEpmdPort }, name))?.entry.port ?? 0;
+  const plain = await Stranger.dial(t, port);
+  plain.sayName(`${newName()}@localhost`);
+  assert.equal((await plain.read())?.subarray(0, 1).toString() === 's', false);
+  const own = await makeClusterCertificates(t);
+  const [ca, cert, key] = await Promise.all([caPath, own.certPath, own.keyPath].map((path) => readFile(path)));
+  const secure = new Stranger(connect({ port, host: '127.0.0.1', ca, cert, key }));
+  secure.sayName(`${newName()}@localhost`);
+  assert.equal(await secure.read(), undefined);
+  // Who has one is taken.
+  await startOne(t, other, name, tls);
+  for (const until = Date.now() + 60_000; (await nodesOf(node)) < 2; ) {
+    assert.ok(Date.now() < until);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  assert.match(node.output(), /"tls":true/);
 });

@@ -27,7 +27,16 @@ async function startBeside(t: TestContext, meets = () => false) {
   links.listen({ up: () => met.resolve(), down: () => {} });
   const strategy = { name: 'NODES_LIST', nodes: [node.name] } as const;
   const place = { ip: '127.0.0.1', ports: null, tick: 60_000 };
-  const config = { enabled: true, mode: 'name', nodeName: name, strategy, cookie: testCookie, dialsErlang: false, ...place } as const;
+  const config = {
+    enabled: true,
+    mode: 'name',
+    nodeName: name,
+    strategy,
+    cookie: testCookie,
+    dialsErlang: false,
+    tls: null,
+    ...place,
+  } as const;
   const clock = { time: 0 };
   const distribution = await Distribution.start({ config, name, links, log: record.log, meets, epmdPort, now: () => clock.time });
   t.after(() => distribution.close());

@@ -1,9 +1,11 @@
 // The nodes that this one is connected to: dials, is dialled, and of two connections with one node keeps the right one.
 import type { Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
 import type { Log } from '../../log.ts';
 import { Connection, type ConnectionLimits, connectionLimits, type DownReason } from './connection.ts';
 import type { ControlMessage } from './control.ts';
 import { openSocket } from './dialer.ts';
+import type { DistTls } from './dist-tls.ts';
 import { HalfOpen } from './half-open.ts';
 import { acceptHandshake, dialHandshake, type Handshaken, HandshakeRefused, type Identity } from './handshake.ts';
 import { HandshakeSocket, handshakeDeadline } from './handshake-socket.ts';
@@ -19,6 +21,8 @@ export type ConnectionsOptions = {
   tick: number;
   log: Log;
   limits?: ConnectionLimits;
+  /** Without it connections are plain. */
+  tls?: DistTls | undefined;
   onUp: (connection: Connection) => void;
   onDown: (connection: Connection, reason: DownReason) => void;
   onMessage: (connection: Connection, message: ControlMessage) => void;
@@ -31,7 +35,7 @@ const maxConnections = 1024;
 /** Milliseconds for which a node that only knows Erlang's proof is left to dial us. */
 const leftAlone = 60_000;
 
-type Dial = { done: Promise<boolean>; channel?: HandshakeSocket };
+type Dial = { done: Promise<boolean>; channel?: HandshakeSocket | undefined; socket?: Socket | undefined };
 
 export class Connections {
   readonly #options: ConnectionsOptions;
@@ -88,14 +92,18 @@ export class Connections {
       return;
     }
     this.#halfOpen.enter(socket);
-    const channel = new HandshakeSocket(socket);
-    const { remoteAddress } = channel;
+    const { remoteAddress } = socket;
+    const since = performance.now();
+    let channel: HandshakeSocket | undefined;
     try {
+      const carrier = this.#options.tls ? await this.#options.tls.accept(socket) : socket;
+      channel = new HandshakeSocket(carrier, handshakeDeadline - (performance.now() - since));
       const decisions = { status: (peer: string) => this.#statusFor(peer), confirm: (peer: string) => !this.#prefersOwnDial(peer) };
       this.#adopt(await acceptHandshake(channel, this.#own, decisions));
     } catch (error) {
       this.#refused(error, remoteAddress);
-      channel.end(asError(error));
+      if (channel) channel.end(asError(error));
+      else socket.destroy();
     } finally {
       this.#halfOpen.leave(socket);
     }
@@ -106,14 +114,17 @@ export class Connections {
     this.#closed = true;
     const closed = new Error('this node is ending');
     this.#halfOpen.close();
-    for (const { channel } of this.#dials.values()) channel?.abort(closed);
+    for (const { channel, socket } of this.#dials.values()) {
+      channel?.abort(closed);
+      socket?.destroy();
+    }
     for (const connection of this.#up.values()) connection.close('disconnected');
     for (const waiters of this.#waiting.values()) for (const wake of waiters) wake();
   }
 
   async #dial(node: string, parts: { name: string; host: string }, dial: Dial): Promise<boolean> {
     try {
-      const socket = await openSocket(parts, this.#options.epmdPort);
+      const socket = await this.#open(parts, dial);
       // While the socket was made the node may have dialled us.
       if (this.#closed || this.#up.has(node)) {
         socket.destroy();
@@ -135,6 +146,22 @@ export class Connections {
       this.#dialFailed(node, error);
     }
     return this.#up.has(node);
+  }
+
+  /** A socket to a node, in TLS where there is TLS; where that is optional and comes to nothing, without it. */
+  async #open(parts: { name: string; host: string }, dial: Dial): Promise<Socket> {
+    const { tls, epmdPort } = this.#options;
+    const socket = await openSocket(parts, epmdPort);
+    if (!tls) return socket;
+    dial.socket = socket;
+    try {
+      return await tls.dial(socket);
+    } catch (error) {
+      if (!tls.optional || this.#closed) throw error;
+      return openSocket(parts, epmdPort);
+    } finally {
+      dial.socket = undefined;
+    }
   }
 
   #isLeftAlone(node: string): boolean {
@@ -190,7 +217,10 @@ export class Connections {
     const listener = { message: onMessage, down: (connection: Connection, reason: DownReason) => this.#down(connection, reason) };
     const connection = new Connection({ handshaken, tick, log: this.#log, listener, limits });
     this.#up.set(peer, connection);
-    this.#log.info({ node: peer, nodes: this.#up.size + 1, proof: handshaken.bound ? 'bound' : 'erlang' }, 'connected to node');
+    this.#log.info(
+      { node: peer, nodes: this.#up.size + 1, proof: handshaken.bound ? 'bound' : 'erlang', tls: handshaken.socket instanceof TLSSocket },
+      'connected to node',
+    );
     this.#dials.get(peer)?.channel?.abort(new HandshakeRefused('simultaneous', peer));
     this.#options.onUp(connection);
     for (const wake of this.#waiting.get(peer) ?? []) wake();

@@ -5,6 +5,7 @@ import type { Log } from '../../log.ts';
 import { CallError } from './calls.ts';
 import type { Connection, ConnectionLimits, DownReason } from './connection.ts';
 import { Connections } from './connections.ts';
+import { DistTls, type DistTlsConfig } from './dist-tls.ts';
 import { defaultEpmdPort, NameService } from './epmd.ts';
 import { Global } from './global.ts';
 import { hasCode, listenOn } from './listen.ts';
@@ -19,6 +20,8 @@ export type ErlangNodeOptions = {
   cookie: string;
   /** Whether nodes are dialled that know Erlang's proof of the cookie only; they are not where left out. */
   dialsErlang?: boolean;
+  /** null: plain. */
+  tls?: DistTlsConfig | null;
   /** Where distribution and EPMD listen; null: on all addresses. */
   ip: string | null;
   /** null: any free port. */
@@ -42,15 +45,17 @@ export class ErlangNode extends EventEmitter<ErlangNodeEvents> {
   readonly #processes: Processes;
   readonly #connections: Connections;
   readonly #global: Global;
+  readonly #tls: DistTls | undefined;
   #closing: Promise<void> | undefined;
 
-  private constructor(options: ErlangNodeOptions, server: Server, port: number, names: NameService) {
+  private constructor(options: ErlangNodeOptions, server: Server, port: number, names: NameService, tls: DistTls | undefined) {
     super();
     this.name = options.name;
     this.port = port;
     this.creation = names.creation;
     this.#server = server;
     this.#names = names;
+    this.#tls = tls;
     this.#processes = new Processes(this.name, this.creation, options.log);
     this.#connections = new Connections({
       own: { name: this.name, creation: this.creation, cookie: options.cookie, dialsErlang: options.dialsErlang ?? false },
@@ -58,6 +63,7 @@ export class ErlangNode extends EventEmitter<ErlangNodeEvents> {
       epmdPort: options.epmdPort ?? defaultEpmdPort,
       tick: options.tick,
       log: options.log,
+      tls,
       ...(options.limits && { limits: options.limits }),
       onUp: (connection) => this.#up(connection),
       onDown: (connection, reason) => this.#down(connection, reason),
@@ -81,18 +87,20 @@ export class ErlangNode extends EventEmitter<ErlangNodeEvents> {
   static async start(options: ErlangNodeOptions): Promise<ErlangNode> {
     const parts = splitNodeName(options.name);
     if (!parts || !fitsMode(options.mode, parts.host)) throw new Error(`${options.name} is no name of a node in mode ${options.mode}`);
+    const tls = options.tls ? new DistTls(options.tls, options.log) : undefined;
     // Whoever comes before the node has its name at EPMD comes too early.
     const server = createServer({ noDelay: true }, (socket) => socket.destroy());
-    const port = await listenInRange(server, options.ip, options.ports);
     try {
+      const port = await listenInRange(server, options.ip, options.ports);
       const names = await NameService.start({
         ip: options.ip,
         node: { name: parts.name, port },
         log: options.log,
         ...(options.epmdPort !== undefined && { port: options.epmdPort }),
       });
-      return new ErlangNode(options, server, port, names);
+      return new ErlangNode(options, server, port, names, tls);
     } catch (error) {
+      tls?.close();
       server.close();
       throw error;
     }
@@ -176,6 +184,7 @@ export class ErlangNode extends EventEmitter<ErlangNodeEvents> {
   }
 
   async #close(): Promise<void> {
+    this.#tls?.close();
     this.#global.close();
     const closed = new Promise((resolve) => this.#server.close(resolve));
     this.#connections.close();

@@ -30,10 +30,6 @@ export class HandshakeSocket {
     this.#timer = setTimeout(() => this.abort(new WireError('the handshake stalled')), deadline);
   }
 
-  get remoteAddress(): string | undefined {
-    return this.#socket.remoteAddress;
-  }
-
   /** What only the two ends of this connection know, where it is TLS (RFC 8446, section 7.5); else empty. */
   get binding(): Buffer {
     return this.#socket instanceof TLSSocket ? this.#socket.exportKeyingMaterial(32, exporterLabel, Buffer.alloc(0)) : Buffer.alloc(0);

@@ -38,6 +38,7 @@ describe('loadConfig with nothing set', () => {
       ports: null,
       cookie: 'svc_cookie',
       dialsErlang: false,
+      tls: null,
       ip: '127.0.0.1',
       tick: 60_000,
     });

@@ -1,0 +1,30 @@
+// Authorities of clusters and certificates of their nodes, made by `openssl`.
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { promisify } from 'node:util';
+
+export type ClusterCertificates = { caPath: string; certPath: string; keyPath: string };
+
+const made = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2'];
+
+/** An authority and one certificate for all nodes of a cluster. Removed with the test. */
+export async function makeClusterCertificates(t: TestContext): Promise<ClusterCertificates> {
+  const folder = await mkdtemp(join(tmpdir(), 'mediarooms-test-'));
+  t.after(() => rm(folder, { recursive: true, force: true }));
+  const at = (name: string) => join(folder, name);
+  const openssl = (...args: string[]) => promisify(execFile)('openssl', args);
+  const files = { caPath: at('ca.pem'), certPath: at('node.pem'), keyPath: at('node.key') };
+  await openssl(...made, '-subj', '/CN=cluster', '-keyout', at('ca.key'), '-out', files.caPath);
+  const signed = [
+    '-CA',
+    files.caPath,
+    '-CAkey',
+    at('ca.key'),
+    ...['basicConstraints=critical,CA:FALSE', 'subjectAltName=IP:127.0.0.1,DNS:localhost'].flatMap((each) => ['-addext', each]),
+  ];
+  await openssl(...made, ...signed, '-subj', '/CN=node', '-keyout', files.keyPath, '-out', files.certPath);
+  return files;
+}

@@ -1,0 +1,76 @@
+// The distribution in TLS: who has a certificate of the cluster's authority, and who has none.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { copyFile } from 'node:fs/promises';
+import { type TestContext, test } from 'node:test';
+import { atom, tuple } from '../../../../node/cluster/erlang/terms.ts';
+import { makeClusterCertificates } from '../../../kit/dist-certificates.ts';
+import { startDistNode } from '../../../kit/dist-nodes.ts';
+import { Stranger } from '../../../kit/dist-stranger.ts';
+import { freePort } from '../../../kit/free-ports.ts';
+
+async function tlsOf(t: TestContext, optional = false) {
+  return { tls: { ...(await makeClusterCertificates(t)), optional } };
+}
+
+test('two nodes talk in TLS and prove the cookie for that connection', async (t) => {
+  const [epmdPort, secure] = [await freePort(), await tlsOf(t)];
+  const a = await startDistNode(t, 'a', epmdPort, secure);
+  const b = await startDistNode(t, 'b', epmdPort, secure);
+  b.node.register('svc', { call: async (request) => tuple(atom('ok'), request) });
+  assert.ok(await a.node.connect(b.node.name));
+  const { proof, tls } = await a.record.logged('connected to node');
+  assert.deepEqual([proof, tls], ['bound', true]);
+  const large = 'x'.repeat(1_000_000);
+  assert.deepEqual(await a.node.call(b.node.name, 'svc', large, 30_000), tuple(atom('ok'), Buffer.from(large)));
+  const down = once(b.node, 'nodeDown');
+  await a.node.close();
+  await down;
+});
+
+test('a node of another authority is refused, whoever dials', async (t) => {
+  const epmdPort = await freePort();
+  const a = await startDistNode(t, 'a', epmdPort, await tlsOf(t));
+  const b = await startDistNode(t, 'b', epmdPort, await tlsOf(t));
+  assert.deepEqual([await a.node.connect(b.node.name), await b.node.connect(a.node.name)], [false, false]);
+});
+
+test('a plain node is refused where TLS is required, whoever dials, and taken where it is optional', async (t) => {
+  const [epmdPort, secure] = [await freePort(), await tlsOf(t)];
+  const a = await startDistNode(t, 'a', epmdPort, secure);
+  const plain = await startDistNode(t, 'plain', epmdPort);
+  assert.deepEqual([await a.node.connect(plain.node.name), await plain.node.connect(a.node.name)], [false, false]);
+  const optional = { tls: { ...secure.tls, optional: true } };
+  const b = await startDistNode(t, 'b', epmdPort, optional);
+  assert.ok(await b.node.connect(plain.node.name));
+  assert.equal((await b.record.logged('connected to node')).tls, false);
+  const c = await startDistNode(t, 'c', epmdPort, optional);
+  await plain.node.connect(c.node.name);
+  assert.ok(plain.node.isConnected(c.node.name));
+  const d = await startDistNode(t, 'd', epmdPort, optional);
+  assert.ok(await a.node.connect(d.node.name));
+  assert.equal((await d.record.logged('connected to node')).tls, true);
+});
+
+test('who says nothing is cut after seven seconds, whatever TLS is', async (t) => {
+  const secure = await tlsOf(t);
+  for (const optional of [false, true]) {
+    const { node } = await startDistNode(t, 'a', await freePort(), { tls: { ...secure.tls, optional } });
+    const started = performance.now();
+    const { socket } = await Stranger.dial(t, node.port);
+    await once(socket, 'close');
+    assert.ok(performance.now() - started < 35_000);
+  }
+});
+
+test('a renewed certificate is taken over, a file that is none is not', async (t) => {
+  const [epmdPort, first, second] = [await freePort(), await tlsOf(t), await tlsOf(t)];
+  const a = await startDistNode(t, 'a', epmdPort, first);
+  const b = await startDistNode(t, 'b', epmdPort, second);
+  assert.equal(await a.node.connect(b.node.name), false);
+  await copyFile(second.tls.caPath, first.tls.certPath);
+  await a.record.logged('TLS files of the distribution cannot be used, the last good ones stay');
+  for (const path of ['caPath', 'keyPath', 'certPath'] as const) await copyFile(second.tls[path], first.tls[path]);
+  await a.record.logged('TLS certificate of the distribution taken over');
+  for (const until = Date.now() + 60_000; !(await a.node.connect(b.node.name)); ) assert.ok(Date.now() < until);
+});
