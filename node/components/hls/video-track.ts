@@ -37,7 +37,7 @@ const formats = {
 
 /** Pictures that wait for their time, and their bytes. */
 const maxWaiting = 300;
-const maxWaitingBytes = 16 * 1024 * 1024;
+const maxWaitingBytes = 4 * 1024 * 1024;
 /** Milliseconds without a new picture after which the last one is not shown any more. */
 const staleAfter = 3000;
 /** Milliseconds that a picture waits at most: a clock that says more is wrong. */

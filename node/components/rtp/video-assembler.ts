@@ -28,7 +28,7 @@ export type AssemblerOptions = {
 };
 
 /** Bytes of the largest picture that is taken, and its packets. */
-const maxPicture = 8 * 1024 * 1024;
+const maxPicture = 4 * 1024 * 1024;
 const maxPackets = 8192;
 /** Units (NAL units, OBUs) of a picture that a format takes: each costs far more memory than its bytes. */
 export const maxUnits = 4096;
