@@ -125,7 +125,7 @@ export class NodeHttp {
       headers: {
         ...headers,
         ...(requestId !== undefined && { 'x-request-id': requestId }),
-        [forwardedHeader]: this.#options.tokens.sign({ client, path }),
+        [forwardedHeader]: this.#options.tokens.sign({ client, path, to: target.name }),
       },
       timeout: stalledTimeout,
       signal,

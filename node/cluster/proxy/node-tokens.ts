@@ -22,6 +22,8 @@ const claimsSchema = z.object({
   node: z.string().max(512),
   client: z.string().max(64),
   path: z.string().max(1_024),
+  /** Nodes before 0.8 do not say it. */
+  to: z.string().max(512).optional(),
   expiresAt: z.int(),
 });
 const keySchema = z.string().min(32).max(128);
@@ -36,7 +38,7 @@ export type NodeTokensOptions = {
 };
 
 /**
- * Tokens are good for one path and 30 s. Keys are derived from SECRET_KEY_BASE, without one from the cookie. Where that is the one that
+ * Tokens are good at one node, for one path and 30 s. Keys are derived from SECRET_KEY_BASE, without one from the cookie. Where that is the one that
  * everybody knows, each node makes a random key and tells it to those that it is connected to, so that nobody else can sign.
  */
 export class NodeTokens {
@@ -61,11 +63,11 @@ export class NodeTokens {
     this.#keys = sources.map((secret) => deriveKey(secret, purpose).secret);
   }
 
-  /** A header's value for one request. `path`: as it is asked for, without the path of SVC_HOST. */
-  sign({ client, path }: { client: string; path: string }): string {
+  /** A header's value for one request to the node `to`; without that it is good at any, as those of nodes before 0.8. `path`: as it is asked for, without the path of SVC_HOST. */
+  sign({ client, path, to }: { client: string; path: string; to?: NodeName }): string {
     const [key] = this.#keys;
     if (!key) throw new Error('no signing key');
-    const claims: z.input<typeof claimsSchema> = { node: this.#options.links.self, client, path, expiresAt: this.#now() + lifetime };
+    const claims: z.input<typeof claimsSchema> = { node: this.#options.links.self, client, path, to, expiresAt: this.#now() + lifetime };
     const body = `${version}.${Buffer.from(JSON.stringify(claims)).toString('base64url')}`;
     return `${body}.${mac(key, body).toString('base64url')}`;
   }
@@ -84,7 +86,9 @@ export class NodeTokens {
     if (!signed && signer === undefined) return undefined;
     const claims = claimsSchema.safeParse(parseJson(Buffer.from(body.slice(version.length + 1), 'base64url').toString()));
     if (!claims.success || claims.data.path !== path) return undefined;
-    const { node, client, expiresAt } = claims.data;
+    const { node, client, to, expiresAt } = claims.data;
+    // Whoever was asked cannot ask another node with it.
+    if (to !== undefined && to !== this.#options.links.self) return undefined;
     const now = this.#now();
     // A clock that is ahead must not make tokens that live longer.
     if (expiresAt < now || expiresAt > now + 2 * lifetime) return undefined;

@@ -67,7 +67,7 @@ export class PeerSocketProxy {
 
   #open(target: ForwardTarget, client: string): WebSocket {
     return new WebSocket(`${target.tls ? 'wss' : 'ws'}://${target.internalAddress}${path}`, {
-      headers: { [forwardedHeader]: this.#options.tokens.sign({ client, path }) },
+      headers: { [forwardedHeader]: this.#options.tokens.sign({ client, path, to: target.name }) },
       handshakeTimeout: openDeadline,
       perMessageDeflate: false,
       maxPayload: maxFrame,

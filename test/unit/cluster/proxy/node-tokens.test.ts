@@ -28,6 +28,12 @@ test('a token is good for one path and 30 s, whatever the clock of its maker say
   assert.equal(tokens.verify(ahead, path), undefined);
 });
 
+test('a token for one node is good at no other', () => {
+  const header = make('svc@a').tokens.sign({ client: '192.0.2.7', path, to: 'svc@b' });
+  assert.deepEqual(make('svc@b').tokens.verify(header, path), { node: 'svc@a', client: '192.0.2.7' });
+  assert.equal(make('svc@c').tokens.verify(header, path), undefined);
+});
+
 test('nothing else is believed: other secrets, changed claims, other forms', () => {
   const { tokens } = make('svc@b');
   const good = make('svc@a').tokens.sign({ client: '192.0.2.7', path });
