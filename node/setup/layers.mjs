@@ -52,7 +52,8 @@ export const layers = [
     name: 'hostile',
     worker: true,
     builds: false,
-    packages: [...aptPackages.media, ...aptPackages.sip],
+    packages: [...aptPackages.media, ...aptPackages.sip, ...aptPackages.relay],
+    programs: ['versitygw'],
     // Each attacks a node of its own, and looks how another room of that node fares.
     concurrency: 2,
     testTimeout: 90_000,

@@ -23,6 +23,7 @@ export const aptPackages = /** @type {const} */ ({
   ],
   media: ['ffmpeg'],
   sip: ['kamailio', 'kamailio-tls-modules', 'sip-tester', 'openssl'],
+  relay: ['coturn'],
   browser: ['chromium', 'ffmpeg', 'coturn'],
   networks: ['iproute2', 'iptables'],
   cluster: ['erlang-base'],

@@ -1,0 +1,99 @@
+// What requests name that is not the caller's, against a real node: folders of a real S3 server, addresses of its network; and relays of a real coturn.
+import assert from 'node:assert/strict';
+import { S3Store } from '../../node/storage/s3/s3-store.ts';
+import { apiClient } from '../kit/api-client.ts';
+import { freePort } from '../kit/free-ports.ts';
+import { startNodeProcess } from '../kit/node-process.ts';
+import { PeerSocket } from '../kit/peer-socket.ts';
+import { startS3Server } from '../kit/s3-server.ts';
+import { apiToken } from '../kit/start-node.ts';
+import { allocateRelay } from '../kit/turn-client.ts';
+import { startReceiver } from '../kit/webhook-receiver.ts';
+import { attack } from './attack.ts';
+import { attacks } from './storage.attacks.ts';
+
+const deadline = 30_000;
+
+async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
+  for (const end = Date.now() + deadline; !(await holds()); await new Promise((resolve) => setTimeout(resolve, 20)))
+    assert.ok(Date.now() < end, `${what}: not within ${deadline} ms`);
+}
+
+attack(attacks.foreignFolders, async (t) => {
+  const s3 = await startS3Server(t);
+  const store = new S3Store(s3.place);
+  t.after(() => store.close());
+  const time = '20260101T000000000Z';
+  const foreign = ['backups/customers.sql', `backups-${time}/customers.sql`, `copied-${time}/report.json`];
+  for (const name of foreign) await store.putText(name, '{"id":"other"}', t.signal);
+  await store.putText(`own-${time}/report.json`, JSON.stringify({ id: `own-${time}` }), t.signal);
+  const node = await startNodeProcess(t, s3.env);
+  const api = apiClient(node.url, apiToken);
+  for (const name of foreign) {
+    const [folder = '', file = ''] = name.split('/');
+    const answers = [
+      await api.get(`/recording/${folder}/${file}`),
+      await api.get(`/recording/${folder}`),
+      await api.post(`/recording/${folder}/render`, {}),
+      await api.delete(`/recording/${folder}`),
+    ];
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [404, 404, 404, 404],
+      name,
+    );
+  }
+  assert.deepEqual((await api.get('/recording')).body.data, [`own-${time}`]);
+  assert.equal((await api.delete(`/recording/own-${time}`)).status, 204);
+  assert.deepEqual(await s3.names(), [...foreign].sort());
+});
+
+attack(attacks.privateAddresses, async (t) => {
+  const inside = await startReceiver(t);
+  const env = { SVC_ALLOW_PRIVATE_ADDRESSES: 'false', SVC_COMPONENTS_USED: 'recording sip' };
+  const node = await startNodeProcess(t, env);
+  const api = apiClient(node.url, apiToken);
+  const hosts = ['127.0.0.1', '[::ffff:127.0.0.1]', '[64:ff9b::7f00:1]', '2130706433', 'localhost'];
+  for (const [index, host] of hosts.entries()) {
+    await api.post('/room', { roomId: `r${index}`, webhookUrl: `http://${host}:${inside.port}/` });
+    await api.post(`/room/r${index}/peer`, { type: 'webrtc' });
+  }
+  const dead = async () => (await api.get('/webhooks/dead')).body.data as { reason: string; event: { roomId: string } }[];
+  const given = async () => (await dead()).filter(({ reason }) => reason.includes('is or resolves to a private address'));
+  await until('webhooks to be given up', async () => new Set((await given()).map(({ event }) => event.roomId)).size === hosts.length);
+
+  const registrarCredentials = { address: `localhost:${inside.port};transport=tcp`, username: 'a', password: 'b' };
+  const phone = (await api.post('/room/r0/component', { type: 'sip', options: { registrarCredentials } })).body.data.id;
+  const problem = async () => String((await api.get(`/room/r0/component/${phone}`)).body.data.properties.registrationError);
+  await until('the registrar to be refused', async () => (await problem()).includes('localhost is or resolves to a private address'));
+
+  const credentials = { bucket: 'bkt', accessKeyId: 'a', secretAccessKey: 'b', endpoint: `http://127.0.0.1:${inside.port}` };
+  assert.equal((await api.post('/room/r0/component', { type: 'recording', options: { credentials } })).status, 201);
+  await api.delete('/room/r0');
+  await until('the storage to be refused', () => /"problem":"127\.0\.0\.1 is or resolves to a private address/.test(node.output()));
+  assert.equal(inside.connections(), 0);
+});
+
+attack(attacks.relays, async (t) => {
+  const port = await freePort();
+  const node = await startNodeProcess(t, { SVC_WEBRTC_TURN_ENABLED: 'true', SVC_WEBRTC_TURN_PORT: String(port) });
+  const api = apiClient(node.url, apiToken);
+  const guest = async (roomId: string, peerId: string): Promise<string> => {
+    await api.post('/room', { roomId });
+    return (await api.post(`/room/${roomId}/peer`, { type: 'webrtc', peerId })).body.data.token;
+  };
+  /** What a relay with new credentials is answered. */
+  const relay = async (token: string) => {
+    const socket = await PeerSocket.enter(`${node.url.replace('http', 'ws')}/socket/peer/websocket`, token);
+    const servers = socket.welcome.data?.iceServers as { username: string; credential: string }[];
+    const status = await allocateRelay(t, port, servers[0] ?? assert.fail('no relay is told'));
+    await socket.cut();
+    return status;
+  };
+  const statuses: number[] = [];
+  const greedy = await guest('greedy', 'same-id');
+  for (let tries = 0; tries < 40; tries += 1) statuses.push(await relay(greedy));
+  assert.deepEqual([statuses.filter((status) => status === 200).length, statuses.filter((status) => status === 486).length], [16, 24]);
+  assert.equal(await relay(await guest('healthy', 'same-id')), 200);
+  assert.equal(await relay(await guest('greedy', 'other')), 200);
+});
