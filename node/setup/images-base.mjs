@@ -80,7 +80,7 @@ export async function ensureBase() {
 
 /** @param {string} rootfs */
 async function unpack(rootfs) {
-  const { code, output } = await run('debootstrap', ['--variant=minbase', suite, rootfs, `${mirror}/debian`], {
+  const { code, output } = await run('debootstrap', ['--force-check-gpg', '--variant=minbase', suite, rootfs, `${mirror}/debian`], {
     deadline: debootstrapDeadline,
   });
   if (code !== 0) {

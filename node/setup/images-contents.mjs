@@ -1,11 +1,31 @@
 // What is in an image of our store, by looking into it.
 
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { buildah } from './images-store.mjs';
 import { root } from './paths.mjs';
 import { billOfMaterials, debianComponents, npmComponent, npmComponents } from './release-sbom.mjs';
+
+/**
+ * Puts its bill of materials into the image: /usr/share/sbom/<name>.cdx.json. It has no digest, which is made of it too.
+ * @param {string} image its name, with a tag
+ * @param {number} epoch seconds
+ */
+export async function addBill(image, epoch) {
+  const [name = '', version = ''] = image.split(/:(?=[^:]*$)/);
+  const container = (await buildah(['from', '--pull=never', image])).trim();
+  try {
+    const rootfs = (await buildah(['mount', container])).trim();
+    const folder = join(rootfs, 'usr/share/sbom');
+    const bill = billOfMaterials({ name, version }, componentsIn(rootfs));
+    mkdirSync(folder, { recursive: true, mode: 0o755 });
+    writeFileSync(join(folder, `${name.split('/').at(-1)}.cdx.json`), `${JSON.stringify(bill, undefined, 2)}\n`, { mode: 0o644 });
+    await buildah(['commit', '--quiet', '--format=docker', `--timestamp=${epoch}`, container, image]);
+  } finally {
+    await buildah(['rm', container]);
+  }
+}
 
 /**
  * @param {string} image its name, with a tag

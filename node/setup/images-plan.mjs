@@ -42,6 +42,14 @@ export function imageName({ name }, version) {
 }
 
 /**
+ * @param {string} name of an image in a registry
+ * @returns {boolean} whether it stands for the same bytes for ever
+ */
+export function isPinned(name) {
+  return /@sha256:[0-9a-f]{64}$/.test(name);
+}
+
+/**
  * @typedef {object} Setting
  * @property {string} base name of the base image
  * @property {string} version

@@ -10,8 +10,8 @@ import { runAgain } from './again.mjs';
 import { sourcesStamp } from './builds.mjs';
 import { exportImage } from './images-archive.mjs';
 import { ensureBase } from './images-base.mjs';
-import { contentsOf } from './images-contents.mjs';
-import { buildArguments, buildError, commitName, imageName, images, oldArchives, sourceEpoch } from './images-plan.mjs';
+import { addBill, contentsOf } from './images-contents.mjs';
+import { buildArguments, buildError, commitName, imageName, images, isPinned, oldArchives, sourceEpoch } from './images-plan.mjs';
 import { buildah, forgetLayers, hasImage, imageId, imagesDirectory, storeOptions, tryBuildah } from './images-store.mjs';
 import { withLock } from './lock.mjs';
 import { aptPackages, ensurePackages } from './packages.mjs';
@@ -57,6 +57,8 @@ export async function ensureImages({ base: given, only } = {}) {
 /** @param {string | undefined} given */
 async function baseFor(given) {
   if (given === undefined) return ensureBase();
+  if (!isPinned(given))
+    throw new SetupError(`The base image ${given} has no digest, so what it is may change.`, 'name it as IMAGE@sha256:DIGEST');
   if (!(await hasImage(given))) await step(`pulling ${given}`, () => buildah(['pull', '--quiet', given]));
   return given;
 }
@@ -153,6 +155,7 @@ async function make(image, setting, archive) {
   }
   const name = imageName(image, setting.version);
   const { digestFile, bill } = besides(archive);
+  await addBill(name, setting.epoch);
   const digest = await exportImage(name, archive);
   writeFileSync(bill, `${JSON.stringify(await contentsOf(name, digest), undefined, 2)}\n`);
   writeFileSync(digestFile, `${digest}\n`);

@@ -1,4 +1,4 @@
-// `npm run release:check`: what a release needs besides tests: the images, a bill of materials of each in dist/release, no known hole in a package.
+// `npm run release:check`: what a release needs besides tests: the images, a bill of materials of each in dist/release, no known hole in a package, each signed by its registry.
 
 import { copyFileSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,6 +6,7 @@ import { pathToFileURL } from 'node:url';
 
 import { ensureDependencies } from './dependencies.mjs';
 import { ensureImages } from './images.mjs';
+import { lastError } from './packages.mjs';
 import { root } from './paths.mjs';
 import { fail, run, SetupError, step } from './steps.mjs';
 
@@ -61,11 +62,27 @@ async function audit() {
   console.log(sentence);
 }
 
+/** Each package is what its registry signed. */
+async function auditSignatures() {
+  const args = ['audit', 'signatures', '--omit=dev'];
+  const { code, output } = await step('checking the signatures of packages', () =>
+    run('npm', args, { cwd: root, deadline: auditDeadline }),
+  );
+  if (code !== 0) {
+    throw new SetupError(
+      `The signatures of packages could not be checked, or one is missing or wrong: ${lastError(output)}`,
+      'npm audit signatures --omit=dev, where the whole registry can be reached',
+    );
+  }
+  console.log('Every package is signed by its registry.');
+}
+
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   try {
     await ensureDependencies();
     await writeBills();
     await audit();
+    await auditSignatures();
   } catch (error) {
     fail(error);
   }

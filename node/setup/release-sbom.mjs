@@ -54,7 +54,7 @@ export function npmComponents(folder) {
 }
 
 /**
- * @param {{ name: string, version: string, digest: string }} image
+ * @param {{ name: string, version: string, digest?: string }} image
  * @param {readonly Component[]} components
  * @returns {object} CycloneDX 1.5: the same for the same image, so without serial number and time
  */
@@ -72,7 +72,7 @@ export function billOfMaterials(image, components) {
         type: 'container',
         name: image.name,
         version: image.version,
-        hashes: [{ alg: 'SHA-256', content: image.digest.replace(/^sha256:/, '') }],
+        ...(image.digest !== undefined && { hashes: [{ alg: 'SHA-256', content: image.digest.replace(/^sha256:/, '') }] }),
         licenses: [{ expression: 'Apache-2.0' }],
       },
     },

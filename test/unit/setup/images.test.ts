@@ -7,7 +7,16 @@ import { describe, test } from 'node:test';
 
 import { coldVariables, hotVariables, type Row } from '../../../node/config/variables.ts';
 import { withoutComments } from '../../../node/setup/images-archive.mjs';
-import { buildArguments, buildError, commitName, imageName, images, oldArchives, sourceEpoch } from '../../../node/setup/images-plan.mjs';
+import {
+  buildArguments,
+  buildError,
+  commitName,
+  imageName,
+  images,
+  isPinned,
+  oldArchives,
+  sourceEpoch,
+} from '../../../node/setup/images-plan.mjs';
 import { root } from '../../../node/setup/paths.mjs';
 
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
@@ -41,6 +50,14 @@ function execForm(dockerfile: string, name: string): string[] {
   const line = finalStage(dockerfile).find((each) => each.startsWith(name)) ?? assert.fail(`no ${name}`);
   return JSON.parse(line.slice(line.indexOf('['))) as string[];
 }
+
+test('a base is pinned by its digest alone', () => {
+  const digest = 'a'.repeat(64);
+  assert.equal(isPinned(`docker.io/library/debian:bookworm-slim@sha256:${digest}`), true);
+  for (const name of ['debian', 'docker.io/library/debian:bookworm-slim', `debian@sha256:${digest.slice(1)}`, `debian:${digest}`])
+    assert.equal(isPinned(name), false, name);
+  for (const [name, text] of both) assert.match(text, /^ARG BASE$/m, name);
+});
 
 describe('the Dockerfiles', () => {
   test("the node's image sets exactly what the table of variables says that it sets", () => {
