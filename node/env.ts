@@ -12,6 +12,17 @@ export function processEnvironment(): Environment {
   return process.env;
 }
 
+/** Starts a child process that is not to hold our variables, the secrets among them. `start` must have started it when it returns. */
+export function withoutSettings<Value>(start: () => Value): Value {
+  const settings = Object.entries(process.env).filter(([name]) => name.startsWith(prefix) || name.startsWith(oldPrefix));
+  for (const [name] of settings) delete process.env[name];
+  try {
+    return start();
+  } finally {
+    for (const [name, value] of settings) process.env[name] = value;
+  }
+}
+
 export class EnvReader {
   readonly #env: Environment;
   readonly #legacy = new Set<string>();

@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { createWorker } from 'mediasoup';
 import type { Router, RouterRtpCodecCapability, WebRtcServer, WebRtcTransport, WebRtcTransportOptions, Worker } from 'mediasoup/types';
+import { withoutSettings } from '../env.ts';
 import { ServiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { listenInfos } from './addresses.ts';
@@ -173,7 +174,8 @@ export class WorkerProcess {
 function spawnWorker(workerBin: string | undefined): { created: Promise<Worker>; abandon: () => void } {
   const signals = ['SIGINT', 'SIGTERM'] as const;
   const before = signals.map((signal) => new Set(process.listeners(signal)));
-  const created = createWorker({ logLevel: 'warn', ...(workerBin === undefined ? {} : { workerBin }) });
+  // mediasoup starts the process before it returns, and hands all of the environment on.
+  const created = withoutSettings(() => createWorker({ logLevel: 'warn', ...(workerBin === undefined ? {} : { workerBin }) }));
   const added = signals.map((signal, index) => process.listeners(signal).filter((listener) => !before[index]?.has(listener)));
   signals.forEach((signal, index) => {
     for (const listener of added[index] ?? []) process.removeListener(signal, listener);

@@ -56,6 +56,9 @@ export const layers = [
     programs: ['versitygw'],
     // Each attacks a node of its own, and looks how another room of that node fares.
     concurrency: 2,
+    first: ['mutated-packets', 'media-worker'],
+    // They take all of a core.
+    alone: ['components', 'guest'],
     testTimeout: 90_000,
     fileTimeout: 300_000,
   },

@@ -231,8 +231,8 @@ test('every kind reaches sockets of both nodes and a webhook, in order, without 
   }
 });
 
-/** Of streams, uploads and calls: see hls, s3-recording and sip-component. */
-const elsewhere = /^(Hls|Recording|Sip)/;
+/** Of streams, uploads, calls and tracks that broke a process: see hls, s3-recording, sip-component and hostile/components. */
+const elsewhere = /^(Hls|Recording|Sip|ComponentTrackDropped$)/;
 
 test('no kind is left out above', () => {
   const made = new Set(Object.values(expected).flatMap((labels) => labels.map((label) => label.split(' ')[0])));
