@@ -41,27 +41,3 @@ export const otherPackages = /** @type {const} */ ({
 export const programsRecipe = 2;
 
 /** @typedef {(typeof kubernetesCommands)[number] | keyof typeof otherPackages} KubernetesProgram */
-
-/** What envtest's archive holds. */
-const envtestPrograms = ['etcd', 'kube-apiserver', 'kubectl'];
-
-/**
- * The downloads of the projects themselves that hold what is missing.
- * @param {readonly string[]} missing
- * @param {{ platform: string, arch: string }} machine arch: as Go names it
- * @param {NodeJS.ProcessEnv} env
- * @returns {{ url: string, gives: string[] }[]} an archive, or the program itself
- */
-export function downloadsFor(missing, { platform, arch }, env) {
-  if (env.MEDIAROOMS_SKIP_KUBERNETES_DOWNLOAD) return [];
-  const fromEnvtest = missing.filter((name) => envtestPrograms.includes(name));
-  const release = 'https://github.com/kubernetes-sigs/controller-tools/releases/download';
-  const name = `envtest-v${kubernetesVersion}`;
-  const envtest = fromEnvtest.length === 0 ? [] : [{ url: `${release}/${name}/${name}-${platform}-${arch}.tar.gz`, gives: fromEnvtest }];
-  const others = kubernetesCommands.filter((each) => missing.includes(each) && !envtestPrograms.includes(each));
-  const single = others.map((each) => ({
-    url: `https://dl.k8s.io/release/v${kubernetesVersion}/bin/${platform}/${arch}/${each}`,
-    gives: [each],
-  }));
-  return [...envtest, ...single];
-}

@@ -1,14 +1,14 @@
-// Finds the programs of Kubernetes that tests run, or gets them: envtest's folders, PATH, our cache, a download, a build from Go modules.
+// Finds the programs of Kubernetes that tests run, or gets them: envtest's folders, PATH, our cache, a build from Go modules, whose sums Go checks.
 
 import { accessSync, constants, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { basename, delimiter, dirname, join } from 'node:path';
+import { basename, delimiter, join } from 'node:path';
 
 import { buildKubernetes } from './kubernetes-build.mjs';
-import { downloadsFor, kubernetesVersion, programsRecipe } from './kubernetes-versions.mjs';
+import { kubernetesVersion, programsRecipe } from './kubernetes-versions.mjs';
 import { withLock } from './lock.mjs';
-import { cacheDirectory, pinnedNode } from './paths.mjs';
-import { run, SetupError, step } from './steps.mjs';
+import { cacheDirectory } from './paths.mjs';
+import { SetupError } from './steps.mjs';
 
 /** @typedef {import('./kubernetes-versions.mjs').KubernetesProgram} KubernetesProgram */
 
@@ -28,8 +28,6 @@ export const clusterPrograms = /** @type {const} */ ([
 
 /** Which work with Kubernetes of any version. @type {readonly string[]} */
 const others = ['coredns', 'helm', 'traefik', 'versitygw'];
-
-const downloadDeadline = 600_000;
 
 /**
  * Where programs are looked for, best first.
@@ -98,7 +96,7 @@ export function findKubernetes(wanted, env = process.env) {
 }
 
 /**
- * Finds the programs, or gets those that are missing into the cache.
+ * Finds the programs, or builds those that are missing into the cache.
  * @param {readonly KubernetesProgram[]} [wanted]
  * @returns {Promise<Record<string, string>>} name -> path
  * @throws {SetupError}
@@ -114,7 +112,6 @@ export async function ensureKubernetes(wanted = controlPlanePrograms) {
       // We hold the lock, so these are of a set-up that was killed.
       for (const name of namesIn(folder).filter((each) => each.startsWith('.')))
         rmSync(join(folder, name), { recursive: true, force: true });
-      await download(findKubernetes(wanted).missing, folder);
       await buildKubernetes(findKubernetes(wanted).missing, folder);
     },
     // Another set-up may be building all of it, which takes its time.
@@ -128,28 +125,6 @@ function complete({ found, missing }) {
   if (missing.length > 0)
     throw new SetupError(`${missing.join(', ')} could not be got.`, 'set KUBEBUILDER_ASSETS to a folder that has them');
   return /** @type {Record<string, string>} */ (found);
-}
-
-/**
- * Tries the projects' own downloads. What cannot be had so is built.
- * @param {readonly KubernetesProgram[]} missing
- * @param {string} folder
- */
-async function download(missing, folder) {
-  const wanted = downloadsFor(missing, { platform: process.platform, arch: goArchitecture(process.arch) }, process.env);
-  if (wanted.length === 0) return;
-  await step('looking for prebuilt programs of Kubernetes', async () => {
-    const script = join(dirname(new URL(import.meta.url).pathname), 'kubernetes-download.mjs');
-    for (const { url, gives } of wanted) {
-      // On the pinned Node.js, which honours HTTPS_PROXY when asked to.
-      const { code, output } = await run(pinnedNode, [script, url, folder, ...gives], {
-        env: { ...process.env, NODE_USE_ENV_PROXY: '1' },
-        deadline: downloadDeadline,
-      });
-      if (code === 0) continue;
-      console.error(`[setup] none from ${new URL(url).host}: ${output.trim().split('\n').at(-1) || 'it did not come in time'}`);
-    }
-  });
 }
 
 /**

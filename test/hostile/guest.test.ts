@@ -90,7 +90,7 @@ async function startHealth(speaker: PeerSocket, listener: PeerSocket) {
 /** Calls `act` so many times a second for as long as an attack goes on. */
 async function repeat(perSecond: number, act: () => void): Promise<void> {
   const end = performance.now() + duration;
-  for (let count = 1; performance.now() < end; count += 1) {
+  while (performance.now() < end) {
     act();
     await sleep(1_000 / perSecond);
   }

@@ -1,7 +1,6 @@
-// Where set-up looks for the programs of Kubernetes, what it downloads, and the Go modules it would build them with.
+// Where set-up looks for the programs of Kubernetes, and the Go modules it builds them with.
 
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,7 +8,7 @@ import { test } from 'node:test';
 
 import { choosePrograms, findKubernetes, programFolders } from '../../../node/setup/kubernetes.mjs';
 import { copyCut, coreDnsMain, cuts, programsModule, requiredVersion } from '../../../node/setup/kubernetes-module.mjs';
-import { downloadsFor, kubernetesVersion, programModules, programsRecipe } from '../../../node/setup/kubernetes-versions.mjs';
+import { kubernetesVersion, programModules, programsRecipe } from '../../../node/setup/kubernetes-versions.mjs';
 
 const linux = { platform: 'linux', arch: 'x64' };
 
@@ -78,51 +77,6 @@ test('only what can be run is a program', () => {
     const { found, missing } = findKubernetes(['coredns', 'helm'], { KUBEBUILDER_ASSETS: folder, HOME: folder });
     assert.deepEqual(found, { helm: join(folder, 'helm') });
     assert.deepEqual(missing, ['coredns']);
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
-});
-
-test("envtest's archive is asked for what it holds, Kubernetes' own pages for the rest of it", () => {
-  const machine = { platform: 'linux', arch: 'amd64' };
-  const wanted = downloadsFor(['etcd', 'kubectl', 'kube-controller-manager', 'coredns'], machine, {});
-  const name = `envtest-v${kubernetesVersion}`;
-  assert.deepEqual(wanted, [
-    {
-      url: `https://github.com/kubernetes-sigs/controller-tools/releases/download/${name}/${name}-linux-amd64.tar.gz`,
-      gives: ['etcd', 'kubectl'],
-    },
-    { url: `https://dl.k8s.io/release/v${kubernetesVersion}/bin/linux/amd64/kube-controller-manager`, gives: ['kube-controller-manager'] },
-  ]);
-  assert.deepEqual(downloadsFor(['etcd'], machine, { MEDIAROOMS_SKIP_KUBERNETES_DOWNLOAD: '1' }), []);
-});
-
-test('what is downloaded is tried before it is put in its place', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'mediarooms-download-'));
-  const script = join(import.meta.dirname, '../../../node/setup/kubernetes-download.mjs');
-  const download = (program: string, content: string) => {
-    mkdirSync(join(folder, 'controller-tools', 'envtest'), { recursive: true });
-    writeFileSync(join(folder, 'controller-tools', 'envtest', program), content);
-    const packed = spawnSync('tar', ['-czf', join(folder, 'x.tar.gz'), '-C', folder, 'controller-tools']);
-    assert.equal(packed.status, 0);
-    const server = `import { createServer } from 'node:http';
-      import { readFileSync } from 'node:fs';
-      import { spawn } from 'node:child_process';
-      const server = createServer((_, answer) => answer.end(readFileSync(process.argv[1]))).listen(0, '127.0.0.1', () => {
-        const url = 'http://127.0.0.1:' + server.address().port + '/x.tar.gz';
-        spawn(process.execPath, [process.argv[2], url, process.argv[3], process.argv[4]], { stdio: 'inherit' })
-          .on('close', (code) => process.exit(code));
-      });`;
-    const args = ['--input-type=module', '--eval', server, join(folder, 'x.tar.gz'), script, folder, program];
-    return spawnSync(process.execPath, args, { encoding: 'utf8', timeout: 20_000 });
-  };
-  try {
-    const good = download('etcd', '#!/bin/sh\nexit 0\n');
-    assert.deepEqual([good.status, good.stderr], [0, '']);
-    assert.equal(spawnSync(join(folder, 'etcd')).status, 0);
-    const bad = download('kubectl', '#!/bin/sh\nexit 3\n');
-    assert.deepEqual([bad.status, bad.stderr], [1, 'kubectl does not run on this system\n']);
-    assert.equal(spawnSync('find', [folder, '-maxdepth', '1', '-name', 'kubectl*']).stdout.toString(), '');
   } finally {
     rmSync(folder, { recursive: true });
   }
