@@ -19,7 +19,8 @@ const { hub, server, nodes } = stage.cluster;
 /** A machine of the internet, as it were. */
 const place = { address: new URL(server.url).hostname, wrap: hub.wrapNetwork, pid: hub.pid };
 const ports = { calls: 3, components: 2 };
-const config = { componentsUsed: ['sip'] };
+// The internet of the test has addresses of test networks.
+const config = { componentsUsed: ['sip'], allowPrivateAddresses: true };
 const peerTone = 440;
 const phoneTone = 1000;
 const rate = 8000;
