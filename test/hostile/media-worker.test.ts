@@ -5,7 +5,7 @@ import { connect, type Socket } from 'node:net';
 import type { TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { startHealthyRoom } from '../kit/hostile/healthy-room.ts';
-import { type HostileNode, joinAsGuest, makeRoom, residentBytes, startHostileNode } from '../kit/hostile/hostile-node.ts';
+import { type Guest, type HostileNode, joinAsGuest, makeRoom, residentBytes, startHostileNode } from '../kit/hostile/hostile-node.ts';
 import { MediaLink } from '../kit/hostile/media-link.ts';
 import { opusPacket, opusParameters } from '../kit/hostile/rtp.ts';
 import { associate, chunk } from '../kit/hostile/sctp.ts';
@@ -22,18 +22,8 @@ const ssrc = 4242;
 const audioLevel = { uri: 'urn:ietf:params:rtp-hdrext:ssrc-audio-level', id: 10 };
 
 attack(attacks.emptyExtension, async (t) => {
-  const node = await startHostileNode(t);
-  const health = await startHealthyRoom(t, node);
-  const workers = await node.children();
-  await makeRoom(node, 'attacked');
-  const guest = await joinAsGuest(t, node, 'attacked');
-  const link = await openLink(t, guest, 'send');
-  const published = await guest.request('publish', {
-    transportId: link.id,
-    kind: 'audio',
-    rtpParameters: opusParameters(ssrc, [audioLevel]),
-  });
-  assert.ok(published.ok, JSON.stringify(published.error));
+  const { node, health, workers, guest } = await startScene(t);
+  const link = await publishOpus(t, guest);
   // RFC 8285, section 4.3: profile 0x1000, one word: id 10, length 0, two bytes of padding.
   const extension = Buffer.from([0x10, 0x00, 0, 1, audioLevel.id, 0, 0, 0]);
   for (let number = 1; number <= rounds; number += 1) link.sendRtp(opusPacket(ssrc, number, extension));
@@ -42,11 +32,7 @@ attack(attacks.emptyExtension, async (t) => {
 });
 
 attack(attacks.sctpAfterShutdown, async (t) => {
-  const node = await startHostileNode(t);
-  const health = await startHealthyRoom(t, node);
-  const workers = await node.children();
-  await makeRoom(node, 'attacked');
-  const guest = await joinAsGuest(t, node, 'attacked');
+  const { node, health, workers, guest } = await startScene(t);
   for (let round = 0; round < rounds / 2; round += 1) {
     const link = await openLink(t, guest, 'recv', true);
     const association = await associate(link);
@@ -62,14 +48,8 @@ attack(attacks.sctpAfterShutdown, async (t) => {
 });
 
 attack(attacks.largePacket, async (t) => {
-  const node = await startHostileNode(t);
-  const health = await startHealthyRoom(t, node);
-  const workers = await node.children();
-  await makeRoom(node, 'attacked');
-  const guest = await joinAsGuest(t, node, 'attacked');
-  const link = await openLink(t, guest, 'send');
-  const published = await guest.request('publish', { transportId: link.id, kind: 'audio', rtpParameters: opusParameters(ssrc) });
-  assert.ok(published.ok, JSON.stringify(published.error));
+  const { node, health, workers, guest } = await startScene(t);
+  const link = await publishOpus(t, guest);
   const words = 8_250;
   const extension = Buffer.alloc(4 + 4 * words);
   extension.writeUInt16BE(0x1000, 0);
@@ -80,11 +60,8 @@ attack(attacks.largePacket, async (t) => {
 });
 
 attack(attacks.halfFrames, async (t) => {
-  const node = await startHostileNode(t);
-  const health = await startHealthyRoom(t, node);
-  const [worker = 0] = await node.children();
-  await makeRoom(node, 'attacked');
-  const guest = await joinAsGuest(t, node, 'attacked');
+  const { node, health, workers, guest } = await startScene(t);
+  const [worker = 0] = workers;
   const created = await guest.request('createTransport', { direction: 'send', sctp: false });
   const candidates = created.data?.iceCandidates as { protocol: string; address: string; port: number }[];
   const { address, port } = candidates.find(({ protocol }) => protocol === 'tcp') ?? assert.fail('no ICE-TCP');
@@ -116,18 +93,35 @@ attack(attacks.halfFrames, async (t) => {
   await health();
 });
 
+/** A node with a healthy room, and a guest in a room beside it. */
+async function startScene(t: TestContext) {
+  const node = await startHostileNode(t);
+  const health = await startHealthyRoom(t, node);
+  const workers = await node.children();
+  await makeRoom(node, 'attacked');
+  return { node, health, workers, guest: await joinAsGuest(t, node, 'attacked') };
+}
+
+async function publishOpus(t: TestContext, guest: Guest): Promise<MediaLink> {
+  const link = await openLink(t, guest, 'send');
+  const rtpParameters = opusParameters(ssrc, [audioLevel]);
+  const published = await guest.request('publish', { transportId: link.id, kind: 'audio', rtpParameters });
+  assert.ok(published.ok, JSON.stringify(published.error));
+  return link;
+}
+
 async function eventually(holds: () => boolean, message: string): Promise<void> {
   for (const end = performance.now() + patience; !holds(); await delay(20)) assert.ok(performance.now() < end, message);
 }
 
-async function openLink(t: TestContext, guest: Parameters<typeof MediaLink.open>[0], direction: 'send' | 'recv', sctp = false) {
+async function openLink(t: TestContext, guest: Guest, direction: 'send' | 'recv', sctp = false) {
   const link = await MediaLink.open(guest, direction, sctp);
   t.after(() => link.close());
   return link;
 }
 
 /** The worker has taken what was sent before once it answers for the guest's transports, and is the one that it was. */
-async function answersAll(guest: Parameters<typeof MediaLink.open>[0], node: HostileNode, workers: readonly number[]): Promise<void> {
+async function answersAll(guest: Guest, node: HostileNode, workers: readonly number[]): Promise<void> {
   const link = await MediaLink.open(guest, 'recv');
   link.close();
   assert.deepEqual(await node.children(), workers);

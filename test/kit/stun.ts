@@ -6,7 +6,7 @@ import { crc32 } from 'node:zlib';
 import { z } from 'zod';
 
 const magicCookie = 0x2112a442;
-const bindingRequest = 0x0001;
+const bindingMethod = 0x0001;
 const attributes = {
   username: 0x0006,
   messageIntegrity: 0x0008,
@@ -34,7 +34,7 @@ export async function sendBytes(transport: unknown, bytes: number): Promise<numb
   try {
     const ask = async () => {
       const answered = once(socket, 'message', { signal: AbortSignal.timeout(30_000) }) as Promise<[Buffer]>;
-      socket.send(encode(`${iceParameters.usernameFragment}:test`, iceParameters.password), candidate.port, candidate.ip);
+      socket.send(bindingRequest(iceParameters), candidate.port, candidate.ip);
       const [answer] = await answered;
       return answer.length;
     };
@@ -47,32 +47,39 @@ export async function sendBytes(transport: unknown, bytes: number): Promise<numb
   }
 }
 
-function encode(username: string, password: string): Buffer {
+/** A request that the transport takes as of its own (RFC 8445, section 7.2.2), with more attributes where given. */
+export function bindingRequest(
+  { usernameFragment, password }: { usernameFragment: string; password: string },
+  more: readonly Buffer[] = [],
+): Buffer {
   const body = [
-    attribute(attributes.username, Buffer.from(username)),
+    attribute(attributes.username, Buffer.from(`${usernameFragment}:test`)),
     attribute(attributes.priority, Buffer.from([0x6e, 0x7f, 0x1e, 0xff])),
     attribute(attributes.controlling, randomBytes(8)),
     attribute(attributes.useCandidate, Buffer.alloc(0)),
+    ...more,
   ];
   const transaction = randomBytes(12);
   // Both checks cover a header whose length counts them too.
-  const signed = [header(length(body) + 24, transaction), ...body];
+  const signed = [header(bindingMethod, length(body) + 24, transaction), ...body];
   body.push(attribute(attributes.messageIntegrity, createHmac('sha1', password).update(Buffer.concat(signed)).digest()));
-  const whole = Buffer.concat([header(length(body) + 8, transaction), ...body]);
+  const whole = Buffer.concat([header(bindingMethod, length(body) + 8, transaction), ...body]);
   const fingerprint = Buffer.alloc(4);
   fingerprint.writeUInt32BE((crc32(whole) ^ 0x5354554e) >>> 0);
   return Buffer.concat([whole, attribute(attributes.fingerprint, fingerprint)]);
 }
 
-function header(bodyLength: number, transaction: Buffer): Buffer {
+/** RFC 8489, section 5. */
+export function header(type: number, bodyLength: number, transaction: Buffer): Buffer {
   const start = Buffer.alloc(8);
-  start.writeUInt16BE(bindingRequest, 0);
+  start.writeUInt16BE(type, 0);
   start.writeUInt16BE(bodyLength, 2);
   start.writeUInt32BE(magicCookie, 4);
   return Buffer.concat([start, transaction]);
 }
 
-function attribute(type: number, value: Buffer): Buffer {
+/** RFC 8489, section 14, padded to four bytes. */
+export function attribute(type: number, value: Buffer): Buffer {
   const start = Buffer.alloc(4);
   start.writeUInt16BE(type, 0);
   start.writeUInt16BE(value.length, 2);

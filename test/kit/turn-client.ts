@@ -3,6 +3,7 @@ import { createHash, createHmac, randomBytes } from 'node:crypto';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import type { TestContext } from 'node:test';
+import { attribute, header } from './stun.ts';
 
 const allocate = 0x0003;
 const success = 0x0103;
@@ -37,25 +38,10 @@ export async function allocateRelay(
 function encode(attributes: readonly Buffer[], key?: Buffer): Buffer {
   const body = Buffer.concat(attributes);
   const transaction = randomBytes(12);
-  if (!key) return Buffer.concat([header(body.length, transaction), body]);
+  if (!key) return Buffer.concat([header(allocate, body.length, transaction), body]);
   // The length counts the attribute that is made of it.
-  const signed = Buffer.concat([header(body.length + 24, transaction), body]);
+  const signed = Buffer.concat([header(allocate, body.length + 24, transaction), body]);
   return Buffer.concat([signed, attribute(types.integrity, createHmac('sha1', key).update(signed).digest())]);
-}
-
-function header(length: number, transaction: Buffer): Buffer {
-  const start = Buffer.alloc(8);
-  start.writeUInt16BE(allocate, 0);
-  start.writeUInt16BE(length, 2);
-  start.writeUInt32BE(0x2112a442, 4);
-  return Buffer.concat([start, transaction]);
-}
-
-function attribute(type: number, value: Buffer): Buffer {
-  const start = Buffer.alloc(4);
-  start.writeUInt16BE(type, 0);
-  start.writeUInt16BE(value.length, 2);
-  return Buffer.concat([start, value, Buffer.alloc((4 - (value.length % 4)) % 4)]);
 }
 
 function parse(answer: Buffer): { status: number; realm: Buffer; nonce: Buffer } {

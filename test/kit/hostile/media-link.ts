@@ -1,10 +1,10 @@
 // One transport of a peer from the far side: ICE by hand over one UDP socket, DTLS by werift, and whatever bytes a test likes inside.
-import { createHash, createHmac, randomBytes } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
-import { crc32 } from 'node:zlib';
 import { CipherContext, DtlsClient, HashAlgorithm, NamedCurveAlgorithm, SignatureAlgorithm } from 'werift';
 import type { PeerSocket } from '../peer-socket.ts';
+import { bindingRequest } from '../stun.ts';
 import { SrtpContext } from './srtp-context.ts';
 
 type IceCandidate = { protocol: string; address: string; port: number };
@@ -133,8 +133,7 @@ export class MediaLink {
 
   /** A binding request that the worker takes as of this transport (RFC 8445, section 7.2.2), with more attributes where given. */
   bindingRequest(more: readonly Buffer[] = []): Buffer {
-    const { usernameFragment, password } = this.#answer.iceParameters;
-    return bindingRequest(usernameFragment, password, more);
+    return bindingRequest(this.#answer.iceParameters, more);
   }
 
   close(): void {
@@ -187,39 +186,4 @@ function fingerprintOf(certPem: string): string {
     .digest('hex')
     .toUpperCase()
     .replaceAll(/(..)(?!$)/g, '$1:');
-}
-
-/** RFC 8489, sections 5, 14.5 and 14.7; RFC 8445, section 7.1. */
-export function bindingRequest(usernameFragment: string, password: string, more: readonly Buffer[] = []): Buffer {
-  const attributes = [
-    attribute(0x0006, Buffer.from(`${usernameFragment}:test`)),
-    attribute(0x0024, Buffer.from([0x6e, 0x7f, 0x1e, 0xff])),
-    attribute(0x802a, randomBytes(8)),
-    attribute(0x0025, Buffer.alloc(0)),
-    ...more,
-  ];
-  const transaction = randomBytes(12);
-  const size = () => attributes.reduce((sum, { length }) => sum + length, 0);
-  const signed = Buffer.concat([stunHeader(size() + 24, transaction), ...attributes]);
-  attributes.push(attribute(0x0008, createHmac('sha1', password).update(signed).digest()));
-  const checked = Buffer.concat([stunHeader(size() + 8, transaction), ...attributes]);
-  const fingerprint = Buffer.alloc(4);
-  fingerprint.writeUInt32BE((crc32(checked) ^ 0x5354554e) >>> 0);
-  return Buffer.concat([checked, attribute(0x8028, fingerprint)]);
-}
-
-function attribute(type: number, value: Buffer): Buffer {
-  const header = Buffer.alloc(4);
-  header.writeUInt16BE(type, 0);
-  header.writeUInt16BE(value.length, 2);
-  return Buffer.concat([header, value, Buffer.alloc((4 - (value.length % 4)) % 4)]);
-}
-
-function stunHeader(length: number, transaction: Buffer): Buffer {
-  const header = Buffer.alloc(20);
-  header.writeUInt16BE(1, 0);
-  header.writeUInt16BE(length, 2);
-  header.writeUInt32BE(0x2112a442, 4);
-  transaction.copy(header, 8);
-  return header;
 }
