@@ -119,9 +119,11 @@ export class Engine implements MediaEngine {
     if (this.#closed) throw new ServiceError('unavailable', 'No media worker runs at the moment', { retryAfter: 1 });
     const { suspects, quarantine } = this.#parts;
     const suspect = suspects.has(roomId);
+    // Nearly always there are none, and a worker may have thousands of rooms.
+    const some = suspects.view().count > 0;
     const workers = this.#slots.map((slot) => {
-      const { isRunning, extra, forwardedTracks, rooms, roomIds } = slot;
-      return { slot, isRunning, extra, forwardedTracks, rooms, quarantined: roomIds.some((each) => suspects.has(each)) };
+      const { isRunning, extra, forwardedTracks, rooms } = slot;
+      return { slot, isRunning, extra, forwardedTracks, rooms, quarantined: some && slot.roomIds.some((each) => suspects.has(each)) };
     });
     const surroundings = { more: quarantine.canGrow, elsewhere: this.#options.elsewhere?.() ?? false };
     const choice = workerFor(suspect, workers, surroundings);
