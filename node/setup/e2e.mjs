@@ -2,43 +2,39 @@
 
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, relative } from 'node:path';
+import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 
 import { ensureBuilds } from './builds.mjs';
 import { ensureDependencies } from './dependencies.mjs';
-import { deadlineVariable } from './file-deadline.mjs';
 import { ensureGatewayDefinitions } from './gateway-definitions.mjs';
 import { ensureImages } from './images.mjs';
 import { clusterPrograms, ensureKubernetes } from './kubernetes.mjs';
-import { testFiles } from './layers.mjs';
+import { jobsOf, sum, testFiles } from './layers.mjs';
 import { aptPackages, ensurePackages } from './packages.mjs';
-import { childEnvironment, imageArchivesVariable, pinnedNode, root, timingsVariable } from './paths.mjs';
-import { fail, runInForeground, SetupError } from './steps.mjs';
+import { childEnvironment, imageArchivesVariable, root, timingsVariable } from './paths.mjs';
+import { fail, SetupError } from './steps.mjs';
+import { report, runTestFiles, tooFlaky } from './test-files.mjs';
 
-const testTimeout = 300_000;
-const fileTimeout = 1_200_000;
+/** Each file has a cluster of several machines: they run one by one. */
+const layer = { name: 'e2e', packages: [], cores: 1, testTimeout: 300_000, fileTimeout: 1_200_000 };
 
 const started = performance.now();
 try {
-  const files = testFiles(join(root, 'test', 'e2e'), process.argv.slice(2));
+  const files = testFiles(join(root, 'test', layer.name), process.argv.slice(2));
   if (files.length === 0) throw new SetupError('No test file of test/e2e has that in its path.');
   const archives = await setUp();
   const folder = mkdtempSync(join(tmpdir(), 'mediarooms-e2e-'));
   try {
     const timings = join(folder, 'timings');
     const prepared = performance.now() - started;
-    const env = {
-      ...childEnvironment(),
-      [imageArchivesVariable]: JSON.stringify(archives),
-      [timingsVariable]: timings,
-      [deadlineVariable]: String(fileTimeout),
-    };
-    const deadline = new URL('file-deadline.mjs', import.meta.url).href;
-    const args = ['--import', deadline, '--test', '--test-concurrency=1', `--test-timeout=${testTimeout}`, '--test-reporter=spec'];
-    const { code } = await runInForeground(pinnedNode, [...args, ...files.map((file) => relative(root, file))], env, root);
+    const env = { ...childEnvironment(), [imageArchivesVariable]: JSON.stringify(archives), [timingsVariable]: timings };
+    const outcome = await runTestFiles(jobsOf([{ layer, files }]), env, layer.cores);
+    report(outcome);
     console.log(`\n${table(timings, prepared)}`);
-    process.exitCode = code === 0 ? 0 : 1;
+    const { passed, failed, skipped } = sum([...outcome.results.values()]);
+    console.log(`\n${passed} passed, ${failed} failed, ${skipped} skipped`);
+    if (failed > 0 || tooFlaky(outcome.flaky)) process.exitCode = 1;
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

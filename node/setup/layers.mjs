@@ -1,87 +1,73 @@
-// The layers of tests: what each needs and how it is run. Pure but for looking for test files.
+// The layers of tests: what each needs and how much its files compute. Pure but for looking for test files.
 
 import { existsSync, readdirSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { join, relative } from 'node:path';
 
 import { controlPlanePrograms } from './kubernetes.mjs';
 import { aptPackages } from './packages.mjs';
+import { root } from './paths.mjs';
 
 /**
  * @typedef {object} Layer
  * @property {string} name the folder under test/
- * @property {boolean} worker needs the mediasoup worker
- * @property {boolean} builds needs the built client library and console
+ * @property {boolean} [worker] needs the mediasoup worker
+ * @property {boolean} [builds] needs the built client library and console
  * @property {boolean} [runtimes] needs Deno and Bun, where they can be had
  * @property {readonly string[]} packages of the distribution
  * @property {readonly import('./kubernetes-versions.mjs').KubernetesProgram[]} [programs] of Kubernetes, and an S3 server
- * @property {number} concurrency test files at once
+ * @property {number} cores how many a file keeps busy on average; the table at the end of a run has what it was
+ * @property {Readonly<Record<string, number>>} [heavy] files that keep more of them busy, or need them free because they measure
  * @property {readonly string[]} [first] files that take longest: begun last, they would run on alone
- * @property {readonly string[]} [alone] files that run one by one after the others: they measure, or take or change what others could use
  * @property {number} testTimeout of one test, in milliseconds
  * @property {number} fileTimeout of one file, in milliseconds
  */
 
-/** @type {readonly Layer[]} in the order in which `npm test` runs them: cheap and telling first */
+/** @type {readonly Layer[]} in the order of the table */
 export const layers = [
-  { name: 'house', worker: false, builds: false, packages: [], concurrency: 2, testTimeout: 30_000, fileTimeout: 60_000 },
-  { name: 'unit', worker: false, builds: false, packages: [], concurrency: 4, testTimeout: 30_000, fileTimeout: 120_000 },
-  {
-    name: 'contract',
-    worker: true,
-    builds: false,
-    runtimes: true,
-    packages: [],
-    concurrency: 2,
-    testTimeout: 60_000,
-    fileTimeout: 300_000,
-  },
+  { name: 'house', packages: [], cores: 1, testTimeout: 30_000, fileTimeout: 60_000 },
+  { name: 'unit', packages: [], cores: 0.5, testTimeout: 30_000, fileTimeout: 120_000 },
+  { name: 'contract', worker: true, runtimes: true, packages: [], cores: 0.5, testTimeout: 60_000, fileTimeout: 300_000 },
   {
     name: 'media',
     worker: true,
-    builds: false,
     packages: [...aptPackages.metrics, ...aptPackages.media, ...aptPackages.sip],
     programs: ['versitygw'],
     // Media is made in real time: each waits most of the time.
-    concurrency: 3,
-    first: ['churn', 'sip-signalling', 'recording-tracks', 's3-recording', 'sip-component'],
-    alone: ['call-sound', 'engine', 'hls', 'hls-composer', 'leaks', 'room-leaks'],
+    cores: 0.3,
+    heavy: { 'call-sound': 1.2, engine: 1.2, hls: 1.2, 'hls-composer': 1.2, leaks: 1.2, 'room-leaks': 1.2 },
+    first: ['churn', 'sip-signalling', 's3-recording', 'sip-component'],
     testTimeout: 90_000,
     fileTimeout: 600_000,
   },
   {
     name: 'hostile',
     worker: true,
-    builds: false,
     packages: [...aptPackages.media, ...aptPackages.sip, ...aptPackages.relay],
     programs: ['versitygw'],
     // Each attacks a node of its own, and looks how another room of that node fares.
-    concurrency: 2,
-    first: ['mutated-packets', 'media-worker'],
-    // They take all of a core.
-    alone: ['components', 'guest'],
+    cores: 0.5,
+    heavy: { components: 1.2, guest: 1.2 },
     testTimeout: 90_000,
     fileTimeout: 300_000,
   },
   {
     name: 'cluster',
     worker: true,
-    builds: false,
     packages: [...aptPackages.cluster, ...aptPackages.networks],
-    concurrency: 2,
+    cores: 0.5,
     testTimeout: 120_000,
     fileTimeout: 600_000,
   },
   {
     name: 'kubernetes',
     worker: true,
-    builds: false,
     packages: aptPackages.browser,
     programs: [...controlPlanePrograms, 'helm', 'versitygw'],
     // They wait for leases, probes and lost hosts most of the time.
-    concurrency: 2,
-    first: ['clusters-scale', 'clusters-hosts', 'operator-outages', 'kit', 'kube-outages'],
+    cores: 0.4,
     // Pictures in real time, and Leases of a second: a busy machine rightly loses both.
-    alone: ['example-class', 'operator-killed'],
+    heavy: { 'example-class': 1.2, 'operator-killed': 1.2 },
+    first: ['clusters-hosts', 'clusters-scale', 'rooms-loss', 'operator-outages', 'kube-outages'],
     testTimeout: 300_000,
     fileTimeout: 1_200_000,
   },
@@ -91,10 +77,8 @@ export const layers = [
     builds: true,
     packages: [...aptPackages.browser, ...aptPackages.networks],
     programs: ['versitygw'],
-    concurrency: 2,
-    first: ['guest', 'console-recordings', 'console-watch-trouble'],
-    // Also those that make network devices: whatever another Chromium loads at that moment would fail (ERR_NETWORK_CHANGED).
-    alone: ['examples-react', 'guest-check', 'hls', 'network-cuts', 'node-loss', 'turn', 'worker-death', 'wrong-node'],
+    cores: 0.6,
+    first: ['hls', 'console-watch-trouble', 'console-recordings', 'console-recovery', 'guest-check'],
     testTimeout: 180_000,
     fileTimeout: 900_000,
   },
@@ -128,23 +112,45 @@ export function testFiles(folder, filters) {
 }
 
 /**
- * @param {Pick<Layer, 'concurrency' | 'first' | 'alone'>} layer
- * @param {readonly string[]} files
- * @returns {{ concurrency: number, files: string[] }[]} what runs together, one after the other; none is empty
+ * @param {Layer} layer
+ * @param {string} file
+ * @returns {string} its name within the layer, as `heavy` and `first` have it
  */
-export function batches({ concurrency, first = [], alone = [] }, files) {
-  const among = (/** @type {readonly string[]} */ names) => files.filter((file) => names.includes(basename(file, '.test.ts')));
-  const [begin, end] = [among(first), among(alone)];
-  const between = files.filter((file) => !begin.includes(file) && !end.includes(file));
-  return [
-    { concurrency, files: [...begin, ...between] },
-    { concurrency: 1, files: end },
-  ].filter((batch) => batch.files.length > 0);
+function nameOf(layer, file) {
+  return relative(join(root, 'test', layer.name), file).replace(/\.test\.ts$/, '');
+}
+
+/**
+ * @typedef {object} TestJob a test file and its turn
+ * @property {string} name e.g. `unit/setup/layers`
+ * @property {string} file absolute path
+ * @property {Layer} layer
+ * @property {number} cores how many it keeps busy on average
+ */
+
+/**
+ * @param {readonly { layer: Layer, files: readonly string[] }[]} plan
+ * @returns {TestJob[]} in the order of their turn: the house, then what is hard to place among others (heavy, or long), then layer by layer with
+ *   the one of the shortest files last, which fill every gap
+ */
+export function jobsOf(plan) {
+  const jobs = plan.flatMap(({ layer, files }) =>
+    files.map((file) => {
+      const own = nameOf(layer, file);
+      return { name: `${layer.name}/${own}`, file, layer, cores: layer.heavy?.[own] ?? layer.cores };
+    }),
+  );
+  const turn = (/** @type {TestJob} */ { file, layer, cores }) => {
+    if (layer.name === 'house') return 0;
+    if (cores > layer.cores) return 1;
+    return layer.first?.includes(nameOf(layer, file)) ? 2 : 3 + layers.length - layers.indexOf(layer);
+  };
+  return jobs.sort((one, other) => turn(one) - turn(other));
 }
 
 /**
  * @typedef {{ passed: number, failed: number, skipped: number }} Counts
- * @typedef {Counts & { name: string, milliseconds: number, cores?: number, note?: string }} Row cores: how many were busy on average
+ * @typedef {Counts & { name: string, milliseconds: number, computed?: number, note?: string }} Row milliseconds: of its files one after the other; computed: processor time
  */
 
 /**
@@ -162,33 +168,20 @@ export function sum(rows) {
 }
 
 /**
- * Where the time of a layer goes.
- * @param {Record<string, number>} files milliseconds that each took
- * @returns {string} the ten that took longest, in seconds, e.g. `engine 61, leaks 33`
- */
-export function slowest(files) {
-  return Object.entries(files)
-    .sort(([, one], [, other]) => other - one)
-    .slice(0, 10)
-    .map(([file, milliseconds]) => `${basename(file, '.test.ts')} ${Math.round(milliseconds / 1000)}`)
-    .join(', ');
-}
-
-/**
  * The end of a run: a table, then the one line that others read.
  * @param {readonly Row[]} rows
  * @returns {string}
  */
 export function summary(rows) {
   const header = ['layer', 'passed', 'failed', 'skipped', 'seconds', 'cores', ''];
-  const cells = rows.map((row) => [
-    row.name,
-    row.passed,
-    row.failed,
-    row.skipped,
-    (row.milliseconds / 1000).toFixed(1),
-    row.cores?.toFixed(1) ?? '',
-    row.note ?? '',
+  const cells = rows.map(({ name, passed, failed, skipped, milliseconds, computed, note }) => [
+    name,
+    passed,
+    failed,
+    skipped,
+    (milliseconds / 1000).toFixed(1),
+    computed === undefined || milliseconds === 0 ? '' : (computed / milliseconds).toFixed(2),
+    note ?? '',
   ]);
   const table = [header, ...cells].map(([name, ...rest]) => {
     const note = rest.pop();

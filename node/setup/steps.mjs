@@ -60,6 +60,7 @@ export function fail(error) {
  * @property {NodeJS.ProcessEnv} [env]
  * @property {number} [deadline] milliseconds until the program is ended
  * @property {(line: string) => void} [onLine] sees every line of output as it comes
+ * @property {number} [keep] how many characters of its output are kept, the last ones; 256 Ki
  * @property {boolean} [terminal] lets the program ask the user something (sudo's password)
  */
 
@@ -72,7 +73,7 @@ const killDelay = 5_000;
  * @param {string} command
  * @param {string[]} args
  * @param {RunOptions} [options]
- * @returns {Promise<{ code: number, output: string, timedOut: boolean }>} output: the last 256 KiB of both streams; code 127 when it cannot start
+ * @returns {Promise<{ code: number, output: string, timedOut: boolean }>} output: the end of both streams; code 127 when it cannot start
  */
 export function run(command, args, options = {}) {
   return new Promise((resolve, reject) => {
@@ -98,7 +99,7 @@ export function run(command, args, options = {}) {
     /** @param {Buffer} chunk */
     const take = (chunk) => {
       const text = chunk.toString('utf8');
-      output = (output + text).slice(-keptOutput);
+      output = (output + text).slice(-(options.keep ?? keptOutput));
       if (!options.onLine) return;
       const lines = (partial + text).split('\n');
       partial = lines.pop() ?? '';

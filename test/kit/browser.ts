@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { after, type TestContext } from 'node:test';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { testFileVariable } from '../../node/setup/paths.mjs';
 
 const places = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 
@@ -69,7 +70,7 @@ async function start({ args = [], wrap }: BrowserOptions): Promise<Browser> {
 /** By flags: those that no test uses now. A test takes one away for as long as it uses it. */
 const idle = new Map<string, Browser>();
 /** Only in the process of a test file: a bench has no end of all tests. */
-const hasEnd = process.env.NODE_TEST_CONTEXT !== undefined;
+const hasEnd = process.env[testFileVariable] !== undefined;
 if (hasEnd) after(() => Promise.all([...idle.values()].map((browser) => browser.close())));
 
 /** Starts Chromium. */

@@ -1,0 +1,118 @@
+// Runs one test file in a process of its own, and tells what came of it.
+
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import { performance } from 'node:perf_hooks';
+
+import { deadlineVariable, pinnedNode, root, testFileVariable, usageVariable } from './paths.mjs';
+import { readSecrets, SecretSearch, secretsVariable } from './secret-search.mjs';
+import { run } from './steps.mjs';
+
+/**
+ * @typedef {object} FileResult
+ * @property {number} passed
+ * @property {number} failed a secret that was printed counts as a failed test
+ * @property {number} skipped
+ * @property {string[]} failures what failed, each with its place and error
+ * @property {string} output what the file printed, and its tests one by one
+ * @property {number} milliseconds
+ * @property {number} computed processor time of the file and of its children, in milliseconds
+ */
+
+/** More than this of a file's output is cut off at its beginning, in characters. */
+const keptOutput = 16 * 1024 * 1024;
+/** What a file that does not end itself at its deadline gets beyond it, in milliseconds. */
+const grace = 10_000;
+
+/**
+ * @param {object} options
+ * @param {string} options.file absolute path
+ * @param {number} options.testTimeout of one test, in milliseconds
+ * @param {number} options.fileTimeout of the file, in milliseconds
+ * @param {NodeJS.ProcessEnv} options.env
+ * @param {(line: string) => void} [options.onLine] sees what it prints as it comes
+ * @returns {Promise<FileResult>}
+ */
+export async function runTestFile({ file, testTimeout, fileTimeout, env, onLine }) {
+  const folder = mkdtempSync(join(tmpdir(), 'mediarooms-test-'));
+  const started = performance.now();
+  try {
+    const [outcome, secrets, usage] = [join(folder, 'outcome.json'), join(folder, 'secrets'), join(folder, 'usage')];
+    const args = [
+      ...['--import', ours('file-process.mjs'), `--test-timeout=${testTimeout}`],
+      ...['--test-reporter=spec', '--test-reporter-destination=stdout'],
+      ...[`--test-reporter=${ours('outcome-reporter.mjs')}`, `--test-reporter-destination=${outcome}`],
+      file,
+    ];
+    const told = { [testFileVariable]: file, [deadlineVariable]: String(fileTimeout), [usageVariable]: usage, [secretsVariable]: secrets };
+    const { code, output } = await run(pinnedNode, args, {
+      env: { ...env, ...told },
+      cwd: root,
+      deadline: fileTimeout + grace,
+      keep: keptOutput,
+      onLine,
+    });
+    const milliseconds = performance.now() - started;
+    return { ...result(relative(root, file), code, outcome, secrets, output), output, milliseconds, computed: numberIn(usage) };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/**
+ * @param {string} name of the test file
+ * @param {number} code what it exited with
+ * @param {string} outcome what the reporter wrote, if it came to that
+ * @param {string} secrets file of those that the tests noted
+ * @param {string} output
+ * @returns {Pick<FileResult, 'passed' | 'failed' | 'skipped' | 'failures'>}
+ */
+function result(name, code, outcome, secrets, output) {
+  const search = new SecretSearch(readSecrets(secrets));
+  search.look(output);
+  const printed = search.found().map((sentence) => `${name}: ${sentence}`);
+  const { counts, failures } = readOutcome(outcome);
+  const { passed = 0, cancelled = 0, skipped = 0, todo = 0 } = counts;
+  const failed = (counts.failed ?? 0) + cancelled;
+  // A file may fail without a failed test, e.g. when it is ended from outside.
+  const others = failed === 0 && code !== 0 ? [`${name} ended with code ${code}\n${output.slice(-2_000)}`] : [];
+  return {
+    passed,
+    failed: failed + others.length + printed.length,
+    skipped: skipped + todo,
+    failures: [...failures, ...others, ...printed],
+  };
+}
+
+/**
+ * @param {string} file
+ * @returns {import('./outcome-reporter.mjs').Outcome}
+ */
+function readOutcome(file) {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'));
+  } catch {
+    return { counts: {}, failures: [] };
+  }
+}
+
+/**
+ * @param {string} file
+ * @returns {number} 0 when it was not written
+ */
+function numberIn(file) {
+  try {
+    return Number(readFileSync(file, 'utf8'));
+  } catch {
+    return 0;
+  }
+}
+
+/**
+ * @param {string} file beside this one
+ * @returns {string} as a file: URL, which --import and --test-reporter take on every system
+ */
+function ours(file) {
+  return new URL(file, import.meta.url).href;
+}
