@@ -358,7 +358,7 @@ export const hotVariables = {
     path: 'limits.rateLimitSocket',
     form: 'number',
     default: '50',
-    meaning: 'Messages per second and socket; `none` = no limit.',
+    meaning: 'Messages per second and socket, but for answers to offered tracks; `none` = no limit.',
   },
   PENDING_MAX_BYTES: {
     path: 'limits.pendingMaxBytes',

@@ -42,6 +42,10 @@ export const peerEventSchema = z.discriminatedUnion('event', [
     kind: kindSchema,
     rtpParameters: wireObjectSchema,
     paused: z.boolean(),
+    following: z.int().min(0).meta({
+      description:
+        'How many more trackSubscribed follow directly: what came together is best received with one negotiation at 0. Nodes before 0.8 leave it out.',
+    }),
   }),
   event('trackUnsubscribed', { ...track }),
   event('dataTrackSubscribed', {

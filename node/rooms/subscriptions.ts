@@ -1,8 +1,8 @@
 // What one connected peer receives: tracks and data of the others, by itself (auto) or when asked for (manual).
 import { ServiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
+import { Timer } from '../timer.ts';
 import type { PeerEvent } from './peer-events.ts';
-
 import type { Layers, PeerMedia, WireObject } from './ports.ts';
 import type { DataTrack, Track } from './track.ts';
 
@@ -17,6 +17,10 @@ export type SubscriptionsOptions = {
   dataAllowed: () => boolean;
 };
 
+type Offer = Omit<Extract<PeerEvent, { event: 'trackSubscribed' }>['data'], 'following'>;
+/** Milliseconds that a track waits for others to be offered with, so that the peer negotiates once for all of them. */
+const gatherTime = 50;
+
 /** Lives as long as one session of a peer. */
 export class Subscriptions {
   readonly #options: SubscriptionsOptions;
@@ -24,6 +28,13 @@ export class Subscriptions {
   readonly #dataTracks = new Map<string, Promise<void>>();
   /** Tracks that the peer asked not to get; auto mode leaves them out. */
   readonly #declined = new Set<string>();
+  /** Tracks that are offered or about to be, whose receiver is not ready yet. */
+  readonly #unready = new Set<string>();
+  /** How many tracks the media worker is asked for. */
+  #asked = 0;
+  /** Ready to be offered, together with those that the worker is asked for. */
+  #offers: Offer[] = [];
+  #gathering: Timer | undefined;
   #mode: 'auto' | 'manual' = 'auto';
   #rtpCapabilities: WireObject | undefined;
   #closed = false;
@@ -45,8 +56,7 @@ export class Subscriptions {
 
   /** A new receive transport: what came over an older one is gone. update() brings it anew. */
   transportCreated(): void {
-    this.#tracks.clear();
-    this.#dataTracks.clear();
+    this.#forgetAll();
   }
 
   setMode(mode: 'auto' | 'manual'): void {
@@ -77,19 +87,20 @@ export class Subscriptions {
     if (!track) throw new ServiceError('track_not_found', `Track ${trackId} does not exist`);
     this.#declined.delete(trackId);
     await this.#subscribe(track);
+    this.#offer();
   }
 
   unsubscribe(trackId: string): void {
     this.#require(trackId);
     this.#declined.add(trackId);
-    this.#tracks.delete(trackId);
+    this.#forget(trackId);
     this.#options.media.unsubscribe(trackId);
   }
 
   /** Ends the subscription of a track that went or may not be received any more, and says so. */
   drop(trackId: string): void {
     this.#declined.delete(trackId);
-    if (!this.#tracks.delete(trackId)) return;
+    if (!this.#forget(trackId)) return;
     this.#options.media.unsubscribe(trackId);
     this.#options.send({ event: 'trackUnsubscribed', data: { trackId } });
   }
@@ -102,7 +113,12 @@ export class Subscriptions {
 
   async ready(trackId: string): Promise<void> {
     this.#require(trackId);
-    await this.#options.media.resumeSubscription(trackId);
+    await this.#resume(trackId);
+  }
+
+  /** Those that are not subscribed any more are left out. */
+  async allReady(trackIds: readonly string[]): Promise<void> {
+    await Promise.all(trackIds.map((trackId) => this.#resume(trackId).catch((error: unknown) => this.#failed(error))));
   }
 
   async setPreferredLayers(trackId: string, layers: Layers): Promise<void> {
@@ -118,8 +134,7 @@ export class Subscriptions {
   /** The session ends; its media is closed by the peer. */
   close(): void {
     this.#closed = true;
-    this.#tracks.clear();
-    this.#dataTracks.clear();
+    this.#forgetAll();
   }
 
   get #ready(): boolean {
@@ -132,10 +147,50 @@ export class Subscriptions {
 
   #subscribe(track: Track): Promise<void> {
     return inFlight(this.#tracks, track.id, async () => {
-      const subscription = await this.#options.media.subscribe(track.id, this.#rtpCapabilities ?? {});
-      if (!subscription || !this.#tracks.has(track.id)) return;
-      this.#options.send({ event: 'trackSubscribed', data: { ...track.origin, trackId: track.id, ...subscription } });
+      this.#asked += 1;
+      try {
+        const subscription = await this.#options.media.subscribe(track.id, this.#rtpCapabilities ?? {});
+        if (subscription && this.#tracks.has(track.id)) this.#gather({ ...track.origin, trackId: track.id, ...subscription });
+      } finally {
+        this.#asked -= 1;
+        if (this.#asked === 0) this.#offer();
+      }
     });
+  }
+
+  #gather(offer: Offer): void {
+    this.#unready.add(offer.trackId);
+    this.#offers.push(offer);
+    this.#gathering ??= new Timer(gatherTime, () => this.#offer());
+  }
+
+  #offer(): void {
+    this.#gathering?.stop();
+    this.#gathering = undefined;
+    const offers = this.#offers;
+    this.#offers = [];
+    for (const [index, offer] of offers.entries())
+      this.#options.send({ event: 'trackSubscribed', data: { ...offer, following: offers.length - index - 1 } });
+  }
+
+  async #resume(trackId: string): Promise<void> {
+    if (this.#unready.delete(trackId)) await this.#options.media.resumeSubscription(trackId);
+  }
+
+  /** @returns whether there was such a track. */
+  #forget(trackId: string): boolean {
+    this.#unready.delete(trackId);
+    this.#offers = this.#offers.filter((offer) => offer.trackId !== trackId);
+    return this.#tracks.delete(trackId);
+  }
+
+  #forgetAll(): void {
+    this.#gathering?.stop();
+    this.#gathering = undefined;
+    this.#offers = [];
+    this.#unready.clear();
+    this.#tracks.clear();
+    this.#dataTracks.clear();
   }
 
   #subscribeData(dataTrack: DataTrack): Promise<void> {
@@ -148,9 +203,11 @@ export class Subscriptions {
 
   /** A track that goes while it is being subscribed is no fault; everything else is worth a line. */
   #inBackground(work: Promise<void>): void {
-    work.catch((error: unknown) => {
-      if (!this.#closed) this.#options.log.debug({ err: error }, 'a track could not be subscribed');
-    });
+    work.catch((error: unknown) => this.#failed(error));
+  }
+
+  #failed(error: unknown): void {
+    if (!this.#closed) this.#options.log.debug({ err: error }, 'a track could not be subscribed');
   }
 }
 

@@ -19,6 +19,9 @@ export const defaultLimits = {
   /** Requests of one session that wait their turn. */
   waitingRequests: 512,
   waitingBytes: 4 * 1024 * 1024,
+  /** Requests about a track that was offered which are free of the rate, per offer and in all of a session. */
+  freeAnswersPerOffer: 3,
+  freeAnswers: 12_288,
   /** A message counts once more towards the rate for each so many bytes of it: what it costs to read grows with them. */
   bytesPerMessage: 8 * 1024,
   /** Units a second of what requests may cost (requests.ts), where messages have a limit at all. */

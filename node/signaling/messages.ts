@@ -49,7 +49,13 @@ export const requestSchemas = {
   unpublish: z.strictObject({ trackId }),
   pauseTrack: z.strictObject({ trackId }),
   resumeTrack: z.strictObject({ trackId }),
-  trackReady: z.strictObject({ trackId }),
+  trackReady: z.strictObject({ trackId }).meta({
+    description:
+      'The receiver of a trackSubscribed is ready: its media flows. Three of trackReady, setPreferredLayers and setPriority for each trackSubscribed do not count towards the rate of messages.',
+  }),
+  tracksReady: z.strictObject({ trackIds: z.array(trackId).min(1).max(4096) }).meta({
+    description: 'trackReady for each of them; those that are gone meanwhile are left out. Nodes before 0.8 do not know it.',
+  }),
   subscribe: z.strictObject({ trackId }),
   unsubscribe: z.strictObject({ trackId }),
   setSubscription: z.strictObject({ mode: z.enum(['auto', 'manual']) }),
@@ -118,6 +124,7 @@ export const answerSchemas = {
   pauseTrack: empty,
   resumeTrack: empty,
   trackReady: empty,
+  tracksReady: empty,
   subscribe: empty,
   unsubscribe: empty,
   setSubscription: empty,

@@ -22,6 +22,7 @@ const handlers: Handlers = {
   pauseTrack: (peer, { trackId }) => done(peer.pauseTrack(trackId)),
   resumeTrack: (peer, { trackId }) => done(peer.resumeTrack(trackId)),
   trackReady: (peer, { trackId }) => done(peer.trackReady(trackId)),
+  tracksReady: (peer, { trackIds }) => done(peer.subscriptions?.allReady(trackIds)),
   subscribe: (peer, { trackId }) => done(peer.subscribe(trackId)),
   unsubscribe: (peer, { trackId }) => done(peer.unsubscribe(trackId)),
   setSubscription: (peer, { mode }) => done(peer.setSubscription(mode)),
@@ -49,6 +50,11 @@ const costs: { readonly [M in PeerMethod]?: (peer: Peer) => number } = {
 
 export function costOf(peer: Peer, method: string): number {
   return isPeerMethod(method) ? (costs[method]?.(peer) ?? 0) : 0;
+}
+
+/** Whether it is what a client says of each track that it is offered. */
+export function answersOffer(method: string): boolean {
+  return method === 'trackReady' || method === 'setPreferredLayers' || method === 'setPriority';
 }
 
 /** Does what a request asks. @throws ServiceError for an unknown method, bad data and what the domain refuses. */

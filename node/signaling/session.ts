@@ -12,7 +12,7 @@ import { type Request, readData, readRequest, refusal } from './frames.ts';
 import type { Limits } from './limits.ts';
 import { type Answer, requestSchemas } from './messages.ts';
 import { Outbox } from './outbox.ts';
-import { costOf, handleRequest } from './requests.ts';
+import { answersOffer, costOf, handleRequest } from './requests.ts';
 import type { TextSocket, TextSocketListener } from './text-socket.ts';
 import { answerFrame, eventFrame } from './wire-frames.ts';
 
@@ -51,8 +51,11 @@ export class PeerSession implements PeerConnection {
   /** Frames wait in the outbox alone until the socket has had its answer to authenticate. */
   #live = false;
   #window: Timer | undefined;
-  #waiting: { request: Request; refusal: Answer | undefined; bytes: number }[] = [];
+  #waiting: { request: Request; refusal: Answer | undefined; bytes: number; free: boolean }[] = [];
   #waitingBytes = 0;
+  #waitingFree = 0;
+  /** Requests that may answer what the server offered: how many of them there are is not the client's choice. */
+  #freeAnswers = 0;
   #working = false;
   /** Until requests before have been paid for. */
   #pause: { timer: Timer; over: () => void } | undefined;
@@ -135,6 +138,8 @@ export class PeerSession implements PeerConnection {
 
   /** Messages of peers that the socket does not take in time are lost: nobody else's, and never the session. */
   send(event: PeerEvent): void {
+    const { freeAnswers, freeAnswersPerOffer } = this.#options.limits;
+    if (event.event === 'trackSubscribed') this.#freeAnswers = Math.min(this.#freeAnswers + freeAnswersPerOffer, freeAnswers);
     if (event.event !== 'data') this.#push(eventFrame(event));
     else if (this.#live && this.#socket && this.#socket.bufferedBytes > this.#options.limits.dataBufferedBytes) this.#drop(this.#socket);
     else this.#push(eventFrame(event), true);
@@ -153,6 +158,7 @@ export class PeerSession implements PeerConnection {
     this.#pause?.over();
     this.#waiting = [];
     this.#waitingBytes = 0;
+    this.#waitingFree = 0;
     this.#options.ended();
     this.peer.disconnect();
     this.#socket?.close(name);
@@ -181,11 +187,14 @@ export class PeerSession implements PeerConnection {
 
   #receive(socket: TextSocket, text: string, bytes: number): void {
     const { limits } = this.#options;
-    if (!this.#bucket.take(1 + Math.floor(bytes / limits.bytesPerMessage))) {
+    const cost = 1 + Math.floor(bytes / limits.bytesPerMessage);
+    const frame = readRequest(text, limits.depth);
+    const free = cost === 1 && this.#freeAnswers > 0 && frame !== undefined && answersOffer(frame.request.method);
+    if (free) this.#freeAnswers -= 1;
+    else if (!this.#bucket.take(cost)) {
       socket.refuse('tooFast');
       return;
     }
-    const frame = readRequest(text, limits.depth);
     if (!frame) {
       socket.refuse('malformed');
       return;
@@ -197,7 +206,7 @@ export class PeerSession implements PeerConnection {
       this.#answer(refusal(request.id, new ServiceError('bad_request', sentence)));
       return;
     }
-    if (this.#waiting.length >= limits.waitingRequests || this.#waitingBytes + bytes > limits.waitingBytes) {
+    if ((!free && this.#waiting.length - this.#waitingFree >= limits.waitingRequests) || this.#waitingBytes + bytes > limits.waitingBytes) {
       socket.refuse('tooFast');
       return;
     }
@@ -207,8 +216,9 @@ export class PeerSession implements PeerConnection {
       this.#ping(request);
       return;
     }
-    this.#waiting.push({ request, refusal: frame.refusal, bytes });
+    this.#waiting.push({ request, refusal: frame.refusal, bytes, free });
     this.#waitingBytes += bytes;
+    if (free) this.#waitingFree += 1;
     if (!this.#working) void this.#work();
   }
 
@@ -226,6 +236,7 @@ export class PeerSession implements PeerConnection {
     this.#working = true;
     for (let next = this.#waiting.shift(); next && !this.#ended; next = this.#waiting.shift()) {
       this.#waitingBytes -= next.bytes;
+      if (next.free) this.#waitingFree -= 1;
       if (next.refusal) this.#answer(next.refusal);
       else await this.#handle(next.request);
     }

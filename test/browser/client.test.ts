@@ -19,6 +19,20 @@ test('two pages see and hear each other, and a track that is taken away goes eve
   await second.hears(first, 440);
 });
 
+test('a page that comes to tracks of others has one connection, to receive over, and takes all of them in with one negotiation', async (t) => {
+  const stage = await setStage(t);
+  const senders = await Promise.all(['one', 'two'].map((id) => enter(stage, id)));
+  await Promise.all(senders.map((sender, index) => sender.publish({ colour: css(red), tone: 500 + 500 * index })));
+  const viewer = await enter(stage, 'viewer');
+  for (const [index, sender] of senders.entries()) {
+    await viewer.sees(sender, red);
+    await viewer.hears(sender, 500 + 500 * index);
+  }
+  const made = await viewer.page.evaluate(() => ({ connections: kit.connections.length, negotiations: kit.negotiations }));
+  // mediasoup-client has a second one for the stream that probes the bandwidth.
+  assert.deepEqual(made, { connections: 1, negotiations: [4, 5] });
+});
+
 test('a small tile gets the small layer and a large tile the large one, soon and both ways', async (t) => {
   const stage = await setStage(t);
   const [sender, viewer] = await Promise.all([enter(stage, 'sender'), enter(stage, 'viewer')]);

@@ -203,6 +203,8 @@ class TestRoom {
 
 /** Every connection for media that this page made, in order; those without media are the library's way to ask what the browser can do. */
 const connections: RTCPeerConnection[] = [];
+/** How many parts of media each description had that a connection was given, in order. */
+const negotiations: number[] = [];
 globalThis.RTCPeerConnection = class extends RTCPeerConnection {
   constructor(configuration?: RTCConfiguration) {
     super(configuration);
@@ -210,10 +212,15 @@ globalThis.RTCPeerConnection = class extends RTCPeerConnection {
       if (!connections.includes(this)) connections.push(this);
     });
   }
+
+  override setRemoteDescription(description: RTCSessionDescriptionInit): Promise<void> {
+    negotiations.push((description.sdp ?? '').split('\nm=').length - 1);
+    return super.setRemoteDescription(description);
+  }
 };
 
 const pageKit = {
-  ...{ connections, RoomClient, drawCode, TestRoom, pattern, tone, beeper, picture, loudest },
+  ...{ connections, negotiations, RoomClient, drawCode, TestRoom, pattern, tone, beeper, picture, loudest },
   rooms: {} as Record<string, TestRoom>,
   beepers: {} as Record<string, Beeper>,
 };

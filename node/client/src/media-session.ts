@@ -10,8 +10,8 @@ import type { Answers, EventData, Json, Method, Requests, Welcome, WireObject } 
 
 export type Request = <M extends Method>(method: M, data: Requests[M], portable?: boolean) => Promise<Answers[M]>;
 type Direction = 'send' | 'recv';
-/** Asked for right behind the authentication: the answers come with the welcome. */
-export type EarlyTransports = Record<Direction, Promise<WireObject>>;
+/** Asked for right behind the authentication: the answers come with the welcome. `sctp`: also for data channels. */
+export type EarlyTransports = { sctp: boolean; recv: Promise<WireObject>; send: Promise<WireObject> | undefined };
 
 export type MediaSessionOptions = {
   request: Request;
@@ -44,18 +44,18 @@ type Publication = Pick<ProduceOptions, 'metadata' | 'paused' | 'key'> & { muted
 /** What is being received; `consumer` once it is there, `gone` where it ended before. */
 type Received<Consumer> = { consumer: Consumer | undefined; gone: boolean };
 
-export function requestTransports(request: Request, sctp: boolean): EarlyTransports {
+/** @param sends whether there is something to send already */
+export function requestTransports(request: Request, { sctp, sends }: { sctp: boolean; sends: boolean }): EarlyTransports {
   const early = {
+    sctp,
     recv: request('createTransport', { direction: 'recv', sctp }),
-    send: request('createTransport', { direction: 'send', sctp }),
+    send: sends ? request('createTransport', { direction: 'send', sctp }) : undefined,
   };
   // Whoever uses them sees the failure; before that it is nobody's.
-  for (const answer of Object.values(early)) answer.catch(() => {});
+  early.recv.catch(() => {});
+  early.send?.catch(() => {});
   return early;
 }
-
-/** Milliseconds that the first tracks wait for the others. */
-const gatherTime = 20;
 
 /** Lives as long as a session of the server: load() and open() once, then close(). */
 export class MediaSession {
@@ -64,13 +64,15 @@ export class MediaSession {
   readonly #keepers: IceKeeper[] = [];
   readonly #received = new Map<string, Received<types.Consumer>>();
   readonly #receivedData = new Map<string, Received<types.DataConsumer>>();
-  readonly #gathered = deferred<void>();
-  #gatherTimer: ReturnType<typeof setTimeout> | undefined;
-  #expected = 0;
+  /** Tracks that more follow of: they are received together, with one negotiation. */
+  readonly #batch: { event: EventData['trackSubscribed']; entry: Received<types.Consumer> }[] = [];
   #device: types.Device | undefined;
-  #send: types.Transport | undefined;
+  #sctp = false;
+  #iceServers: WireObject[] = [];
+  /** From the first thing that is sent on. */
+  #send: Promise<types.Transport> | undefined;
   #sendsData = false;
-  #transports: types.Transport[] = [];
+  readonly #transports = new Map<Direction, types.Transport>();
   #closed = false;
 
   constructor(options: MediaSessionOptions) {
@@ -83,27 +85,25 @@ export class MediaSession {
   }
 
   get path(): MediaPath {
-    return mediaPathOf(this.#transports.map(({ connectionState }) => connectionState));
+    return mediaPathOf([...this.#transports.values()].map(({ connectionState }) => connectionState));
   }
 
   /** @returns what this environment can receive, for `join`. */
-  async load({ rtpCapabilities, peers, components }: Welcome): Promise<WireObject> {
-    this.#expected = [...peers, ...components].reduce((count, { tracks }) => count + tracks.length, 0);
+  async load({ rtpCapabilities }: Welcome): Promise<WireObject> {
     const device = await this.#options.devices.load(rtpCapabilities);
     if (this.#closed) throw new SessionLostError();
     this.#device = device;
     return device.recvRtpCapabilities as unknown as WireObject;
   }
 
-  /** Opens the transports; after load(). */
+  /** Opens the transports that were asked for; after load(). */
   async open({ iceServers }: Welcome, early: EarlyTransports): Promise<void> {
+    this.#sctp = early.sctp;
+    this.#iceServers = iceServers;
     try {
       const recv = await early.recv;
-      this.#recv.resolve(this.#open(this.#live().createRecvTransport(this.#transportOptions(recv, iceServers))));
-      const send = await early.send;
-      this.#sendsData = 'sctpParameters' in send;
-      this.#send = this.#open(this.#live().createSendTransport(this.#transportOptions(send, iceServers)));
-      this.#answerSendTransport(this.#send);
+      this.#recv.resolve(this.#open('recv', this.#live().createRecvTransport(this.#transportOptions(recv))));
+      if (early.send) await this.#sender(early.send);
     } catch (error) {
       this.#recv.reject(new SessionLostError());
       throw error;
@@ -115,7 +115,8 @@ export class MediaSession {
     const chosen = codec === undefined ? undefined : this.#codec(codec);
     if (codec !== undefined && !chosen) throw new TypeError(`This environment cannot send ${codec}`);
     const publication: Publication = { metadata, paused, key, muted: false };
-    const producer = await this.#sender().produce({
+    const sender = await this.#sender();
+    const producer = await sender.produce({
       track,
       streamId,
       codecOptions,
@@ -129,7 +130,7 @@ export class MediaSession {
   }
 
   async produceData(options: types.DataProducerOptions): Promise<types.DataProducer> {
-    const sender = this.#sender();
+    const sender = await this.#sender();
     if (!this.#sendsData)
       throw new TypeError('There are no data channels here: set the option dataChannels, and the peer needs the permission data');
     return sender.produceData(options);
@@ -138,9 +139,22 @@ export class MediaSession {
   async receive(event: EventData['trackSubscribed']): Promise<void> {
     const entry: Received<types.Consumer> = { consumer: undefined, gone: false };
     this.#received.set(event.trackId, entry);
-    await this.#gather();
+    this.#batch.push({ event, entry });
+    if (event.following > 0) return;
+    const made = await Promise.allSettled(this.#batch.splice(0).map((each) => this.#consume(each.event, each.entry)));
+    const trackIds = made.flatMap((each) => (each.status === 'fulfilled' ? each.value : []));
+    // Nodes before 0.8 tell no batches, and know trackReady alone.
+    if (event.following === undefined)
+      for (const trackId of trackIds) this.#run(this.#options.request('trackReady', { trackId }), 'trackReady');
+    else if (trackIds.length > 0) this.#run(this.#options.request('tracksReady', { trackIds }), 'tracksReady');
+    const failed = made.find((each) => each.status === 'rejected');
+    if (failed) throw failed.reason;
+  }
+
+  /** @returns the track, where it is received. */
+  async #consume(event: EventData['trackSubscribed'], entry: Received<types.Consumer>): Promise<string[]> {
     const transport = await this.#receiver(event.transportId);
-    if (!transport || entry.gone) return;
+    if (!transport || entry.gone) return [];
     const consumer = await transport.consume({
       id: event.trackId,
       producerId: event.trackId,
@@ -149,11 +163,11 @@ export class MediaSession {
     });
     if (entry.gone || this.#closed) {
       consumer.close();
-      return;
+      return [];
     }
     entry.consumer = consumer;
-    this.#run(this.#options.request('trackReady', { trackId: event.trackId }), 'trackReady');
     this.#options.subscribed(event, consumer);
+    return [event.trackId];
   }
 
   unreceive(trackId: string): void {
@@ -204,13 +218,14 @@ export class MediaSession {
   }
 
   updateIceServers(iceServers: WireObject[]): void {
-    for (const transport of this.#transports) {
+    this.#iceServers = iceServers;
+    for (const transport of this.#transports.values()) {
       this.#run(transport.updateIceServers({ iceServers: iceServers as unknown as RTCIceServer[] }), 'updateIceServers');
     }
   }
 
   async stats(): Promise<Record<Direction, RTCStatsReport | undefined>> {
-    const [recv, send] = await Promise.all(this.#transports.map((transport) => transport.getStats()));
+    const [recv, send] = await Promise.all([this.#transports.get('recv')?.getStats(), this.#transports.get('send')?.getStats()]);
     return { send, recv };
   }
 
@@ -218,20 +233,12 @@ export class MediaSession {
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
-    clearTimeout(this.#gatherTimer);
-    this.#gathered.resolve();
+    this.#batch.length = 0;
     this.#recv.reject(new SessionLostError());
     for (const keeper of this.#keepers) keeper.stop();
     for (const trackId of [...this.#received.keys()]) this.unreceive(trackId);
     for (const id of [...this.#receivedData.keys()]) this.unreceiveData(id);
-    for (const transport of this.#transports) transport.close();
-  }
-
-  /** Tracks that were there at the welcome come one by one; negotiating them together is what makes the last one fast. */
-  #gather(): Promise<void> | undefined {
-    if (this.#received.size >= this.#expected) this.#gathered.resolve();
-    else this.#gatherTimer ??= setTimeout(() => this.#gathered.resolve(), gatherTime);
-    return this.#gathered.promise;
+    for (const transport of this.#transports.values()) transport.close();
   }
 
   #live(): types.Device {
@@ -239,9 +246,23 @@ export class MediaSession {
     return this.#device;
   }
 
-  #sender(): types.Transport {
-    if (!this.#send || this.#closed) throw new SessionLostError();
+  /** The transport to send over: asked for when there is something to send, again where that was refused. */
+  #sender(answer?: Promise<WireObject>): Promise<types.Transport> {
+    this.#live();
+    const { request } = this.#options;
+    this.#send ??= this.#openSender(answer ?? request('createTransport', { direction: 'send', sctp: this.#sctp })).catch((error) => {
+      this.#send = undefined;
+      throw error;
+    });
     return this.#send;
+  }
+
+  async #openSender(answer: Promise<WireObject>): Promise<types.Transport> {
+    const send = await answer;
+    this.#sendsData = 'sctpParameters' in send;
+    const transport = this.#open('send', this.#live().createSendTransport(this.#transportOptions(send)));
+    this.#answerSendTransport(transport);
+    return transport;
   }
 
   /** The transport to receive over, where it is the one that the server means. */
@@ -254,20 +275,20 @@ export class MediaSession {
     return this.#device?.sendRtpCapabilities.codecs?.find(({ mimeType }) => mimeType.split('/')[1]?.toLowerCase() === name.toLowerCase());
   }
 
-  #transportOptions(answer: WireObject, iceServers: WireObject[]): types.TransportOptions {
+  #transportOptions(answer: WireObject): types.TransportOptions {
     const { iceProtocols, iceTransportPolicy } = this.#options.settings;
     const options = answer as unknown as types.TransportOptions;
     return {
       ...options,
       iceCandidates: options.iceCandidates.filter(({ protocol }) => !iceProtocols || iceProtocols.includes(protocol)),
-      iceServers: iceServers as unknown as RTCIceServer[],
+      iceServers: this.#iceServers as unknown as RTCIceServer[],
       ...(iceTransportPolicy && { iceTransportPolicy }),
     };
   }
 
-  #open(transport: types.Transport): types.Transport {
+  #open(direction: Direction, transport: types.Transport): types.Transport {
     const { request, timing, logger } = this.#options;
-    this.#transports.push(transport);
+    this.#transports.set(direction, transport);
     transport.on('connect', ({ dtlsParameters }, callback) => {
       // Requests are handled in order: there is nothing to wait for, and DTLS tries again by itself.
       callback();

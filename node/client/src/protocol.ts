@@ -41,6 +41,7 @@ export type Requests = {
   pauseTrack: { trackId: string };
   resumeTrack: { trackId: string };
   trackReady: { trackId: string };
+  tracksReady: { trackIds: string[] };
   subscribe: { trackId: string };
   unsubscribe: { trackId: string };
   setSubscription: { mode: 'auto' | 'manual' };
@@ -114,7 +115,10 @@ export type EventData = {
   trackMetadataUpdated: { trackId: string; metadata: Json };
   trackPaused: By;
   trackResumed: By;
-  trackSubscribed: Origin & { trackId: string; transportId: string; kind: Kind; rtpParameters: WireObject; paused: boolean };
+  trackSubscribed: Origin & { trackId: string; transportId: string; kind: Kind; rtpParameters: WireObject; paused: boolean } & {
+    /** How many more of the same batch follow directly. */
+    following: number;
+  };
   trackUnsubscribed: { trackId: string };
   dataTrackSubscribed: {
     peerId: string;

@@ -171,7 +171,8 @@ export class RoomMedia {
 
   #requestTransports(): EarlyTransports {
     const { settings, awaitsDataChannels } = this.#options;
-    return requestTransports(this.#request, settings.dataChannels ?? (awaitsDataChannels() || this.#channels.size > 0));
+    const sctp = settings.dataChannels ?? (awaitsDataChannels() || this.#channels.size > 0);
+    return requestTransports(this.#request, { sctp, sends: this.localTracks.all.length > 0 || this.#channels.size > 0 });
   }
 
   #seePath(): void {

@@ -4,7 +4,7 @@ import { type TestContext, test } from 'node:test';
 import { FakeMediaStreamTrack } from 'fake-mediastreamtrack';
 import { FakeHandler, testFakeParameters, type types } from 'mediasoup-client';
 import { RequestError, type RoomClientOptions } from '../../../node/client/src/index.ts';
-import type { WireObject } from '../../../node/client/src/protocol.ts';
+import type { EventData, WireObject } from '../../../node/client/src/protocol.ts';
 import { type FakeSocket, startFakeServer } from './fake-server.ts';
 import { roomAt } from './room-kit.ts';
 
@@ -29,7 +29,7 @@ function mediaServer(published: WireObject[]) {
       'resumeTrack',
       'unpublish',
       'setTrackMetadata',
-      'trackReady',
+      'tracksReady',
     ] as const) {
       socket.automatically(method);
     }
@@ -106,7 +106,15 @@ test('tracks that arrive are told, gone with their session, and told again with 
   const arrive = (to: FakeSocket, transportId: string) => {
     const { kind, rtpParameters } = testFakeParameters.generateConsumerRemoteParameters({ codecMimeType: 'audio/opus' });
     const parameters = rtpParameters as unknown as WireObject;
-    to.event('trackSubscribed', { peerId: 'anna', trackId: 'a1', transportId, kind, rtpParameters: parameters, paused: false });
+    to.event('trackSubscribed', {
+      peerId: 'anna',
+      trackId: 'a1',
+      transportId,
+      kind,
+      rtpParameters: parameters,
+      paused: false,
+      following: 0,
+    });
   };
   arrive(socket, 'transport-1');
   const { track: media, peerId } = await until('trackSubscribed');
@@ -116,12 +124,67 @@ test('tracks that arrive are told, gone with their session, and told again with 
   const next = await server.next();
   await next.welcome({ sessionId: 'session-2', rtpCapabilities });
   await until('trackUnsubscribed', ({ trackId }) => trackId === 'a1');
-  arrive(next, 'transport-3');
+  arrive(next, 'transport-2');
   await until('trackSubscribed', (event) => event.track !== media);
   next.event('trackUnsubscribed', { trackId: 'a1' });
   next.event('data', { from: null, label: 'after', payload: null });
   await until('data');
   assert.equal(told.filter(({ name }) => name === 'trackUnsubscribed').length, 2);
+});
+
+test('tracks that come together are received with one negotiation and are ready with one request', async (t) => {
+  const { socket, told, until } = await joinedWithMedia(t);
+  const negotiated = t.mock.method(FakeHandler.prototype, 'receive');
+  socket.manually('tracksReady').automatically('trackReady');
+  const arrive = (trackId: string, following: number | undefined, codecMimeType = 'audio/opus') => {
+    const { kind, rtpParameters } = testFakeParameters.generateConsumerRemoteParameters({ codecMimeType });
+    const event = { peerId: 'anna', trackId, transportId: 'transport-1', kind, rtpParameters, paused: false, following };
+    socket.event('trackSubscribed', event as unknown as EventData['trackSubscribed']);
+  };
+  for (const following of [3, 2, 1]) arrive(`a${following}`, following);
+  arrive('odd', 0, 'audio/ISAC');
+  assert.deepEqual((await socket.next()).data, { trackIds: ['a3', 'a2', 'a1'] });
+  assert.deepEqual(
+    negotiated.mock.calls.map((call) => call.arguments[0].map(({ trackId }) => trackId)),
+    [['a3', 'a2', 'a1']],
+  );
+  // A node of 0.7.
+  const count = told.length;
+  socket.manually('trackReady');
+  arrive('old', undefined);
+  assert.deepEqual((await socket.next()).data, { trackId: 'old' });
+  await until('trackSubscribed', ({ trackId }) => trackId === 'old');
+  assert.equal(told.length, count + 1);
+});
+
+test('a transport to send over is there from the first thing to send on, with the session where that was published before', async (t) => {
+  const { server, socket, room } = await joinedWithMedia(t);
+  const asked: unknown[] = [];
+  const transports = (of: FakeSocket) =>
+    of.automatically('createTransport', ({ data }) => {
+      asked.push(data.direction);
+      return { ...testFakeParameters.generateTransportRemoteParameters(), id: `${data.direction}-${asked.length}` };
+    });
+  transports(socket);
+  socket.automatically('getStats');
+  assert.equal((await room.getStats()).send, undefined);
+  await Promise.all(['audio', 'video', 'audio'].map((kind) => room.publish(new FakeMediaStreamTrack({ kind }))));
+  assert.deepEqual(asked, ['send']);
+  socket.cut();
+  const next = transports(await server.next());
+  await next.welcome({ sessionId: 'session-2', rtpCapabilities });
+  await room.publish(new FakeMediaStreamTrack({ kind: 'audio' }));
+  assert.deepEqual(asked, ['send', 'recv', 'send']);
+});
+
+test('a transport to send over that is refused fails what was to be sent, and is asked for again', async (t) => {
+  const { socket, room } = await joinedWithMedia(t);
+  socket.manually('createTransport');
+  const first = room.publish(new FakeMediaStreamTrack({ kind: 'audio' }));
+  socket.refuse(await socket.next(), 'unavailable');
+  await assert.rejects(first, { code: 'unavailable' });
+  socket.automatically('createTransport', () => ({ ...testFakeParameters.generateTransportRemoteParameters(), id: 'send' }));
+  await room.publish(new FakeMediaStreamTrack({ kind: 'audio' }));
 });
 
 test('the server mutes, unmutes and removes a published track', async (t) => {

@@ -46,6 +46,57 @@ describe('subscriptions', () => {
     );
   });
 
+  test('that start together are offered together, each with how many follow', async () => {
+    const { rooms, alice, bob } = await pair();
+    const trackIds = [await publish(alice, 'audio'), await publish(alice, 'video'), await publish(bob, 'audio')];
+    const told = (connection: TestConnection) => connection.of('trackSubscribed').map(({ trackId, following }) => [trackId, following]);
+    const carol = await joinPeer(rooms, 'r', 'carol');
+    assert.deepEqual(
+      told(carol.connection),
+      trackIds.map((trackId, index) => [trackId, 2 - index]),
+    );
+    assert.deepEqual(told(bob.connection), [
+      [trackIds[0], 0],
+      [trackIds[1], 0],
+    ]);
+  });
+
+  test('wait for one that the worker is slow with no longer than a moment, and what went meanwhile is not offered', async (t) => {
+    const { rooms, media, alice } = await pair();
+    const [slow, quick, gone] = [await publish(alice, 'audio'), await publish(alice, 'video'), await publish(alice, 'audio')];
+    await rooms.addPeer('r', { type: 'webrtc', peerId: 'carol' });
+    const carol = rooms.findPeer('r', 'carol');
+    const connection = new TestConnection();
+    carol?.connect(connection);
+    const theirs = [...(media.rooms.get('r')?.peers ?? [])].find(({ peerId }) => peerId === 'carol');
+    assert.ok(carol && theirs);
+    const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
+    const subscribe = theirs.subscribe.bind(theirs);
+    t.mock.method(theirs, 'subscribe', async (trackId: string) => {
+      if (trackId === slow) await answered;
+      return subscribe(trackId);
+    });
+    const offers = () => connection.of('trackSubscribed').map(({ trackId, following }) => [trackId, following]);
+    const { promise: told, resolve: tell } = Promise.withResolvers<void>();
+    t.mock.method(connection, 'send', (event: (typeof connection.events)[number]) => {
+      connection.events.push(event);
+      if (event.event === 'trackSubscribed') tell();
+    });
+    await carol.createTransport('recv', { sctp: false });
+    await carol.join({ rtpCapabilities: {} });
+    await settled();
+    assert.deepEqual(offers(), []);
+    alice.peer.unpublish(gone);
+    await told;
+    assert.deepEqual(offers(), [[quick, 0]]);
+    answer();
+    await settled();
+    assert.deepEqual(offers(), [
+      [quick, 0],
+      [slow, 0],
+    ]);
+  });
+
   test('in manual mode wait to be asked for, and can be given back', async () => {
     const { alice, bob, media } = await pair();
     await bob.peer.setSubscription('manual');

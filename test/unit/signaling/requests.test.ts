@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { answerSchemas, type Method, requestSchemas } from '../../../node/signaling/messages.ts';
 import { PeerSocket } from '../../kit/peer-socket.ts';
-import { startSocketServer } from './socket-server.ts';
+import { type SocketServer, startSocketServer } from './socket-server.ts';
 
 test('every method does what it says and answers as its schema says', async (t) => {
   const server = await startSocketServer(t, { rateLimit: () => undefined });
@@ -33,6 +33,7 @@ test('every method does what it says and answers as its schema says', async (t) 
   await ask('restartIce', { transportId: recv.id });
   assert.deepEqual((await socket.waitFor('trackSubscribed')).trackId, trackId);
   await ask('trackReady', { trackId });
+  await ask('tracksReady', { trackIds: [trackId, 'gone'] });
   await ask('setPreferredLayers', { trackId, spatialLayer: 1 });
   await ask('setPriority', { trackId, priority: 200 });
   await ask('setSubscription', { mode: 'manual' });
@@ -247,6 +248,48 @@ test('messages that come faster than the rate and its burst are closed with 4429
   assert.equal((await next.closed).code, 4429);
 });
 
+for (const together of [false, true]) {
+  test(`a room of 500 peers with two tracks each is joined at the default limits, ready ${together ? 'in one message' : 'track by track'}`, async (t) => {
+    const server = await startSocketServer(t);
+    const socket = await server.enter('newcomer');
+    await fillRoom(server, 499);
+    const join = socket.request('join', { rtpCapabilities: {} });
+    await socket.request('createTransport', { direction: 'recv' });
+    await join;
+    await socket.waitFor('trackSubscribed', ({ following }) => following === 0);
+    const offers = socket.events('trackSubscribed').map(({ data }) => data);
+    assert.deepEqual(
+      offers.map(({ following }) => following),
+      Array.from({ length: 998 }, (_, index) => 997 - index),
+    );
+    const trackIds = offers.map(({ trackId }) => String(trackId));
+    if (together) await socket.request('tracksReady', { trackIds });
+    else for (const trackId of trackIds) socket.post('trackReady', { trackId });
+    for (const trackId of trackIds) {
+      socket.post('setPreferredLayers', { trackId, spatialLayer: 1 });
+      socket.post('setPriority', { trackId, priority: 2 });
+    }
+    assert.equal((await socket.request('getStats')).ok, true);
+    const media = [...(server.media.rooms.get('room')?.peers ?? [])].find(({ peerId }) => peerId === 'newcomer');
+    const received = [...(media?.subscribed.values() ?? [])];
+    assert.equal(received.filter(({ paused, layers, priority }) => !paused && layers?.spatialLayer === 1 && priority === 2).length, 998);
+    assert.ok(socket.frames.every((frame) => frame.ok !== false));
+  });
+}
+
+test('only as many answers are free of the rate as there were offers', async (t) => {
+  const server = await startSocketServer(t, { rateLimit: () => 1 / 60, limits: { burst: 480 } });
+  const socket = await server.enter('a');
+  await fillRoom(server, 1);
+  socket.post('join', { rtpCapabilities: {} });
+  await socket.request('createTransport', { direction: 'recv' });
+  await socket.waitFor('trackSubscribed', ({ following }) => following === 0);
+  // Six of eight are left, and two tracks were offered.
+  for (let count = 0; count < 12; count += 1) assert.equal((await socket.request('trackReady', { trackId: 'any' })).ok, false);
+  socket.post('trackReady', { trackId: 'any' });
+  assert.deepEqual(await socket.closed, { code: 4429, reason: '' });
+});
+
 test('more requests than may wait their turn are closed with 4429', async (t) => {
   const server = await startSocketServer(t, { rateLimit: () => undefined, limits: { waitingRequests: 3 } });
   const socket = await server.enter('a');
@@ -273,3 +316,14 @@ test('a client that does not read is cut before its frames fill the memory', asy
   assert.equal(server.sockets.sessions, 1);
   socket.webSocket.terminate();
 });
+
+/** So many peers, each of which publishes sound and picture. */
+async function fillRoom(server: SocketServer, count: number): Promise<void> {
+  for (let index = 0; index < count; index += 1) {
+    const { peer } = await server.addPeer(`p${index}`);
+    peer.connect({ send: () => {}, close: () => {} });
+    const { id } = await peer.createTransport('send', { sctp: false });
+    for (const kind of ['audio', 'video'] as const)
+      await peer.publish({ transportId: String(id), kind, rtpParameters: {}, metadata: null, paused: false });
+  }
+}
