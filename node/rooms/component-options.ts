@@ -41,6 +41,12 @@ export const s3PlaceSchema = z
   .meta({ id: 'S3Place', description: 'An S3 storage with its keys; only where the node has none of its own.' });
 export type S3Place = z.infer<typeof s3PlaceSchema>;
 
+/** As callers see it: without the keys. */
+export function shownPlace(place: S3Place) {
+  const { bucket, region = null, endpoint = null, pathPrefix = null } = place;
+  return { bucket, region, endpoint, pathPrefix };
+}
+
 function integer(least: number, most: number) {
   const rule = `to be an integer from ${least} to ${most}`;
   return z.int({ error: rule }).min(least, rule).max(most, rule);

@@ -49,7 +49,10 @@ test('a recording with keys of its own is up after its room: its webhook and soc
     assert.deepEqual([status, body.errors], [400, sentence]);
   }
   const recorder = await addComponent(api, 'recording', { credentials: s3.place, pathPrefix: 'tenant//a' });
-  assert.deepEqual((await api.get(`/room/r/component/${recorder}`)).body.data.properties, { subscribeMode: 'auto' });
+  const { bucket, endpoint } = s3.place;
+  const credentials = { bucket, endpoint, region: null, pathPrefix: null };
+  const properties = { subscribeMode: 'auto', pathPrefix: 'tenant//a', credentials };
+  assert.deepEqual((await api.get(`/room/r/component/${recorder}`)).body.data.properties, properties);
   await addComponent(api, 'file', { filePath: 'green.h264' });
   await eventually('pictures on the disk', async () => (await recordedBytes(resources, '.mkv')) > 18_000);
   const [id = ''] = (await api.get('/recording')).body.data as string[];

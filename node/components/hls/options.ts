@@ -1,6 +1,6 @@
 // Options of an hls component, and what follows from them.
 import { ServiceError } from '../../errors.ts';
-import { hlsDefaults, hlsOptionsSchema } from '../../rooms/component-options.ts';
+import { hlsDefaults, hlsOptionsSchema, shownPlace } from '../../rooms/component-options.ts';
 import { issueSentence } from '../../sentences.ts';
 import { conflictSentences } from '../../storage/upload.ts';
 import type { PlaylistTimes } from './playlist.ts';
@@ -63,7 +63,5 @@ export function bitratesOf({ width, height, framerate }: Pick<HlsOptions, 'width
 
 /** As callers see them: without the keys of S3. */
 export function shownOptions({ s3, ...shown }: HlsOptions) {
-  if (!s3) return shown;
-  const { bucket, region = null, endpoint = null, pathPrefix = null } = s3;
-  return { ...shown, s3: { bucket, region, endpoint, pathPrefix } };
+  return s3 ? { ...shown, s3: shownPlace(s3) } : shown;
 }

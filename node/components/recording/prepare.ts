@@ -1,7 +1,7 @@
 // Whether a recording component can be: its options.
 import type { z } from 'zod';
 import { ServiceError } from '../../errors.ts';
-import { recordingDefaults, recordingOptionsSchema, type S3Place } from '../../rooms/component-options.ts';
+import { recordingDefaults, recordingOptionsSchema, type S3Place, shownPlace } from '../../rooms/component-options.ts';
 import type { PreparedComponent } from '../../rooms/ports.ts';
 import { issueSentence } from '../../sentences.ts';
 import { conflictSentences, type Uploads } from '../../storage/upload.ts';
@@ -12,11 +12,13 @@ import type { Recordings } from './recordings.ts';
 export function prepareRecording(options: unknown, recordings: Recordings, uploads: Pick<Uploads, 'hasPlace'>): PreparedComponent {
   const parsed = recordingOptionsSchema.safeParse(options);
   if (!parsed.success) throw new ServiceError('invalid_field', issueSentence(parsed.error, options, 'options'));
+  const { credentials, pathPrefix } = parsed.data;
   const place = placeOf(parsed.data, uploads.hasPlace());
   const subscribeMode = parsed.data.subscribeMode ?? recordingDefaults.subscribeMode;
   return {
     type: 'recording',
-    properties: { subscribeMode },
+    // Never the keys.
+    properties: { subscribeMode, ...(pathPrefix && { pathPrefix }), ...(credentials && { credentials: shownPlace(credentials) }) },
     subscribeMode,
     open: (host) =>
       new RecordingRunner({

@@ -38,11 +38,12 @@ export function prepareSip(options: unknown, telephones: Telephones): PreparedCo
   telephones.assertCapacity();
   return {
     type: 'sip',
-    // Never the password.
+    // Never the password, nor a key that stands beside the certificate.
     properties: {
       registrarCredentials: { address, username },
       answerIncoming,
       ringTimeout,
+      ...(caCertificate && { caCertificate: certificatesIn(caCertificate) }),
       registered: false,
       registrationError: null,
       calls: [],
@@ -50,6 +51,11 @@ export function prepareSip(options: unknown, telephones: Telephones): PreparedCo
     subscribeMode: 'auto',
     open: (host) => telephones.open({ host, settings }),
   };
+}
+
+/** All certificates of a PEM, and nothing else of it. */
+function certificatesIn(text: string): string {
+  return [...text.matchAll(/-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]*-----END CERTIFICATE-----/g)].map(([pem]) => `${pem}\n`).join('');
 }
 
 function isCertificate(text: string): boolean {

@@ -15,22 +15,41 @@ const encoded = Object.fromEntries(Object.entries(keys).map(([name, value]) => [
 const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 's', namespace: 'n', uid: 'u', resourceVersion: '1' }, data: encoded };
 
 /** What a recording with these options is begun with. */
-async function planOf(options: unknown, nodeHasOne: boolean, resources: string): Promise<Partial<RecordingPlan>> {
+async function prepared(options: unknown, nodeHasOne: boolean, resources: string) {
   const recordings = new Recordings({ log: silentLog(), resources, node: () => 'n', uploads: noUploads, timeToLive: () => null });
   let plan: Partial<RecordingPlan> = {};
   recordings.create = (given) => {
     plan = given;
     return Promise.reject(new Error('enough is known'));
   };
-  const prepared = prepareRecording(options, recordings, { hasPlace: () => nodeHasOne });
-  assert.deepEqual(Object.keys(prepared.properties), ['subscribeMode']);
+  const component = prepareRecording(options, recordings, { hasPlace: () => nodeHasOne });
   const host = { log: silentLog(), componentId: 'c', room: { roomId: 'r', incarnation: 'i', webhookUrl: () => null } };
-  await prepared
+  await component
     .open(host as unknown as ComponentHost)
     .start()
     .catch(() => {});
-  return plan;
+  return { plan, properties: component.properties };
 }
+
+const planOf = async (...given: Parameters<typeof prepared>): Promise<Partial<RecordingPlan>> => (await prepared(...given)).plan;
+
+test('the properties say what was given, without the keys', async (t) => {
+  const resources = await makeResources(t);
+  const place = { bucket: 'bkt', region: 'eu-1', endpoint: 'https://s3.test:9000/x' };
+  for (const [options, properties] of [
+    [{}, { subscribeMode: 'auto' }],
+    [
+      { subscribeMode: 'manual', credentials: { ...place, ...keys }, pathPrefix: 'a/b' },
+      { subscribeMode: 'manual', pathPrefix: 'a/b', credentials: { ...place, pathPrefix: null } },
+    ],
+    [
+      { credentials: { bucket: 'bkt', ...keys, pathPrefix: 'a' }, pathPrefix: null },
+      { subscribeMode: 'auto', credentials: { bucket: 'bkt', region: null, endpoint: null, pathPrefix: 'a' } },
+    ],
+  ] as const) {
+    assert.deepEqual((await prepared(options, false, resources)).properties, properties);
+  }
+});
 
 test('what the operator asks for is taken, and goes where the Room says', async (t) => {
   const resources = await makeResources(t);
