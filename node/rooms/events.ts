@@ -26,9 +26,11 @@ export const eventKinds = {
     'A component goes on without a track of the room: it broke it, or is more than it can carry. `track` says which, `reason` why.',
   HlsPlayable: 'The stream of an `hls` component can be played.',
   HlsUploaded: 'A persistent stream is in S3, all of it. `recordingId` names it. Comes without `seq`, also after `RoomDeleted`.',
-  HlsUploadCrashed: 'A persistent stream could not be uploaded; it stays on its node. `reason` says why. Else as `HlsUploaded`.',
+  HlsUploadCrashed:
+    'The storage refuses a persistent stream, or could not be reached for 24 hours after its end. It stays on its node; `reason` says why. A refusal is told at once, also while it is made; after a repair within those 24 hours `HlsUploaded` follows. Else as `HlsUploaded`.',
   RecordingUploaded: 'A recording is in S3, all of it. `recordingId` names it. Comes without `seq`, also after `RoomDeleted`.',
-  RecordingUploadCrashed: 'A recording could not be uploaded; it stays on its node. `reason` says why. Else as `RecordingUploaded`.',
+  RecordingUploadCrashed:
+    'The storage refuses a recording, or could not be reached for 24 hours after its end. It stays on its node; `reason` says why. A refusal is told at once, also while it is made; after a repair within those 24 hours `RecordingUploaded` follows. Else as `RecordingUploaded`.',
   SipCallRinging: 'The far side of a phone call that a `sip` component makes rings. `call` says which.',
   SipCallStarted: 'A phone call was answered: by the far side, or by the component where it was called. `call` says which.',
   SipCallEnded: 'A phone call is over, answered or not. `reason` says why, `call` with which answer of SIP.',

@@ -74,7 +74,7 @@ export const componentViewSchema = z
     externalId: z.string().nullable(),
     properties: z.record(z.string(), jsonSchema).meta({
       description:
-        'Its options without secrets, and how it is. `uploadProblem`: why nothing of it has gone to S3 for a while; null or missing where all is well.',
+        'Its options without secrets, and how it is. `uploadProblem`: why nothing of it goes to S3 (refused twice in a row, or no success for 15 s); null or missing where all is well.',
     }),
     tracks: z.array(trackViewSchema),
   })

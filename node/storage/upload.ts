@@ -17,7 +17,7 @@ export type UploadPlan = {
   componentId: string;
   /** Of the component's own options; without it the node's own storage is meant. */
   place: S3Place | undefined;
-  /** Nothing has gone up for a while: why, in a sentence without keys. Null: it goes again. */
+  /** Nothing has gone up for a while, or the storage refuses it: why, in a sentence without keys. Null: it goes again. */
   onProblem: (problem: string | null) => void;
 };
 

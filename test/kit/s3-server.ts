@@ -19,6 +19,8 @@ export type S3Server = {
   names: () => Promise<string[]>;
   /** What is in an object; undefined where there is none. */
   read: (name: string) => Promise<Buffer | undefined>;
+  /** One more bucket, for the same keys. */
+  makeBucket: (name: string) => Promise<void>;
   /** Ends it; what it has stays. */
   stop: () => Promise<void>;
   /** Again, at the same port. */
@@ -72,6 +74,7 @@ export async function startS3Server(
     },
     names: async () => (await filesBelow(join(data, bucket))).map((path) => relative(join(data, bucket), path)).sort(),
     read: (name) => readFile(join(data, bucket, name)).catch(() => undefined),
+    makeBucket: (name) => mkdir(join(data, name)),
     stop,
     start,
   };

@@ -82,6 +82,33 @@ test('a recording with keys of its own is up after its room: its webhook and soc
   assert.deepEqual([(await api.get('/recording')).body, (await s3.names()).length], [{ data: [], incomplete: [] }, 2]);
 });
 
+test('a bucket that is not there is told to the webhook while the recording runs; once it is made, the recording goes up', async (t) => {
+  const s3 = await startS3Server(t);
+  const resources = await withSources(t, 5);
+  const receiver = await startReceiver(t);
+  const node = await startNode(t, { ...used, SVC_RESOURCES_BASE_PATH: resources });
+  const api = apiClient(node.url, node.token);
+  await api.post('/room', { roomId: 'r', webhookUrl: receiver.url });
+  const recorder = await addComponent(api, 'recording', { credentials: { ...s3.place, bucket: 'later' } });
+  await addComponent(api, 'file', { filePath: 'green.h264' });
+  const isTold = (type: string) => receiver.untilTrue((received) => received.some(({ event }) => event.type === type));
+  await isTold('RecordingUploadCrashed');
+  const told = receiver.received.at(-1)?.event;
+  const reason = 'S3 has no bucket later';
+  const [id = ''] = (await api.get('/recording')).body.data as string[];
+  assert.deepEqual([told?.recordingId, told?.componentId, told?.reason, told?.seq], [id, recorder, reason, undefined]);
+  assert.equal((await api.get(`/room/r/component/${recorder}`)).body.data.properties.uploadProblem, reason);
+  assert.equal((await api.delete('/room/r')).status, 204);
+  await eventually('why it waits', async () => (await report(api, id)).upload?.problem === reason);
+  assert.ok((await recordedBytes(resources, '.mkv')) > 0, 'its files stay');
+  await s3.makeBucket('later');
+  await isTold('RecordingUploaded');
+  assert.deepEqual(
+    receiver.received.map(({ event }) => event.type).filter((type) => type.startsWith('RecordingUpload')),
+    ['RecordingUploadCrashed', 'RecordingUploaded'],
+  );
+});
+
 test('a node that has a storage takes no other; what it no longer has itself it serves from there, and removes there', async (t) => {
   const s3 = await startS3Server(t);
   const resources = await withSources(t, 3);

@@ -12,6 +12,7 @@ import { startS3Server } from '../kit/s3-server.ts';
 import { postWhenIdle } from '../kit/sources.ts';
 import { startNode } from '../kit/start-node.ts';
 import { startReceiver } from '../kit/webhook-receiver.ts';
+import { until } from './kit.ts';
 
 const small = { width: 320, height: 180, framerate: 24, segmentDuration: 1 };
 
@@ -76,4 +77,26 @@ test('a persistent stream is playable, goes up while it is made, is told of afte
   // Of 24 a second; a busy machine leaves some out.
   assert.ok(pictures.length >= 3 * 12, `${pictures.length} pictures`);
   assertColour(pictures.at(-2), [30, 200, 30]);
+});
+
+test('a stream whose keys are refused is told to the webhook before it ends, and stays on its node', async (t) => {
+  const s3 = await startS3Server(t);
+  const resources = await makeResources(t);
+  await makeVideo(join(resources, 'file_component_sources', 'green.h264'), '0x1EC81E', 80);
+  const receiver = await startReceiver(t);
+  const node = await startNode(t, { SVC_COMPONENTS_USED: 'file hls', SVC_RESOURCES_BASE_PATH: resources });
+  const api = apiClient(node.url, node.token);
+  await api.post('/room', { roomId: 'r', webhookUrl: receiver.url });
+  await api.post('/room/r/component', { type: 'file', options: { filePath: 'green.h264' } });
+  const options = { ...small, persistent: true, s3: { ...s3.place, accessKeyId: 'nobody' } };
+  const { body: made } = await postWhenIdle(api, '/room/r/component', { type: 'hls', options });
+  await receiver.untilTrue((received) => received.some(({ event }) => event.type === 'HlsUploadCrashed'));
+  const told = receiver.received.find(({ event }) => event.type === 'HlsUploadCrashed')?.event;
+  const reason = 'S3 refuses the keys (XAdminUserNotFound)';
+  assert.deepEqual([told?.componentId, told?.reason], [made.data.id, reason]);
+  assert.equal((await api.get(`/room/r/component/${made.data.id}`)).body.data.properties.uploadProblem, reason);
+  assert.equal((await api.delete('/room/r')).status, 204);
+  const kept = async () => (await api.get('/recording')).body.data.includes(told?.recordingId);
+  await until('the stream to be a recording', kept);
+  assert.deepEqual([(await api.get(`/recording/${told?.recordingId}/index.m3u8`)).status, await s3.names()], [200, []]);
 });

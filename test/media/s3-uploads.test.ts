@@ -141,26 +141,36 @@ test('a server that is down is tried again until it is back; meanwhile the repor
   assert.deepEqual(problems, ['S3 cannot be reached (ECONNREFUSED)', null]);
 });
 
-test('keys that are refused for good are an event; the files stay, and the keys stand nowhere', async (t) => {
+test('what is refused for good is an event at the second refusal; it is tried again all the same, and the keys stand nowhere', async (t) => {
   const { place, names } = await startS3Server(t);
   const { folder, open, state, resources } = await stage(t);
   const { log, lines } = recordedLog();
-  const { uploads, heard } = await open({ log, settings: { maxRefusedAge: 200 } });
+  const first = await open({ log });
   const wrong = { ...place, secretAccessKey: 'this-is-not-the-secret-key' };
-  const upload = await uploads.begin({ ...planOf(wrong), kind: 'hls' }, folder);
+  const problems: (string | null)[] = [];
+  const plan = planOf(wrong, (problem) => problems.push(problem));
+  const upload = await first.uploads.begin({ ...plan, kind: 'hls' }, folder);
   await writeFile(join(folder, 'a.webm'), 'a');
+  // Its component still runs.
   upload?.add('a.webm');
-  upload?.finish();
-  await until('the end of the upload', () => heard.length > 0);
+  await until('that it is told', () => first.heard.length > 0);
   const reason = 'S3 refuses the keys (SignatureDoesNotMatch)';
-  const [{ event } = {}] = heard;
-  assert.deepEqual([event?.id, event?.type, event?.reason], [`${id}-upload-crashed`, 'HlsUploadCrashed', reason]);
-  const { state: said, problem } = (await state()) ?? {};
-  assert.deepEqual([said, problem, await names()], ['failed', reason, []]);
-  assert.equal(await readFile(join(folder, 'a.webm'), 'utf8'), 'a');
+  const [{ event, webhookUrl } = {}] = first.heard;
+  const { failures } = first.uploads.figures();
+  assert.deepEqual(
+    [event?.id, event?.type, event?.reason, webhookUrl, failures, problems],
+    [`${id}-upload-crashed`, 'HlsUploadCrashed', reason, 'http://w/', 2, [reason]],
+  );
+  upload?.finish();
+  await until('two more refusals', () => first.uploads.figures().failures >= failures + 2);
+  assert.deepEqual([await state(), await names()], [{ state: 'pending', problem: reason }, []]);
+  await first.uploads.close(0);
+  const next = await open({ log, settings: { maxAge: 300 } });
+  await until('that it is given up', () => next.uploads.figures().givenUp === 1);
+  const left = [(await state())?.state, await readFile(join(folder, 'a.webm'), 'utf8')];
+  assert.deepEqual([left, await names(), first.heard.length, next.heard], [['failed', 'a'], [], 1, []]);
   while ((await jobs(resources)).length > 0) await new Promise((resolve) => setTimeout(resolve, 5));
-  assert.doesNotMatch(JSON.stringify([lines, heard, await readReportFile(folder)]), /this-is-not|key-id/);
-  assert.equal(uploads.figures().givenUp, 1);
+  assert.doesNotMatch(JSON.stringify([lines, first.heard, await readReportFile(folder)]), /this-is-not|key-id/);
 });
 
 test('what cannot be reached for too long is given up with an event', async (t) => {
@@ -208,7 +218,7 @@ test('what the storage of the node refuses goes up with other keys, once it has 
   const { place, names } = await startS3Server(t);
   const { folder, open, resources } = await stage(t);
   let own: S3Place | null = { ...place, accessKeyId: 'nobody' };
-  const { uploads, heard } = await open({ place: () => own, settings: { maxRefusedAge: 50 } });
+  const { uploads, heard } = await open({ place: () => own });
   const upload = await uploads.begin(planOf(undefined), folder);
   upload?.finish();
   await until('three failures', () => uploads.figures().failures >= 3);
@@ -217,8 +227,10 @@ test('what the storage of the node refuses goes up with other keys, once it has 
   await until('three more', () => uploads.figures().failures >= failures + 3);
   assert.equal((await jobs(resources)).length, 1);
   own = place;
-  await until('the end of the upload', () => heard.length > 0);
-  assert.deepEqual([heard[0]?.event.type, await names()], ['RecordingUploaded', [`.mediarooms/${id}`, `${id}/report.json`]]);
+  await until('the end of the upload', () => heard.length > 1);
+  const types = heard.map(({ event }) => event.type);
+  assert.deepEqual(types, ['RecordingUploadCrashed', 'RecordingUploaded']);
+  assert.deepEqual(await names(), [`.mediarooms/${id}`, `${id}/report.json`]);
   own = null;
   assert.equal(await uploads.begin(planOf(undefined), folder), undefined);
 });

@@ -16,7 +16,16 @@ export class StorageError extends Error {
 
 type Raw = { name?: unknown; code?: unknown; syscall?: unknown; path?: unknown; $metadata?: { httpStatusCode?: unknown } };
 
-const badKeys = new Set(['AccessDenied', 'InvalidAccessKeyId', 'SignatureDoesNotMatch', 'ExpiredToken', 'InvalidToken', 'Forbidden']);
+/** The last one is how versitygw says that nobody has this access key, with 404. */
+const badKeys = new Set([
+  'AccessDenied',
+  'InvalidAccessKeyId',
+  'SignatureDoesNotMatch',
+  'ExpiredToken',
+  'InvalidToken',
+  'Forbidden',
+  'XAdminUserNotFound',
+]);
 const otherRegion = new Set(['PermanentRedirect', 'AuthorizationHeaderMalformed', 'IllegalLocationConstraintException']);
 const timeouts = new Set(['TimeoutError', 'AbortError', 'RequestTimeout', 'ETIMEDOUT', 'ESOCKETTIMEDOUT']);
 /** Statuses below 500 that pass. */
@@ -32,10 +41,10 @@ export function storageError(error: unknown, bucket: string): unknown {
     | string
     | undefined;
   if (word === 'NoSuchBucket') return new StorageError('refused', `S3 has no bucket ${bucket}`);
+  if (word !== undefined && badKeys.has(word)) return new StorageError('refused', `S3 refuses the keys (${word})`);
   if (word === 'NoSuchKey' || word === 'NotFound' || word === 'NoSuchUpload' || status === 404) {
     return new StorageError('missing', 'S3 has no such object');
   }
-  if (word !== undefined && badKeys.has(word)) return new StorageError('refused', `S3 refuses the keys (${word})`);
   if (word !== undefined && otherRegion.has(word)) return new StorageError('refused', `The bucket ${bucket} is in another region`);
   // The SDK calls this a TimeoutError, which it is not.
   if (isCut(error)) return new StorageError('failed', 'The connection to S3 was cut');

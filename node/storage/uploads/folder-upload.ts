@@ -12,8 +12,9 @@ import { StorageError } from '../s3/s3-errors.ts';
 import type { S3Store } from '../s3/s3-store.ts';
 import type { Upload } from '../upload.ts';
 import { chunkName, chunksBelow, parseChunk } from './chunks.ts';
+import { type Failure, Failures } from './failures.ts';
 import type { Job } from './job-file.ts';
-import { retryDelay, type UploadSettings } from './settings.ts';
+import type { UploadSettings } from './settings.ts';
 import type { Slots } from './slots.ts';
 
 export type Outcome = 'done' | 'discarded' | { failed: string };
@@ -34,6 +35,8 @@ export type FolderUploadOptions = {
   onFailure: () => void;
   /** As in UploadPlan. */
   onProblem: (problem: string | null) => void;
+  /** The storage refuses it for good, unless somebody mends something; called at most once for a job. It is tried again all the same. */
+  onRefused: (problem: string) => void;
   /** It is over, and said in its report; called at most once. */
   onOver: (outcome: Outcome) => void;
 };
@@ -60,9 +63,7 @@ export class FolderUpload implements Upload {
   /** Of what is being sent. */
   #current = new AbortController();
   #folder: string;
-  #failures = 0;
-  #problem: string | undefined;
-  #failingSince: number | undefined;
+  readonly #failures: Failures;
   #toldProblem: string | null = null;
   #marked: string | undefined;
   #claimed = false;
@@ -74,12 +75,13 @@ export class FolderUpload implements Upload {
   constructor(options: FolderUploadOptions) {
     this.#options = options;
     this.#folder = options.folder;
+    this.#failures = new Failures(options.settings);
     this.#over = this.#run();
   }
 
   /** Whether it gets on, as far as is known. */
   get hopeful(): boolean {
-    return this.#failures === 0;
+    return this.#failures.count === 0;
   }
 
   get finished(): boolean {
@@ -123,7 +125,7 @@ export class FolderUpload implements Upload {
     if (job.discarded) return;
     job.discarded = true;
     job.finishedAt ??= Date.now();
-    this.#failures = 0;
+    this.#failures.clear();
     this.#save();
     this.#current.abort();
     this.#wake?.();
@@ -138,7 +140,6 @@ export class FolderUpload implements Upload {
   }
 
   async #run(): Promise<void> {
-    const { settings } = this.#options;
     while (!this.#stop.signal.aborted) {
       const step = this.#next();
       const wait = (step?.dueAt ?? Number.POSITIVE_INFINITY) - performance.now();
@@ -152,11 +153,10 @@ export class FolderUpload implements Upload {
         if (await step.run()) this.#succeeded();
       } catch (error) {
         if (this.#current.signal.aborted) continue;
-        this.#failures += 1;
-        if (await this.#giveUp(error)) return;
-        const delay = retryDelay(this.#failures, settings, Math.random());
-        await this.#tell(error, delay);
-        await this.#rest(delay, true);
+        const failure = this.#failures.add(error, performance.now());
+        if (await this.#giveUp(error, failure.problem)) return;
+        await this.#tell(failure);
+        await this.#rest(failure.delay, true);
       }
     }
   }
@@ -320,15 +320,13 @@ export class FolderUpload implements Upload {
   }
 
   /** @returns whether it is over */
-  async #giveUp(error: unknown): Promise<boolean> {
+  async #giveUp(error: unknown, reason: string): Promise<boolean> {
     const { job, settings, onOver, log, store } = this.#options;
     if (job.finishedAt === null) return false;
     const age = Date.now() - job.finishedAt;
     const gone = error instanceof StorageError && error.message === 'Its files are gone';
-    const refused = error instanceof StorageError && error.fault === 'refused' && job.place !== null;
-    if (!gone && age < (refused ? settings.maxRefusedAge : settings.maxAge)) return false;
-    const reason = sentenceOf(error);
-    log.error({ recording: job.id, reason, failures: this.#failures, discarded: job.discarded }, 'an upload is given up');
+    if (!gone && age < settings.maxAge) return false;
+    log.error({ recording: job.id, reason, failures: this.#failures.count, discarded: job.discarded }, 'an upload is given up');
     this.#stop.abort();
     if (job.discarded) {
       onOver('discarded');
@@ -345,9 +343,7 @@ export class FolderUpload implements Upload {
   }
 
   #succeeded(): void {
-    this.#failures = 0;
-    this.#problem = undefined;
-    this.#failingSince = undefined;
+    this.#failures.clear();
     this.#show(null);
   }
 
@@ -357,18 +353,19 @@ export class FolderUpload implements Upload {
     this.#options.onProblem(problem);
   }
 
-  async #tell(error: unknown, delay: number): Promise<void> {
-    const { job, log, onFailure, settings } = this.#options;
+  async #tell({ problem, delay, isNews, isRefused, toShow }: Failure): Promise<void> {
+    const { job, log, onFailure, onRefused } = this.#options;
     onFailure();
-    const problem = sentenceOf(error);
-    const now = performance.now();
-    this.#failingSince ??= now;
-    if (now - this.#failingSince >= settings.problemAfter) this.#show(problem);
-    const facts = { recording: job.id, problem, failures: this.#failures, delay: Math.round(delay) };
-    if (problem === this.#problem) log.debug(facts, 'an upload failed again');
-    else log.warn(facts, 'an upload failed, tried again later');
-    this.#problem = problem;
+    if (toShow) this.#show(problem);
+    const facts = { recording: job.id, problem, failures: this.#failures.count, delay: Math.round(delay) };
+    if (isNews) log.warn(facts, 'an upload failed, tried again later');
+    else log.debug(facts, 'an upload failed again');
     if (job.finishedAt !== null) await this.#mark({ state: 'pending', problem });
+    if (!isRefused || job.refused || job.discarded) return;
+    // Told before it is remembered: twice, with the same id, rather than never.
+    onRefused(problem);
+    job.refused = true;
+    this.#save();
   }
 
   /** Says in the report how it stands. The report is nobody else's after finish(). */
@@ -391,10 +388,4 @@ export class FolderUpload implements Upload {
 
 function isMissing(error: unknown): boolean {
   return ['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '');
-}
-
-function sentenceOf(error: unknown): string {
-  if (error instanceof StorageError) return error.message;
-  const { code } = error as NodeJS.ErrnoException;
-  return code === undefined ? 'The files cannot be sent' : `The files cannot be read (${code})`;
 }

@@ -27,6 +27,8 @@ export const jobSchema = z.strictObject({
   discarded: z.boolean(),
   /** Its end was told before; since then files have come. */
   told: z.literal(true).optional(),
+  /** It was told that the storage refuses it. */
+  refused: z.literal(true).optional(),
 });
 export type Job = z.infer<typeof jobSchema>;
 

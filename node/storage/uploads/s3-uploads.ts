@@ -25,7 +25,7 @@ export type S3UploadsOptions = {
   place: () => S3Place | null;
   /** Whether storages that requests name may be at private addresses, now. */
   allowPrivate: () => boolean;
-  /** An upload is done or given up; `webhookUrl`: the receiver that its room had. */
+  /** An upload is done, refused or given up; `webhookUrl`: the receiver that its room had. */
   onEvent: (event: RoomEvent, webhookUrl: string | null) => void;
   settings?: Partial<UploadSettings>;
 };
@@ -202,6 +202,10 @@ export class S3Uploads implements Uploads {
       save: (folder) => this.#save(job.id, folder, webhookUrl()),
       onFailure: () => (this.#figures.failures += 1),
       onProblem,
+      onRefused: (problem) => {
+        job.webhookUrl = webhookUrl();
+        if (!job.told) this.#tell(job, { failed: problem });
+      },
       onOver: (outcome) => {
         const over = this.#over(job, outcome).finally(() => this.#ending.delete(job.id));
         this.#ending.set(job.id, over);
@@ -230,7 +234,8 @@ export class S3Uploads implements Uploads {
     if (outcome === 'done') this.#figures.done += 1;
     else if (outcome !== 'discarded') this.#figures.givenUp += 1;
     // Told before it is forgotten: twice, with the same id, rather than never.
-    if (outcome !== 'discarded' && !job.told) this.#tell(job, outcome);
+    const isTold = job.told || (outcome !== 'done' && job.refused);
+    if (outcome !== 'discarded' && !isTold) this.#tell(job, outcome);
     await entry?.saving;
     await this.#files
       .remove(job.id)

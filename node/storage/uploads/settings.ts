@@ -9,12 +9,10 @@ export type UploadSettings = {
   /** Until the first try after a failure, doubled with each more, and the longest. A part of it is left to chance. */
   firstDelay: number;
   maxDelay: number;
-  /** Without a success after which a failure is more than a passing one: whoever looks at the component is told. */
+  /** Without a success after which a failure that is no refusal is more than a passing one: whoever looks at the component is told. */
   problemAfter: number;
   /** After its files were as they are to be, an upload is given up. */
   maxAge: number;
-  /** The same where a storage with keys of its own, which never change, refuses it. */
-  maxRefusedAge: number;
   /** Between two looks for what processes left that are gone. */
   scan: number;
   /** An upload that was left before its end, and that nobody takes up, is taken for ended. */
@@ -28,7 +26,6 @@ export const uploadSettings: UploadSettings = {
   maxDelay: 60_000,
   problemAfter: 15_000,
   maxAge: 24 * 3600_000,
-  maxRefusedAge: 5 * 60_000,
   scan: 10_000,
   orphanedAfter: 3600_000,
 };

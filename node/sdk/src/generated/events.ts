@@ -66,11 +66,11 @@ export type RoomEvents = {
   HlsPlayable: Kind<'HlsPlayable', 'seq' | 'componentId'>;
   /** A persistent stream is in S3, all of it. `recordingId` names it. Comes without `seq`, also after `RoomDeleted`. */
   HlsUploaded: Kind<'HlsUploaded', 'componentId' | 'recordingId'>;
-  /** A persistent stream could not be uploaded; it stays on its node. `reason` says why. Else as `HlsUploaded`. */
+  /** The storage refuses a persistent stream, or could not be reached for 24 hours after its end. It stays on its node; `reason` says why. A refusal is told at once, also while it is made; after a repair within those 24 hours `HlsUploaded` follows. Else as `HlsUploaded`. */
   HlsUploadCrashed: Kind<'HlsUploadCrashed', 'componentId' | 'recordingId' | 'reason'>;
   /** A recording is in S3, all of it. `recordingId` names it. Comes without `seq`, also after `RoomDeleted`. */
   RecordingUploaded: Kind<'RecordingUploaded', 'componentId' | 'recordingId'>;
-  /** A recording could not be uploaded; it stays on its node. `reason` says why. Else as `RecordingUploaded`. */
+  /** The storage refuses a recording, or could not be reached for 24 hours after its end. It stays on its node; `reason` says why. A refusal is told at once, also while it is made; after a repair within those 24 hours `RecordingUploaded` follows. Else as `RecordingUploaded`. */
   RecordingUploadCrashed: Kind<'RecordingUploadCrashed', 'componentId' | 'recordingId' | 'reason'>;
   /** The far side of a phone call that a `sip` component makes rings. `call` says which. */
   SipCallRinging: Kind<'SipCallRinging', 'seq' | 'componentId' | 'call'>;

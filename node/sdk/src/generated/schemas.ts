@@ -31,7 +31,7 @@ export type Component = {
   id: string;
   type: ComponentType;
   externalId: string | null;
-  /** Its options without secrets, and how it is. `uploadProblem`: why nothing of it has gone to S3 for a while; null or missing where all is well. */
+  /** Its options without secrets, and how it is. `uploadProblem`: why nothing of it goes to S3 (refused twice in a row, or no success for 15 s); null or missing where all is well. */
   properties: Record<string, Json>;
   tracks: Track[];
 };
