@@ -39,7 +39,7 @@ const variable = withRules(
 );
 
 /** What pods have anyway, by the name of the volume. */
-export const ownVolumes = ['tmp', 'resources', 'config', 'secrets', 'pod', 'turn'] as const;
+export const ownVolumes = ['tmp', 'resources', 'config', 'secrets', 'pod', 'turn', 'dist-tls'] as const;
 export const ownPaths = ['/tmp', '/var/lib/mediarooms'] as const;
 
 const volumeName = text(63, /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/, "must be lower case letters, digits and '-'");

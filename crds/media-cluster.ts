@@ -199,6 +199,10 @@ export const mediaClusterSpecSchema = withRules(
       config: clusterConfigSchema.optional(),
       secrets: secrets.optional(),
       keyRotation: keyRotation.optional(),
+      distributionTls: z.enum(['off', 'optional', 'required']).optional().meta({
+        description:
+          'TLS between the nodes, with an authority of the cluster and a certificate that the operator makes and renews; off where left out. A running cluster changes to it through optional, which takes and dials plain connections too. A change is a rollout.',
+      }),
       storage: storage.optional(),
       turn: turn.optional(),
       sip: sip.optional(),

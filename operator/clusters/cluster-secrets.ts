@@ -1,11 +1,13 @@
-// The Secrets of a cluster: read from the copies, made once where the operator makes them, keys rotated.
+// The Secrets of a cluster: read from the copies, made once where the operator makes them, keys rotated, certificates renewed.
 import type { KubeClient } from '../kube/client.ts';
 import { isAlreadyExists, isConflict } from '../kube/kube-error.ts';
 import { isControlledBy, isLeftFor, keyOf, resources, type Stored } from '../kube/objects.ts';
+import { certificateStep } from './certificates.ts';
 import type { Problem, SecretData } from './facts.ts';
 import { type KeyStep, keyStep, rotationOf, rotationText } from './keys.ts';
 import type { LiveSecret, Store } from './live-objects.ts';
-import { missingSecrets, newSecret, type RandomBytes } from './made-secrets.ts';
+import { missingSecrets, newSecret, type RandomBytes, secretOf } from './made-secrets.ts';
+import type { Secret } from './manifests.ts';
 import { annotation } from './names.ts';
 import { namespaceOf, type StoredCluster } from './owned.ts';
 import { decodeSecret, secretNames, secretsOf } from './secret-values.ts';
@@ -57,18 +59,24 @@ export class ClusterSecrets {
   /** Makes those that the operator makes and that do not exist; says which. */
   async make(client: Client, cluster: StoredCluster): Promise<string[]> {
     const made: string[] = [];
-    for (const secret of missingSecrets(cluster, { secrets: this.read(cluster) }, this.#options.random)) {
-      try {
-        this.#keep(await client.create<LiveSecret>(resources.secrets, secret as LiveSecret));
-        made.push(secret.metadata.name);
-      } catch (error) {
-        if (!isAlreadyExists(error)) throw error;
-        // The copies are behind: what is there counts, whoever made it.
-        const there = await client.find<LiveSecret>(resources.secrets, secret.metadata);
-        if (there && !isLeftFor(there, cluster)) this.#keep(there);
-      }
-    }
+    for (const secret of missingSecrets(cluster, { secrets: this.read(cluster) }, this.#options.random))
+      if (await this.#create(client, cluster, secret)) made.push(secret.metadata.name);
     return made;
+  }
+
+  /** The certificate of the nodes and its authority, where the operator makes them: now, or anew in time. @returns what was done, for people */
+  async certify(client: Client, cluster: StoredCluster): Promise<string | undefined> {
+    const { certificates } = secretsOf(cluster);
+    if (certificates === undefined) return undefined;
+    const there = this.#get(cluster, certificates);
+    // Whoever made it, e.g. cert-manager, renews it.
+    if (there && !isControlledBy(there, cluster.metadata.uid)) return undefined;
+    const step = await certificateStep(there && decodeSecret(there), this.#options.clock().getTime());
+    if (!step) return undefined;
+    const done = there
+      ? await this.#patch(client, there, step.data)
+      : await this.#create(client, cluster, secretOf(cluster, certificates, step.data));
+    return done ? step.message : undefined;
   }
 
   /** The next step of a rotation of keys. `confirmed`: every node has the keys in force as they are now. */
@@ -92,22 +100,42 @@ export class ClusterSecrets {
     return { ...nothing, generation: through, message: step.do === 'wait' ? step.message : undefined, dueIn };
   }
 
-  async #write(client: Client, secret: Stored<LiveSecret>, step: Extract<KeyStep, { do: 'write' }>): Promise<boolean> {
+  #write(client: Client, secret: Stored<LiveSecret>, step: Extract<KeyStep, { do: 'write' }>): Promise<boolean> {
+    const data = Object.fromEntries(['current', 'next', 'previous'].map((key) => [key, step.data[key]]));
+    return this.#patch(client, secret, data, { [annotation.keyRotation]: rotationText(step.rotation) });
+  }
+
+  async #create(client: Client, cluster: StoredCluster, secret: Secret): Promise<boolean> {
+    try {
+      this.#keep(await client.create<LiveSecret>(resources.secrets, secret as LiveSecret));
+      return true;
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error;
+      // The copies are behind: what is there counts, whoever made it.
+      const there = await client.find<LiveSecret>(resources.secrets, secret.metadata);
+      if (there && !isLeftFor(there, cluster)) this.#keep(there);
+      return false;
+    }
+  }
+
+  /** Values that are undefined go. @returns false where somebody else wrote it meanwhile, or it is gone */
+  async #patch(
+    client: Client,
+    secret: Stored<LiveSecret>,
+    values: Record<string, string | undefined>,
+    annotations: Record<string, string> = {},
+  ): Promise<boolean> {
     const { name, namespace, uid, resourceVersion } = secret.metadata;
     const data = Object.fromEntries(
-      ['current', 'next', 'previous'].map((key) => {
-        const value = step.data[key];
-        return [key, value === undefined ? null : Buffer.from(value).toString('base64')];
-      }),
+      Object.entries(values).map(([key, value]) => [key, value === undefined ? null : Buffer.from(value).toString('base64')]),
     );
-    const annotations = { [annotation.keyRotation]: rotationText(step.rotation) };
     try {
       const patch = { metadata: { uid, resourceVersion, annotations }, data };
       const written = await client.patch<LiveSecret>(resources.secrets, { namespace, name }, patch);
       if (written) this.#keep(written);
       return written !== undefined;
     } catch (error) {
-      // Somebody else wrote it meanwhile: what they wrote is looked at next.
+      // What they wrote is looked at next.
       if (isConflict(error)) return false;
       throw error;
     }

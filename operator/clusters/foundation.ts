@@ -55,6 +55,8 @@ export class Foundation {
     const made = await secrets.make(client, cluster);
     if (made.length > 0)
       recorder.emit(cluster, 'Normal', 'SecretsMade', 'Create', `Made ${made.map((name) => `Secret ${name}`).join(' and ')}.`);
+    const certified = await secrets.certify(client, cluster);
+    if (certified !== undefined) recorder.emit(cluster, 'Normal', 'CertificatesMade', 'Certify', certified);
     const before = configFiles(cluster, { secrets: secrets.read(cluster) });
     const rotation = await secrets.rotate(client, cluster, !('problems' in before) && confirmed(before));
     if (rotation.changed && rotation.message) recorder.emit(cluster, 'Normal', 'KeysRotate', 'Rotate', rotation.message);
@@ -77,8 +79,8 @@ export class Foundation {
     const applied = await this.#apply(client, cluster, sharedObjects(cluster, facts), wanted, problems);
     const headless = applied.get(`Service ${namesOf(cluster.metadata.name).nodes}`) as LiveService | undefined;
     const family = headless?.spec?.ipFamilies?.[0] as IpFamily | undefined;
-    const { apiTokens, secretKeys, cookie } = secretsOf(cluster);
-    const stands = headless !== undefined && [apiTokens, secretKeys, cookie].every((name) => read.has(name));
+    const { apiTokens, secretKeys, cookie, certificates = cookie } = secretsOf(cluster);
+    const stands = headless !== undefined && [apiTokens, secretKeys, cookie, certificates].every((name) => read.has(name));
     return {
       facts: { ...facts, ...(family ? { ipFamily: family } : {}) },
       files,

@@ -1,5 +1,5 @@
 // The Secrets that the operator makes once where they do not exist: API tokens, the key of tokens, the cookie.
-import type { ClusterFacts } from './facts.ts';
+import type { ClusterFacts, SecretData } from './facts.ts';
 import type { Secret } from './manifests.ts';
 import { ownedMeta, type StoredCluster } from './owned.ts';
 import { secretsOf } from './secret-values.ts';
@@ -24,7 +24,7 @@ export function missingSecrets(cluster: StoredCluster, facts: Pick<ClusterFacts,
   add(names.cookie, () => ({ cookie: newSecret(random, tokenBytes) }));
   return Object.entries(content)
     .filter(([name]) => !facts.secrets.has(name))
-    .map(([name, data]) => secret(cluster, name, data()));
+    .map(([name, data]) => secretOf(cluster, name, data()));
 }
 
 /** Text of that many random bytes that is good as a token, a key and a cookie. */
@@ -32,7 +32,7 @@ export function newSecret(random: RandomBytes, size = keyBytes): string {
   return random(size).toString('base64url');
 }
 
-function secret(cluster: StoredCluster, name: string, values: Record<string, string>): Secret {
+export function secretOf(cluster: StoredCluster, name: string, values: SecretData): Secret {
   const data = Object.fromEntries(Object.entries(values).map(([key, value]) => [key, Buffer.from(value).toString('base64')]));
   return { apiVersion: 'v1', kind: 'Secret', metadata: ownedMeta(cluster, name), type: 'Opaque', data };
 }

@@ -32,11 +32,14 @@ export const annotation = {
 export const container = 'node';
 export const configKey = 'config.yaml';
 export const secretsKey = 'secrets.yaml';
+/** Of the Secret of certificates, as `kubernetes.io/tls` and cert-manager name them. `authorityKey` is mounted nowhere. */
+export const certificateKeys = { authorities: 'ca.crt', authorityKey: 'ca.key', certificate: 'tls.crt', key: 'tls.key' } as const;
 export const mounts = {
   config: '/etc/mediarooms/config',
   secrets: '/etc/mediarooms/secrets',
   pod: '/etc/mediarooms/pod',
   turn: '/etc/mediarooms/turn',
+  dist: '/etc/mediarooms/dist',
   resources: '/var/lib/mediarooms',
 } as const;
 /** Paths in the pod, as /health tells them. */
@@ -46,6 +49,9 @@ export const paths = {
   address: `${mounts.pod}/address`,
   turnKey: `${mounts.turn}/tls.key`,
   turnCertificate: `${mounts.turn}/tls.crt`,
+  distAuthorities: `${mounts.dist}/${certificateKeys.authorities}`,
+  distCertificate: `${mounts.dist}/${certificateKeys.certificate}`,
+  distKey: `${mounts.dist}/${certificateKeys.key}`,
 } as const;
 
 /** Names of the objects of the cluster `name`; all in its namespace. */
@@ -63,6 +69,7 @@ export function namesOf(name: string) {
     apiTokens: `${name}-api-tokens`,
     secretKeys: `${name}-secret-keys`,
     cookie: `${name}-cookie`,
+    certificates: `${name}-certificates`,
     serviceAccount: name,
     disruptionBudget: `${name}-busy`,
     networkPolicy: name,

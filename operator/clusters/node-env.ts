@@ -6,7 +6,7 @@ import type { EnvVariable } from './manifests.ts';
 import { nodePorts, paths } from './names.ts';
 import type { StoredCluster } from './owned.ts';
 import { exposureOf, sipPorts, turnPort, turnTlsPort } from './ports.ts';
-import { secretsOf } from './secret-values.ts';
+import { hasCertificates, secretsOf } from './secret-values.ts';
 import { headlessHost } from './services.ts';
 
 /** Seconds that live rooms have at most when their node is to go. */
@@ -52,10 +52,21 @@ export function nodeEnv(cluster: StoredCluster, facts: ClusterFacts, slot: Slot)
     ...(spec.config?.allowPrivateAddresses === undefined ? [] : [{ name: 'SVC_ALLOW_PRIVATE_ADDRESSES' }]),
     ...(isBehindProxy(spec) ? [{ name: 'SVC_TRUST_PROXY', value: trustedProxy(spec) }] : []),
     ...(ipv6 ? listenOnIpv6 : []),
+    ...distTlsEnv(cluster),
     ...turnEnv(cluster, slot),
     ...sipEnv(cluster, slot),
   ];
   return withOthers(variables, spec.podTemplate?.extraEnv ?? []);
+}
+
+function distTlsEnv(cluster: StoredCluster): EnvVariable[] {
+  if (!hasCertificates(cluster)) return [];
+  return [
+    { name: 'SVC_DIST_TLS', value: cluster.spec.distributionTls },
+    { name: 'SVC_DIST_TLS_CA', value: paths.distAuthorities },
+    { name: 'SVC_DIST_TLS_CERT', value: paths.distCertificate },
+    { name: 'SVC_DIST_TLS_KEY', value: paths.distKey },
+  ];
 }
 
 function turnEnv({ spec }: StoredCluster, { basePort }: Slot): EnvVariable[] {

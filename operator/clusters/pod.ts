@@ -3,10 +3,11 @@ import { createHash } from 'node:crypto';
 import type { MediaClusterSpec } from '../../crds/types.ts';
 import type { ClusterFacts, Slot } from './facts.ts';
 import type { Container, ContainerPort, Foreign, Pod, PodSpec, Probe, Volume, VolumeMount } from './manifests.ts';
-import { annotation, container, mounts, namesOf, nodePorts, nodeUser, podSelector } from './names.ts';
+import { annotation, certificateKeys, container, mounts, namesOf, nodePorts, nodeUser, podSelector } from './names.ts';
 import { drainSeconds, nodeEnv } from './node-env.ts';
 import { ownedMeta, type StoredCluster } from './owned.ts';
 import { exposureOf, portsOf } from './ports.ts';
+import { hasCertificates } from './secret-values.ts';
 import { stableJson } from './stable-json.ts';
 
 /** What a node may take to end beyond its drain: uploads, deliveries, the close of everything. */
@@ -100,7 +101,7 @@ function nodeContainer(cluster: StoredCluster, facts: ClusterFacts, slot: Slot):
     env: nodeEnv(cluster, facts, slot),
     ports: containerPorts(spec, slot),
     ...(Object.keys(resources).length > 0 ? { resources } : {}),
-    volumeMounts: [...ownMounts, ...turnMounts(spec), ...((spec.podTemplate?.volumeMounts ?? []) as VolumeMount[])],
+    volumeMounts: [...ownMounts, ...turnMounts(spec), ...distMounts(cluster), ...((spec.podTemplate?.volumeMounts ?? []) as VolumeMount[])],
     securityContext: containerSecurity,
     startupProbe: probe('/livez', { periodSeconds: 2, timeoutSeconds: 2, failureThreshold: 60 }),
     // Lenient: a node that is slow for a while has people in its rooms.
@@ -141,6 +142,20 @@ function turnMounts({ turn }: MediaClusterSpec): VolumeMount[] {
   return turn?.tlsSecretName === undefined ? [] : [{ name: 'turn', mountPath: mounts.turn, readOnly: true }];
 }
 
+/** The authorities and the certificate of the nodes; read again by the node when they are renewed. */
+function distMounts(cluster: StoredCluster): VolumeMount[] {
+  return hasCertificates(cluster) ? [{ name: 'dist-tls', mountPath: mounts.dist, readOnly: true }] : [];
+}
+
+/** The key of the authority stays with the operator. */
+function distVolume(cluster: StoredCluster): Volume[] {
+  if (!hasCertificates(cluster)) return [];
+  const { certificates: secretName } = namesOf(cluster.metadata.name);
+  const { authorities, certificate, key } = certificateKeys;
+  const items = [authorities, certificate, key].map((each) => ({ key: each, path: each }));
+  return [{ name: 'dist-tls', secret: { secretName, defaultMode: 0o440, items } }];
+}
+
 function volumes(cluster: StoredCluster, slot: Slot): Volume[] {
   const { config, claim } = namesOf(cluster.metadata.name);
   const { storage, podTemplate, turn } = cluster.spec;
@@ -157,6 +172,7 @@ function volumes(cluster: StoredCluster, slot: Slot): Volume[] {
     { name: 'secrets', secret: { secretName: config, defaultMode: 0o440 } },
     { name: 'pod', downwardAPI: { items: [address] } },
     ...(turn?.tlsSecretName === undefined ? [] : [{ name: 'turn', secret: { secretName: turn.tlsSecretName, defaultMode: 0o440 } }]),
+    ...distVolume(cluster),
     ...((podTemplate?.volumes ?? []) as Volume[]),
   ];
 }

@@ -13,8 +13,14 @@ export function secretsOf(cluster: StoredCluster) {
     cookie: secrets.cookie?.name ?? made.cookie,
     s3: secrets.s3?.name,
     webhooks: secrets.webhooks?.name,
+    certificates: hasCertificates(cluster) ? made.certificates : undefined,
     iceServers: (config.iceServers ?? []).flatMap(({ credential }) => credential?.secretRef.name ?? []),
   };
+}
+
+/** Whether nodes speak TLS with an authority that the operator makes. */
+export function hasCertificates({ spec }: StoredCluster): boolean {
+  return spec.distributionTls === 'optional' || spec.distributionTls === 'required';
 }
 
 /** Every Secret whose content matters to the cluster. */

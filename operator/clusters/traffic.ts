@@ -22,7 +22,7 @@ export function traffic(spec: MediaClusterSpec, facts: Pick<ClusterFacts, 'nodeP
     ...mediaRows(spec, mediaRange(spec, facts)),
     ...livePorts(spec, facts).map((ports) => row('media-before', ['UDP', 'TCP'], ports, 'anyone', 'The same of pods of an older spec')),
     row('epmd', ['TCP'], nodePorts.epmd, 'nodes', 'Names of nodes (plain text: must stay inside)'),
-    row('dist', ['TCP'], nodePorts.dist, 'nodes', 'Erlang distribution (plain text without `SVC_DIST_TLS`: must stay inside)'),
+    row('dist', ['TCP'], nodePorts.dist, 'nodes', 'Erlang distribution (plain text without `distributionTls`: must stay inside)'),
     row('metrics', ['TCP'], nodePorts.metrics, 'monitoring', 'Prometheus'),
   ];
 }

@@ -53,6 +53,7 @@ const homes: readonly (readonly [library: string, places: readonly RegExp[]])[] 
   ['prom-client', [/^(node|operator)\/metrics\//]],
   ['@aws-sdk/client-s3', [/^node\/storage\//]],
   ['@kubernetes/client-node', [/^operator\/kube\//]],
+  ['@peculiar/x509', [/^operator\/clusters\//]],
   ['node-av', [/^node\/components\/av\//]],
   ['sip.js', [/^node\/components\/sip\//]],
   ['mediasoup-client', [/^node\/client\//]],

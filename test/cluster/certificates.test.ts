@@ -1,0 +1,66 @@
+// Nodes of ours with certificates as the operator makes them: they meet through every step of a renewal, and meet nobody else.
+import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import type { DistTlsConfig } from '../../node/cluster/erlang/dist-tls.ts';
+import { certificateStep } from '../../operator/clusters/certificates.ts';
+import type { SecretData } from '../../operator/clusters/facts.ts';
+import { connectedTo, startDistNode } from '../kit/dist-nodes.ts';
+import { freePort } from '../kit/free-ports.ts';
+
+const day = 24 * 3_600_000;
+
+/** What the operator makes at that many days from now, of what it made before. */
+async function stepAt(days: number, before?: SecretData): Promise<SecretData> {
+  return (await certificateStep(before, Date.now() + days * day))?.data ?? assert.fail('nothing was to be made');
+}
+
+/** The files of the Secret's volume. */
+async function mounted(t: TestContext, data: SecretData): Promise<DistTlsConfig> {
+  const folder = await mkdtemp(join(tmpdir(), 'mediarooms-test-'));
+  t.after(() => rm(folder, { recursive: true, force: true }));
+  const path = (key: string) => join(folder, key);
+  for (const key of ['ca.crt', 'tls.crt', 'tls.key']) await writeFile(path(key), data[key] ?? assert.fail());
+  return { caPath: path('ca.crt'), certPath: path('tls.crt'), keyPath: path('tls.key'), optional: false };
+}
+
+test('two nodes with the certificate of their cluster connect', async (t) => {
+  const epmdPort = await freePort();
+  const tls = await mounted(t, await stepAt(0));
+  const [one, other] = [await startDistNode(t, 'one', epmdPort, { tls }), await startDistNode(t, 'other', epmdPort, { tls })];
+  assert.ok(await one.node.connect(other.node.name));
+  assert.equal((await one.record.logged('connected to node')).tls, true);
+});
+
+test('a node without a certificate, and one of a foreign authority, are let in by nobody and let nobody in', async (t) => {
+  const epmdPort = await freePort();
+  const { node } = await startDistNode(t, 'one', epmdPort, { tls: await mounted(t, await stepAt(0)) });
+  const plain = await startDistNode(t, 'plain', epmdPort);
+  const foreign = await startDistNode(t, 'foreign', epmdPort, { tls: await mounted(t, await stepAt(0)) });
+  for (const stranger of [plain.node, foreign.node]) {
+    assert.equal(await stranger.connect(node.name), false);
+    assert.equal(await node.connect(stranger.name), false);
+  }
+  assert.deepEqual(node.connections, []);
+});
+
+test('a node that holds the Secret of before a renewal and one of after it connect, whichever dials', async (t) => {
+  const first = await stepAt(-370);
+  const renewed = await stepAt(-2, first);
+  const announced = await stepAt(-2, renewed);
+  const signed = await stepAt(0, announced);
+  for (const [old, fresh] of [
+    [renewed, announced],
+    [announced, signed],
+  ] as const) {
+    const epmdPort = await freePort();
+    const behind = await startDistNode(t, 'behind', epmdPort, { tls: await mounted(t, old) });
+    const ahead = await startDistNode(t, 'ahead', epmdPort, { tls: await mounted(t, fresh) });
+    const third = await startDistNode(t, 'third', epmdPort, { tls: await mounted(t, fresh) });
+    assert.ok(await behind.node.connect(ahead.node.name));
+    assert.ok(await third.node.connect(behind.node.name));
+    await connectedTo(behind.node, [ahead.node.name, third.node.name]);
+  }
+});

@@ -1,0 +1,90 @@
+// TLS between the nodes of a MediaCluster: the operator's own authority, mounted without its key, renewed while the nodes run.
+import assert from 'node:assert/strict';
+import { X509Certificate } from 'node:crypto';
+import { after, test } from 'node:test';
+import { ClusterOperator } from '../kit/kube/cluster-operator.ts';
+import { startControlPlane } from '../kit/kube/control-plane.ts';
+import { applyDefinitions, type ClusterPod, MediaClusterUser } from '../kit/kube/media-clusters.ts';
+import { startPodRunner } from '../kit/kube/pod-runner.ts';
+
+const day = 24 * 3_600_000;
+const server = await startControlPlane({ after });
+await applyDefinitions(server);
+await startPodRunner(server);
+/** How far the operator's clock is from ours. */
+let shift = -370 * day;
+await ClusterOperator.start(server, { clock: () => new Date(Date.now() + shift) });
+const drain = { timeoutSeconds: 1 };
+const spec = { replicas: 2, drain, distributionTls: 'required' };
+
+async function secret(user: MediaClusterUser): Promise<Record<string, string>> {
+  const { data } = await user.get<{ data: Record<string, string> }>('secrets', 'c-certificates');
+  return Object.fromEntries(Object.entries(data).map(([key, value]) => [key, Buffer.from(value, 'base64').toString()]));
+}
+
+const authoritiesIn = (data: Record<string, string>) => (data['ca.crt'] ?? '').split(/(?<=-----END CERTIFICATE-----\n)/);
+const isBy = (data: Record<string, string>, authority = '') =>
+  new X509Certificate(data['tls.crt'] ?? '').verify(new X509Certificate(authority).publicKey);
+
+async function meet(user: MediaClusterUser, pods: readonly ClusterPod[]): Promise<void> {
+  const apis = await Promise.all(pods.map((pod) => user.api(pod)));
+  await user.until('both nodes know each other', async () => {
+    const counts = await Promise.all(apis.map(async (api) => (await api.get('/health')).body.data?.distribution.nodesInCluster));
+    return counts.every((count) => count === pods.length);
+  });
+}
+
+test('nodes meet by certificates of the operator, before and after its authority was renewed while they ran', async () => {
+  const user = await MediaClusterUser.make(server, 'certified', { ...spec, replicas: 0 });
+  await user.until('the Secret is made', async () => (await user.names('secrets')).includes('c-certificates'));
+  const first = await secret(user);
+  assert.deepEqual(Object.keys(first).sort(), ['ca.crt', 'ca.key', 'tls.crt', 'tls.key']);
+  // A year later, in which the operator did not run: a certificate at once, and a second authority beside the one that nodes may know.
+  shift = -2 * day;
+  await user.until('a second authority is made', async () => authoritiesIn(await secret(user)).length === 2);
+  const second = await secret(user);
+  const [added, known] = authoritiesIn(second);
+  assert.equal(known, first['ca.crt']);
+  assert.ok(isBy(second, known) && !isBy(second, added));
+  await user.apply(spec);
+  const pods = await user.settled('c-0', 'c-1');
+  await meet(user, pods);
+  const { spec: running } = await user.get<{
+    spec: { volumes: { name: string; secret?: unknown }[]; containers: ClusterPod['spec']['containers'] };
+  }>('pods', 'c-0');
+  const keys = ['ca.crt', 'tls.crt', 'tls.key'];
+  assert.deepEqual(running.volumes.find(({ name }) => name === 'dist-tls')?.secret, {
+    secretName: 'c-certificates',
+    defaultMode: 0o440,
+    items: keys.map((key) => ({ key, path: key })),
+  });
+  const env = Object.fromEntries((running.containers[0]?.env ?? []).map(({ name, value }) => [name, value]));
+  assert.equal(env.SVC_DIST_TLS, 'required');
+  // The renewal: the second authority signs, the first is trusted on, and no pod is made anew for it.
+  shift = 0;
+  await user.until('the second authority signs', async () => isBy(await secret(user), added));
+  assert.deepEqual(authoritiesIn(await secret(user)), [added, known]);
+  await meet(user, pods);
+  // One that starts with the renewed files meets one that has run since before.
+  await user.kubectl('delete', 'pod', 'c-1', '--wait=false');
+  await user.until('it is gone', async () => !(await user.livingPods()).some(({ metadata }) => metadata.uid === pods[1]?.metadata.uid));
+  await user.until('another is there', async () => (await user.livingPods()).length === 2);
+  const living = await user.settled(...(await user.livingPods()).map(({ metadata }) => metadata.name));
+  assert.equal(living[0]?.metadata.uid, pods[0]?.metadata.uid);
+  await meet(user, living);
+});
+
+test('a Secret that somebody else made is left as it is, and the operator makes one where it goes', async () => {
+  shift = 0;
+  const user = await MediaClusterUser.make(server, 'changing', { replicas: 0, drain });
+  await user.until('nothing is under way', () => user.rests());
+  assert.ok(!(await user.names('secrets')).includes('c-certificates'));
+  const stringData = { 'ca.crt': 'of cert-manager', 'tls.crt': 'of cert-manager', 'tls.key': 'of cert-manager' };
+  await user.send({ apiVersion: 'v1', kind: 'Secret', metadata: { namespace: 'changing', name: 'c-certificates' }, stringData });
+  await user.apply({ replicas: 0, drain, distributionTls: 'optional' });
+  await user.until('nothing is under way', () => user.rests());
+  assert.deepEqual(await secret(user), stringData);
+  await user.kubectl('delete', 'secret', 'c-certificates');
+  await user.until('the operator makes one', async () => (await user.names('secrets')).includes('c-certificates'));
+  assert.equal(authoritiesIn(await secret(user)).length, 1);
+});
