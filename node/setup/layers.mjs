@@ -6,6 +6,10 @@ import { join, relative } from 'node:path';
 import { controlPlanePrograms } from './kubernetes.mjs';
 import { aptPackages } from './packages.mjs';
 import { root } from './paths.mjs';
+import { Reach } from './reach.mjs';
+
+/** The part of the kit that makes network devices. */
+const networkKit = join(root, 'test', 'kit', 'network-namespace.ts');
 
 /**
  * @typedef {object} Layer
@@ -126,6 +130,7 @@ function nameOf(layer, file) {
  * @property {string} file absolute path
  * @property {Layer} layer
  * @property {number} cores how many it keeps busy on average
+ * @property {boolean} [ownNetwork] whether it makes network devices
  */
 
 /**
@@ -134,10 +139,12 @@ function nameOf(layer, file) {
  *   the one of the shortest files last, which fill every gap
  */
 export function jobsOf(plan) {
+  const reach = new Reach();
   const jobs = plan.flatMap(({ layer, files }) =>
     files.map((file) => {
       const own = nameOf(layer, file);
-      return { name: `${layer.name}/${own}`, file, layer, cores: layer.heavy?.[own] ?? layer.cores };
+      const ownNetwork = reach.of(file).has(networkKit);
+      return { name: `${layer.name}/${own}`, file, layer, cores: layer.heavy?.[own] ?? layer.cores, ownNetwork };
     }),
   );
   const turn = (/** @type {TestJob} */ { file, layer, cores }) => {
@@ -150,7 +157,7 @@ export function jobsOf(plan) {
 
 /**
  * @typedef {{ passed: number, failed: number, skipped: number }} Counts
- * @typedef {Counts & { name: string, milliseconds: number, computed?: number, note?: string }} Row milliseconds: of its files one after the other; computed: processor time
+ * @typedef {Counts & { name: string, milliseconds: number, computed?: number, note?: string }} Row milliseconds: of its files one after the other; computed: processor time, NaN where nobody counts it
  */
 
 /**
@@ -180,7 +187,7 @@ export function summary(rows) {
     failed,
     skipped,
     (milliseconds / 1000).toFixed(1),
-    computed === undefined || milliseconds === 0 ? '' : (computed / milliseconds).toFixed(2),
+    computed === undefined || Number.isNaN(computed) ? '' : (computed / milliseconds).toFixed(2),
     note ?? '',
   ]);
   const table = [header, ...cells].map(([name, ...rest]) => {

@@ -5,9 +5,10 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { performance } from 'node:perf_hooks';
 
-import { deadlineVariable, pinnedNode, root, testFileVariable, usageVariable } from './paths.mjs';
+import { deadlineVariable, pinnedNode, root, testFileVariable } from './paths.mjs';
 import { readSecrets, SecretSearch, secretsVariable } from './secret-search.mjs';
 import { run } from './steps.mjs';
+import { TestGroup } from './test-group.mjs';
 
 /**
  * @typedef {object} FileResult
@@ -17,7 +18,8 @@ import { run } from './steps.mjs';
  * @property {string[]} failures what failed, each with its place and error
  * @property {string} output what the file printed, and its tests one by one
  * @property {number} milliseconds
- * @property {number} computed processor time of the file and of its children, in milliseconds
+ * @property {number | undefined} computed processor time of the file and of all that it started, in milliseconds; undefined where nobody counts it
+ * @property {string[]} left commands that it left running; they were ended
  */
 
 /** More than this of a file's output is cut off at its beginning, in characters. */
@@ -26,27 +28,49 @@ const keptOutput = 16 * 1024 * 1024;
 const grace = 10_000;
 
 /**
+ * Whatever another Chromium loads fails when a device comes or goes beside it (ERR_NETWORK_CHANGED), so devices are made in a network that no
+ * other file has. It has an interface and a default route: a browser believes that it is online.
+ */
+const inOwnNetwork = [
+  ...['unshare', '--net', 'sh', '-ec'],
+  [
+    'ip link set lo up',
+    'ip link add eth0 type veth peer name far0',
+    ...['eth0', 'far0'].map((device) => `ip link set ${device} addrgenmode none up`),
+    'ip addr add 192.0.2.2/24 dev eth0',
+    'ip route add default via 192.0.2.1',
+    'exec "$@"',
+  ].join('\n'),
+  'sh',
+];
+
+/**
  * @param {object} options
  * @param {string} options.file absolute path
  * @param {number} options.testTimeout of one test, in milliseconds
  * @param {number} options.fileTimeout of the file, in milliseconds
  * @param {NodeJS.ProcessEnv} options.env
+ * @param {boolean} [options.ownNetwork] it makes network devices: it gets a network of its own where it may make some
  * @param {(line: string) => void} [options.onLine] sees what it prints as it comes
  * @returns {Promise<FileResult>}
  */
-export async function runTestFile({ file, testTimeout, fileTimeout, env, onLine }) {
+export async function runTestFile({ file, testTimeout, fileTimeout, env, ownNetwork, onLine }) {
   const folder = mkdtempSync(join(tmpdir(), 'mediarooms-test-'));
   const started = performance.now();
+  const group = TestGroup.make();
   try {
-    const [outcome, secrets, usage] = [join(folder, 'outcome.json'), join(folder, 'secrets'), join(folder, 'usage')];
-    const args = [
-      ...['--import', ours('file-process.mjs'), `--test-timeout=${testTimeout}`],
+    const [outcome, secrets] = [join(folder, 'outcome.json'), join(folder, 'secrets')];
+    const command = [
+      ...(group?.wrap ?? []),
+      ...(ownNetwork && process.platform === 'linux' && process.getuid?.() === 0 ? inOwnNetwork : []),
+      pinnedNode,
+      ...['--import', ours('file-deadline.mjs'), `--test-timeout=${testTimeout}`],
       ...['--test-reporter=spec', '--test-reporter-destination=stdout'],
       ...[`--test-reporter=${ours('outcome-reporter.mjs')}`, `--test-reporter-destination=${outcome}`],
       file,
     ];
-    const told = { [testFileVariable]: file, [deadlineVariable]: String(fileTimeout), [usageVariable]: usage, [secretsVariable]: secrets };
-    const { code, output } = await run(pinnedNode, args, {
+    const told = { [testFileVariable]: file, [deadlineVariable]: String(fileTimeout), [secretsVariable]: secrets };
+    const { code, output } = await run(command[0] ?? '', command.slice(1), {
       env: { ...env, ...told },
       cwd: root,
       deadline: fileTimeout + grace,
@@ -54,8 +78,11 @@ export async function runTestFile({ file, testTimeout, fileTimeout, env, onLine 
       onLine,
     });
     const milliseconds = performance.now() - started;
-    return { ...result(relative(root, file), code, outcome, secrets, output), output, milliseconds, computed: numberIn(usage) };
+    const computed = group?.computed;
+    const left = group?.close() ?? [];
+    return { ...result(relative(root, file), code, outcome, secrets, output), output, milliseconds, computed, left };
   } finally {
+    group?.close();
     rmSync(folder, { recursive: true, force: true });
   }
 }
@@ -94,18 +121,6 @@ function readOutcome(file) {
     return JSON.parse(readFileSync(file, 'utf8'));
   } catch {
     return { counts: {}, failures: [] };
-  }
-}
-
-/**
- * @param {string} file
- * @returns {number} 0 when it was not written
- */
-function numberIn(file) {
-  try {
-    return Number(readFileSync(file, 'utf8'));
-  } catch {
-    return 0;
   }
 }
 

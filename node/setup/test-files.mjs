@@ -64,10 +64,10 @@ export async function runTestFiles(jobs, env, cores = availableParallelism()) {
   }
   const failures = [...results.values()].flatMap((result) => result.failures);
   const path = criticalPath(done).map(({ name, span: { from, to } }) => ({ name, milliseconds: to - from }));
-  const long = path
-    .filter(({ milliseconds }) => milliseconds >= worthNaming)
-    .map(({ name, milliseconds }) => `${name} ${seconds(milliseconds)}`);
-  return { results, failures, flaky, unready, path: [...long, `${path.length - long.length} short ones`].join(' -> ') };
+  const long = path.filter(({ milliseconds }) => milliseconds >= worthNaming);
+  const short = path.length - long.length;
+  const steps = long.map(({ name, milliseconds }) => `${name} ${seconds(milliseconds)}`);
+  return { results, failures, flaky, unready, path: [...steps, ...(short > 0 ? [`${short} short ones`] : [])].join(' -> ') };
 }
 
 /**
@@ -104,10 +104,13 @@ export function tooFlaky(flaky) {
  * @param {boolean} asItComes
  * @returns {Promise<FileResult>}
  */
-async function runAndShow({ name, file, layer: { testTimeout, fileTimeout } }, env, asItComes) {
-  const result = await runTestFile({ file, testTimeout, fileTimeout, env, ...(asItComes ? { onLine: console.log } : {}) });
-  const { passed, failed, milliseconds, computed, output } = result;
-  const told = `${name}: ${passed} passed, ${failed} failed, ${seconds(milliseconds)}, ${(computed / milliseconds).toFixed(2)} cores`;
+async function runAndShow({ name, file, ownNetwork, layer: { testTimeout, fileTimeout } }, env, asItComes) {
+  const onLine = asItComes ? console.log : undefined;
+  const result = await runTestFile({ file, testTimeout, fileTimeout, env, ownNetwork, onLine });
+  const { passed, failed, milliseconds, computed, left, output } = result;
+  const cores = computed === undefined ? '' : `, ${(computed / milliseconds).toFixed(2)} cores`;
+  const told = `${name}: ${passed} passed, ${failed} failed, ${seconds(milliseconds)}${cores}`;
+  for (const command of left) console.log(`${name} left running, and it was ended: ${command}`);
   console.log(asItComes ? `\n${told}` : `\n== ${told} ==\n${(failed > 0 ? output : output.replace(tally, '')).trimEnd()}`);
   return result;
 }

@@ -1,13 +1,14 @@
-// `npm test [-- LAYER ...] [-- PART_OF_A_FILE_NAME ...]`: installs what the layers need, checks, runs them, counts.
+// `npm test [-- LAYER ...] [PART_OF_A_FILE_NAME ...] [--changed [REV]]`: installs what the layers need, checks, runs them, counts.
 
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 
 import { ensureBuilds } from './builds.mjs';
+import { changedSince, planFor, takeRevision } from './changed.mjs';
 import { checkNames, runCheck } from './check.mjs';
 import { ensureDependencies } from './dependencies.mjs';
 import { ensureKubernetes } from './kubernetes.mjs';
-import { chooseLayers, jobsOf, sum, summary, testFiles } from './layers.mjs';
+import { chooseLayers, jobsOf, layers, sum, summary, testFiles } from './layers.mjs';
 import { ensurePackages } from './packages.mjs';
 import { childEnvironment, root } from './paths.mjs';
 import { ensureRuntimes } from './runtimes.mjs';
@@ -22,8 +23,12 @@ import { ensureWorker, findWorker } from './worker.mjs';
  */
 
 const started = performance.now();
-const { chosen, filters } = chooseLayers(process.argv.slice(2));
-const plan = chosen.map((layer) => ({ layer, files: testFiles(join(root, 'test', layer.name), filters) }));
+const { revision, rest } = takeRevision(
+  process.argv.slice(2),
+  layers.map(({ name }) => name),
+);
+const { chosen, filters } = chooseLayers(rest);
+let plan = chosen.map((layer) => ({ layer, files: testFiles(join(root, 'test', layer.name), filters) }));
 
 try {
   if (filters.length > 0 && plan.every(({ files }) => files.length === 0)) {
@@ -32,6 +37,7 @@ try {
       `the layers are the folders in ${join(root, 'test')}`,
     );
   }
+  if (revision !== undefined) plan = await narrow(revision);
   const programs = await setUp();
   const checks = filters.length > 0 || !chosen.some((layer) => layer.name === 'house') ? [] : await runChecks();
   const jobs = jobsOf(plan).map((job) => ({ ...job, programs: programs.get(job.layer.name) }));
@@ -39,6 +45,16 @@ try {
   conclude(outcome, [...checks, ...plan.map(({ layer }) => row(layer, outcome))]);
 } catch (error) {
   fail(error);
+}
+
+/** @param {string} revision */
+async function narrow(revision) {
+  const changed = await changedSince(revision);
+  const narrowed = planFor(plan, changed);
+  const count = narrowed.plan.reduce((all, { files }) => all + files.length, 0);
+  const why = narrowed.unknown.length > 0 ? `, all because of ${narrowed.unknown.join(', ')}` : '';
+  console.log(`${changed.length} files changed since ${revision}: ${count} test files run${why}.`);
+  return narrowed.plan;
 }
 
 /** @returns {Promise<Map<string, Promise<unknown>>>} by layer the programs that it waits for: where they must be built they take minutes, beside the layers that do not need them */
@@ -86,8 +102,9 @@ function row(layer, { results, unready }) {
   if (missing.length > 0) return { name, passed: 0, failed: 1, skipped: 0, milliseconds: 0, note: 'its programs could not be got' };
   const own = [...results].filter(([job]) => job.layer === layer).map(([, result]) => result);
   if (own.length === 0) return { name, passed: 0, failed: 0, skipped: 0, milliseconds: 0, note: 'no tests here yet' };
-  const total = (/** @type {'milliseconds' | 'computed'} */ what) => own.reduce((all, each) => all + each[what], 0);
-  return { name, ...sum(own), milliseconds: total('milliseconds'), computed: total('computed') };
+  const milliseconds = own.reduce((all, each) => all + each.milliseconds, 0);
+  const computed = own.reduce((all, each) => all + (each.computed ?? Number.NaN), 0);
+  return { name, ...sum(own), milliseconds, computed };
 }
 
 /**

@@ -33,20 +33,25 @@ test('a file outlives its tests: its deadline is the longer one in every layer',
 const tests = join(import.meta.dirname, '../..');
 
 test('heavy files have their turn first, then long ones, and the layer of the shortest files fills the gaps', () => {
-  const layer = (name: string) => layers.find((each) => each.name === name) ?? assert.fail(name);
-  const plan = ['house', 'unit', 'media', 'browser'].map((name) => ({
-    layer: layer(name),
-    files: ['a', 'churn', 'engine'].map((file) => join(tests, name, `${file}.test.ts`)),
-  }));
-  const jobs = jobsOf(plan);
+  const jobs = jobsOf(layers.map((layer) => ({ layer, files: testFiles(join(tests, layer.name), []) })));
+  const media = layers.find(({ name }) => name === 'media') ?? assert.fail('there is no layer of media');
+  const turn = (name: string) => jobs.findIndex((job) => job.name === name);
+  const turns = ['house/files', 'media/engine', 'media/churn', 'browser/turn', 'media/quotas', 'unit/setup/layers'].map(turn);
   assert.deepEqual(
-    jobs.slice(0, 5).map(({ name }) => name),
-    ['house/a', 'house/churn', 'house/engine', 'media/engine', 'media/churn'],
+    turns,
+    turns.toSorted((one, other) => one - other),
   );
-  assert.deepEqual([jobs.at(5)?.layer.name, jobs.at(-1)?.layer.name], ['browser', 'unit']);
+  assert.ok(!turns.includes(-1));
+  assert.deepEqual([jobs[0]?.layer.name, jobs.at(-1)?.layer.name], ['house', 'unit']);
+  assert.deepEqual([jobs[turn('media/engine')]?.cores, jobs[turn('media/churn')]?.cores], [media.heavy?.engine, media.cores]);
+});
+
+test('files that make network devices have a network of their own', () => {
+  const layer = layers.find(({ name }) => name === 'cluster') ?? assert.fail('there is no layer of clusters');
+  const files = ['network', 'erlang'].map((name) => join(tests, layer.name, `${name}.test.ts`));
   assert.deepEqual(
-    jobs.slice(3, 5).map(({ cores }) => cores),
-    [layer('media').heavy?.engine, layer('media').cores],
+    jobsOf([{ layer, files }]).map(({ ownNetwork }) => ownNetwork),
+    [true, false],
   );
 });
 

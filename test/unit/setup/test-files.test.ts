@@ -1,7 +1,7 @@
 // How a run of test files counts, retries and reports; each file here is a real one that node:test runs.
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -24,6 +24,7 @@ function jobs(t: TestContext, files: Record<string, string>, own: Partial<Layer>
   });
 }
 
+const mayMakeGroups = { skip: process.platform === 'linux' && process.getuid?.() === 0 ? false : 'control groups need root' };
 const good = `test('good', () => {}); test('later', { skip: true }, () => {});`;
 const bad = `test('bad', () => assert.equal(1, 2));`;
 /** Fails the first time. */
@@ -68,15 +69,34 @@ test('a file fails without a failed test if it cannot be loaded or does not end 
   assert.match(failures.join('\n'), /stays\.test\.ts was still running after 2 s and was ended; open: .*Timeout/);
 });
 
-test('a secret that a file noted and printed fails it, and what it computed is told', async (t) => {
+test('a secret that a file noted and printed fails it', async (t) => {
   const prints = `test('prints', () => {
     fs.appendFileSync(process.env.MEDIAROOMS_TEST_SECRETS, JSON.stringify({ kind: 'an API token', value: 'abcdefghijklmnopqrst' }) + '\\n');
     console.log('the token is ' + 'abcdefghij' + 'klmnopqrst');
-    for (const end = process.cpuUsage().user + 300_000; process.cpuUsage().user < end; );
   });`;
   const { results, failures } = await runTestFiles(jobs(t, { prints }), process.env);
   const [result] = [...results.values()];
   assert.deepEqual([result?.passed, result?.failed], [1, 1]);
   assert.match(failures.join(), /an API token was printed: the token is \[here\]/);
+});
+
+test('what a file computed with all that it started is told, and what it left running is ended', mayMakeGroups, async (t) => {
+  const busy = 'for (const end = process.cpuUsage().user + 300_000; process.cpuUsage().user < end; );';
+  const leaves = `import { spawn, spawnSync } from 'node:child_process';
+    test('leaves', () => {
+      spawnSync(process.execPath, ['-e', ${JSON.stringify(busy)}]);
+      const child = spawn('sleep', ['1000'], { detached: true, stdio: 'ignore' });
+      child.unref();
+      fs.writeFileSync(folder + '/pid', String(child.pid));
+    });`;
+  const [job] = jobs(t, { leaves });
+  assert.ok(job);
+  const { results } = await runTestFiles([job], process.env);
+  const [result] = [...results.values()];
+  assert.equal(result?.failed, 0);
   assert.ok((result?.computed ?? 0) >= 300, `${result?.computed} ms`);
+  assert.deepEqual(result?.left, ['sleep 1000']);
+  const pid = Number(readFileSync(join(job.file, '../pid'), 'utf8'));
+  // Whoever inherits it may not have buried it yet.
+  assert.equal(existsSync(`/proc/${pid}`) ? readFileSync(`/proc/${pid}/cmdline`, 'utf8') : '', '');
 });
