@@ -93,7 +93,8 @@ test('a bucket that is not there is told to the webhook while the recording runs
   await addComponent(api, 'file', { filePath: 'green.h264' });
   const isTold = (type: string) => receiver.untilTrue((received) => received.some(({ event }) => event.type === type));
   await isTold('RecordingUploadCrashed');
-  const told = receiver.received.at(-1)?.event;
+  await eventually('pictures on the disk', async () => (await recordedBytes(resources, '.mkv')) > 18_000);
+  const told = receiver.received.find(({ event }) => event.type === 'RecordingUploadCrashed')?.event;
   const reason = 'S3 has no bucket later';
   const [id = ''] = (await api.get('/recording')).body.data as string[];
   assert.deepEqual([told?.recordingId, told?.componentId, told?.reason, told?.seq], [id, recorder, reason, undefined]);
