@@ -121,6 +121,7 @@ export function errorsOf(route: Route): ErrorCode[] {
   const codes = new Set<ErrorCode>(['bad_request', 'too_large', 'too_many_requests', 'internal', ...route.errors]);
   if (route.auth === 'token') codes.add('missing_token').add('invalid_token');
   if (route.auth === 'token' && needsAdmin(route.method)) codes.add('read_only');
+  if (route.viewersOf) codes.add('forbidden');
   if (route.body) codes.add('malformed_json').add('invalid_field').add('unsupported_media_type');
   if (route.query || parameterNames(route.path).length > 0) codes.add('invalid_field');
   return [...codes];

@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { TestContext } from 'node:test';
 import type { Environment } from '../../node/env.ts';
+import { assertNoneMarked } from './answer-check.ts';
 import { freePorts } from './free-ports.ts';
 import { assertNothingFound, startSearch } from './secret-search.ts';
 import { testEnvironment } from './start-node.ts';
@@ -36,6 +37,8 @@ export type NodeProcess = {
 export type NodeProcessOptions = {
   /** What the command begins with, e.g. to run it in a network namespace. */
   wrap?: readonly string[];
+  /** Names of files of this folder that it imports before its own: what they change holds for the node alone. */
+  imports?: readonly string[];
   /** No variable but those that are given, in an empty folder: the node as a user starts it from source. */
   bare?: boolean;
 };
@@ -44,7 +47,7 @@ export type NodeProcessOptions = {
 export async function startNodeProcess(t: TestContext, env: Environment = {}, options: NodeProcessOptions = {}): Promise<NodeProcess> {
   const resources = mkdtempSync(join(tmpdir(), 'mediarooms-test-'));
   const whole = options.bare ? env : { ...forTests, SVC_RESOURCES_BASE_PATH: resources, ...env };
-  const child = spawnNode(whole, options.wrap, options.bare ? resources : undefined);
+  const child = spawnNode(whole, options, options.bare ? resources : undefined);
   const ended = waitForEnd(child);
   const search = startSearch(whole);
   t.after(async () => {
@@ -53,6 +56,7 @@ export async function startNodeProcess(t: TestContext, env: Environment = {}, op
     rmSync(resources, { recursive: true, force: true });
     search.look(text);
     assertNothingFound(search);
+    assertNoneMarked(text);
   });
   let text = '';
   const started = Promise.withResolvers<string>();
@@ -92,7 +96,7 @@ export async function runNodeToEnd(
 ): Promise<{ code: number | null; output: string }> {
   const whole = { ...forTests, ...env };
   const search = startSearch(whole);
-  const child = spawnNode(whole, wrap);
+  const child = spawnNode(whole, { wrap });
   let output = '';
   child.stdout?.on('data', (chunk: Buffer) => (output += chunk.toString()));
   child.stderr?.on('data', (chunk: Buffer) => (output += chunk.toString()));
@@ -110,9 +114,10 @@ export async function childrenOf(pid: number): Promise<number[]> {
   return text.split(' ').filter(Boolean).map(Number);
 }
 
-function spawnNode(env: Environment, wrap: readonly string[] = [], cwd?: string): ChildProcess {
+function spawnNode(env: Environment, { wrap = [], imports = [] }: NodeProcessOptions, cwd?: string): ChildProcess {
   const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(SVC|LEGACY)_/.test(name)));
-  const [program = process.execPath, ...args] = [...wrap, process.execPath, main];
+  const before = [...imports, 'report-answers.ts'].map((file) => `--import=${join(import.meta.dirname, file)}`);
+  const [program = process.execPath, ...args] = [...wrap, process.execPath, ...before, main];
   return spawn(program, args, { env: { ...inherited, ...env }, stdio: ['ignore', 'pipe', 'pipe'], cwd });
 }
 

@@ -16,27 +16,35 @@ ajv.addVocabulary(['securitySchemes', 'components', 'schemas']);
 const validators = new Map<string, ValidateFunction>();
 
 /**
- * Fails where the answer is not as the document says. `path`: as asked, without query; what no route has must fail with the shape of all errors.
- * `body`: the parsed JSON, a text of other types, undefined where there is none.
+ * `template`: of the route that answered; left out, it is looked for by the path, which is as asked, without query. `body`: the parsed JSON, a
+ * text of other types, undefined where there is none.
  */
-export function checkResponse(method: string, path: string, status: number, body: unknown): void {
+export type TestedAnswer = { method: string; path: string; template?: string | undefined; status: number; body: unknown };
+
+/** What no route has must fail with the shape of all errors. @returns what is not as the document says, without anything of the body */
+export function problemOfAnswer({ method, path, template = templateOf(path), status, body }: TestedAnswer): string | undefined {
   const call = `${method} ${path} -> ${status}`;
-  const template = templateOf(path);
   const operation = template === undefined ? undefined : testedDocument.paths[template]?.[method === 'HEAD' ? 'get' : method.toLowerCase()];
   if (operation === undefined) {
-    assert.ok(status >= 400 || method === 'OPTIONS', `${call} is not documented`);
-    if (status >= 400) assert.ok(errorSchema.safeParse(body).success, `${call} has not the shape of errors: ${JSON.stringify(body)}`);
-    return;
+    if (status < 400 && method !== 'OPTIONS') return `${call} is not documented`;
+    const isError = method === 'HEAD' || status < 400 || errorSchema.safeParse(body).success;
+    return isError ? undefined : `${call} has not the shape of errors`;
   }
   const response = operation.responses[status];
-  assert.ok(response, `${call} is not documented, only ${Object.keys(operation.responses).join(', ')}`);
+  if (!response) return `${call} is not documented, only ${Object.keys(operation.responses).join(', ')}`;
   const schema = response.content?.['application/json']?.schema;
   if (method === 'HEAD' || response.content === undefined) {
-    assert.ok(body === undefined, `${call} has a body where none is documented`);
-  } else if (schema) {
-    const validate = validatorOf(`${method} ${template} ${status}`, schema);
-    assert.ok(validate(body), `${call} is not as documented: ${ajv.errorsText(validate.errors)}: ${JSON.stringify(body)}`);
+    return body === undefined ? undefined : `${call} has a body where none is documented`;
   }
+  if (!schema) return undefined;
+  const validate = validatorOf(`${method} ${template} ${status}`, schema);
+  return validate(body) ? undefined : `${call} is not as documented: ${ajv.errorsText(validate.errors)}`;
+}
+
+/** Fails where the answer is not as the document says. */
+export function checkResponse(method: string, path: string, status: number, body: unknown): void {
+  const problem = problemOfAnswer({ method, path, status, body });
+  assert.ok(problem === undefined, `${problem}: ${JSON.stringify(body)}`);
 }
 
 function templateOf(path: string): string | undefined {

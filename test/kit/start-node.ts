@@ -8,6 +8,7 @@ import type { Environment } from '../../node/env.ts';
 import { Shutdown } from '../../node/lifecycle.ts';
 import type { Log } from '../../node/log.ts';
 import { MediaNode } from '../../node/node.ts';
+import { assertDocumented } from './answer-check.ts';
 import { testConfig } from './config.ts';
 import { freePort } from './free-ports.ts';
 import { assertNothingFound, searchedLog, startSearch } from './secret-search.ts';
@@ -48,18 +49,20 @@ export async function startNode(t: TestContext, env: Environment = {}, ownLog?: 
   hot.watch();
   const search = startSearch(whole);
   const node = await MediaNode.start({ config, hot, announced, warnings, log: ownLog ?? searchedLog(search) });
+  const { port } = node.parts.http;
   const shutdown = new Shutdown(node);
   const close = () => shutdown.run(0);
   t.after(async () => {
     await close();
     await cleanUp();
     assertNothingFound(search);
+    assertDocumented(port);
   });
   const socket = node.url.replace(/^http/, 'ws');
   return {
     node,
     url: node.url,
-    port: node.parts.http.port,
+    port,
     metricsUrl: `http://127.0.0.1:${node.parts.metrics.port}/metrics`,
     token: env.SVC_SERVER_API_TOKEN ?? apiToken,
     peerSocketUrl: `${socket}/socket/peer/websocket`,

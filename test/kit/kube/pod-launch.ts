@@ -8,6 +8,8 @@ import { writeKubeconfig } from './kubeconfig.ts';
 import type { Launch } from './pod-worker.ts';
 
 const root = join(import.meta.dirname, '../../..');
+/** What a node's answers are compared with. */
+const reportAnswers = `--import=${join(root, 'test/kit/report-answers.ts')}`;
 const tokenFile = '/var/run/secrets/kubernetes.io/serviceaccount/token';
 
 /** What a process of a pod finds around it. */
@@ -71,7 +73,9 @@ export function launchProcess(launch: Launch, { dns, names, api }: Surroundings)
   // The C library, which `fetch` asks, knows of no port of a DNS server.
   writeFileSync(hosts, hostsFile(names, pod.metadata.namespace));
   // The image's own entry point is a path of this machine, not of the container.
-  const entry = container.command ? [] : [process.execPath, join(root, operator ? 'operator/main.ts' : 'node/main.ts')];
+  const entry = container.command
+    ? []
+    : [process.execPath, ...(operator ? [join(root, 'operator/main.ts')] : [reportAnswers, join(root, 'node/main.ts')])];
   const command = [...entry, ...[...(container.command ?? []), ...(container.args ?? [])].map((word) => paths.rewrite(word))];
   const cwd = join(folder, 'work');
   mkdirSync(cwd, { recursive: true });

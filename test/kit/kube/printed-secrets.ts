@@ -1,5 +1,6 @@
-// What operators and pods of a test printed, searched at its end for the secrets that its API server knows.
+// What operators and pods of a test printed, searched at its end for the secrets that its API server knows, and for answers that are not as documented.
 import { SecretSearch } from '../../../node/setup/secret-search.mjs';
+import { assertNoneMarked } from '../answer-check.ts';
 import { noteSecrets } from '../secret-search.ts';
 
 export type StoredSecret = { metadata: { name: string }; data?: Record<string, string> };
@@ -35,7 +36,9 @@ export class PrintedSecrets {
   /** @throws a sentence for every kind of secret that somebody printed; it shows none of them */
   check(): void {
     const secrets = [...this.#values].map(([value, kind]) => ({ kind, value }));
-    const found = this.#texts.splice(0).flatMap(({ who, text }) => {
+    const texts = this.#texts.splice(0);
+    for (const { text } of texts) assertNoneMarked(text);
+    const found = texts.flatMap(({ who, text }) => {
       const search = new SecretSearch(secrets);
       search.look(text);
       return search.found().map((sentence) => `${who}: ${sentence}`);

@@ -9,6 +9,7 @@ import { ApiTokens } from '../../../node/rooms/api-tokens.ts';
 import type { ClusterControl } from '../../../node/rooms/cluster-control.ts';
 import { ViewerTokens } from '../../../node/rooms/viewer-tokens.ts';
 import type { WebhookControl } from '../../../node/rooms/webhook-control.ts';
+import { assertDocumented } from '../../kit/answer-check.ts';
 import { type ApiClient, apiClient } from '../../kit/api-client.ts';
 import { makeContent, noRenders } from '../../kit/content.ts';
 import { makeRooms, type TestRooms } from '../../kit/rooms.ts';
@@ -72,9 +73,11 @@ export async function startServer(context: TestContext, options: Partial<HttpOpt
     upgrade: () => undefined,
     ...options,
   });
+  const { port } = server;
   context.after(async () => {
     await server.close(0);
     rooms.rooms.close('test over');
+    assertDocumented(port);
   });
   const url = `${options.tls ? 'https' : 'http'}://${server.address}`;
   return { ...rooms, server, url, api: apiClient(url, token) };

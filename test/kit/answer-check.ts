@@ -1,0 +1,90 @@
+// Every answer that nodes of this process give over HTTP, whoever asks, compared with the OpenAPI document.
+import assert from 'node:assert/strict';
+import { subscribe } from 'node:diagnostics_channel';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { problemOfAnswer } from './openapi.ts';
+
+type Exchange = { request: IncomingMessage; response: ServerResponse & { locals?: { trace?: { route?: string } } } };
+type Problem = { port: number; sentence: string };
+
+/** Bytes of a body that is looked at; of a longer one only the status is. */
+const longest = 4 * 1024 * 1024;
+/** What a node in a process of its own prints before each problem (report-answers.ts). */
+export const problemMark = 'not as in openapi.json: ';
+
+const problems: Problem[] = [];
+let told: (problem: Problem) => void = (problem) => problems.push(problem);
+const bodies = new WeakMap<ServerResponse, Buffer[]>();
+
+subscribe('http.server.request.start', (message) => {
+  const { response } = message as Exchange;
+  const chunks: Buffer[] = [];
+  bodies.set(response, chunks);
+  let size = 0;
+  for (const name of ['write', 'end'] as const) {
+    const through: (...args: never[]) => unknown = response[name];
+    const kept = (...args: unknown[]) => {
+      const [chunk] = args;
+      if (isJson(response) && (typeof chunk === 'string' || chunk instanceof Uint8Array)) {
+        const bytes = Buffer.from(chunk as string);
+        size += bytes.length;
+        if (size <= longest) chunks.push(bytes);
+        else bodies.delete(response);
+      }
+      return Reflect.apply(through, response, args);
+    };
+    Reflect.set(response, name, kept);
+  }
+});
+
+subscribe('http.server.response.finish', (message) => {
+  const { request, response } = message as Exchange;
+  const trace = response.locals?.trace;
+  // A server that is no node's, or what is for browsers: the console.
+  if (trace === undefined || (trace.route === undefined && response.statusCode < 400)) return;
+  const [path = ''] = (request.url ?? '').split('?', 1);
+  const { method = '' } = request;
+  const { statusCode: status } = response;
+  const answer = { method, path, ...(trace.route !== undefined && { template: trace.route }), status };
+  const chunks = bodies.get(response);
+  const sentence = chunks && problemOfAnswer({ ...answer, body: method === 'HEAD' ? undefined : bodyOf(response, chunks) });
+  if (sentence !== undefined) told({ port: request.socket.localPort ?? 0, sentence });
+});
+
+/** Fails where the node at this port gave an answer that is not as documented since this was asked last. */
+export function assertDocumented(port: number): void {
+  const found = problems.filter((problem) => problem.port === port);
+  for (const problem of found) problems.splice(problems.indexOf(problem), 1);
+  assert.deepEqual(
+    found.map(({ sentence }) => sentence),
+    [],
+    'answers of the node are not as in openapi.json',
+  );
+}
+
+/** Fails where a node printed that an answer of it is not as documented. */
+export function assertNoneMarked(output: string): void {
+  const lines = output.split('\n').filter((line) => line.startsWith(problemMark));
+  assert.deepEqual(lines, [], 'answers of the node are not as in openapi.json');
+}
+
+/** From now on each is printed. */
+export function printProblems(): void {
+  told = ({ sentence }) => void process.stderr.write(`${problemMark}${sentence}\n`);
+}
+
+function isJson(response: ServerResponse): boolean {
+  return String(response.getHeader('content-type')).startsWith('application/json') && !response.hasHeader('content-encoding');
+}
+
+/** The parsed JSON, a text where it is something else, undefined where there is none. */
+function bodyOf(response: ServerResponse, chunks: readonly Buffer[]): unknown {
+  if (!isJson(response)) return Number(response.getHeader('content-length')) > 0 ? 'something' : undefined;
+  const text = Buffer.concat(chunks).toString();
+  if (text === '') return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
