@@ -7,6 +7,7 @@ import type { ComponentOptions } from '../rooms/room-config.ts';
 import type { ComponentType } from '../rooms/views.ts';
 import type { Uploads } from '../storage/upload.ts';
 import { Admission, type Machine } from './av/admission.ts';
+import { isAvInstalled } from './av/installed.ts';
 import { prepareFile } from './file/prepare.ts';
 import { prepareHls } from './hls/prepare.ts';
 import { Streams } from './hls/streams.ts';
@@ -15,6 +16,9 @@ import { Recordings } from './recording/recordings.ts';
 import { Renders } from './render/renders.ts';
 import { prepareSip } from './sip/prepare.ts';
 import { type SipPlace, Telephones } from './sip/telephones.ts';
+
+/** They decode and encode. */
+const needAv: ReadonlySet<ComponentType> = new Set(['hls', 'sip']);
 
 export type KindsOptions = {
   /** Kinds that may be added now. */
@@ -64,6 +68,10 @@ export class Kinds implements ComponentKinds {
   async prepare({ type, options }: ComponentOptions, room: Parameters<ComponentKinds['prepare']>[1]): Promise<PreparedComponent> {
     if (!this.#options.used().includes(type)) {
       throw new ServiceError('bad_request', `Components of type ${type} are disabled on this node`);
+    }
+    if (needAv.has(type) && !isAvInstalled()) {
+      const sentence = `Components of type ${type} need the optional dependency node-av, which is not installed on this node`;
+      throw new ServiceError('bad_request', sentence);
     }
     if (type === 'recording') return prepareRecording(options ?? {}, this.recordings, this.#options.uploads);
     if (type === 'hls') return prepareHls(options ?? {}, room.roomId, this.streams);

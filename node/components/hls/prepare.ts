@@ -1,8 +1,7 @@
-// Whether an hls component can be: the library for it, its options, and whether this machine can carry one more.
+// Whether an hls component can be: its options, and whether this machine can carry one more.
 import { ServiceError } from '../../errors.ts';
 import type { PreparedComponent } from '../../rooms/ports.ts';
 import { findFont } from '../av/font.ts';
-import { isAvInstalled } from '../av/installed.ts';
 import { HlsRunner } from './hls-runner.ts';
 import { readOptions, shownOptions } from './options.ts';
 import { multivariantName } from './playlist.ts';
@@ -10,12 +9,6 @@ import type { Streams } from './streams.ts';
 
 /** @throws ServiceError with what is wrong */
 export function prepareHls(options: unknown, roomId: string, streams: Streams): PreparedComponent {
-  if (!isAvInstalled()) {
-    throw new ServiceError(
-      'bad_request',
-      'Components of type hls need the optional dependency node-av, which is not installed on this node',
-    );
-  }
   const read = readOptions(options, streams.hasServerS3);
   if (read.names && findFont() === undefined) {
     throw new ServiceError('bad_request', 'Option names needs the font DejaVu Sans, which is not installed on this node');

@@ -1,0 +1,30 @@
+// A node where node-av is not installed: each kind of component either works or is refused in one sentence.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { apiClient } from '../kit/api-client.ts';
+import { startNodeProcess } from '../kit/node-process.ts';
+import { withSources } from '../kit/sources.ts';
+import { testEnvironment } from '../kit/start-node.ts';
+
+test('hls, sip and rendering are refused in one sentence, file and recording work', async (t) => {
+  const resources = await withSources(t, 2);
+  const env = { SVC_COMPONENTS_USED: 'hls sip recording file', SVC_RESOURCES_BASE_PATH: resources };
+  const node = await startNodeProcess(t, env, { imports: ['no-av.ts'] });
+  const api = apiClient(node.url, testEnvironment.SVC_SERVER_API_TOKEN ?? '');
+  await api.post('/room', { roomId: 'r' });
+  const post = async (type: string, options: object = {}) => {
+    const { status, body } = await api.post('/room/r/component', { type, options });
+    return { status, errors: body.errors, id: body.data?.id as string | undefined };
+  };
+  const registrarCredentials = { address: '127.0.0.1', username: 'a', password: 'b' };
+  const sentence = (type: string) => `Components of type ${type} need the optional dependency node-av, which is not installed on this node`;
+  assert.deepEqual(await post('hls'), { status: 400, errors: sentence('hls'), id: undefined });
+  assert.deepEqual(await post('sip', { registrarCredentials }), { status: 400, errors: sentence('sip'), id: undefined });
+  const recorder = await post('recording');
+  assert.deepEqual([recorder.status, (await post('file', { filePath: 'tone.ogg' })).status], [201, 201]);
+  assert.equal((await api.delete(`/room/r/component/${recorder.id}`)).status, 204);
+  const [id] = (await api.get('/recording')).body.data as string[];
+  const rendered = await api.post(`/recording/${id}/render`, {});
+  assert.deepEqual([rendered.status, rendered.body.errors], [503, 'Recordings cannot be rendered: the package node-av is not installed']);
+  assert.doesNotMatch(node.output(), /ERR_MODULE_NOT_FOUND|"level":"(warn|error|fatal)"/);
+});
