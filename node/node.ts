@@ -98,6 +98,7 @@ export class MediaNode {
       settings: () => ({ ...hot.current.webhooks, pendingMaxBytes: hot.current.limits.pendingMaxBytes }),
       userAgent: `Mediarooms/${version}`,
     });
+    const elsewhere = () => [...cluster.membership.members.values()].some(({ state }) => state === 'accepting');
     const media = await startMediaEngine({
       log,
       listenIp: config.webrtc.listenIp,
@@ -106,7 +107,7 @@ export class MediaNode {
       workers: config.webrtc.workers,
       maxIncomingBitrate: () => hot.current.webrtc.maxIncomingBitrate ?? undefined,
       relayIp: relayAddress(config),
-      elsewhere: () => [...cluster.membership.members.values()].some(({ state }) => state === 'accepting'),
+      elsewhere,
     });
     const uploads = new S3Uploads({
       log,
@@ -144,6 +145,7 @@ export class MediaNode {
       engine: media,
       components: kinds,
       clustered: config.dist.enabled,
+      elsewhere,
       address: () => host,
       limits: () => ({ ...hot.current.limits, ...hot.current.roomDefaults }),
       signToken: (claims) => keys.sign(claims),

@@ -1,5 +1,8 @@
 // A client's socket that another node serves: what signaling hands to whoever carries the frames there.
 
+/** How a node closes sockets of which another one keeps, or may keep, the session (RFC 6455, section 7.4.1). */
+export const nodeGoingAway = { code: 1001, reason: 'Node going away: resume at another node' } as const;
+
 export type ForwardedSocketListener = {
   message: (text: string) => void;
   /** The client is gone; `code` as in RFC 6455, section 7.4: 1006 where there was no closing handshake. Not called after close(). */

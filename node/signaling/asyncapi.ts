@@ -34,7 +34,7 @@ const sockets: readonly SocketDescription[] = [
       'only ping is answered at once. Ids of requests grow within a session. A failed authenticate is answered with an error and closed with 4401.',
       'Every frame that the server sends after the answer to authenticate counts, from 1, over all sockets of the session: ping {received}',
       'acknowledges; authenticate {token, resume, received} on a new socket within the resume window gets what followed. The client then repeats',
-      'its requests above lastRequest (-1: none was handled). Every loss of a socket may be resumed, except after leave or the codes 1000, 1011 and 4409.',
+      'its requests above lastRequest (-1: none was handled). Every loss of a socket may be resumed, except after leave, the codes 1000, 1011 and 4409, and 1001 that asks to join again.',
       'Frames that break RFC 6455 itself close with its own codes: 1002, 1008, 1009 above 1 MiB.',
     ].join(' '),
     requests: requestSchemas,

@@ -34,7 +34,7 @@ const namesOfReasons: Record<CloseReason, CloseName> = {
   [closeReasons.roomStopped]: 'roomStopped',
   [closeReasons.internalError]: 'internalError',
   [closeReasons.takenOver]: 'takenOver',
-  [closeReasons.roomLost]: 'goingAway',
+  [closeReasons.roomLost]: 'roomMoved',
 };
 
 /**

@@ -176,7 +176,7 @@ describe('the others, when a node', onMachines, () => {
     const peer = await enterRoom(t, first, room);
     const started = performance.now();
     third.process.kill('SIGTERM');
-    assert.deepEqual(await peer.closed, { code: 1001, reason: '' });
+    assert.deepEqual(await peer.closed, { code: 1001, reason: 'Node going away: join again at another node' });
     assert.deepEqual(await third.process.ended, { code: 0, signal: null });
     const ended = Math.round(performance.now() - started);
     const noticed = await counted([first, second], 2);

@@ -160,7 +160,7 @@ describe('a node that takes no rooms', onMachines, () => {
     const { deadline } = await peer.waitFor('draining');
     const told = Date.parse(String(deadline)) - 2_000;
     assert.ok(told >= asked && told <= Date.now(), String(deadline));
-    assert.deepEqual(await peer.closed, { code: 1001, reason: '' });
+    assert.deepEqual(await peer.closed, { code: 1001, reason: 'Node going away: join again at another node' });
     const time = Math.round(performance.now() - started);
     t.diagnostic(`the peer was closed ${time} ms after a drain with a deadline of 2 s`);
     assert.ok(time > 1_500 && time < 20_000, `${time} ms`);

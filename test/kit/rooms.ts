@@ -28,7 +28,10 @@ export type TestRooms = {
   kinds: () => string[];
 };
 
-export function makeRooms(limits: Partial<LocalLimits> = {}, { clustered = false } = {}): TestRooms {
+export function makeRooms(
+  limits: Partial<LocalLimits> = {},
+  { clustered = false, elsewhere = clustered }: { clustered?: boolean; elsewhere?: boolean } = {},
+): TestRooms {
   const events: RoomEvent[] = [];
   const media = new FakeMedia();
   const components = new FakeKinds();
@@ -39,6 +42,7 @@ export function makeRooms(limits: Partial<LocalLimits> = {}, { clustered = false
     engine: media,
     components,
     clustered,
+    elsewhere: () => elsewhere,
     address: () => 'node.test:5002',
     limits: () => ({ ...noLimits, ...limits }),
     signToken: (claims) => keys.sign(claims),

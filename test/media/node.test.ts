@@ -83,7 +83,7 @@ describe('a room of two', () => {
       muted: false,
     });
     await alice.socket.request('leave');
-    assert.deepEqual(await alice.socket.closed, { code: 1000, reason: '' });
+    assert.deepEqual(await alice.socket.closed, { code: 1000, reason: 'Peer left' });
     await bob.socket.waitFor('peerLeft');
     assert.equal((await api.delete('/room/r')).status, 204);
     assert.deepEqual(await bob.socket.closed, { code: 1000, reason: 'Room stopped' });

@@ -1,7 +1,7 @@
 // Two websockets as one: what one side says the other hears, also how it ends; neither is read faster than the other takes it.
 import type { RawData, WebSocket } from 'ws';
 import type { Log } from '../../log.ts';
-import type { ForwardedSocket } from '../../rooms/forwarded-socket.ts';
+import { type ForwardedSocket, nodeGoingAway } from '../../rooms/forwarded-socket.ts';
 
 /** Where more than this waits on one side, the other is not read until less than `lowWater` does. Bytes. */
 const highWater = 1024 * 1024;
@@ -12,7 +12,6 @@ const maxWaiting = 8 * 1024 * 1024;
 const pingInterval = 10_000;
 const pongTimeout = 30_000;
 const closeTimeout = 2_000;
-const goingAway = 1001;
 
 /** Owns both sockets until `ended`. */
 export class SocketPipe {
@@ -50,7 +49,7 @@ export class SocketPipe {
       lost: (code, reason) => this.#closeOwner(code, reason),
     });
     // Also where this node closed the client's socket itself.
-    void client.gone.then(() => this.#closeOwner(goingAway, ''));
+    void client.gone.then(() => this.#closeOwner(nodeGoingAway.code, nodeGoingAway.reason));
     this.ended = Promise.all([ownerGone, client.gone]).then(() => {
       for (const timer of this.#timers) clearInterval(timer);
     });
@@ -58,7 +57,7 @@ export class SocketPipe {
 
   /** Ends both sides: the client may come again, and the owner keeps its session. Idempotent. */
   end(): void {
-    this.#client.close(goingAway, '');
+    this.#client.close(nodeGoingAway.code, nodeGoingAway.reason);
     this.#closing = true;
     this.#owner.terminate();
   }
@@ -113,7 +112,7 @@ export class SocketPipe {
   #ownerClosed(code: number, reason: string): void {
     this.#closing = true;
     if (isSendable(code)) this.#client.close(code, reason);
-    else this.#client.close(goingAway, '');
+    else this.#client.close(nodeGoingAway.code, nodeGoingAway.reason);
   }
 
   #closeOwner(code: number, reason: string): void {

@@ -49,7 +49,7 @@ test('a newer check of the same peer ends the older, and its media with it', asy
   const { token } = await server.addPeer('guest');
   const first = await check(server, token);
   const second = await check(server, token);
-  assert.deepEqual(await first.closed, { code: 4409, reason: '' });
+  assert.deepEqual(await first.closed, { code: 4409, reason: 'Taken over by a newer socket' });
   await comesToHold(() => mediaOf(server) === 1);
   assert.equal(server.sockets.checks, 1);
   assert.equal(second.answer.ok, true);
@@ -59,7 +59,7 @@ test('a check ends by itself', async (t) => {
   const server = await startSocketServer(t, { limits: { checkDeadline: 50 } });
   const { token } = await server.addPeer('guest');
   const socket = await check(server, token);
-  assert.deepEqual(await socket.closed, { code: 4408, reason: '' });
+  assert.deepEqual(await socket.closed, { code: 4408, reason: 'Authentication timeout' });
   await comesToHold(() => mediaOf(server) === 0);
 });
 
@@ -68,10 +68,10 @@ test('a check that goes on talking is closed, and a bad token gets none', async 
   const { token } = await server.addPeer('guest');
   const socket = await check(server, token);
   socket.post('join', { rtpCapabilities: {} });
-  assert.deepEqual(await socket.closed, { code: 4400, reason: '' });
+  assert.deepEqual(await socket.closed, { code: 4400, reason: 'Malformed message' });
   const refused = await check(server, 'x.y.z');
   assert.equal(refused.answer.error?.code, 'invalid_token');
-  assert.deepEqual(await refused.closed, { code: 4401, reason: '' });
+  assert.deepEqual(await refused.closed, { code: 4401, reason: 'Not authenticated' });
 });
 
 test('a room that ends takes the media of a check with it', async (t) => {

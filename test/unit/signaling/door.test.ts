@@ -25,14 +25,14 @@ const upgradeStatus = (url: string, headers: Record<string, string> = {}) =>
 test('a socket that says nothing is closed with 4408 in time', async (t) => {
   const server = await startSocketServer(t, { limits: { authenticationTimeout: 50 } });
   const socket = await PeerSocket.open(server.url);
-  assert.deepEqual(await socket.closed, { code: 4408, reason: '' });
+  assert.deepEqual(await socket.closed, { code: 4408, reason: 'Authentication timeout' });
 });
 
 test('a first message of more than 8 KiB is closed with 4413', async (t) => {
   const server = await startSocketServer(t);
   const socket = await PeerSocket.open(server.url);
   socket.send({ id: 1, method: 'authenticate', data: { token: 'x'.repeat(8 * 1024) } });
-  assert.deepEqual(await socket.closed, { code: 4413, reason: '' });
+  assert.deepEqual(await socket.closed, { code: 4413, reason: 'Message too large' });
 });
 
 test('a first message that never ends is closed with 4413 once 8 KiB of it have come', async (t) => {
@@ -43,8 +43,8 @@ test('a first message that never ends is closed with 4413 once 8 KiB of it have 
   const has4413 = new Promise<void>((resolve) => {
     raw.on('data', (chunk: Buffer) => {
       received.push(chunk);
-      // A closing frame (RFC 6455, section 5.5.1) with 4413, which is 0x113d.
-      if (Buffer.concat(received).includes(Buffer.from([0x88, 0x02, 0x11, 0x3d]))) resolve();
+      // A closing frame (RFC 6455, section 5.5.1) with 4413, which is 0x113d, and its reason of 17 bytes.
+      if (Buffer.concat(received).includes(Buffer.from([0x88, 0x13, 0x11, 0x3d]))) resolve();
     });
   });
   const head = ['GET /socket/peer/websocket HTTP/1.1', 'Host: x', 'Upgrade: websocket', 'Connection: Upgrade', 'Sec-WebSocket-Version: 13'];
@@ -70,7 +70,7 @@ for (const [name, frame] of [
     const server = await startSocketServer(t);
     const socket = await PeerSocket.open(server.url);
     socket.send(frame);
-    assert.deepEqual(await socket.closed, { code: 4400, reason: '' });
+    assert.deepEqual(await socket.closed, { code: 4400, reason: 'Malformed message' });
     assert.deepEqual(socket.frames, []);
   });
 }
@@ -89,7 +89,7 @@ for (const [name, request, code] of [
     const server = await startSocketServer(t);
     const socket = await PeerSocket.open(server.url);
     socket.send(request);
-    assert.deepEqual(await socket.closed, { code: 4401, reason: '' });
+    assert.deepEqual(await socket.closed, { code: 4401, reason: 'Not authenticated' });
     assert.equal(socket.frames.length, 1);
     const answer = await socket.answer(7).catch(() => socket.frames[0] as never);
     assert.equal(answer.ok, false);
@@ -143,7 +143,7 @@ test('more requests behind authenticate than may wait are closed with 4429', asy
   const server = await startSocketServer(t, { verifyToken: () => waits.then(() => undefined), limits: { earlyMessages: 4 } });
   const socket = await PeerSocket.open(server.url);
   for (let count = 0; count < 6; count += 1) socket.post('authenticate', { token: 'x' });
-  assert.deepEqual(await socket.closed, { code: 4429, reason: '' });
+  assert.deepEqual(await socket.closed, { code: 4429, reason: 'Too many messages' });
   verified();
 });
 
@@ -156,7 +156,7 @@ test('more bytes behind authenticate than may wait are closed with 4413', async 
   const socket = await PeerSocket.open(server.url);
   socket.post('authenticate', { token: 'x' });
   for (let count = 0; count < 3; count += 1) socket.post('sendData', { label: 'l', payload: 'x'.repeat(100_000) });
-  assert.deepEqual(await socket.closed, { code: 4413, reason: '' });
+  assert.deepEqual(await socket.closed, { code: 4413, reason: 'Message too large' });
   verified();
 });
 
@@ -167,7 +167,7 @@ test('of more sockets than may wait for authentication the oldest is closed with
   const second = await PeerSocket.open(server.url);
   const { token } = await server.addPeer('b');
   const newest = await PeerSocket.open(server.url);
-  assert.deepEqual(await oldest.closed, { code: 4408, reason: '' });
+  assert.deepEqual(await oldest.closed, { code: 4408, reason: 'Authentication timeout' });
   assert.equal((await newest.request('authenticate', { token })).ok, true);
   assert.deepEqual(
     [known, second, newest].map(({ webSocket }) => webSocket.readyState),
@@ -203,8 +203,8 @@ test('after close() sockets are closed with 1001 and new ones refused with 503',
   const unknown = await PeerSocket.open(server.url);
   const known = await server.enter('a');
   await server.sockets.close();
-  assert.deepEqual(await unknown.closed, { code: 1001, reason: '' });
-  assert.deepEqual(await known.closed, { code: 1001, reason: '' });
+  assert.deepEqual(await unknown.closed, { code: 1001, reason: 'Node going away: resume at another node' });
+  assert.deepEqual(await known.closed, { code: 1001, reason: 'Node going away: resume at another node' });
   assert.equal((await upgradeStatus(server.url)).status, 503);
   assert.deepEqual([server.sockets.sockets, server.sockets.sessions, known.peer.connected], [0, 0, false]);
 });

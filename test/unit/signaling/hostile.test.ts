@@ -36,7 +36,7 @@ test('a text frame that is no UTF-8 is closed with 4400', async (t) => {
   const server = await startSocketServer(t);
   const socket = await server.enter('a');
   socket.webSocket.send(Buffer.from([0x22, 0xff, 0xfe, 0x22]), { binary: false });
-  assert.deepEqual(await socket.closed, { code: 4400, reason: '' });
+  assert.deepEqual(await socket.closed, { code: 4400, reason: 'Malformed message' });
 });
 
 test('frames that break the websocket protocol itself end the socket, not the session', async (t) => {

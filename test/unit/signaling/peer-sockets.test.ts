@@ -25,7 +25,7 @@ test('a second socket of a connected peer is refused with conflict and 4401, and
   const first = await server.enter('a');
   const second = await PeerSocket.enter(server.url, first.token);
   assert.equal(second.welcome.error?.code, 'conflict');
-  assert.deepEqual(await second.closed, { code: 4401, reason: '' });
+  assert.deepEqual(await second.closed, { code: 4401, reason: 'Not authenticated' });
   assert.equal((await first.request('ping')).ok, true);
   assert.deepEqual(server.types('a'), ['PeerAdded', 'PeerConnected']);
 });
@@ -34,7 +34,7 @@ test('a second socket that takes over closes the first with 4409 and connects an
   const server = await startSocketServer(t);
   const first = await server.enter('a');
   const second = await PeerSocket.enter(server.url, first.token, { takeover: true });
-  assert.deepEqual(await first.closed, { code: 4409, reason: '' });
+  assert.deepEqual(await first.closed, { code: 4409, reason: 'Taken over by a newer socket' });
   assert.equal(second.welcome.data?.resumed, false);
   assert.notEqual(second.welcome.data?.sessionId, first.welcome.data?.sessionId);
   assert.equal((await second.request('ping')).ok, true);
@@ -55,7 +55,7 @@ test('leave is answered, disconnects the peer and closes with 1000 without a rea
   const server = await startSocketServer(t);
   const socket = await server.enter('a');
   assert.equal((await socket.request('leave')).ok, true);
-  assert.deepEqual(await socket.closed, { code: 1000, reason: '' });
+  assert.deepEqual(await socket.closed, { code: 1000, reason: 'Peer left' });
   assert.deepEqual([socket.peer.connected, server.sockets.sessions], [false, 0]);
 });
 
@@ -123,7 +123,7 @@ test('a room that cannot be entered now answers why and lets the peer try again'
   };
   const socket = await PeerSocket.enter(server.url, token);
   assert.deepEqual(socket.welcome.error, { code: 'unavailable', message: 'No worker runs' });
-  assert.deepEqual(await socket.closed, { code: 4401, reason: '' });
+  assert.deepEqual(await socket.closed, { code: 4401, reason: 'Not authenticated' });
   assert.deepEqual([peer.connected, server.sockets.sessions], [false, 0]);
   peer.welcome = welcome;
   assert.equal((await PeerSocket.enter(server.url, token)).welcome.ok, true);
@@ -148,7 +148,7 @@ test('peers of a room that goes with its node are closed with 1001; whoever was 
   const { token, peer } = await server.addPeer('a');
   const socket = await PeerSocket.enter(server.url, token);
   server.rooms.close('draining');
-  assert.deepEqual(await socket.closed, { code: 1001, reason: '' });
+  assert.deepEqual(await socket.closed, { code: 1001, reason: 'Node going away: join again at another node' });
   const refusal = async (data: Record<string, unknown>) => (await PeerSocket.enter(server.url, token, data)).welcome.error?.code;
   assert.equal(await refusal({ incarnation: peer.incarnation }), 'room_not_found');
   assert.equal(await refusal({}), 'peer_not_found');

@@ -153,7 +153,7 @@ test('a message of 300 KiB is closed with 4413, one of 2 MiB with 1009', async (
   const server = await startSocketServer(t);
   const first = await server.enter('a');
   first.post('sendData', { label: 'l', payload: 'x'.repeat(300 * 1024) });
-  assert.deepEqual(await first.closed, { code: 4413, reason: '' });
+  assert.deepEqual(await first.closed, { code: 4413, reason: 'Message too large' });
   const second = await server.enter('b');
   second.post('sendData', { label: 'l', payload: 'x'.repeat(2 * 1024 * 1024) });
   assert.equal((await second.closed).code, 1009);
@@ -180,7 +180,7 @@ test('a message that is large counts as several towards the rate', async (t) => 
   const socket = await server.enter('a');
   socket.post('sendData', { label: 'l', payload: 'x'.repeat(200 * 1024) });
   socket.post('ping');
-  assert.deepEqual(await socket.closed, { code: 4429, reason: '' });
+  assert.deepEqual(await socket.closed, { code: 4429, reason: 'Too many messages' });
 });
 
 test('who sends more than a peer may is refused, and whoever else sends is not', async (t) => {
@@ -229,7 +229,7 @@ for (const [name, frame] of [
     const server = await startSocketServer(t);
     const socket = await server.enter('a');
     socket.send(frame);
-    assert.deepEqual(await socket.closed, { code: 4400, reason: '' });
+    assert.deepEqual(await socket.closed, { code: 4400, reason: 'Malformed message' });
     const next = await PeerSocket.enter(server.url, socket.token, { resume: socket.welcome.data?.sessionId, received: 0 });
     assert.equal(next.welcome.data?.resumed, true);
   });
@@ -240,7 +240,7 @@ test('messages that come faster than the rate and its burst are closed with 4429
   const server = await startSocketServer(t, { rateLimit: () => 1 / 60, limits: { burst: 480 } });
   const socket = await server.enter('a');
   for (let count = 0; count < 12; count += 1) socket.post('ping');
-  assert.deepEqual(await socket.closed, { code: 4429, reason: '' });
+  assert.deepEqual(await socket.closed, { code: 4429, reason: 'Too many messages' });
   assert.equal(socket.frames.length, 1 + 8);
   const next = await PeerSocket.enter(server.url, socket.token, { resume: socket.welcome.data?.sessionId, received: 8 });
   assert.equal(next.welcome.data?.resumed, true);
@@ -287,7 +287,7 @@ test('only as many answers are free of the rate as there were offers', async (t)
   // Six of eight are left, and two tracks were offered.
   for (let count = 0; count < 12; count += 1) assert.equal((await socket.request('trackReady', { trackId: 'any' })).ok, false);
   socket.post('trackReady', { trackId: 'any' });
-  assert.deepEqual(await socket.closed, { code: 4429, reason: '' });
+  assert.deepEqual(await socket.closed, { code: 4429, reason: 'Too many messages' });
 });
 
 test('more requests than may wait their turn are closed with 4429', async (t) => {
@@ -299,7 +299,7 @@ test('more requests than may wait their turn are closed with 4429', async (t) =>
     return {};
   };
   for (let count = 0; count < 5; count += 1) socket.post('restartIce', { transportId: 't' });
-  assert.deepEqual(await socket.closed, { code: 4429, reason: '' });
+  assert.deepEqual(await socket.closed, { code: 4429, reason: 'Too many messages' });
   resolve();
 });
 

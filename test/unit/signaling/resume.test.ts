@@ -76,7 +76,7 @@ test('a resume replaces a socket that only looks open, and closes it with 4409',
   const first = await server.enter('a');
   const second = await PeerSocket.enter(server.url, first.token, { resume: data(first).sessionId, received: 0 });
   assert.equal(data(second).resumed, true);
-  assert.deepEqual(await first.closed, { code: 4409, reason: '' });
+  assert.deepEqual(await first.closed, { code: 4409, reason: 'Taken over by a newer socket' });
   assert.equal((await second.request('ping')).ok, true);
   assert.deepEqual(server.types('a'), ['PeerAdded', 'PeerConnected']);
 });

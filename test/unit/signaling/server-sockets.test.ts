@@ -112,7 +112,7 @@ test('a wrong token is answered and closed with 4401', async (t) => {
   const server = await start(t);
   const socket = await PeerSocket.enter(server.url, 'wrong');
   assert.deepEqual(socket.welcome.error, { code: 'invalid_token', message: 'Invalid token' });
-  assert.deepEqual(await socket.closed, { code: 4401, reason: '' });
+  assert.deepEqual(await socket.closed, { code: 4401, reason: 'Not authenticated' });
 });
 
 test('who guesses tokens is told to wait and closed with 4429, and a right token passes', async (t) => {
@@ -122,7 +122,7 @@ test('who guesses tokens is told to wait and closed with 4429, and a right token
   }
   const refused = await PeerSocket.enter(server.url, 'guess 2');
   assert.equal(refused.welcome.error?.code, 'too_many_requests');
-  assert.deepEqual(await refused.closed, { code: 4429, reason: '' });
+  assert.deepEqual(await refused.closed, { code: 4429, reason: 'Too many messages' });
   assert.equal((await PeerSocket.enter(server.url, 'secret')).welcome.ok, true);
 });
 
@@ -130,7 +130,7 @@ test('nothing is told before authentication, and silence is closed with 4408', a
   const server = await start(t, { limits: { authenticationTimeout: 50 } });
   const socket = await PeerSocket.open(server.url);
   server.emit('RoomCreated', 'a');
-  assert.deepEqual(await socket.closed, { code: 4408, reason: '' });
+  assert.deepEqual(await socket.closed, { code: 4408, reason: 'Authentication timeout' });
   assert.deepEqual(socket.frames, []);
 });
 
@@ -146,13 +146,13 @@ test('malformed, large and too many messages are closed with 4400, 4413 and 4429
   const server = await start(t, { rateLimit: () => 1 / 60, limits: { burst: 240 } });
   const malformed = await PeerSocket.enter(server.url, 'secret');
   malformed.send('{');
-  assert.deepEqual(await malformed.closed, { code: 4400, reason: '' });
+  assert.deepEqual(await malformed.closed, { code: 4400, reason: 'Malformed message' });
   const large = await PeerSocket.enter(server.url, 'secret');
   large.send(JSON.stringify('x'.repeat(300 * 1024)));
-  assert.deepEqual(await large.closed, { code: 4413, reason: '' });
+  assert.deepEqual(await large.closed, { code: 4413, reason: 'Message too large' });
   const fast = await PeerSocket.enter(server.url, 'secret');
   for (let count = 0; count < 6; count += 1) fast.post('ping');
-  assert.deepEqual(await fast.closed, { code: 4429, reason: '' });
+  assert.deepEqual(await fast.closed, { code: 4429, reason: 'Too many messages' });
 });
 
 test('an unknown method and a second authenticate are answered with errors', async (t) => {
@@ -169,7 +169,7 @@ test('sockets of a token that is no longer good are closed with 4401', async (t)
   const kept = await PeerSocket.enter(server.url, 'secret');
   server.revoke('reader');
   server.sockets.tokensChanged();
-  assert.deepEqual(await revoked.closed, { code: 4401, reason: '' });
+  assert.deepEqual(await revoked.closed, { code: 4401, reason: 'Not authenticated' });
   assert.equal((await kept.request('ping')).ok, true);
 });
 
@@ -191,7 +191,7 @@ test('close() ends the subscription to events and every socket with 1001', async
   const server = await start(t);
   const socket = await PeerSocket.enter(server.url, 'secret');
   await server.sockets.close();
-  assert.deepEqual(await socket.closed, { code: 1001, reason: '' });
+  assert.deepEqual(await socket.closed, { code: 1001, reason: 'Node going away: resume at another node' });
   assert.deepEqual([server.sockets.sockets, server.listeners.size], [0, 0]);
 });
 

@@ -99,13 +99,13 @@ test('the owner closes with its own codes and reasons', async (t) => {
   await owner.rooms.deletePeer('room', 'removed');
   assert.deepEqual(await removed.closed, { code: 1000, reason: 'Peer removed' });
   await PeerSocket.enter(owner.url, await owner.keys.sign({ roomId: 'room', peerId: 'taken' }), { takeover: true });
-  assert.deepEqual(await taken.closed, { code: 4409, reason: '' });
+  assert.deepEqual(await taken.closed, { code: 4409, reason: 'Taken over by a newer socket' });
   await owner.rooms.deleteRoom('other');
   assert.deepEqual(await stopped.closed, { code: 1000, reason: 'Room stopped' });
   owner.rooms.findPeer('room', 'crashed')?.crash('by the test');
   assert.deepEqual(await crashed.closed, { code: 1011, reason: 'Internal server error' });
   await left.request('leave');
-  assert.deepEqual(await left.closed, { code: 1000, reason: '' });
+  assert.deepEqual(await left.closed, { code: 1000, reason: 'Peer left' });
   await owner.happened('PeerDisconnected', 'left');
   while (proxy.size > 0) await new Promise((resolve) => setImmediate(resolve));
 });
@@ -132,18 +132,18 @@ test('an owner that is lost is 1001 for the client: killed, reported down, or no
   const { token } = await owner.addPeer('alice');
   const first = await PeerSocket.enter(wrong.url, token);
   for (const socket of owner.raw) socket.destroy();
-  assert.deepEqual(await first.closed, { code: 1001, reason: '' });
+  assert.deepEqual(await first.closed, { code: 1001, reason: 'Node going away: resume at another node' });
   const { sessionId } = first.welcome.data as WelcomeData;
   const second = await PeerSocket.enter(wrong.url, token, { resume: sessionId, received: 0 });
   assert.equal((second.welcome.data as WelcomeData).resumed, true);
   proxy.nodeDown('svc@another');
   assert.equal((await second.request('ping')).ok, true);
   proxy.nodeDown('svc@owner');
-  assert.deepEqual(await second.closed, { code: 1001, reason: '' });
+  assert.deepEqual(await second.closed, { code: 1001, reason: 'Node going away: resume at another node' });
   owner.target.internalAddress = '127.0.0.1:1';
   const third = await PeerSocket.open(wrong.url);
   third.post('authenticate', { token });
-  assert.deepEqual(await third.closed, { code: 1001, reason: '' });
+  assert.deepEqual(await third.closed, { code: 1001, reason: 'Node going away: resume at another node' });
 });
 
 test('an owner that takes the connection and says nothing is given up', { timeout: 20_000 }, async (t) => {
@@ -159,7 +159,7 @@ test('an owner that takes the connection and says nothing is given up', { timeou
   owner.target.internalAddress = `127.0.0.1:${(silent.address() as AddressInfo).port}`;
   const socket = await PeerSocket.open(wrong.url);
   socket.post('authenticate', { token });
-  assert.deepEqual(await socket.closed, { code: 1001, reason: '' });
+  assert.deepEqual(await socket.closed, { code: 1001, reason: 'Node going away: resume at another node' });
 });
 
 test('a forwarding node that goes away says 1001, and the session is resumed at the owner', async (t) => {
@@ -168,12 +168,12 @@ test('a forwarding node that goes away says 1001, and the session is resumed at 
   const bob = await owner.addPeer('bob');
   const byProxy = await PeerSocket.enter(wrong.url, alice.token);
   await proxy.close();
-  assert.deepEqual([await byProxy.closed, proxy.size], [{ code: 1001, reason: '' }, 0]);
+  assert.deepEqual([await byProxy.closed, proxy.size], [{ code: 1001, reason: 'Node going away: resume at another node' }, 0]);
   const again = makeProxy(t, () => owner.target);
   const other = await startNode(t, 'svc@other', { proxy: again });
   const bySockets = await PeerSocket.enter(other.url, bob.token);
   await other.sockets.close();
-  assert.deepEqual(await bySockets.closed, { code: 1001, reason: '' });
+  assert.deepEqual(await bySockets.closed, { code: 1001, reason: 'Node going away: resume at another node' });
   for (const [socket, { token }] of [
     [byProxy, alice],
     [bySockets, bob],
@@ -194,7 +194,7 @@ test('where nodes disagree about who has a room, a socket is forwarded once and 
   const token = await one.keys.sign({ roomId: 'nowhere', peerId: 'nobody' });
   const socket = await PeerSocket.enter(one.url, token);
   assert.equal(socket.welcome.error?.code, 'peer_not_found');
-  assert.deepEqual(await socket.closed, { code: 4401, reason: '' });
+  assert.deepEqual(await socket.closed, { code: 4401, reason: 'Not authenticated' });
   assert.deepEqual([one.upgrades.length, two.upgrades.length], [1, 1]);
 });
 
@@ -232,13 +232,13 @@ test('frames above the limits close the client with the same codes as at the own
   const { owner, wrong } = await startPair(t);
   const large = await PeerSocket.enter(wrong.url, (await owner.addPeer('large')).token);
   large.send(JSON.stringify({ id: 9, method: 'ping', data: { x: 'x'.repeat(300 * 1024) } }));
-  assert.deepEqual(await large.closed, { code: 4413, reason: '' });
+  assert.deepEqual(await large.closed, { code: 4413, reason: 'Message too large' });
   const binary = await PeerSocket.enter(wrong.url, (await owner.addPeer('binary')).token);
   binary.send(Buffer.from([1]));
-  assert.deepEqual(await binary.closed, { code: 4400, reason: '' });
+  assert.deepEqual(await binary.closed, { code: 4400, reason: 'Malformed message' });
   const fast = await PeerSocket.enter(wrong.url, (await owner.addPeer('fast')).token);
   for (let count = 0; count < 400; count += 1) fast.post('ping');
-  assert.deepEqual(await fast.closed, { code: 4429, reason: '' });
+  assert.deepEqual(await fast.closed, { code: 4429, reason: 'Too many messages' });
 });
 
 /** An owner that does what the test says, in place of a node. */
@@ -324,7 +324,10 @@ test('any code that may be sent goes through both ways, those that may not becom
   ] as const) {
     const { client, owner } = await startStub(t);
     owner.close(given, given === undefined ? undefined : 'why');
-    assert.deepEqual(await client.closed, { code: expected, reason: given === undefined ? '' : 'why' });
+    assert.deepEqual(await client.closed, {
+      code: expected,
+      reason: given === undefined ? 'Node going away: resume at another node' : 'why',
+    });
   }
   const { client, owner, proxy } = await startStub(t);
   client.webSocket.close(4321, 'because');
