@@ -27,6 +27,7 @@ import { relayAddress, startTurn, withRelayed } from './relay.ts';
 import { outsideOfRequests } from './request-id.ts';
 import { ApiTokens } from './rooms/api-tokens.ts';
 import { LocalRooms } from './rooms/local-rooms.ts';
+import { SignedCalls } from './rooms/signed-calls.ts';
 import { TokenKeys } from './rooms/tokens.ts';
 import { ViewerTokens } from './rooms/viewer-tokens.ts';
 import { asyncApiDocument } from './signaling/asyncapi.ts';
@@ -92,6 +93,7 @@ export class MediaNode {
     const keys = new TokenKeys(hot.current.secretKeys);
     const viewerTokens = new ViewerTokens(hot.current.secretKeys);
     const apiTokens = new ApiTokens(() => hot.current.apiTokens);
+    const signedCalls = new SignedCalls({ tokens: apiTokens, address: () => internalAddress });
     const webhooks = new Webhooks({
       log,
       store: await WebhookStore.open({ log, base: join(config.resourcesBasePath, 'webhooks'), name }),
@@ -206,6 +208,7 @@ export class MediaNode {
     const serverSockets = new ServerSockets({
       ...sockets,
       apiTokens,
+      signedCalls,
       events: traffic.events,
     });
     const drain = new Drain({
@@ -269,6 +272,7 @@ export class MediaNode {
         host: () => host,
         tls: config.tls ?? undefined,
         apiTokens,
+        signedCalls,
         corsOrigins: () => hot.current.corsOrigins,
         trustProxy: config.trustProxy,
         health: () =>

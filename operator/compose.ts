@@ -49,7 +49,7 @@ export async function compose({ config, reading, writing, recorder, log, metrics
     },
     appeared: () => clusters.lookAgain(),
   });
-  const nodeCalls: NodeCallsFactory = ({ url, token }) => new NodeClient({ url, token, timeoutMs: 2_000 });
+  const nodeCalls: NodeCallsFactory = (target) => new NodeClient({ ...target, timeoutMs: 2_000 });
   const clusters = new ClusterController({
     client: writing,
     stores: stores.clusters,

@@ -7,6 +7,7 @@ import type { Log } from '../log.ts';
 import { networkOf, RateLimit } from '../rate-limit.ts';
 import { isRequestId } from '../request-id.ts';
 import type { ApiTokens } from '../rooms/api-tokens.ts';
+import type { SignedCalls } from '../rooms/signed-calls.ts';
 import { logRequest, type RequestObservation } from './access-log.ts';
 import { asCallersMistake, securityHeaders } from './answers.ts';
 import { Authenticator } from './auth.ts';
@@ -22,6 +23,7 @@ export type AppOptions = {
   log: Log;
   services: Services;
   apiTokens: ApiTokens;
+  signedCalls: SignedCalls;
   corsOrigins: () => readonly string[];
   clientOf: ClientOf;
   forwardedBy?: ForwardedBy | undefined;
@@ -55,7 +57,7 @@ export function createApp(options: AppOptions): Express {
   const pipeline = {
     log,
     services: options.services,
-    authenticator: new Authenticator(options.apiTokens),
+    authenticator: new Authenticator(options.apiTokens, options.signedCalls),
     tokenLimit: new RateLimit(options.rateLimit),
   };
   for (const [path, group] of groupByPath(routes)) {

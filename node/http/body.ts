@@ -9,6 +9,7 @@ export const maxBodyBytes = 64 * 1024;
 export const maxJsonDepth = 64;
 /** What of an oversized body is still taken, so that its sender gets to read the answer before the connection goes. */
 const maxDiscardedBytes = 2 * 1024 * 1024;
+const nothing = Buffer.alloc(0);
 
 /** A body too large even to throw away: the connection must be closed with the answer. */
 export class OversizedBody extends ServiceError {
@@ -17,13 +18,16 @@ export class OversizedBody extends ServiceError {
   }
 }
 
+/** Sees the bytes of a body before anything else does, also where there are none. It may throw. */
+export type BodyCheck = (bytes: Buffer) => void;
+
 /**
  * Reads and parses the body; undefined where there is none.
  * @throws ServiceError `too_large`, `unsupported_media_type`, `malformed_json`, `bad_request`.
  */
-export async function readJson(request: IncomingMessage): Promise<unknown> {
-  if (!hasBody(request)) return undefined;
-  const bytes = await readBytes(request);
+export async function readJson(request: IncomingMessage, check?: BodyCheck): Promise<unknown> {
+  const bytes = hasBody(request) ? await readBytes(request) : nothing;
+  check?.(bytes);
   if (bytes.length === 0) return undefined;
   checkType(request);
   if (!isUtf8(bytes)) throw new ServiceError('malformed_json', 'The body is not valid UTF-8');
@@ -37,8 +41,9 @@ export async function readJson(request: IncomingMessage): Promise<unknown> {
 }
 
 /** Reads what may come and forgets it, for routes that take no body. */
-export async function discardBody(request: IncomingMessage): Promise<void> {
-  if (hasBody(request)) await readBytes(request);
+export async function discardBody(request: IncomingMessage, check?: BodyCheck): Promise<void> {
+  const bytes = hasBody(request) ? await readBytes(request) : nothing;
+  check?.(bytes);
 }
 
 /** RFC 9112, section 6.3: a request has a body where either header says so. */

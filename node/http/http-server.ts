@@ -11,6 +11,7 @@ import type { ContentService } from '../rooms/content.ts';
 import type { RecordingList } from '../rooms/recordings.ts';
 import type { RenderControl } from '../rooms/renders.ts';
 import type { RoomService } from '../rooms/room-service.ts';
+import type { SignedCalls } from '../rooms/signed-calls.ts';
 import type { ViewerTokens } from '../rooms/viewer-tokens.ts';
 import type { WebhookControl } from '../rooms/webhook-control.ts';
 import type { RequestObservation } from './access-log.ts';
@@ -44,6 +45,7 @@ export type HttpOptions = {
   /** Read again when the files change. */
   tls?: TlsFiles | undefined;
   apiTokens: ApiTokens;
+  signedCalls: SignedCalls;
   /** `['*']`: any. */
   corsOrigins: () => readonly string[];
   /** Which node sends a request on for which client; undefined for everybody who is none. `path` as it was signed. */

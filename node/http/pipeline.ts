@@ -7,7 +7,7 @@ import { withRequestId } from '../request-id.ts';
 import { formatValue, issueField, issueSentence } from '../sentences.ts';
 import { sendAnswer, sendError, sendStream } from './answers.ts';
 import type { Authenticator, Caller } from './auth.ts';
-import { discardBody, readJson } from './body.ts';
+import { type BodyCheck, discardBody, readJson } from './body.ts';
 import { isLocal } from './client-address.ts';
 import type { Forwarded } from './forwarded.ts';
 import { type Method, parameterNames, pathParameters, type Route, type RouteRequest, type Services } from './route.ts';
@@ -43,19 +43,22 @@ export function runRoute(
     try {
       const { forwarded } = trace;
       let viewer: RouteRequest['viewer'];
+      let checkBody: BodyCheck | undefined;
       const token = route.viewersOf && request.headers.authorization === undefined ? tokenIn(request.url) : undefined;
       if (route.forNodes && forwarded) trace.caller = { name: forwarded.node, scope };
       else if (token !== undefined) {
         viewer = await viewerOf(token, route.viewersOf?.(request.params as Record<string, string>), services.viewerTokens);
         trace.caller = { name: 'viewer', scope: 'read' };
       } else if (route.auth === 'token') {
-        trace.caller = authenticator.authenticate(request.headers.authorization, scope, trace.client);
+        const shown = authenticator.authenticate(request, scope, trace.client);
+        trace.caller = shown.caller;
+        checkBody = shown.checkBody;
         const refusal = tokenLimit.refusal(trace.caller.name);
         if (refusal) throw refusal;
       }
       const params = parseParameters(names, request.params);
       const query = route.query ? parseQuery(route, request.url) : undefined;
-      const body = route.body ? parseBody(route.body, await readJson(request)) : await discardBody(request);
+      const body = route.body ? parseBody(route.body, await readJson(request, checkBody)) : await discardBody(request, checkBody);
       const fetchSite = request.headers['sec-fetch-site'];
       const answer = await withRequestId(trace.requestId, () =>
         route.handle(

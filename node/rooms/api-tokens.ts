@@ -6,6 +6,8 @@ import { networkOf, RateLimit } from '../rate-limit.ts';
 /** Who may call the REST API. `read` may only look. */
 export type ApiToken = { name: string; token: string; scope: 'admin' | 'read' };
 
+type Entry = { token: ApiToken; hash: Buffer };
+
 /** Wrong tokens of one client that are answered as such at once, and as many a minute from then on. */
 const maxFailures = 20;
 
@@ -14,7 +16,7 @@ export class ApiTokens {
   readonly #tokens: () => readonly ApiToken[];
   readonly #failures: RateLimit;
   #source: readonly ApiToken[] | undefined;
-  #entries: { token: ApiToken; hash: Buffer }[] = [];
+  #entries: Entry[] = [];
 
   constructor(tokens: () => readonly ApiToken[], failures: number = maxFailures) {
     this.#tokens = tokens;
@@ -30,9 +32,14 @@ export class ApiTokens {
   authenticate(given: string, address: string): ApiToken {
     const token = this.find(given);
     if (token) return token;
+    throw this.refusal(address, 'Invalid token');
+  }
+
+  /** What a client is answered that did not show a right token. */
+  refusal(address: string, sentence: string): ServiceError {
     const wait = this.#failures.take(networkOf(address));
-    if (wait > 0) throw new ServiceError('too_many_requests', 'Too many requests with a wrong token', { retryAfter: wait });
-    throw new ServiceError('invalid_token', 'Invalid token');
+    if (wait > 0) return new ServiceError('too_many_requests', 'Too many requests with a wrong token', { retryAfter: wait });
+    return new ServiceError('invalid_token', sentence);
   }
 
   /**
@@ -41,15 +48,24 @@ export class ApiTokens {
    */
   find(given: string): ApiToken | undefined {
     const hash = sha256(given);
+    return this.#first((entry) => timingSafeEqual(entry.hash, hash));
+  }
+
+  /** As find(), by a code of 32 bytes that was made with the token. */
+  findBy(code: Uint8Array, make: (token: string) => Uint8Array): ApiToken | undefined {
+    return this.#first(({ token }) => timingSafeEqual(make(token.token), code));
+  }
+
+  #first(isGiven: (entry: Entry) => boolean): ApiToken | undefined {
     let found: ApiToken | undefined;
     for (const entry of this.#current()) {
-      const same = timingSafeEqual(entry.hash, hash);
+      const same = isGiven(entry);
       found = same && found === undefined ? entry.token : found;
     }
     return found;
   }
 
-  #current(): { token: ApiToken; hash: Buffer }[] {
+  #current(): Entry[] {
     const source = this.#tokens();
     if (source !== this.#source) {
       this.#source = source;

@@ -6,6 +6,7 @@ import type { Log } from '../log.ts';
 import type { ApiTokens } from '../rooms/api-tokens.ts';
 import type { EventFeed, SourcedEvent } from '../rooms/event-feed.ts';
 import { eventTypes } from '../rooms/events.ts';
+import { isSignature, type SignedCalls } from '../rooms/signed-calls.ts';
 import { TokenBucket } from '../token-bucket.ts';
 import { type Caller, Door } from './door.ts';
 import { EventFrame, EventSubscription } from './event-subscription.ts';
@@ -24,6 +25,7 @@ const maxCatchingUp = 64;
 export type ServerSocketsOptions = {
   log: Log;
   apiTokens: ApiTokens;
+  signedCalls: SignedCalls;
   events: EventFeed;
   /** Messages a second and socket; none where undefined or null. */
   rateLimit: () => number | null | undefined;
@@ -92,10 +94,11 @@ export class ServerSockets {
     try {
       if (method !== 'authenticate') throw new ServiceError('missing_token', 'Expected the first request to be authenticate');
       const { token } = readData(serverRequestSchemas.authenticate, frame.request.data);
-      const holder = this.#options.apiTokens.authenticate(token, caller.address);
+      const { apiTokens, signedCalls } = this.#options;
+      const holder = isSignature(token) ? signedCalls.socket(token, caller.address) : apiTokens.authenticate(token, caller.address);
       const client: Client = {
         socket,
-        token,
+        token: holder.token,
         bucket: new TokenBucket(this.#options.rateLimit, this.#limits.burst),
         subscription: undefined,
       };

@@ -9,6 +9,7 @@ import type { ClusterStores } from './live-objects.ts';
 import { indexOf } from './names.ts';
 import { isReady } from './observe.ts';
 import { decodeSecret, operatorToken, secretsOf } from './secret-values.ts';
+import { isSigned } from './signed-calls.ts';
 
 export class StoredClusters implements ClusterAccess {
   readonly #stores: Pick<ClusterStores, 'mediaClusters' | 'pods' | 'secrets'>;
@@ -46,7 +47,17 @@ export class StoredClusters implements ClusterAccess {
       const host = pod.spec?.nodeName;
       const lost = host !== undefined && this.#hosts.lostIn(host) === 0;
       const terminating = pod.metadata.deletionTimestamp !== undefined;
-      return [{ pod: pod.metadata.name, ...(host ? { host } : {}), url, ready: isReady(pod) && !lost, terminating, lost }];
+      return [
+        {
+          pod: pod.metadata.name,
+          ...(host ? { host } : {}),
+          url,
+          signed: isSigned(cluster, pod),
+          ready: isReady(pod) && !lost,
+          terminating,
+          lost,
+        },
+      ];
     });
   }
 

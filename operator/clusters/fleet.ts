@@ -17,6 +17,7 @@ import type { OwnedObjects } from './owned-objects.ts';
 import { templateHash } from './pod.ts';
 import type { Look, PodKeeper, Pods } from './pod-keeper.ts';
 import { planRollout, type RolloutPlan } from './rollout.ts';
+import { isSigned } from './signed-calls.ts';
 import { asSentence, type SeenPod } from './status.ts';
 
 /** How long no pod is made after one failed, doubled each time, and after how long without a failure all is forgiven; milliseconds. */
@@ -48,7 +49,9 @@ export class Fleet {
     const pods = this.#options.keeper.pods(cluster);
     const targets = [...pods.values()].flatMap((pod): PollTarget[] => {
       const url = urlOf(pod);
-      return url === undefined || this.#isLost(pod) ? [] : [{ uid: pod.metadata.uid, url, ready: isReady(pod) }];
+      return url === undefined || this.#isLost(pod)
+        ? []
+        : [{ uid: pod.metadata.uid, url, signed: isSigned(cluster, pod), ready: isReady(pod) }];
     });
     this.#options.poll.watch(key, targets, quick);
     return pods;

@@ -25,6 +25,8 @@ export const annotation = {
   configHash: `${apiGroup}/config-hash`,
   /** Of a pod: why it is being emptied and until when its rooms may live. */
   drain: `${apiGroup}/drain`,
+  /** Of a pod: `signed` where its node knows signed calls; of a MediaCluster: `bearer` where its nodes do not. */
+  calls: `${apiGroup}/calls`,
   /** Of the Secret of keys: which rotation they are of, and since when. */
   keyRotation: `${apiGroup}/key-rotation`,
 } as const;

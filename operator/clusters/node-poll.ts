@@ -16,10 +16,10 @@ export type NodeCalls = {
   cancelDrain: (node: string, signal?: AbortSignal) => Promise<void>;
   forgive: () => void;
 };
-export type NodeCallsFactory = (target: { url: string; token: () => string | undefined }) => NodeCalls;
+export type NodeCallsFactory = (target: { url: string; signed: boolean; token: () => string | undefined }) => NodeCalls;
 
-/** `ready`: whether its pod is. */
-export type PollTarget = { uid: string; url: string; ready?: boolean };
+/** `signed`: whether calls to it are; `ready`: whether its pod is. */
+export type PollTarget = { uid: string; url: string; signed: boolean; ready?: boolean };
 export type NodeReport = {
   /** When the node answered last, in monotonic milliseconds. */
   at: number;
@@ -40,7 +40,7 @@ export type NodePollOptions = {
   periods?: { usual: number; quick: number };
 };
 
-type Polled = { calls: NodeCalls; url: string; ready: boolean; report: NodeReport | undefined; error: string | undefined };
+type Polled = { calls: NodeCalls; url: string; signed: boolean; ready: boolean; report: NodeReport | undefined; error: string | undefined };
 type Round = { nodes: Map<string, Polled>; quick: boolean; timer: NodeJS.Timeout | undefined; running: boolean; ended: AbortController };
 
 export class NodePoll {
@@ -57,11 +57,12 @@ export class NodePoll {
     const wanted = new Map(targets.map((target) => [target.uid, target]));
     for (const [uid, node] of round.nodes) if (!isSame(node, wanted.get(uid))) round.nodes.delete(uid);
     const fresh = targets.filter(({ uid }) => !round.nodes.has(uid));
-    for (const { uid, url, ready = false } of fresh)
+    for (const { uid, url, signed, ready = false } of fresh)
       round.nodes.set(uid, {
         url,
+        signed,
         ready,
-        calls: this.#options.calls({ url, token: () => this.#options.token(key) }),
+        calls: this.#options.calls({ url, signed, token: () => this.#options.token(key) }),
         report: undefined,
         error: undefined,
       });
@@ -161,7 +162,7 @@ export class NodePoll {
 
 /** One that did not answer before it was ready has said nothing yet: once it is, it counts as one that is about to be asked. */
 function isSame(node: Polled, target: PollTarget | undefined): boolean {
-  if (target?.url !== node.url) return false;
+  if (target?.url !== node.url || target.signed !== node.signed) return false;
   const woke = target.ready === true && !node.ready;
   return !woke || node.report !== undefined;
 }

@@ -8,6 +8,7 @@ import { drainSeconds, nodeEnv } from './node-env.ts';
 import { ownedMeta, type StoredCluster } from './owned.ts';
 import { exposureOf, portsOf } from './ports.ts';
 import { hasCertificates } from './secret-values.ts';
+import { callsAnnotation } from './signed-calls.ts';
 import { stableJson } from './stable-json.ts';
 
 /** What a node may take to end beyond its drain: uploads, deliveries, the close of everything. */
@@ -16,7 +17,9 @@ const endSeconds = 60;
 /** The pod of an index, to be *created*. Address and configuration hash are annotations that are patched while it lives. */
 export function pod(cluster: StoredCluster, facts: ClusterFacts, slot: Slot): Pod {
   const made = podWithoutHash(cluster, facts, slot);
-  made.metadata.annotations = { ...made.metadata.annotations, [annotation.templateHash]: templateHash(cluster, facts) };
+  // The hash leaves out who signs: a living pod is not replaced for that.
+  const own = { [annotation.templateHash]: templateHash(cluster, facts), ...callsAnnotation(cluster) };
+  made.metadata.annotations = { ...made.metadata.annotations, ...own };
   return made;
 }
 

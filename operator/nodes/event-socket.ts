@@ -1,6 +1,7 @@
 // One connection to a node's notification socket: authenticates, subscribes, tells what comes, watches that the node is there.
 import { z } from 'zod';
 import { type NodeEvent, nodeEventSchema } from './shapes.ts';
+import { signedSocket } from './signature.ts';
 
 /** By source: the index of the last event that was seen. */
 export type EventCursor = Record<string, number>;
@@ -26,6 +27,8 @@ export type EventSocketOptions = {
   /** `ws://host:port/socket/server/websocket` */
   url: string;
   token: string;
+  /** The token is not sent, but signs. */
+  signed: boolean;
   /** Kinds of events. */
   types: readonly string[];
   /** Where to take up; from now on where left out. */
@@ -51,7 +54,7 @@ export class EventSocket {
     this.#options = options;
     this.#timer = setTimeout(() => this.close(`it did not subscribe within ${startTimeoutMs / 1000} s`), startTimeoutMs);
     this.#socket = new WebSocket(options.url);
-    this.#socket.addEventListener('open', () => this.#send(authenticate, 'authenticate', { token: options.token }));
+    this.#socket.addEventListener('open', () => this.#authenticate());
     this.#socket.addEventListener('message', ({ data }) => this.#receive(data));
     this.#socket.addEventListener('close', ({ code }) => this.close(`it was closed with ${code}`));
     this.#socket.addEventListener('error', () => this.close('it could not be reached'));
@@ -69,6 +72,11 @@ export class EventSocket {
     clearTimeout(this.#timer);
     this.#socket.close();
     this.#ended.resolve(why);
+  }
+
+  #authenticate(): void {
+    const { token, url, signed } = this.#options;
+    this.#send(authenticate, 'authenticate', { token: signed ? signedSocket({ token, url }) : token });
   }
 
   #receive(data: unknown): void {

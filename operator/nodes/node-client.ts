@@ -26,6 +26,7 @@ import {
   roomAnswerSchema,
   roomPageSchema,
 } from './shapes.ts';
+import { signedRequest } from './signature.ts';
 
 /** Short enough that whoever waits for a node can say so within 5 s. */
 const defaultTimeoutMs = 4_000;
@@ -46,6 +47,8 @@ export type NodeClientOptions = {
   url: string;
   /** Asked for each call, so that it may rotate. */
   token: () => string | undefined;
+  /** The token is not sent, but signs each call; nodes before 0.8 do not know that. */
+  signed: boolean;
   timeoutMs?: number;
   maxBytes?: number;
   /** A monotonic clock in milliseconds. */
@@ -62,6 +65,7 @@ type CallOptions = { body?: unknown; timeoutMs?: number; signal?: AbortSignal | 
 /** All methods reject with NodeError. Calls that make something carry an externalId, so that repeating them makes it once. */
 export class NodeClient {
   readonly url: string;
+  readonly signed: boolean;
   readonly #options: NodeClientOptions;
   readonly #gate = new Gate(width, longestQueue);
   readonly #now: () => number;
@@ -70,6 +74,7 @@ export class NodeClient {
 
   constructor(options: NodeClientOptions) {
     this.url = options.url;
+    this.signed = options.signed;
     this.#options = options;
     this.#now = options.now ?? (() => performance.now());
   }
@@ -222,7 +227,7 @@ export class NodeClient {
       status = answer.status;
       this.forgive();
       if (status >= 200 && status < 300) return answer.text;
-      throw refusalOf(this.url, answer);
+      throw this.#refusalOf(answer);
     } catch (error) {
       if (error instanceof NodeError && error.status > 0) throw error;
       const failure = this.#failureOf(error, signal);
@@ -242,25 +247,35 @@ export class NodeClient {
     signal: AbortSignal,
     again = false,
   ): Promise<{ status: number; headers: Headers; text: string }> {
+    const url = this.url + path;
+    const text = body === undefined ? undefined : JSON.stringify(body);
     try {
-      const response = await fetch(this.url + path, {
+      const response = await fetch(url, {
         method,
         redirect: 'manual',
         signal,
         headers: {
-          authorization: `Bearer ${token}`,
+          authorization: this.signed ? signedRequest({ token, method, url, body: text ?? '' }) : `Bearer ${token}`,
           accept: 'application/json',
-          ...(body !== undefined && { 'content-type': 'application/json' }),
+          ...(text !== undefined && { 'content-type': 'application/json' }),
         },
-        ...(body !== undefined && { body: JSON.stringify(body) }),
+        ...(text !== undefined && { body: text }),
       });
-      const text = await boundedText(response, this.#options.maxBytes ?? maxAnswerBytes);
-      if (text !== undefined) return { status: response.status, headers: response.headers, text };
+      const answer = await boundedText(response, this.#options.maxBytes ?? maxAnswerBytes);
+      if (answer !== undefined) return { status: response.status, headers: response.headers, text: answer };
     } catch (error) {
       if (again || signal.aborted || !keptConnection.includes(codeOf(error))) throw error;
       return this.#fetch(method, path, token, body, signal, true);
     }
     throw new NodeError({ status: 0, code: 'bad_answer', sentence: `${this.url} answered ${method} ${path} with more than is read.` });
+  }
+
+  #refusalOf(answer: { status: number; headers: Headers; text: string }): NodeError {
+    const refusal = refusalOf(this.url, answer);
+    if (!this.signed || refusal.code !== 'missing_token') return refusal;
+    // Never on with the token itself: whoever sits between could have answered so.
+    const sentence = `${this.url} does not know signed calls: its image is older than 0.8 (docs/operator.md, "Calls to the nodes").`;
+    return new NodeError({ status: refusal.status, code: refusal.code, sentence });
   }
 
   #failureOf(error: unknown, signal: AbortSignal | undefined): NodeError {

@@ -11,9 +11,12 @@ const nobodyMs = 500;
 /** A connection that held so long counts as good: the next failure waits shortly again. */
 const goodAfterMs = 30_000;
 
+/** `url`: `http://host:port`; `signed`: it gets no token, but a signature. */
+export type EventSource = { url: string; signed: boolean };
+
 export type NodeEventsOptions = {
-  /** `http://host:port` of nodes to listen to, the best first; asked for each connection. */
-  nodes: () => readonly string[];
+  /** Nodes to listen to, the best first; asked for each connection. */
+  nodes: () => readonly EventSource[];
   token: () => string | undefined;
   /** Kinds of events. */
   types: readonly string[];
@@ -43,29 +46,30 @@ export class NodeEvents {
   async run(signal: AbortSignal): Promise<void> {
     const { nodes, token, log, random = Math.random } = this.#options;
     for (let failures = 0; !signal.aborted; ) {
-      const urls = nodes();
-      const url = urls[failures % Math.max(1, urls.length)];
+      const sources = nodes();
+      const source = sources[failures % Math.max(1, sources.length)];
       const key = token();
-      if (url === undefined || key === undefined) {
+      if (source === undefined || key === undefined) {
         await pause(nobodyMs, signal);
         continue;
       }
       const started = performance.now();
-      const why = await this.#listen(url, key, signal);
+      const why = await this.#listen(source, key, signal);
       if (signal.aborted) return;
       if (performance.now() - started > goodAfterMs) failures = 0;
-      log.info({ node: url, why }, 'the socket of events ended');
+      log.info({ node: source.url, why }, 'the socket of events ended');
       failures += 1;
       const backOff = Math.min(firstBackOffMs * 2 ** Math.min(failures, 10), longestBackOffMs);
       await pause(backOff * (0.5 + 0.5 * random()), signal);
     }
   }
 
-  async #listen(url: string, token: string, signal: AbortSignal): Promise<string> {
+  async #listen({ url, signed }: EventSource, token: string, signal: AbortSignal): Promise<string> {
     const { types, onEvent, onGap, log, pingIntervalMs } = this.#options;
     const socket = new EventSocket({
       url: `${url.replace(/^http/, 'ws')}/socket/server/websocket`,
       token,
+      signed,
       types,
       cursor: this.#cursor,
       onSubscribed: (complete) => {

@@ -10,6 +10,8 @@ export type ClusterNode = {
   host?: string;
   /** Where the operator reaches its REST API: `http://<pod IP>:8080`, without a slash at the end. */
   url: string;
+  /** Calls to it are signed with the token, which is not sent. */
+  signed: boolean;
   ready: boolean;
   /** It is about to go: it has a deletionTimestamp. */
   terminating: boolean;

@@ -60,7 +60,7 @@ export class ClusterLink {
     this.#options = options;
     const { log, token, random } = options;
     this.#events = new NodeEvents({
-      nodes: () => this.candidates().map(({ node }) => node.url),
+      nodes: () => this.candidates().map(({ node }) => node),
       token,
       types: eventTypes,
       onEvent: (event) => this.#heard(event),
@@ -116,12 +116,13 @@ export class ClusterLink {
     return asked.map((node) => ({ node, client: this.clientOf(node) })).sort((one, other) => rank(one) - rank(other));
   }
 
-  clientOf({ url }: ClusterNode): NodeClient {
+  clientOf({ url, signed }: ClusterNode): NodeClient {
     const known = this.#clients.get(url);
-    if (known) return known;
+    // A pod may get the address of an older one.
+    if (known?.signed === signed) return known;
     for (const each of this.#clients.keys()) if (!this.nodes().some((node) => node.url === each)) this.#clients.delete(each);
     const { token, random, readOnly = false } = this.#options;
-    const client = new NodeClient({ url, token, random, readOnly });
+    const client = new NodeClient({ url, token, signed, random, readOnly });
     this.#clients.set(url, client);
     return client;
   }

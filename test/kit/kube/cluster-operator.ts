@@ -83,7 +83,7 @@ export class ClusterOperator {
     controller = new ClusterController({
       client: client.scoped({ signal: stop.signal }),
       stores,
-      nodeCalls: ({ url, token }) => new NodeClient({ url, token, timeoutMs: 2_000 }),
+      nodeCalls: (target) => new NodeClient({ ...target, timeoutMs: 2_000 }),
       recorder,
       log,
       image: options.image ?? 'mediarooms-node:test',

@@ -61,7 +61,14 @@ export class RoomStage {
 
   setPods(cluster: string, nodes: readonly { url: string }[]): void {
     const base = cluster.slice(cluster.indexOf('/') + 1);
-    const pods = nodes.map(({ url }, index) => ({ pod: `${base}-${index}`, url, ready: true, terminating: false, lost: false }));
+    const pods = nodes.map(({ url }, index) => ({
+      pod: `${base}-${index}`,
+      url,
+      signed: true,
+      ready: true,
+      terminating: false,
+      lost: false,
+    }));
     this.pods.set(cluster, pods);
     this.podsChanged(cluster);
   }

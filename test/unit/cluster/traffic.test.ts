@@ -9,6 +9,7 @@ import { EventLog } from '../../../node/events/event-log.ts';
 import { silentLog } from '../../../node/log.ts';
 import { ApiTokens } from '../../../node/rooms/api-tokens.ts';
 import type { RoomEvent } from '../../../node/rooms/events.ts';
+import { SignedCalls } from '../../../node/rooms/signed-calls.ts';
 import { TokenKeys } from '../../../node/rooms/tokens.ts';
 import { PeerSockets, peerSocketPath } from '../../../node/signaling/peer-sockets.ts';
 import { ServerSockets, serverSocketPath } from '../../../node/signaling/server-sockets.ts';
@@ -62,9 +63,11 @@ async function startNode(t: TestContext, name: NodeName, { network, members, own
     iceServers: () => [],
     resumeWindow: () => 10,
   });
+  const apiTokens = new ApiTokens(() => [{ name: 'main', token: 'any', scope: 'admin' }]);
   const serverSockets = new ServerSockets({
     ...common,
-    apiTokens: new ApiTokens(() => [{ name: 'main', token: 'any', scope: 'admin' }]),
+    apiTokens,
+    signedCalls: new SignedCalls({ tokens: apiTokens, address: () => 'node.test' }),
     events: traffic.events,
   });
   // Before the server's own end, which waits for every socket.

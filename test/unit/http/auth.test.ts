@@ -3,8 +3,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { routes } from '../../../node/http/routes.ts';
 import { type ApiToken, ApiTokens } from '../../../node/rooms/api-tokens.ts';
+import { signedRequest } from '../../../operator/nodes/signature.ts';
 import { apiClient } from '../../kit/api-client.ts';
-import { readToken, startServer, token } from './server.ts';
+import { internalAddress, readToken, startServer, token } from './server.ts';
 
 /** A path of the route with ids that can be. */
 function pathOf(template: string): string {
@@ -95,4 +96,31 @@ test('several tokens are good at once, and a rotation holds from the next reques
   assert.deepEqual(await statuses(), [401, 200, 200]);
   tokens = [];
   assert.deepEqual(await statuses(), [401, 401, 401]);
+});
+
+test('a signed request does what one with the token does, once', async (context) => {
+  const { url, rooms } = await startServer(context);
+  const send = (signature: { authorization: string }, method: string, path: string, body?: string) =>
+    apiClient(url).request(method, path, { headers: { ...signature, ...(body && { 'content-type': 'application/json' }) }, text: body });
+  const sign = (key: string, method: string, path: string, body = '') => ({
+    authorization: signedRequest({ token: key, method, url: `http://${internalAddress}${path}`, body }),
+  });
+  const room = JSON.stringify({ roomId: 'x' });
+  const made = sign(token, 'POST', '/room', room);
+  const other = await send(made, 'POST', '/room', JSON.stringify({ roomId: 'y' }));
+  assert.deepEqual([other.status, other.body.errors], [401, 'The body is not the one that was signed']);
+  assert.equal((await send(made, 'POST', '/room', room)).status, 201);
+  const again = await send(made, 'POST', '/room', room);
+  assert.deepEqual([again.status, again.body], [401, { errors: 'This was sent before', code: 'invalid_token' }]);
+  assert.equal((await send(sign(token, 'GET', '/room?limit=1'), 'GET', '/room?limit=1')).status, 200);
+  assert.equal((await send(sign(readToken, 'GET', '/room'), 'GET', '/room')).status, 200);
+  assert.equal((await send(sign(readToken, 'DELETE', '/room/x'), 'DELETE', '/room/x')).body.code, 'read_only');
+  // Of a route without a body, too.
+  const deletion = sign(token, 'DELETE', '/room/x');
+  assert.equal((await send(deletion, 'DELETE', '/room/x', room)).body.errors, 'The body is not the one that was signed');
+  assert.equal((await send(sign('wrong', 'DELETE', '/room/x'), 'DELETE', '/room/x')).body.errors, 'Invalid signature');
+  assert.equal(rooms.size, 1);
+  assert.equal((await send(deletion, 'DELETE', '/room/x')).status, 204);
+  assert.equal((await send(deletion, 'DELETE', '/room/x')).status, 401);
+  assert.equal(rooms.size, 0);
 });

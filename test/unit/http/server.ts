@@ -5,8 +5,9 @@ import type { TestContext } from 'node:test';
 import type { HealthView } from '../../../node/http/health-view.ts';
 import { type HttpOptions, HttpServer } from '../../../node/http/http-server.ts';
 import { silentLog } from '../../../node/log.ts';
-import { ApiTokens } from '../../../node/rooms/api-tokens.ts';
+import { type ApiToken, ApiTokens } from '../../../node/rooms/api-tokens.ts';
 import type { ClusterControl } from '../../../node/rooms/cluster-control.ts';
+import { SignedCalls } from '../../../node/rooms/signed-calls.ts';
 import { ViewerTokens } from '../../../node/rooms/viewer-tokens.ts';
 import type { WebhookControl } from '../../../node/rooms/webhook-control.ts';
 import { assertDocumented } from '../../kit/answer-check.ts';
@@ -16,6 +17,12 @@ import { makeRooms, type TestRooms } from '../../kit/rooms.ts';
 
 export const token = 'the-token-of-the-test';
 export const readToken = 'a-token-that-may-read';
+const tokens: ApiToken[] = [
+  { name: 'main', token, scope: 'admin' },
+  { name: 'dashboard', token: readToken, scope: 'read' },
+];
+/** What signatures are for. */
+export const internalAddress = 'node.test:8080';
 
 export const health: HealthView = {
   status: 'UP',
@@ -46,6 +53,8 @@ export type TestServer = TestRooms & { server: HttpServer; url: string; api: Api
 
 export async function startServer(context: TestContext, options: Partial<HttpOptions> = {}): Promise<TestServer> {
   const rooms = makeRooms();
+  // Tests guess a lot.
+  const apiTokens = new ApiTokens(() => tokens, 10_000);
   const server = await HttpServer.start({
     log: silentLog(),
     rooms: rooms.rooms,
@@ -57,14 +66,8 @@ export async function startServer(context: TestContext, options: Partial<HttpOpt
     ip: '127.0.0.1',
     port: 0,
     host: () => 'node.test:5002',
-    // Tests guess a lot.
-    apiTokens: new ApiTokens(
-      () => [
-        { name: 'main', token, scope: 'admin' },
-        { name: 'dashboard', token: readToken, scope: 'read' },
-      ],
-      10_000,
-    ),
+    apiTokens,
+    signedCalls: new SignedCalls({ tokens: apiTokens, address: () => internalAddress }),
     corsOrigins: () => ['*'],
     trustProxy: { hops: 0, networks: [] },
     health: () => health,

@@ -8,8 +8,10 @@ import { silentLog } from '../../../node/log.ts';
 import { type ApiToken, ApiTokens } from '../../../node/rooms/api-tokens.ts';
 import type { SourcedEventListener } from '../../../node/rooms/event-feed.ts';
 import { eventTypes, type RoomEvent } from '../../../node/rooms/events.ts';
+import { SignedCalls } from '../../../node/rooms/signed-calls.ts';
 import { serverEventSchema } from '../../../node/signaling/server-messages.ts';
 import { ServerSockets, type ServerSocketsOptions, serverSocketPath } from '../../../node/signaling/server-sockets.ts';
+import { signedRequest, signedSocket } from '../../../operator/nodes/signature.ts';
 import { PeerSocket } from '../../kit/peer-socket.ts';
 
 async function start(t: TestContext, options: Partial<ServerSocketsOptions> = {}, capacity = 20) {
@@ -22,9 +24,11 @@ async function start(t: TestContext, options: Partial<ServerSocketsOptions> = {}
   const revoke = (token: string) => {
     tokens = tokens.filter((each) => each.token !== token);
   };
+  const apiTokens = new ApiTokens(() => tokens);
   const sockets = new ServerSockets({
     log: silentLog(),
-    apiTokens: new ApiTokens(() => tokens),
+    apiTokens,
+    signedCalls: new SignedCalls({ tokens: apiTokens, address: () => '10.0.0.1:8080' }),
     events: {
       cursor: () => events.cursor(),
       since: (source, index, limit) => events.since(source, index, limit),
@@ -124,6 +128,24 @@ test('who guesses tokens is told to wait and closed with 4429, and a right token
   assert.equal(refused.welcome.error?.code, 'too_many_requests');
   assert.deepEqual(await refused.closed, { code: 4429, reason: 'Too many messages' });
   assert.equal((await PeerSocket.enter(server.url, 'secret')).welcome.ok, true);
+});
+
+test('a signature stands for the token of a socket, once, and as long as that is good', async (t) => {
+  const server = await start(t);
+  const url = `http://10.0.0.1:8080${serverSocketPath}`;
+  const signature = signedSocket({ token: 'secret', url });
+  const socket = await PeerSocket.enter(server.url, signature);
+  assert.equal(socket.welcome.data?.name, 'main');
+  const again = await PeerSocket.enter(server.url, signature);
+  assert.deepEqual(again.welcome.error, { code: 'invalid_token', message: 'This was sent before' });
+  assert.deepEqual(await again.closed, { code: 4401, reason: '' });
+  const request = await PeerSocket.enter(server.url, signedRequest({ token: 'secret', method: 'GET', url, body: '' }));
+  assert.equal(request.welcome.error?.message, 'The signature is not of a form that this node knows');
+  assert.equal((await request.closed).code, 4401);
+  assert.equal((await socket.request('ping')).ok, true);
+  server.revoke('secret');
+  server.sockets.tokensChanged();
+  assert.equal((await socket.closed).code, 4401);
 });
 
 test('nothing is told before authentication, and silence is closed with 4408', async (t) => {

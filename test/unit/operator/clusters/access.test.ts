@@ -64,7 +64,7 @@ test('a cluster is found by its name, or as the only one of the namespace', () =
 
 test('nodes are the pods of the cluster that have an address', () => {
   const pods = [
-    pod('c-0', 'c', ready, { nodeName: 'host' }),
+    pod('c-0', 'c', ready, { nodeName: 'host', metadata: { annotations: { 'mediarooms.dev/calls': 'signed' } } }),
     pod('c-1', 'c', { phase: 'Pending' }),
     pod('c-2', 'c', { ...ready, phase: 'Failed' }),
     pod('c-3', 'c', { ...ready, podIP: 'fd00::1' }, { metadata: { deletionTimestamp: '2026-11-21T12:00:00Z' } }),
@@ -72,8 +72,8 @@ test('nodes are the pods of the cluster that have an address', () => {
   ];
   const usual = { ready: true, terminating: false, lost: false };
   assert.deepEqual(access([cluster('c'), cluster('d')], pods).nodes('n', 'c'), [
-    { ...usual, pod: 'c-0', host: 'host', url: 'http://10.0.0.1:8080' },
-    { ...usual, pod: 'c-3', url: 'http://[fd00::1]:8080', terminating: true },
+    { ...usual, pod: 'c-0', host: 'host', url: 'http://10.0.0.1:8080', signed: true },
+    { ...usual, pod: 'c-3', url: 'http://[fd00::1]:8080', signed: false, terminating: true },
   ]);
   assert.deepEqual(access([], pods).nodes('n', 'c'), []);
 });

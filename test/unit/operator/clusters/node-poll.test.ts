@@ -41,7 +41,7 @@ test('a node is asked as soon as it is known, and what it says is told', async (
   const { poll, answers, told } = start(t);
   answers.set('http://a', well);
   const first = told();
-  poll.watch('n/c', [{ uid: 'a', url: 'http://a' }], false);
+  poll.watch('n/c', [{ uid: 'a', url: 'http://a', signed: true }], false);
   assert.equal(poll.unasked('n/c', 'a'), true);
   assert.deepEqual(await first, ['n/c']);
   assert.deepEqual(poll.report('n/c', 'a')?.health, well);
@@ -52,7 +52,7 @@ test('only what decisions depend on is told again', async (t) => {
   const { poll, answers, told, asked } = start(t);
   answers.set('http://a', well);
   const first = told();
-  poll.watch('n/c', [{ uid: 'a', url: 'http://a' }], true);
+  poll.watch('n/c', [{ uid: 'a', url: 'http://a', signed: true }], true);
   await first;
   let times = 0;
   void told().then(() => (times += 1));
@@ -69,7 +69,7 @@ test('what a node said is believed for a while after it fell silent, then no mor
   const { poll, answers, told, clock } = start(t);
   answers.set('http://a', well);
   const first = told();
-  poll.watch('n/c', [{ uid: 'a', url: 'http://a' }], true);
+  poll.watch('n/c', [{ uid: 'a', url: 'http://a', signed: true }], true);
   await first;
   const silent = told();
   answers.set('http://a', new Error('It cannot be reached.'));
@@ -84,7 +84,7 @@ test('what a node said is believed for a while after it fell silent, then no mor
 test('a node that did not answer is asked again soon, before its host could count as lost', async (t) => {
   const { poll, answers, told } = start(t, { usual: 3_600_000, quick: 5 });
   const first = told();
-  poll.watch('n/c', [{ uid: 'a', url: 'http://a' }], false);
+  poll.watch('n/c', [{ uid: 'a', url: 'http://a', signed: true }], false);
   await first;
   assert.equal(poll.error('n/c', 'a'), 'It cannot be reached.');
   const second = told();
@@ -96,12 +96,12 @@ test('a node that did not answer is asked again soon, before its host could coun
 test('a node that was asked before it listened is asked anew as soon as its pod is ready, and counts as unasked until then', async (t) => {
   const { poll, answers, told } = start(t, { usual: 3_600_000, quick: 3_600_000 });
   const first = told();
-  poll.watch('n/c', [{ uid: 'a', url: 'http://a', ready: false }], true);
+  poll.watch('n/c', [{ uid: 'a', url: 'http://a', signed: true, ready: false }], true);
   await first;
   assert.equal(poll.unasked('n/c', 'a'), false);
   const second = told();
   answers.set('http://a', well);
-  poll.watch('n/c', [{ uid: 'a', url: 'http://a', ready: true }], true);
+  poll.watch('n/c', [{ uid: 'a', url: 'http://a', signed: true, ready: true }], true);
   assert.equal(poll.unasked('n/c', 'a'), true);
   await second;
   assert.deepEqual(poll.report('n/c', 'a')?.health, well);
@@ -110,9 +110,9 @@ test('a node that was asked before it listened is asked anew as soon as its pod 
 test('a node whose pod becomes ready while it is asked in vain is asked once more right after that', async (t) => {
   const { poll, answers, told, asked } = start(t, { usual: 3_600_000, quick: 3_600_000 });
   const first = asked();
-  poll.watch('n/c', [{ uid: 'a', url: 'http://a', ready: false }], true);
+  poll.watch('n/c', [{ uid: 'a', url: 'http://a', signed: true, ready: false }], true);
   await first;
-  poll.watch('n/c', [{ uid: 'a', url: 'http://a', ready: true }], true);
+  poll.watch('n/c', [{ uid: 'a', url: 'http://a', signed: true, ready: true }], true);
   answers.set('http://a', well);
   for (; poll.report('n/c', 'a') === undefined; ) await told();
   assert.deepEqual(poll.report('n/c', 'a')?.health, well);
@@ -122,9 +122,19 @@ test('a pod of the same name on another address is another node', async (t) => {
   const { poll, answers, told } = start(t);
   answers.set('http://a', well);
   const first = told();
-  poll.watch('n/c', [{ uid: 'a', url: 'http://a' }], true);
+  poll.watch('n/c', [{ uid: 'a', url: 'http://a', signed: true }], true);
   await first;
-  poll.watch('n/c', [{ uid: 'a', url: 'http://b' }], true);
+  poll.watch('n/c', [{ uid: 'a', url: 'http://b', signed: true }], true);
+  assert.equal(poll.unasked('n/c', 'a'), true);
+});
+
+test('a node that is to be called otherwise is asked anew', async (t) => {
+  const { poll, answers, told } = start(t);
+  answers.set('http://a', well);
+  const first = told();
+  poll.watch('n/c', [{ uid: 'a', url: 'http://a', signed: true }], true);
+  await first;
+  poll.watch('n/c', [{ uid: 'a', url: 'http://a', signed: false }], true);
   assert.equal(poll.unasked('n/c', 'a'), true);
 });
 
@@ -132,11 +142,11 @@ test('nobody is asked about a cluster that is forgotten', async (t) => {
   const { poll, answers, told, asked } = start(t);
   answers.set('http://a', well);
   const first = told();
-  poll.watch('n/c', [{ uid: 'a', url: 'http://a' }], true);
+  poll.watch('n/c', [{ uid: 'a', url: 'http://a', signed: true }], true);
   await first;
   poll.forget('n/c');
   assert.equal(poll.report('n/c', 'a'), undefined);
   const other = asked();
-  poll.watch('n/d', [{ uid: 'b', url: 'http://b' }], true);
+  poll.watch('n/d', [{ uid: 'b', url: 'http://b', signed: true }], true);
   assert.deepEqual(await other, ['http://b']);
 });

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { knownNames } from '../../../../node/config/variables.ts';
 import { indexOf } from '../../../../operator/clusters/names.ts';
 import { pod, templateHash } from '../../../../operator/clusters/pod.ts';
+import { isSigned } from '../../../../operator/clusters/signed-calls.ts';
 import { claim } from '../../../../operator/clusters/storage.ts';
 import { richSpec, testCluster, testFacts } from '../../../kit/media-cluster.ts';
 
@@ -218,4 +219,40 @@ test('pods of all indexes have the same hash', () => {
     pod(cluster, testFacts(), { index, basePort }).metadata.annotations?.['mediarooms.dev/template-hash'];
   assert.equal(hash({ index: 0, basePort: 30_000 }), templateHash(cluster, testFacts()));
   assert.equal(hash({ index: 3, basePort: 31_000 }), templateHash(cluster, testFacts()));
+});
+
+test('a pod says that its node knows signed calls, unless its image is older', () => {
+  const marks = (image?: string) => podOf(image === undefined ? {} : { image }).metadata.annotations?.['mediarooms.dev/calls'];
+  for (const image of [
+    undefined,
+    'r.example:5000/node',
+    'node:0.8.0',
+    'node:v0.10.1',
+    'node:1.0.7',
+    'node:0.70.0',
+    `node@sha256:${'0'.repeat(64)}`,
+    'r:0.7/node',
+  ])
+    assert.equal(marks(image), 'signed', image);
+  for (const image of ['node:0.7.0', 'r.example:5000/a/node:v0.7.1-slim', 'node:0.6', `node:0.7.0@sha256:${'0'.repeat(64)}`])
+    assert.equal(marks(image), undefined, image);
+});
+
+test('a pod is called as it says, and by its token where its MediaCluster says so', () => {
+  const called = (annotations: object, cluster: object = {}) => {
+    const { metadata, ...rest } = testCluster();
+    return isSigned(
+      { ...rest, metadata: { ...metadata, annotations: cluster as Record<string, string> } },
+      {
+        apiVersion: 'v1',
+        kind: 'Pod',
+        metadata: { name: 'media-0', annotations: annotations as Record<string, string> },
+      },
+    );
+  };
+  const key = 'mediarooms.dev/calls';
+  assert.equal(called({ [key]: 'signed' }), true);
+  assert.equal(called({}), false, 'made by an older operator');
+  assert.equal(called({ [key]: 'signed' }, { [key]: 'bearer' }), false);
+  assert.equal(called({ [key]: 'signed' }, { [key]: 'else' }), true);
 });

@@ -41,7 +41,7 @@ function failsWith(code: string, status?: number): (error: unknown) => boolean {
 describe('Of a real node, the client', () => {
   test('makes, reads, changes, lists and deletes rooms, peers and tokens', async (t) => {
     const node = await startNode(t, { SVC_IP: '127.0.0.1' });
-    const client = new NodeClient({ url: node.url, token: () => node.token });
+    const client = new NodeClient({ url: node.url, signed: true, token: () => node.token });
     const made = await client.createRoom(room);
     assert.equal(made.room.externalId, 'uid-1');
     assert.equal(made.address, `127.0.0.1:${node.port}`);
@@ -67,7 +67,7 @@ describe('Of a real node, the client', () => {
 
   test('tells what is refused in the node’s own sentence', async (t) => {
     const node = await startNode(t, { SVC_COMPONENTS_USED: '' });
-    const client = new NodeClient({ url: node.url, token: () => node.token });
+    const client = new NodeClient({ url: node.url, signed: true, token: () => node.token });
     await client.createRoom(room);
     await assert.rejects(client.createRoom({ ...room, externalId: 'uid-2' }), failsWith('already_exists', 400));
     await assert.rejects(client.addComponent('r', { type: 'hls', options: {}, externalId: 'x' }), (error: Error) => {
@@ -79,7 +79,7 @@ describe('Of a real node, the client', () => {
 
   test('reads its health and its cluster, and drains it and calls it back', async (t) => {
     const node = await startNode(t);
-    const client = new NodeClient({ url: node.url, token: () => node.token });
+    const client = new NodeClient({ url: node.url, signed: true, token: () => node.token });
     const health = await client.health();
     assert.equal(health.state, 'accepting');
     assert.equal(health.load.rooms, 0);
@@ -95,7 +95,7 @@ describe('Of a real node, the client', () => {
   test('is let in with the token of the moment', async (t) => {
     const node = await startNode(t);
     let token: string | undefined;
-    const client = new NodeClient({ url: node.url, token: () => token });
+    const client = new NodeClient({ url: node.url, signed: true, token: () => token });
     await assert.rejects(client.health(), failsWith('no_token', 0));
     token = 'wrong';
     await assert.rejects(client.health(), failsWith('invalid_token', 401));
@@ -111,7 +111,7 @@ describe('Of a node that misbehaves, the client', () => {
       asked += 1;
     });
     let now = 0;
-    const client = new NodeClient({ url, token: () => 't', timeoutMs: 2_000, now: () => now, random: () => 1 });
+    const client = new NodeClient({ url, signed: true, token: () => 't', timeoutMs: 2_000, now: () => now, random: () => 1 });
     await assert.rejects(client.health(), failsWith('timeout', 0));
     await assert.rejects(client.health(), failsWith('backing_off', 0));
     assert.equal(asked, 1);
@@ -131,7 +131,7 @@ describe('Of a node that misbehaves, the client', () => {
       if (request.url === '/room/moved') response.writeHead(302, { location: 'http://127.0.0.1:9/' }).end();
       else response.end(answers[request.url ?? '']);
     });
-    const client = new NodeClient({ url, token: () => 't', maxBytes: 1000 });
+    const client = new NodeClient({ url, signed: true, token: () => 't', maxBytes: 1000 });
     for (const id of ['long', 'other', 'text']) await assert.rejects(client.room(id), failsWith('bad_answer', 0));
     await assert.rejects(client.room('moved'), failsWith('bad_answer', 302));
   });
@@ -143,20 +143,40 @@ describe('Of a node that misbehaves, the client', () => {
       if (asked === 2) request.socket.destroy();
       else response.writeHead(404).end('{"errors": "Room r does not exist", "code": "room_not_found"}');
     });
-    const client = new NodeClient({ url, token: () => 't' });
+    const client = new NodeClient({ url, signed: true, token: () => 't' });
     for (let call = 0; call < 2; call += 1) await assert.rejects(client.room('r'), failsWith('room_not_found'));
     assert.equal(asked, 3);
   });
 
+  test('does not send the token to one that knows no signatures, or says so', async (t) => {
+    const heard: (string | undefined)[] = [];
+    const url = await fakeNode(t, ({ headers }, response) => {
+      heard.push(headers.authorization);
+      response.writeHead(401).end('{"errors": "Missing token", "code": "missing_token"}');
+    });
+    const token = 'the-token-of-the-operator';
+    const client = new NodeClient({ url, signed: true, token: () => token });
+    await assert.rejects(client.health(), (error: Error) => {
+      assert.match(error.message, /does not know signed calls: its image is older than 0\.8/);
+      return failsWith('missing_token', 401)(error);
+    });
+    await assert.rejects(client.createRoom(room), failsWith('missing_token', 401));
+    assert.equal(heard.length, 2);
+    for (const header of heard) assert.match(header ?? '', /^Mediarooms-Signature v1\./);
+    const older = new NodeClient({ url, signed: false, token: () => token });
+    await assert.rejects(older.health(), (error: Error) => error.message === 'Missing token');
+    assert.equal(heard[2], `Bearer ${token}`);
+  });
+
   test('ends with its caller, and never says the token', async (t) => {
     const url = await fakeNode(t, () => {});
-    const client = new NodeClient({ url, token: () => 'the-token-of-the-operator' });
+    const client = new NodeClient({ url, signed: true, token: () => 'the-token-of-the-operator' });
     const stop = new AbortController();
     const call = client.health(stop.signal);
     stop.abort();
     await assert.rejects(call, failsWith('aborted', 0));
     assert.equal(client.backOffMs, 0, 'that was not the node’s fault');
-    const gone = new NodeClient({ url: 'http://127.0.0.1:9', token: () => 'the-token-of-the-operator' });
+    const gone = new NodeClient({ url: 'http://127.0.0.1:9', signed: true, token: () => 'the-token-of-the-operator' });
     await assert.rejects(gone.health(), (error: Error) => {
       assert.doesNotMatch(JSON.stringify([error.message, error.stack, String(error.cause)]), /the-token/);
       return failsWith('unreachable')(error);

@@ -19,6 +19,10 @@ type Listening = {
   waitFor: (what: string, wanted: () => boolean) => Promise<void>;
 };
 
+/** A proxy is not where the node takes a signature. */
+const plain = (url: string) => ({ url, signed: false });
+const signed = (url: string) => ({ url, signed: true });
+
 function listen(t: TestContext, options: Pick<NodeEventsOptions, 'nodes' | 'token'> & Partial<NodeEventsOptions>): Listening {
   const heard: NodeEvent[] = [];
   let gaps = 0;
@@ -50,7 +54,7 @@ test('What happens while the connection is cut is heard when it is back, once an
   const node = await startNode(t);
   const proxy = await startTcpProxy(t, node.port);
   const api = apiClient(node.url, node.token);
-  const { heard, gaps, events, waitFor } = listen(t, { nodes: () => [`http://127.0.0.1:${proxy.port}`], token: () => node.token });
+  const { heard, gaps, events, waitFor } = listen(t, { nodes: () => [plain(`http://127.0.0.1:${proxy.port}`)], token: () => node.token });
   await waitFor('subscribed', () => events.connected !== undefined);
   assert.equal(gaps(), 1, 'what was before must be looked at');
   await api.post('/room', { roomId: 'one' });
@@ -70,7 +74,7 @@ test('What happens while the connection is cut is heard when it is back, once an
 
 test('Where a node is gone another one of its cluster tells the events', async (t) => {
   const { owner, wrong } = await startNodePair(t);
-  const { heard, events, waitFor } = listen(t, { nodes: () => [owner.url, wrong.url], token: () => owner.token });
+  const { heard, events, waitFor } = listen(t, { nodes: () => [signed(owner.url), signed(wrong.url)], token: () => owner.token });
   await waitFor('subscribed', () => events.connected === owner.url);
   await owner.close();
   await waitFor('subscribed at the other one', () => events.connected === wrong.url);
@@ -87,7 +91,7 @@ test('A node that is silent is left', async (t) => {
   });
   const node = await startNode(t);
   const silentUrl = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
-  const { events, waitFor } = listen(t, { nodes: () => [silentUrl, node.url], token: () => node.token });
+  const { events, waitFor } = listen(t, { nodes: () => [signed(silentUrl), signed(node.url)], token: () => node.token });
   await waitFor('subscribed at the other one', () => events.connected === node.url);
 });
 
@@ -107,7 +111,7 @@ test('A frame that is too long, or nonsense, harms nobody', async (t) => {
     socket.send(`"${'x'.repeat(2 * 1024 * 1024)}"`);
   });
   const hostileUrl = `http://127.0.0.1:${(hostile.address() as AddressInfo).port}`;
-  const { heard, events, waitFor } = listen(t, { nodes: () => [hostileUrl, node.url], token: () => node.token });
+  const { heard, events, waitFor } = listen(t, { nodes: () => [signed(hostileUrl), signed(node.url)], token: () => node.token });
   await waitFor('subscribed at the other one', () => events.connected === node.url);
   assert.equal(connections, 1);
   assert.deepEqual(heard, []);
@@ -116,7 +120,7 @@ test('A frame that is too long, or nonsense, harms nobody', async (t) => {
 test('A wrong token is tried again, later and later, and another one is used once there is one', async (t) => {
   const node = await startNode(t);
   let token = 'wrong';
-  const { events, waitFor } = listen(t, { nodes: () => [node.url], token: () => token });
+  const { events, waitFor } = listen(t, { nodes: () => [signed(node.url)], token: () => token });
   await new Promise((resolve) => setTimeout(resolve, 300));
   assert.equal(events.connected, undefined);
   token = node.token;

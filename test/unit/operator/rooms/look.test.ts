@@ -17,7 +17,7 @@ async function serve(t: TestContext, pod: string, ready: boolean, answer: Reques
     server.close();
   });
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  return { pod, url, ready, terminating: false, lost: false };
+  return { pod, url, signed: true, ready, terminating: false, lost: false };
 }
 
 /** Takes every request in and answers none, as an address where nobody is any more. */
@@ -37,7 +37,7 @@ function looking(nodes: ClusterNode[], waited: (number | undefined)[], toldLost 
       return super.room(roomId, signal, timeoutMs);
     }
   }
-  const clients = new Map(nodes.map(({ url }) => [url, new Told({ url, token: () => 'token' })]));
+  const clients = new Map(nodes.map(({ url }) => [url, new Told({ url, signed: true, token: () => 'token' })]));
   const clientOf = ({ url }: ClusterNode) => clients.get(url) ?? assert.fail(url);
   const link = {
     roomEnd: () => undefined,
