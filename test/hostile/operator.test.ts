@@ -84,10 +84,7 @@ attack(attacks.eavesdropper, async (t) => {
   await api.post('/room', { roomId: 'r', maxPeers: 5 });
 
   const requests = tap.requests().filter((request) => !/^upgrade:/im.test(request));
-  assert.deepEqual(
-    requests.map((request) => request.split(' ', 1)[0]).sort(),
-    ['DELETE', 'DELETE', 'GET', 'PATCH', 'POST', 'POST'],
-  );
+  assert.deepEqual(requests.map((request) => request.split(' ', 1)[0]).sort(), ['DELETE', 'DELETE', 'GET', 'PATCH', 'POST', 'POST']);
   const frames = tap.frames();
   for (const said of [...tap.requests(), ...frames]) assert.ok(!said.includes(apiToken), said);
   for (const request of requests) {

@@ -23,6 +23,7 @@ test('a MediaCluster with two replicas becomes two nodes that find each other, e
   assert.notEqual(one, other);
   const external = runner.hosts.map(({ externalIP }) => externalIP);
   for (const pod of pods) assert.ok(external.includes(pod.metadata.annotations['mediarooms.dev/media-address'] ?? ''));
+  for (const { status } of pods) assert.equal(operator.called.get(`http://${status.podIP}:8080`), true, 'its calls are signed');
   assert.equal((await user.condition('Available')).message, '2 of 2 nodes are ready.');
   await user.until('the configuration is in force', async () => (await user.condition('ConfigSynced')).status === 'True');
   const degraded = await user.condition('Degraded');
@@ -56,6 +57,19 @@ test('an operator asks the API server nothing while nothing happens', async () =
     operator.calls.slice(before).map(({ verb, resource }) => `${verb} ${resource}`),
     [],
   );
+});
+
+test('nodes of an older image are called by their token, since they know nothing else', async () => {
+  const user = await MediaClusterUser.make(server, 'older', {
+    replicas: 1,
+    image: 'registry.example/mediarooms/node:0.7.0',
+    drain: { timeoutSeconds: 1 },
+  });
+  const [pod] = await user.settled('c-0');
+  assert.equal(operator.called.get(`http://${pod?.status.podIP}:8080`), false);
+  assert.equal(pod?.metadata.annotations['mediarooms.dev/calls'], undefined);
+  await user.until('the node is heard', async () => (await user.cluster()).status?.nodes?.[0]?.rooms === 0);
+  await user.kubectl('delete', 'mediacluster', 'c');
 });
 
 test('a MediaCluster that is deleted takes everything with it', async () => {

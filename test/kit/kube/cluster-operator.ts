@@ -30,12 +30,19 @@ export class ClusterOperator {
   readonly controller: ClusterController;
   /** Every call to the API server but watches. */
   readonly calls: CallObservation[];
+  /** The addresses of nodes that are called, and whether these calls are signed. */
+  readonly called: ReadonlyMap<string, boolean>;
   readonly #end: () => Promise<void>;
   #ending: Promise<void> | undefined;
 
-  private constructor(controller: ClusterController, calls: CallObservation[], end: () => Promise<void>) {
+  private constructor(
+    controller: ClusterController,
+    { calls, called }: Pick<ClusterOperator, 'calls' | 'called'>,
+    end: () => Promise<void>,
+  ) {
     this.controller = controller;
     this.calls = calls;
+    this.called = called;
     this.#end = end;
   }
 
@@ -43,6 +50,7 @@ export class ClusterOperator {
   static async start(server: ApiServer, options: ClusterOperatorOptions = {}): Promise<ClusterOperator> {
     const log = options.log ?? (process.env.OPERATOR_LOG ? createLog({ level: 'debug', structured: false }) : silentLog());
     const calls: CallObservation[] = [];
+    const called = new Map<string, boolean>();
     const observe = (call: CallObservation) => {
       if (call.verb !== 'watch') calls.push(call);
     };
@@ -83,7 +91,10 @@ export class ClusterOperator {
     controller = new ClusterController({
       client: client.scoped({ signal: stop.signal }),
       stores,
-      nodeCalls: (target) => new NodeClient({ ...target, timeoutMs: 2_000 }),
+      nodeCalls: (target) => {
+        called.set(target.url, target.signed);
+        return new NodeClient({ ...target, timeoutMs: 2_000 });
+      },
       recorder,
       log,
       image: options.image ?? 'mediarooms-node:test',
@@ -99,7 +110,7 @@ export class ClusterOperator {
       await recorder.close();
       await client.close();
     };
-    const operator = new ClusterOperator(controller, calls, end);
+    const operator = new ClusterOperator(controller, { calls, called }, end);
     server.beforeEnd(() => operator.stop());
     return operator;
   }
