@@ -10,6 +10,7 @@ import {
   maxSeconds,
   objectPrefix,
   region,
+  secondsOrNever,
   secretKeyRef,
   text,
   withRules,
@@ -88,14 +89,14 @@ const timeouts = z
 
 const roomDefaults = z
   .object({
-    peerDisconnectedTimeout: seconds
+    peerDisconnectedTimeout: secondsOrNever
       .nullable()
       .optional()
-      .meta({ description: 'Seconds after which a disconnected peer is removed; null = never, 120 where left out.' }),
-    peerlessPurgeTimeout: seconds
+      .meta({ description: 'Seconds after which a disconnected peer is removed; 0 or null = never, 120 where left out.' }),
+    peerlessPurgeTimeout: secondsOrNever
       .nullable()
       .optional()
-      .meta({ description: 'Seconds without a connected peer after which a room ends; never where left out.' }),
+      .meta({ description: 'Seconds without a connected peer after which a room ends; 0 or null = never, never where left out.' }),
   })
   .meta({ description: 'Timeouts of rooms that say nothing.' });
 

@@ -1,6 +1,6 @@
 // A component of a Room: its kind, and the options of each kind.
 import { z } from 'zod';
-import { bucket, endpointUrl, integer, objectPrefix, region, secretKeyRef, secretName, staysBelow, text, withRules } from './schema.ts';
+import { bucket, endpointUrl, id, integer, objectPrefix, region, secretKeyRef, secretName, staysBelow, text, withRules } from './schema.ts';
 
 export const componentTypes = ['hls', 'recording', 'sip', 'file'] as const;
 
@@ -41,7 +41,15 @@ const options = z
     targetWindowDuration: integer(1, 86_400)
       .optional()
       .meta({ description: 'hls: seconds of stream kept for viewers; all where left out.' }),
-    subscribeMode: z.enum(['auto', 'manual']).optional().meta({ description: 'hls, recording: which tracks it takes.' }),
+    subscribeMode: z
+      .enum(['auto', 'manual'])
+      .optional()
+      .meta({ description: 'hls, recording: which tracks it takes: auto all, manual those of origins.' }),
+    origins: z.array(id).max(1000).optional().meta({
+      description:
+        'hls, recording, with subscribeMode manual: ids of the peers (and components) that it takes, there already or later. With others the component begins anew.',
+      'x-kubernetes-list-type': 'set',
+    }),
     layout: z.enum(['grid', 'speaker', 'single']).optional().meta({ description: 'hls: how the picture is composed.' }),
     names: z.boolean().optional().meta({ description: 'hls: the names that peers have in their metadata (`name`) are in the picture.' }),
     width: evenInteger(16, 3840).optional().meta({ description: 'hls: width of the picture in pixels.' }),
@@ -72,10 +80,10 @@ const options = z
 export const optionsOfKinds = {
   file: ['filePath', 'framerate'],
   hls: [
-    ...['lowLatency', 'persistent', 'targetWindowDuration', 'subscribeMode', 'layout', 'names', 'width', 'height', 'framerate'],
+    ...['lowLatency', 'persistent', 'targetWindowDuration', 'subscribeMode', 'origins', 'layout', 'names', 'width', 'height', 'framerate'],
     ...['segmentDuration', 's3'],
   ],
-  recording: ['subscribeMode', 'pathPrefix', 's3'],
+  recording: ['subscribeMode', 'origins', 'pathPrefix', 's3'],
   sip: ['registrarAddress', 'username', 'passwordSecretRef', 'answerIncoming', 'ringTimeout', 'caCertificate'],
 } as const;
 
@@ -120,6 +128,10 @@ export const componentSchema = withRules(
   {
     rule: "self.type != 'recording' || !has(self.options) || !has(self.options.pathPrefix) || has(self.options.s3)",
     message: 'options.pathPrefix of a component of type recording needs options.s3',
+  },
+  {
+    rule: "!has(self.options) || !has(self.options.origins) || (has(self.options.subscribeMode) && self.options.subscribeMode == 'manual')",
+    message: 'options.origins needs options.subscribeMode manual: else all are taken',
   },
   ...optionRules,
 ).meta({ description: 'A component of the room.' });

@@ -109,8 +109,8 @@ export function settle(layers: readonly FileSettings[]): { settings: HotSettings
       },
       timeouts: { peerResumeWindow: need(timeouts.peerResumeWindow), rawRecordingTtl: timeouts.rawRecordingTtl ?? null },
       roomDefaults: {
-        peerDisconnectedTimeout: roomDefaults.peerDisconnectedTimeout ?? null,
-        peerlessPurgeTimeout: roomDefaults.peerlessPurgeTimeout ?? null,
+        peerDisconnectedTimeout: roomDefaults.peerDisconnectedTimeout || null,
+        peerlessPurgeTimeout: roomDefaults.peerlessPurgeTimeout || null,
       },
       s3:
         bucket !== undefined && accessKeyId !== undefined && secretAccessKey !== undefined

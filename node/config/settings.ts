@@ -1,6 +1,7 @@
 // The part of the configuration that can change while the node runs: its names in files, its schema, its shape in force.
 import { z } from 'zod';
 import type { LogLevel } from '../log.ts';
+import { isObjectPrefix, objectPrefixRule } from '../rooms/component-options.ts';
 import { maxTimeout } from '../rooms/room-config.ts';
 import type { ComponentType } from '../rooms/views.ts';
 import * as value from './values.ts';
@@ -81,13 +82,11 @@ const iceServer = z
     },
   );
 
-const roomTimeout = value.integer(1, maxTimeout, 'a number of seconds').nullable();
+/** 0 and null are the same: never. */
+const roomTimeout = value.integer(0, maxTimeout, 'a number of seconds').nullable();
 const perSecond = value.integer(1, 1_000_000).nullable();
 const cpu = 'to be a number of cores, 0 to 1024';
-const objectKey = value.textWhere(
-  'to be a prefix of object keys without .. and a leading /',
-  (text) => /^[^/\p{Cc}]\P{Cc}{0,511}$/u.test(text) && !text.split('/').includes('..'),
-);
+const objectKey = value.textWhere(objectPrefixRule, isObjectPrefix);
 
 const readToken = apiToken.omit({ scope: true }).transform((token) => ({ ...token, scope: 'read' as const }));
 

@@ -303,13 +303,13 @@ export const hotVariables = {
     path: 'roomDefaults.peerDisconnectedTimeout',
     form: 'number',
     default: '120',
-    meaning: 'Seconds after which a disconnected peer is removed, for rooms that say nothing; `none` = never.',
+    meaning: 'Seconds after which a disconnected peer is removed, for rooms that say nothing; 0 or `none` = never.',
   },
   PEERLESS_PURGE_TIMEOUT: {
     path: 'roomDefaults.peerlessPurgeTimeout',
     form: 'number',
     default: 'none',
-    meaning: 'Seconds without a connected peer after which a room ends, for rooms that say nothing; `none` = never.',
+    meaning: 'Seconds without a connected peer after which a room ends, for rooms that say nothing; 0 or `none` = never.',
   },
   RAW_RECORDING_TTL: {
     path: 'timeouts.rawRecordingTtl',

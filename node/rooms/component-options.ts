@@ -1,6 +1,7 @@
 // Options of each kind of component as callers send them: they validate, give the types, and make the document and the console's forms.
 import { z } from 'zod';
-import { externalIdSchema } from './views.ts';
+import { ServiceError } from '../errors.ts';
+import { externalIdSchema, idSchema } from './views.ts';
 
 export const layouts = ['grid', 'speaker', 'single'] as const;
 export type Layout = (typeof layouts)[number];
@@ -22,6 +23,15 @@ export const recordingDefaults = { subscribeMode: 'auto' } as const;
 /** Seconds. */
 export const sipDefaults = { answerIncoming: false, ringTimeout: 60 } as const;
 
+/** Peers and components that one in manual mode receives at most. */
+export const maxOrigins = 1000;
+
+/** What a prefix of object keys has to be: no tool that takes keys for paths is led elsewhere by it. */
+export const objectPrefixRule = 'to be a prefix of object keys without .. and a leading /';
+export function isObjectPrefix(text: string): boolean {
+  return /^[^/\p{Cc}]\P{Cc}{0,511}$/u.test(text) && !text.split('/').includes('..');
+}
+
 const text = z.string().min(1).max(1024);
 /** An S3 storage with its keys: a secret as a whole. */
 export const s3PlaceSchema = z
@@ -36,7 +46,11 @@ export const s3PlaceSchema = z
       .meta({ description: "URL, where it is not Amazon's." }),
     accessKeyId: text,
     secretAccessKey: text.meta({ format: 'password' }),
-    pathPrefix: z.string().max(512).optional().meta({ description: 'Put before every key as it is given, with a slash between.' }),
+    pathPrefix: z
+      .string()
+      .refine((prefix) => prefix === '' || isObjectPrefix(prefix), objectPrefixRule)
+      .optional()
+      .meta({ description: 'Put before every key as it is given, with a slash between: no .. in it, no / at its beginning.' }),
   })
   .meta({ id: 'S3Place', description: 'An S3 storage with its keys; only where the node has none of its own.' });
 export type S3Place = z.infer<typeof s3PlaceSchema>;
@@ -54,6 +68,14 @@ function integer(least: number, most: number) {
 
 const even = (value: number) => value % 2 === 0;
 const trueOrFalse = z.boolean({ error: 'to be true or false' }).nullable().optional();
+const origins = z
+  .array(idSchema, { error: 'to be a list of ids' })
+  .max(maxOrigins, `to have at most ${maxOrigins} ids`)
+  .nullable()
+  .optional()
+  .meta({
+    description: 'With subscribeMode manual: ids of peers and components that it receives from the beginning, there already or later.',
+  });
 const subscribeMode = z.enum(['auto', 'manual'], { error: 'to be auto or manual' }).nullable().optional();
 
 export const hlsOptionsSchema = z
@@ -65,9 +87,10 @@ export const hlsOptionsSchema = z
       .optional()
       .meta({ description: 'Seconds that viewers may go back; all where left out.' }),
     subscribeMode: subscribeMode.meta({
-      description: 'auto: everybody is in the picture. manual: those that are subscribed.',
+      description: 'auto: everybody is in the picture. manual: origins, and those that are subscribed.',
       default: hlsDefaults.subscribeMode,
     }),
+    origins,
     width: integer(16, 3840)
       .refine(even, 'to be even')
       .nullable()
@@ -96,9 +119,10 @@ export const hlsOptionsSchema = z
 export const recordingOptionsSchema = z
   .strictObject({
     subscribeMode: subscribeMode.meta({
-      description: 'auto: every track is recorded. manual: those that are subscribed.',
+      description: 'auto: every track is recorded. manual: those of origins, and of those that are subscribed.',
       default: recordingDefaults.subscribeMode,
     }),
+    origins,
     pathPrefix: s3PlaceSchema.shape.pathPrefix.nullable().meta({ description: 'Put before every key in S3; only with credentials.' }),
     credentials: s3PlaceSchema.nullable().optional(),
   })
@@ -146,6 +170,13 @@ export const fileOptionsSchema = z
       .meta({ description: 'Pictures a second; of video only.', default: fileDefaults.framerate }),
   })
   .meta({ id: 'FileOptions', description: 'Plays a file into the room, once.' });
+
+/** @throws ServiceError where it would receive all anyway */
+export function originsOf({ origins, subscribeMode }: Pick<z.infer<typeof recordingOptionsSchema>, 'origins' | 'subscribeMode'>): string[] {
+  if (origins && origins.length > 0 && subscribeMode !== 'manual')
+    throw new ServiceError('bad_request', 'Option origins is for subscribeMode manual only: else all are received');
+  return origins ?? [];
+}
 
 /** What a request to add a component is documented to be. Each kind reads its options itself, so that its own sentences say what is wrong. */
 export const documentedComponentOptions = z

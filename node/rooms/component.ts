@@ -2,6 +2,7 @@
 import { ServiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { CallRunner } from './calls.ts';
+import { maxOrigins } from './component-options.ts';
 import type { RoomEventDetail } from './events.ts';
 import type { PublishedFigures } from './figures.ts';
 import { newId } from './ids.ts';
@@ -28,9 +29,6 @@ export type ComponentSurroundings = {
   forget: (componentId: string) => void;
 };
 
-/** Peers and components that one in manual mode receives at most. */
-const maxOrigins = 1000;
-
 export class Component {
   readonly id = newId();
   readonly externalId: string | null;
@@ -54,6 +52,7 @@ export class Component {
     this.externalId = externalId;
     this.#prepared = prepared;
     this.#properties = prepared.properties;
+    this.#receive(prepared.origins ?? []);
     this.#room = room;
     this.#log = room.log.child({ component: this.id, type: prepared.type });
     this.#input = room.media.openInput();
@@ -138,8 +137,13 @@ export class Component {
     }
     const all = new Set([...this.#origins, ...origins]);
     if (all.size > maxOrigins) throw new ServiceError('bad_request', `A component receives at most ${maxOrigins} origins`);
-    for (const origin of origins) this.#origins.add(origin);
+    this.#receive(origins);
     this.offerChanged();
+  }
+
+  #receive(origins: readonly string[]): void {
+    for (const origin of origins) this.#origins.add(origin);
+    if (this.#origins.size > 0) this.#properties = { ...this.#properties, origins: [...this.#origins] };
   }
 
   /** Tracks of the room came or went. */

@@ -193,6 +193,8 @@ export type PreparedComponent = {
   properties: ComponentView['properties'];
   /** Which tracks it receives: all (auto), or those of origins that are named. Left out: none. */
   subscribeMode?: SubscribeMode;
+  /** Those that one in manual mode receives from the beginning. */
+  origins?: readonly string[];
   open: (host: ComponentHost) => ComponentRunner;
 };
 

@@ -13,12 +13,14 @@ import {
 /** Longest time in seconds that a room's timeouts may have: 10 years, so that no timer overflows unnoticed. */
 export const maxTimeout = 315_360_000;
 
+/** 0, as in a Room of Kubernetes, and null are the same: never. */
 const timeout = z
   .number({ error: 'to be a positive integer' })
   .int('to be a positive integer')
-  .positive('to be a positive integer')
+  .min(0, 'to be a positive integer')
   .max(maxTimeout, `to be at most ${maxTimeout}`)
-  .nullable();
+  .nullable()
+  .transform((seconds) => (seconds === 0 ? null : seconds));
 const maxPeers = z
   .number({ error: 'to be a positive integer' })
   .int('to be a positive integer')
@@ -49,7 +51,7 @@ export const roomOptionsSchema = z
   })
   .meta({
     id: 'RoomOptions',
-    description: 'Options of a new room. Timeouts are in seconds; null means never; what is left out gets the default of the node.',
+    description: 'Options of a new room. Timeouts are in seconds; 0 or null means never; what is left out gets the default of the node.',
   });
 export type RoomOptions = z.infer<typeof roomOptionsSchema>;
 
@@ -60,7 +62,10 @@ export const roomPatchSchema = z
     peerlessPurgeTimeout: timeout.optional(),
     peerDisconnectedTimeout: timeout.optional(),
   })
-  .meta({ id: 'RoomPatch', description: 'What can change while a room lives. A field that is left out stays as it is.' });
+  .meta({
+    id: 'RoomPatch',
+    description: 'What can change while a room lives. Timeouts are as those of a new room. A field that is left out stays as it is.',
+  });
 export type RoomPatch = z.infer<typeof roomPatchSchema>;
 
 export const peerOptionsSchema = z

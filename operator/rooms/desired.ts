@@ -13,9 +13,8 @@ const nodeDefaults: RoomDefaults = { peerlessPurgeTimeout: null, peerDisconnecte
 export function defaultsOf({ spec }: Pick<MediaCluster, 'spec'>): RoomDefaults {
   const given = spec.config?.roomDefaults;
   return {
-    peerlessPurgeTimeout: given?.peerlessPurgeTimeout === undefined ? nodeDefaults.peerlessPurgeTimeout : given.peerlessPurgeTimeout,
-    peerDisconnectedTimeout:
-      given?.peerDisconnectedTimeout === undefined ? nodeDefaults.peerDisconnectedTimeout : given.peerDisconnectedTimeout,
+    peerlessPurgeTimeout: timeoutOf(given?.peerlessPurgeTimeout, nodeDefaults.peerlessPurgeTimeout),
+    peerDisconnectedTimeout: timeoutOf(given?.peerDisconnectedTimeout, nodeDefaults.peerDisconnectedTimeout),
   };
 }
 
@@ -91,8 +90,8 @@ export function declaredName(externalId: string | null, uid: string): string | u
   return externalId?.startsWith(`${uid}/`) ? externalId.split('/')[1] : undefined;
 }
 
-/** 0 = never in a Room, null on a node. */
-function timeoutOf(given: number | undefined, byDefault: number | null): number | null {
+/** 0 = never in what people write, null in what a node tells. */
+function timeoutOf(given: number | null | undefined, byDefault: number | null): number | null {
   if (given === undefined) return byDefault;
   return given === 0 ? null : given;
 }

@@ -31,6 +31,7 @@ export class FakeKinds implements ComponentKinds {
       type,
       properties: { ...options },
       ...(type === 'recording' && { subscribeMode: options?.subscribeMode === 'manual' ? ('manual' as const) : ('auto' as const) }),
+      ...(Array.isArray(options?.origins) && { origins: options.origins.map(String) }),
       open: (host) => {
         const runner = new FakeRunner(host, failStart, type === 'file');
         this.runners.push(runner);

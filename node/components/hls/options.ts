@@ -1,6 +1,6 @@
 // Options of an hls component, and what follows from them.
 import { ServiceError } from '../../errors.ts';
-import { hlsDefaults, hlsOptionsSchema, shownPlace } from '../../rooms/component-options.ts';
+import { hlsDefaults, hlsOptionsSchema, originsOf, shownPlace } from '../../rooms/component-options.ts';
 import { issueSentence } from '../../sentences.ts';
 import { conflictSentences } from '../../storage/upload.ts';
 import type { PlaylistTimes } from './playlist.ts';
@@ -27,6 +27,7 @@ export function readOptions(options: unknown, hasServerS3: boolean) {
     persistent: data.persistent ?? hlsDefaults.persistent,
     targetWindowDuration: data.targetWindowDuration ?? null,
     subscribeMode: data.subscribeMode ?? hlsDefaults.subscribeMode,
+    origins: originsOf(data),
     width: data.width ?? hlsDefaults.width,
     height: data.height ?? hlsDefaults.height,
     framerate: data.framerate ?? hlsDefaults.framerate,
@@ -61,7 +62,7 @@ export function bitratesOf({ width, height, framerate }: Pick<HlsOptions, 'width
   return { video: Math.min(mostBitrate, Math.max(leastBitrate, video)), audio: audioBitrate };
 }
 
-/** As callers see them: without the keys of S3. */
-export function shownOptions({ s3, ...shown }: HlsOptions) {
+/** As callers see them: without the keys of S3, and without those whom it receives, which may change. */
+export function shownOptions({ s3, origins: _, ...shown }: HlsOptions) {
   return s3 ? { ...shown, s3: shownPlace(s3) } : shown;
 }

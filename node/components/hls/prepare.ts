@@ -18,6 +18,7 @@ export function prepareHls(options: unknown, roomId: string, streams: Streams): 
     type: 'hls',
     properties: { ...shownOptions(read), playable: false, playlist: `/hls/${roomId}/${multivariantName}` },
     subscribeMode: read.subscribeMode,
+    origins: read.origins,
     open: (host) => new HlsRunner({ host, streams, options: read }),
   };
 }

@@ -1,7 +1,7 @@
 // Whether a recording component can be: its options.
 import type { z } from 'zod';
 import { ServiceError } from '../../errors.ts';
-import { recordingDefaults, recordingOptionsSchema, type S3Place, shownPlace } from '../../rooms/component-options.ts';
+import { originsOf, recordingDefaults, recordingOptionsSchema, type S3Place, shownPlace } from '../../rooms/component-options.ts';
 import type { PreparedComponent } from '../../rooms/ports.ts';
 import { issueSentence } from '../../sentences.ts';
 import { conflictSentences, type Uploads } from '../../storage/upload.ts';
@@ -14,12 +14,14 @@ export function prepareRecording(options: unknown, recordings: Recordings, uploa
   if (!parsed.success) throw new ServiceError('invalid_field', issueSentence(parsed.error, options, 'options'));
   const { credentials, pathPrefix } = parsed.data;
   const place = placeOf(parsed.data, uploads.hasPlace());
+  const origins = originsOf(parsed.data);
   const subscribeMode = parsed.data.subscribeMode ?? recordingDefaults.subscribeMode;
   return {
     type: 'recording',
     // Never the keys.
     properties: { subscribeMode, ...(pathPrefix && { pathPrefix }), ...(credentials && { credentials: shownPlace(credentials) }) },
     subscribeMode,
+    origins,
     open: (host) =>
       new RecordingRunner({
         host,

@@ -16,7 +16,8 @@ export const jobSchema = z.strictObject({
   incarnation: z.string().max(256),
   componentId: z.string().max(256),
   webhookUrl: z.string().max(4096).nullable(),
-  place: s3PlaceSchema.nullable(),
+  // A prefix that is not taken any more leaves no upload behind.
+  place: s3PlaceSchema.extend({ pathPrefix: z.string().max(512).optional() }).nullable(),
   /** Names below the resources directory. */
   folder: z.array(plainName).min(1).max(8),
   /** The process that works on it. */

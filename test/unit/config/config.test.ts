@@ -53,6 +53,13 @@ describe('loadConfig with nothing set', () => {
     assert.equal(hot.current.avMaxCpu, 1.5);
   });
 
+  it('has a timeout of rooms as never, whether that is written as 0 or as none', async () => {
+    for (const never of ['0', 'none']) {
+      const { hot } = await load({ SVC_PEER_DISCONNECTED_TIMEOUT: never, SVC_PEERLESS_PURGE_TIMEOUT: never });
+      assert.deepEqual(hot.current.roomDefaults, { peerDisconnectedTimeout: null, peerlessPurgeTimeout: null });
+    }
+  });
+
   it('is frozen all through', async () => {
     const { config, hot } = await load();
     for (const each of [config, config.webrtc, config.dist.strategy, hot.current, hot.current.limits, hot.current.apiTokens])

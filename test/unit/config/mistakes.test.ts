@@ -157,7 +157,10 @@ const single: [Environment, string][] = [
   ],
   [{ SVC_DIST_COOKIE: 'two words' }, `Expected SVC_DIST_COOKIE to be 1 to 255 visible ASCII characters without spaces, got: ${hidden}`],
   [{ SVC_PEER_RESUME_WINDOW: '1e9' }, 'Expected SVC_PEER_RESUME_WINDOW to be a number of seconds from 0 to 86400, got: 1e9'],
-  [{ SVC_PEER_DISCONNECTED_TIMEOUT: '0' }, 'Expected SVC_PEER_DISCONNECTED_TIMEOUT to be a number of seconds from 1 to 315360000, got: 0'],
+  [
+    { SVC_PEER_DISCONNECTED_TIMEOUT: '-1' },
+    'Expected SVC_PEER_DISCONNECTED_TIMEOUT to be a number of seconds from 0 to 315360000, got: -1',
+  ],
   [
     { SVC_WEBHOOK_SECRET: 'whsec_c2hvcnQ=' },
     `Expected SVC_WEBHOOK_SECRET to be whsec_ followed by the base64 of 24 to 64 bytes, got: ${hidden}`,

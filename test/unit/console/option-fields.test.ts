@@ -44,6 +44,10 @@ test('only what differs from leaving it out is sent, in the types that the serve
     options: { lowLatency: false, layout: 'single', names: true, width: 640 },
     taken: true,
   });
+  assert.deepEqual(read('recording', { subscribeMode: 'manual', origins: ' host, guest-1 ' }), {
+    options: { subscribeMode: 'manual', origins: ['host', 'guest-1'] },
+    taken: true,
+  });
   assert.deepEqual(read('hls', { ...untouched, framerate: 'fast' }), { options: { framerate: 'fast' }, taken: false });
   assert.deepEqual(
     read('recording', {

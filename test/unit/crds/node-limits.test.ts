@@ -16,6 +16,7 @@ import { prepareSip } from '../../../node/components/sip/prepare.ts';
 import { Telephones } from '../../../node/components/sip/telephones.ts';
 import { fileSchema } from '../../../node/config/settings.ts';
 import { coldVariables, hotRows } from '../../../node/config/variables.ts';
+import { recordingOptionsSchema } from '../../../node/rooms/component-options.ts';
 import { maxTimeout, peerOptionsSchema, roomOptionsSchema, roomPatchSchema } from '../../../node/rooms/room-config.ts';
 import { componentTypeSchema, videoCodecSchema } from '../../../node/rooms/views.ts';
 
@@ -150,6 +151,21 @@ describe('A Room and the REST API of a node', () => {
     assert.deepEqual([...componentTypes].sort(), [...componentTypeSchema.options].sort());
   });
 
+  it('write never as 0; the API takes null, too', () => {
+    for (const field of ['peerlessPurgeTimeout', 'peerDisconnectedTimeout']) {
+      for (const seconds of [0, 1, maxTimeout, -1, 0.5, maxTimeout + 1, '0']) {
+        const own = room({ [field]: seconds });
+        assert.deepEqual([takes(roomOptionsSchema, { [field]: seconds }), takes(roomPatchSchema, { [field]: seconds })], [own, own]);
+        const defaults = { roomDefaults: { [field]: seconds } };
+        assert.deepEqual([takes(clusterConfigSchema, defaults), takes(fileSchema, defaults)], [own, own], `${field}: ${seconds}`);
+      }
+      for (const never of [0, null]) {
+        assert.deepEqual(roomOptionsSchema.parse({ [field]: never }), { [field]: null });
+        assert.deepEqual(roomPatchSchema.parse({ [field]: never }), { [field]: null });
+      }
+    }
+  });
+
   it('take the same ids of rooms and peers', () => {
     for (const id of ['a', 'A_b-9', '', 'a b', 'a.b', 'ä', 'a'.repeat(128), 'a'.repeat(129)]) {
       const theirs = takes(roomOptionsSchema, { roomId: id });
@@ -216,6 +232,28 @@ describe('an hls component of a Room and of the REST API', () => {
       values.map((value) => [value, room(value)]),
       values.map((value) => [value, node(value)]),
     );
+  });
+});
+
+describe('a recording component of a Room and of the REST API', () => {
+  const keys = { accessKeyId: 'i', secretAccessKey: 's' };
+  const room = (options: object) => roomSchema.shape.spec.safeParse({ components: [{ name: 'c', type: 'recording', options }] }).success;
+  const node = (options: object) => recordingOptionsSchema.safeParse(options).success;
+
+  it('take the same prefixes of keys', () => {
+    for (const pathPrefix of ['a', 'a/b/', 'a..b', '/a', 'a/../b', '..', '../a', 'a\nb', 'é', 'a'.repeat(512), 'a'.repeat(513)]) {
+      const own = room({ pathPrefix, s3: { bucket: 'abc', secretRef: { name: 's' } } });
+      assert.equal(node({ pathPrefix, credentials: { bucket: 'abc', ...keys } }), own, pathPrefix);
+      assert.equal(node({ credentials: { bucket: 'abc', ...keys, pathPrefix } }), own, pathPrefix);
+      assert.equal(room({ s3: { bucket: 'abc', pathPrefix, secretRef: { name: 's' } } }), own, pathPrefix);
+    }
+  });
+
+  it('name the same origins', () => {
+    for (const origins of [[], ['a', 'B_c-1'], ['a b'], [''], 'a', [1]]) {
+      const options = { subscribeMode: 'manual', origins };
+      assert.equal(node(options), room(options), JSON.stringify(origins));
+    }
   });
 });
 

@@ -47,6 +47,23 @@ test('a component in manual mode receives only the origins that it was told, als
   assert.deepEqual(received(), [track, late]);
 });
 
+test('a component in manual mode receives from the beginning whom its options name, and its properties say whom', async () => {
+  const { rooms, alice, bob, components, first } = await stage();
+  const [auto] = (await rooms.getRoom('r')).components;
+  await rooms.deleteComponent('r', auto?.id ?? '');
+  const options = { subscribeMode: 'manual', origins: ['alice', 'carol'] };
+  const { component } = await rooms.addComponent('r', { type: 'recording', options });
+  await settled();
+  const received = () => components.last.received.at(-1)?.map(({ id }) => id);
+  await publish(bob, 'audio');
+  assert.deepEqual([received(), component.properties.origins], [[first], ['alice', 'carol']]);
+  await rooms.subscribeComponent('r', component.id, ['bob']);
+  const [now] = (await rooms.getRoom('r')).components;
+  assert.deepEqual([received()?.length, now?.properties.origins], [2, ['alice', 'carol', 'bob']]);
+  alice.peer.unpublish(first);
+  assert.equal(received()?.length, 1);
+});
+
 test('what cannot be subscribed is refused with a sentence', async () => {
   const { component, rooms } = await stage();
   await assert.rejects(rooms.subscribeComponent('r', component.id, ['alice']), {

@@ -27,6 +27,8 @@ export type Field = {
   default: unknown;
 } & (
   | { kind: 'text' | 'secret' | 'long' }
+  // Words, with spaces or commas between.
+  | { kind: 'list' }
   | { kind: 'number'; least: number | undefined; most: number | undefined }
   | { kind: 'flag' }
   | { kind: 'choice'; choices: readonly string[] }
@@ -70,6 +72,7 @@ function fieldOf(name: string, schema: Schema, required: boolean, schemas: Recor
   if (types.includes('boolean')) return { ...common, kind: 'flag' };
   if (types.includes('integer') || types.includes('number'))
     return { ...common, kind: 'number', least: inner.minimum, most: inner.maximum };
+  if (types.includes('array')) return { ...common, kind: 'list' };
   if (inner.format === 'password') return { ...common, kind: 'secret' };
   return { ...common, kind: (schema.contentMediaType ?? inner.contentMediaType) ? 'long' : 'text' };
 }
@@ -119,6 +122,7 @@ function filledIn(field: Field, values: Values): unknown {
   if (field.kind === 'secret' || field.kind === 'long') return text === '' ? undefined : text;
   const trimmed = text.trim();
   if (trimmed === '' || trimmed === field.default) return undefined;
+  if (field.kind === 'list') return trimmed.split(/[\s,]+/).filter((word) => word !== '');
   return field.kind === 'number' && !Number.isNaN(Number(trimmed)) ? Number(trimmed) : trimmed;
 }
 

@@ -272,8 +272,10 @@ export type HlsOptions = {
   persistent?: boolean | null;
   /** Seconds that viewers may go back; all where left out. */
   targetWindowDuration?: number | null;
-  /** auto: everybody is in the picture. manual: those that are subscribed. */
+  /** auto: everybody is in the picture. manual: origins, and those that are subscribed. */
   subscribeMode?: ('auto' | 'manual') | null;
+  /** With subscribeMode manual: ids of peers and components that it receives from the beginning, there already or later. */
+  origins?: string[] | null;
   /** Of the picture, in pixels; even. */
   width?: number | null;
   /** Of the picture, in pixels; even. */
@@ -505,8 +507,10 @@ export type RecordedTrack = {
 
 /** Every track as it is, in a file of its own. */
 export type RecordingOptions = {
-  /** auto: every track is recorded. manual: those that are subscribed. */
+  /** auto: every track is recorded. manual: those of origins, and of those that are subscribed. */
   subscribeMode?: ('auto' | 'manual') | null;
+  /** With subscribeMode manual: ids of peers and components that it receives from the beginning, there already or later. */
+  origins?: string[] | null;
   /** Put before every key in S3; only with credentials. */
   pathPrefix?: string | null;
   credentials?: S3Place | null;
@@ -648,7 +652,7 @@ export type RoomEvent = {
   reason?: string;
 };
 
-/** Options of a new room. Timeouts are in seconds; null means never; what is left out gets the default of the node. */
+/** Options of a new room. Timeouts are in seconds; 0 or null means never; what is left out gets the default of the node. */
 export type RoomOptions = {
   roomId?: string;
   /** The caller's own key: a request that repeats it gets what the first one made. */
@@ -668,7 +672,7 @@ export type RoomPage = {
   cursor?: string;
 };
 
-/** What can change while a room lives. A field that is left out stays as it is. */
+/** What can change while a room lives. Timeouts are as those of a new room. A field that is left out stays as it is. */
 export type RoomPatch = {
   maxPeers?: number | null;
   webhookUrl?: string | null;
@@ -697,7 +701,7 @@ export type S3Place = {
   endpoint?: string;
   accessKeyId: string;
   secretAccessKey: string;
-  /** Put before every key as it is given, with a slash between. */
+  /** Put before every key as it is given, with a slash between: no .. in it, no / at its beginning. */
   pathPrefix?: string;
 };
 

@@ -10,7 +10,7 @@ test('what is left out or null has a default, and keys of S3 are not shown', () 
   const { s3: none, ...read } = readOptions({ width: null }, false);
   assert.equal(none, undefined);
   assert.deepEqual(read, {
-    ...{ lowLatency: true, persistent: false, targetWindowDuration: null, subscribeMode: 'auto', width: 1280, height: 720 },
+    ...{ lowLatency: true, persistent: false, targetWindowDuration: null, subscribeMode: 'auto', origins: [], width: 1280, height: 720 },
     ...{ framerate: 24, segmentDuration: 2, layout: 'grid', names: false },
   });
   const shown = shownOptions(readOptions({ persistent: true, s3: { ...s3, pathPrefix: 'a/b' } }, false));
@@ -28,6 +28,8 @@ for (const [options, sentence] of [
   [{ lowLatency: 'yes' }, 'Expected lowLatency to be true or false, got: "yes"'],
   [{ subscribeMode: 'all' }, 'Expected subscribeMode to be auto or manual, got: "all"'],
   [{ colour: 1 }, 'Unknown field colour'],
+  [{ origins: ['p'] }, 'Option origins is for subscribeMode manual only: else all are received'],
+  [{ subscribeMode: 'manual', origins: 'p' }, 'Expected origins to be a list of ids, got: "p"'],
   [{ s3 }, 'Option s3 is for persistent streams only: the others are not kept'],
 ] as const) {
   test(`refused: ${sentence}`, () => {

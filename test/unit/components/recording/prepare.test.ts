@@ -28,7 +28,7 @@ async function prepared(options: unknown, nodeHasOne: boolean, resources: string
     .open(host as unknown as ComponentHost)
     .start()
     .catch(() => {});
-  return { plan, properties: component.properties };
+  return { plan, properties: component.properties, origins: component.origins };
 }
 
 const planOf = async (...given: Parameters<typeof prepared>): Promise<Partial<RecordingPlan>> => (await prepared(...given)).plan;
@@ -69,6 +69,8 @@ test('what the operator asks for is taken, and goes where the Room says', async 
   );
   assert.deepEqual((await planOf(await asked({ s3, pathPrefix: 'a/b' }), false, resources)).place, prefixed);
   assert.equal((await planOf(await asked({}), true, resources)).place, undefined);
+  const manual = { subscribeMode: 'manual', origins: ['host', 'guest'] };
+  assert.deepEqual((await prepared(await asked(manual), false, resources)).origins, ['host', 'guest']);
 });
 
 test('a storage of the request never stands beside that of the node; keys are shown in no sentence', async (t) => {

@@ -181,6 +181,8 @@ describe('A spec', () => {
     assert.deepEqual(defaultsOf({ spec: {} as never }), { peerlessPurgeTimeout: null, peerDisconnectedTimeout: 120 });
     const config = { roomDefaults: { peerDisconnectedTimeout: null, peerlessPurgeTimeout: 5 } };
     assert.deepEqual(defaultsOf({ spec: { config } as never }), { peerlessPurgeTimeout: 5, peerDisconnectedTimeout: null });
+    const zero = { roomDefaults: { peerDisconnectedTimeout: 0, peerlessPurgeTimeout: 0 } };
+    assert.deepEqual(defaultsOf({ spec: { config: zero } as never }), { peerlessPurgeTimeout: null, peerDisconnectedTimeout: null });
   });
 });
 
