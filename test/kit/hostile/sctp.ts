@@ -5,8 +5,10 @@ import type { MediaLink } from './media-link.ts';
 const port = 5000;
 const ownTsn = 1_000;
 const initAck = 2;
+const abort = 6;
 const cookieAck = 11;
 const patience = 10_000;
+const renewalPatience = 1_000;
 
 export type Association = {
   verificationTag: number;
@@ -17,6 +19,8 @@ export type Association = {
   cookieEcho: Buffer;
   /** Sends chunks in one packet with the right tag and checksum. */
   send: (...chunks: Buffer[]) => Promise<void>;
+  /** Ends it where it is there still, and makes it again of the same cookie. Resolves with false where the far side does not take that. */
+  renew: () => Promise<boolean>;
 };
 
 /** Makes an association (section 5.1). Rejects where the far side does not answer within 10 s. */
@@ -35,7 +39,16 @@ export async function associate(link: MediaLink): Promise<Association> {
   const send = (...sent: Buffer[]) => link.sendMessage(packetOf(verificationTag, sent));
   await send(cookieEcho);
   await established;
-  return { verificationTag, peerInitialTsn: answer.readUInt32BE(12), ownTsn, cookieEcho, send };
+  const renew = async () => {
+    const renewed = once(chunks, String(cookieAck), { signal: AbortSignal.timeout(renewalPatience) });
+    await send(chunk(abort, 0, Buffer.alloc(0)));
+    await send(cookieEcho);
+    return renewed.then(
+      () => true,
+      () => false,
+    );
+  };
+  return { verificationTag, peerInitialTsn: answer.readUInt32BE(12), ownTsn, cookieEcho, send, renew };
 }
 
 /** Section 3.2, padded to four bytes. */
@@ -54,6 +67,25 @@ export function packetOf(verificationTag: number, chunks: readonly Buffer[]): Bu
   const packet = Buffer.concat([header, ...chunks]);
   packet.writeUInt32LE(crc32c(packet), 8);
   return packet;
+}
+
+/** Chunks of an association at peace: TSN of the next DATA chunk, TSN that is acknowledged. */
+export function sctpSamples(next: number, acknowledged: number): Buffer[] {
+  const [own, theirs] = [next, acknowledged].map((value) => value.toString(16).padStart(8, '0'));
+  const text = Buffer.from('hello').toString('hex');
+  const samples: readonly (readonly [type: number, flags: number, value: string])[] = [
+    [0, 3, `${own}0000000000000033${text}`],
+    [3, 0, `${theirs}0002000000000000`],
+    [4, 0, '0001000c1122334455667788'],
+    [7, 0, `${theirs}`],
+    [8, 0, ''],
+    [9, 0, '00010008deadbeef'],
+    [14, 0, ''],
+    [130, 0, `000d0010${theirs}${theirs}${theirs}`],
+    [192, 0, `${own}00010001`],
+    [64, 3, `${own}000000000000000000000033${text}`],
+  ];
+  return samples.map(([type, flags, value]) => chunk(type, flags, Buffer.from(value, 'hex')));
 }
 
 /** Section 3.3.2: tag, window, streams out and in, first TSN. */
