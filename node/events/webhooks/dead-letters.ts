@@ -21,7 +21,7 @@ export type DeadLetterFilter = { roomId?: string | undefined; eventIds?: readonl
 
 export type DeadLettersOptions = { log: Log; maxBytes?: number };
 
-/** At most two files of `maxBytes`: where the newer one is full, the older one goes. */
+/** At most two files of `maxBytes`: where the newer one is full, the older one takes what fits of both, of every room its share. */
 export class DeadLetters {
   readonly #log: Log;
   readonly #maxBytes: number;
@@ -56,7 +56,7 @@ export class DeadLetters {
     const line = `${JSON.stringify(letter)}\n`;
     try {
       if (this.#bytes > 0 && this.#bytes + line.length > this.#maxBytes) {
-        renameSync(this.#path, this.#older);
+        this.#settle();
         this.#bytes = 0;
       }
       appendFileSync(this.#path, line, { mode: 0o600 });
@@ -96,6 +96,18 @@ export class DeadLetters {
     return chosen.length;
   }
 
+  /** The newer file becomes a part of the older one; of its own where that cannot be, as on a full disk. */
+  #settle(): void {
+    try {
+      const fresh = `${this.#older}.new`;
+      writeFileSync(fresh, fairly(this.#lines(), this.#maxBytes).join(''), { mode: 0o600 });
+      renameSync(fresh, this.#older);
+      writeFileSync(this.#path, '', { mode: 0o600 });
+    } catch {
+      renameSync(this.#path, this.#older);
+    }
+  }
+
   #replace(kept: readonly DeadLetter[]): void {
     const text = kept.map((letter) => `${JSON.stringify(letter)}\n`).join('');
     const fresh = `${this.#path}.new`;
@@ -116,6 +128,39 @@ export class DeadLetters {
       return readFileSync(path, 'utf8').split('\n');
     });
   }
+}
+
+/** Of lines, the oldest first, those that stay: the newest of each room, of no room more than those need that have less to lose. */
+function fairly(lines: readonly string[], maxBytes: number): string[] {
+  const sized = lines
+    .filter((line) => line !== '')
+    .map((line) => ({ text: `${line}\n`, bytes: Buffer.byteLength(line) + 1, room: roomOf(line) }));
+  const bytes = new Map<string, number>();
+  for (const line of sized) bytes.set(line.room, (bytes.get(line.room) ?? 0) + line.bytes);
+  let left = maxBytes;
+  let share = 0;
+  for (const [index, size] of [...bytes.values()].sort((a, b) => a - b).entries()) {
+    share = left / (bytes.size - index);
+    if (size > share) break;
+    left -= size;
+    share = size;
+  }
+  const kept = new Map<string, number>();
+  const stays = ({ room, bytes: size }: { room: string; bytes: number }) => {
+    const sum = (kept.get(room) ?? 0) + size;
+    kept.set(room, sum);
+    return sum <= share;
+  };
+  return sized
+    .reverse()
+    .filter(stays)
+    .reverse()
+    .map(({ text }) => text);
+}
+
+/** Without parsing megabytes of events: inside of a text the quotes would be escaped. */
+function roomOf(line: string): string {
+  return /"roomId":"((?:[^"\\]|\\.)*)"/.exec(line)?.[1] ?? '';
 }
 
 /** Lines that are no letter, such as one that was cut by a full disk, are passed over. */

@@ -106,6 +106,22 @@ describe('dead letters', () => {
     assert.ok(bytes <= 6_000);
     assert.equal(letters.look({}, 1)[0]?.eventId, 'e100');
   });
+
+  it('of one room do not push out those of others, which lose their oldest first', (t) => {
+    const letters = new DeadLetters(folderOf(t), { log: silentLog(), maxBytes: 3_000 });
+    const add = (roomId: string, n: number) =>
+      letters.add(
+        { n, url: 'http://hooks.example/', roomId, incarnation: 'i', eventId: `${roomId}${n}`, at: 0, body: '{}', attempts: 1 },
+        '"roomId":"x"',
+      );
+    for (let n = 1; n <= 3; n += 1) add('quiet', n);
+    for (let n = 1; n <= 1_000; n += 1) add(n % 2 === 0 ? 'gre"edy' : 'loud', n);
+    const idsOf = (roomId: string) => letters.look({ roomId }, 1_000).map(({ eventId }) => eventId);
+    assert.deepEqual(idsOf('quiet'), ['quiet3', 'quiet2', 'quiet1']);
+    const [greedy, loud] = [idsOf('gre"edy'), idsOf('loud')];
+    assert.deepEqual([greedy[0], loud[0]], ['gre"edy1000', 'loud999']);
+    assert.ok(greedy.length > 3 && Math.abs(greedy.length - loud.length) <= 2, `${greedy.length} and ${loud.length}`);
+  });
 });
 
 describe('the end of a node', () => {
