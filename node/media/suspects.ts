@@ -5,7 +5,7 @@ import { isSuspicious } from './worker-death.ts';
 export const suspicionWindow = 10 * 60_000;
 /** As many make a room a suspect. */
 const suspiciousDeaths = 2;
-/** Rooms that are remembered; the one that crashed longest ago is forgotten first. */
+/** Rooms that are remembered, while their last death counts; the one that crashed longest ago is forgotten first. */
 const mostRooms = 10_000;
 
 /** Known by id, so that a room which is made again is the same one. Kept in memory: whoever starts later knows nothing of it. */
@@ -24,8 +24,9 @@ export class Suspects {
     const deaths = [...(this.#deaths.get(roomId) ?? []), this.#now()].slice(-suspiciousDeaths);
     this.#deaths.delete(roomId);
     this.#deaths.set(roomId, deaths);
-    for (const oldest of this.#deaths.keys()) {
-      if (this.#deaths.size <= mostRooms) break;
+    for (const [oldest, times] of this.#deaths) {
+      const counts = (times.at(-1) ?? 0) + suspicionWindow > this.#now();
+      if (counts && this.#deaths.size <= mostRooms) break;
       this.#deaths.delete(oldest);
     }
   }

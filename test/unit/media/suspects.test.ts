@@ -44,3 +44,13 @@ test('of more rooms than are remembered the one that crashed longest ago is forg
   assert.equal(suspects.has('0'), false);
   assert.equal(suspects.view().count, 9_999);
 });
+
+test('deaths that count no more make no room for others, and are forgotten with the next', () => {
+  let now = 0;
+  const suspects = new Suspects(() => now);
+  for (let death = 0; death < 2; death += 1) suspects.note('old', died);
+  now = suspicionWindow;
+  suspects.note('new', died);
+  now = 0;
+  assert.equal(suspects.has('old'), false);
+});
