@@ -12,17 +12,18 @@ const attributes = { username: 0x0006, integrity: 0x0008, priority: 0x0024, cont
 
 export type IceParameters = { usernameFragment: string; password: string };
 
-/** `transaction`: 12 random bytes. */
-export function bindingRequestTo({ usernameFragment, password }: IceParameters, transaction: Buffer): Buffer {
+/** `transaction`: 12 random bytes. `more`: attributes that the checks cover too. */
+export function bindingRequestTo({ usernameFragment, password }: IceParameters, transaction: Buffer, more: readonly Buffer[] = []): Buffer {
   const body = Buffer.concat([
     attribute(attributes.username, Buffer.from(`${usernameFragment}:smoke`)),
     attribute(attributes.priority, Buffer.from([0x6e, 0x7f, 0x1e, 0xff])),
     attribute(attributes.controlling, randomBytes(8)),
+    ...more,
   ]);
   // Both checks cover a header whose length counts them too.
-  const signed = Buffer.concat([header(body.length + integrityBytes, transaction), body]);
+  const signed = Buffer.concat([header(bindingRequest, body.length + integrityBytes, transaction), body]);
   const integrity = attribute(attributes.integrity, createHmac('sha1', password).update(signed).digest());
-  const whole = Buffer.concat([header(body.length + integrityBytes + fingerprintBytes, transaction), body, integrity]);
+  const whole = Buffer.concat([header(bindingRequest, body.length + integrityBytes + fingerprintBytes, transaction), body, integrity]);
   const fingerprint = Buffer.alloc(4);
   fingerprint.writeUInt32BE((crc32(whole) ^ 0x5354554e) >>> 0);
   return Buffer.concat([whole, attribute(attributes.fingerprint, fingerprint)]);
@@ -38,15 +39,17 @@ export function isSuccess(message: Buffer, transaction: Buffer): boolean {
   );
 }
 
-function header(bodyLength: number, transaction: Buffer): Buffer {
+/** RFC 8489, section 5. */
+export function header(type: number, bodyLength: number, transaction: Buffer): Buffer {
   const start = Buffer.alloc(8);
-  start.writeUInt16BE(bindingRequest, 0);
+  start.writeUInt16BE(type, 0);
   start.writeUInt16BE(bodyLength, 2);
   start.writeUInt32BE(magicCookie, 4);
   return Buffer.concat([start, transaction]);
 }
 
-function attribute(type: number, value: Buffer): Buffer {
+/** RFC 8489, section 14, padded to four bytes. */
+export function attribute(type: number, value: Buffer): Buffer {
   const start = Buffer.alloc(4);
   start.writeUInt16BE(type, 0);
   start.writeUInt16BE(value.length, 2);

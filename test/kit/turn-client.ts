@@ -3,7 +3,7 @@ import { createHash, createHmac, randomBytes } from 'node:crypto';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import type { TestContext } from 'node:test';
-import { attribute, header } from './stun.ts';
+import { attribute, header } from '../../operator/smoke/stun.ts';
 
 const allocate = 0x0003;
 const success = 0x0103;
