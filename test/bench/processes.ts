@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import '../kit/worker-bin.ts';
+import { residentBytes } from '../../node/resident-memory.ts';
 
 export const benchToken = 'the-api-token-of-a-benchmark';
 
@@ -59,8 +60,7 @@ export function moveToOtherCore(pid = process.pid): void {
 /** Resident memory of a process and its children, in bytes. */
 export function residentMemory(pid: number): number {
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
-  const own = Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]) * 4096;
-  return children.reduce((sum, child) => sum + residentMemory(child), own);
+  return children.reduce((sum, child) => sum + residentMemory(child), residentBytes(pid) ?? 0);
 }
 
 /** Milliseconds of CPU that the process has used, by all threads it has and had. */

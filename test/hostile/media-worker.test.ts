@@ -5,10 +5,11 @@ import { connect, type Socket } from 'node:net';
 import type { TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { startHealthyRoom } from '../kit/hostile/healthy-room.ts';
-import { type Guest, type HostileNode, joinAsGuest, makeRoom, residentBytes, startHostileNode } from '../kit/hostile/hostile-node.ts';
+import { type Guest, type HostileNode, joinAsGuest, makeRoom, startHostileNode } from '../kit/hostile/hostile-node.ts';
 import { MediaLink } from '../kit/hostile/media-link.ts';
 import { opusPacket, opusParameters } from '../kit/hostile/rtp.ts';
 import { associate, chunk } from '../kit/hostile/sctp.ts';
+import { memoryOf } from '../kit/memory.ts';
 import { attack } from './attack.ts';
 import { attacks } from './media-worker.attacks.ts';
 
@@ -65,7 +66,7 @@ attack(attacks.halfFrames, async (t) => {
   const created = await guest.request('createTransport', { direction: 'send', sctp: false });
   const candidates = created.data?.iceCandidates as { protocol: string; address: string; port: number }[];
   const { address, port } = candidates.find(({ protocol }) => protocol === 'tcp') ?? assert.fail('no ICE-TCP');
-  const before = await residentBytes(worker);
+  const before = memoryOf(worker);
   const open = new Set<Socket>();
   let refused = 0;
   // The length of a frame (RFC 4571) and less than that.
@@ -85,7 +86,7 @@ attack(attacks.halfFrames, async (t) => {
   }
   await eventually(() => refused >= strangers - perNetwork, 'the oldest connections were not closed');
   assert.equal(open.size, perNetwork);
-  const grown = (await residentBytes(worker)) - before;
+  const grown = memoryOf(worker) - before;
   t.diagnostic(`${strangers} connections: ${refused} closed at once, the worker grew by ${Math.round(grown / 1e6)} MB`);
   assert.ok(grown < perNetwork * 64 * 1024 * 4, `the worker grew by ${grown} bytes`);
   await eventually(() => open.size === 0, 'connections without STUN were not closed');

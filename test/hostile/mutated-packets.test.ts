@@ -4,10 +4,11 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import type { TestContext } from 'node:test';
 import { startHealthyRoom } from '../kit/hostile/healthy-room.ts';
-import { type Guest, type HostileNode, joinAsGuest, makeRoom, residentBytes, startHostileNode } from '../kit/hostile/hostile-node.ts';
+import { type Guest, type HostileNode, joinAsGuest, makeRoom, startHostileNode } from '../kit/hostile/hostile-node.ts';
 import { MediaLink } from '../kit/hostile/media-link.ts';
 import { publications, rtcpSamples, rtpSamples } from '../kit/hostile/packet-samples.ts';
 import { associate, packetOf, sctpSamples } from '../kit/hostile/sctp.ts';
+import { memoryOf } from '../kit/memory.ts';
 import { Mutator } from '../kit/mutator.ts';
 import { attack } from './attack.ts';
 import { attacks } from './mutated-packets.attacks.ts';
@@ -129,14 +130,14 @@ async function fuzz(t: TestContext, run: (scene: Scene, mutator: Mutator) => Pro
   const health = await startHealthyRoom(t, node);
   const [worker = 0] = await node.children();
   await makeRoom(node, 'attacked');
-  const before = await residentBytes(worker);
+  const before = memoryOf(worker);
   const scene = new Scene(t, node);
   const mutator = new Mutator(seed);
   // Again where the attack has cost a session or a link.
   while (!scene.done()) await run(scene, mutator);
   assert.deepEqual(await node.children(), [worker], node.output().slice(-2_000));
   await health();
-  const grown = (await residentBytes(worker)) - before;
+  const grown = memoryOf(worker) - before;
   t.diagnostic(`${packets} packets, ${scene.sessions} sessions, the worker grew by ${Math.round(grown / 1e6)} MB`);
 }
 

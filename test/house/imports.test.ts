@@ -30,6 +30,7 @@ const leaves = [
   'sentences.ts',
   'json-schemas.ts',
   'rate-limit.ts',
+  'resident-memory.ts',
   'request-id.ts',
   'token-bucket.ts',
   'with-parent.ts',

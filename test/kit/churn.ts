@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import type { TestContext } from 'node:test';
+import { residentBytes } from '../../node/resident-memory.ts';
 import { type ApiClient, apiClient } from './api-client.ts';
 import { childrenOf, type NodeProcess } from './node-process.ts';
 import { seededRandom } from './seeded-random.ts';
@@ -79,7 +80,7 @@ export async function look(pid: number): Promise<Sample> {
       const kind = each === pid ? 'node' : known;
       counts[kind] = (counts[kind] ?? 0) + 1;
       const name = `${kind} ${counts[kind]}`;
-      sample.memory[name] = Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1] ?? 0) * 1024;
+      sample.memory[name] = residentBytes(each) ?? 0;
       sample.descriptors[name] = readdirSync(`/proc/${each}/fd`).length;
     } catch {
       // It ended while it was looked at.

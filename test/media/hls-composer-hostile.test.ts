@@ -1,11 +1,12 @@
 // A composer against what it must live with: broken packets, tracks that stop or come and go all the time, a full disk; and AV1, which comes as RTP alone.
 import assert from 'node:assert/strict';
 import { createSocket } from 'node:dgram';
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { test } from 'node:test';
 import { composedEncodings } from '../../node/components/hls/composer-messages.ts';
 import { type Look, looks, packetTimes, probeStreams, samples, startComposer } from '../kit/composed.ts';
 import { writtenPictures } from '../kit/fragments.ts';
+import { memoryOf } from '../kit/memory.ts';
 import { Mutator } from '../kit/mutator.ts';
 import { assertColour, assertNear } from '../kit/recorded.ts';
 import { makeRtp, sendInTime, withSsrc } from '../kit/rtp-packets.ts';
@@ -115,7 +116,7 @@ test('a hundred joins and leaves cost no memory and no file, and the stream has 
   const tone = await makeRtp(t, 'opus', 440, 1);
   const socket = createSocket('udp4');
   t.after(() => socket.close());
-  const memory = async () => Number(/VmRSS:\s+(\d+)/.exec(await readFile(`/proc/${composer.pid()}/status`, 'utf8'))?.[1]) / 1024;
+  const memory = () => memoryOf(composer.pid()) / 2 ** 20;
   const files = async () => (await readdir(`/proc/${composer.pid()}/fd`)).length;
   const churn = async (times: number) => {
     for (let count = 0; count < times; count += 1) {
@@ -132,10 +133,10 @@ test('a hundred joins and leaves cost no memory and no file, and the stream has 
   };
   await churn(50);
   await sleep(300);
-  const [before, opened] = [await memory(), await files()];
+  const [before, opened] = [memory(), await files()];
   await churn(100);
   await sleep(300);
-  const after = await memory();
+  const after = memory();
   t.diagnostic(`${Math.round(before)} MB, then ${Math.round(after)} MB`);
   assert.ok(after < before + 25, `from ${before} to ${after} MB`);
   assertNear(await files(), opened, 2, 'open files');

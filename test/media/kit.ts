@@ -1,6 +1,5 @@
 // What tests of media share: an engine, rooms with peers, and parameters as browsers send them.
 
-import { readFileSync } from 'node:fs';
 import type { TestContext } from 'node:test';
 import { silentLog } from '../../node/log.ts';
 import { type Engine, type MediaEngineOptions, startMediaEngine } from '../../node/media/engine.ts';
@@ -141,10 +140,6 @@ export async function until(what: string, condition: () => boolean | Promise<boo
 }
 
 /** Resident memory of a process in bytes. */
-export function memoryOf(pid: number): number {
-  return Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]) * 4096;
-}
-
 export function pidsOf(engine: Engine): number[] {
   return engine.workers().map(({ pid }) => pid ?? 0);
 }

@@ -2,10 +2,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { apiClient } from '../kit/api-client.ts';
+import { memoryOf } from '../kit/memory.ts';
 import { PeerSocket } from '../kit/peer-socket.ts';
 import { activeResources, liveHeap } from '../kit/resources.ts';
 import { startNode } from '../kit/start-node.ts';
-import { memoryOf, until } from './kit.ts';
+import { until } from './kit.ts';
 
 const megabyte = 1024 * 1024;
 

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ServiceError } from '../../node/errors.ts';
-import { engineFor, memoryOf, openPeer, openRoom, opusParameters, pidsOf, until, videoParameters } from './kit.ts';
+import { memoryOf } from '../kit/memory.ts';
+import { engineFor, openPeer, openRoom, opusParameters, pidsOf, until, videoParameters } from './kit.ts';
 
 const MiB = 1024 * 1024;
 

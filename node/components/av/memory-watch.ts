@@ -1,6 +1,6 @@
 // Memory of av processes, watched from outside: what hangs or runs wild tells nothing of itself.
-import { readFileSync } from 'node:fs';
 import { totalmem } from 'node:os';
+import { residentBytes } from '../../resident-memory.ts';
 
 export type Watched = {
   pid: number;
@@ -11,8 +11,6 @@ export type Watched = {
 
 /** Milliseconds between two looks. */
 const interval = 250;
-/** Bytes of a page: Linux on x86-64, and on ARM64 as the images have it. */
-const pageSize = 4096;
 /** Shares of the container's memory: of one process, and of all of them together. */
 const shareOfOne = 1 / 2;
 const shareOfAll = 3 / 4;
@@ -63,14 +61,5 @@ function look(): void {
   for (const each of findGreedy(bytes)) {
     watched.delete(each);
     each.onTooMuch();
-  }
-}
-
-/** Undefined where the process is gone, or the system has no /proc (proc(5)). */
-function residentBytes(pid: number): number | undefined {
-  try {
-    return Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]) * pageSize;
-  } catch {
-    return undefined;
   }
 }

@@ -1,6 +1,5 @@
 // A node process that is attacked, and people in its rooms.
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
 import type { TestContext } from 'node:test';
 import type { Environment } from '../../../node/env.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
@@ -33,10 +32,4 @@ export async function joinAsGuest(t: TestContext, node: HostileNode, roomId: str
   const joined = await socket.request('join', { rtpCapabilities: socket.welcome.data?.rtpCapabilities });
   assert.ok(joined.ok, JSON.stringify(joined.error));
   return socket as Guest;
-}
-
-/** Resident memory of a process, in bytes. */
-export async function residentBytes(pid: number): Promise<number> {
-  const status = await readFile(`/proc/${pid}/status`, 'utf8');
-  return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) * 1024;
 }
