@@ -22,6 +22,11 @@ export const deadlineVariable = 'MEDIAROOMS_TEST_FILE_DEADLINE';
 export const pinnedNode = join(nodeModules, 'node', 'bin', process.platform === 'win32' ? 'node.exe' : 'node');
 
 /**
+ * What a node is started with; node/Dockerfile has the same. Up to 64 MB a half, V8's young generation grows to 128 MB under the first attack, and keeps them.
+ */
+export const nodeFlags = ['--max-semi-space-size=16'];
+
+/**
  * What outlives a checkout: `$XDG_CACHE_HOME/mediarooms`, else `~/.cache/mediarooms`.
  * @param {NodeJS.ProcessEnv} [env]
  * @returns {string}

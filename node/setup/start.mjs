@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 import { ensureBuilds } from './builds.mjs';
 import { ensureDependencies } from './dependencies.mjs';
-import { childEnvironment, pinnedNode, root } from './paths.mjs';
+import { childEnvironment, nodeFlags, pinnedNode, root } from './paths.mjs';
 import { fail, runInForeground } from './steps.mjs';
 import { ensureWorker } from './worker.mjs';
 
@@ -12,7 +12,7 @@ try {
   await ensureDependencies();
   const worker = await ensureWorker();
   await ensureBuilds();
-  const args = [join(root, 'node', 'main.ts'), ...process.argv.slice(2)];
+  const args = [...nodeFlags, join(root, 'node', 'main.ts'), ...process.argv.slice(2)];
   const { code } = await runInForeground(pinnedNode, args, childEnvironment(worker));
   process.exitCode = code;
 } catch (error) {

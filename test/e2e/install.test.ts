@@ -138,6 +138,15 @@ test('`helm upgrade` and `helm rollback` of the operator keep live media, pods a
   await conversation.assertUndisturbed();
 });
 
+test('who runs as the user of a node reads neither the environment nor the memory of its processes', async () => {
+  const [pod] = await pods();
+  const look =
+    'for each in /proc/[0-9]*; do echo "$(cat $each/comm) $(cat $each/environ 2>&1 >/dev/null | grep -c denied) $(test -r $each/mem; echo $?)"; done';
+  const lines = (await stage.kubectl('exec', pod.metadata.name, '--', 'sh', '-c', look)).split('\n');
+  for (const name of ['tini', 'MainThread', 'mediasoup-worker'])
+    assert.ok(lines.includes(`${name.slice(0, 15)} 1 1`), `${name}: ${lines.join('; ')}`);
+});
+
 test('operator and idle nodes are small', async () => {
   // Of a rollout just now the operator before may still be ending.
   const items = (await stage.get('pods', '-l', 'app.kubernetes.io/name=mediarooms')).items.filter(

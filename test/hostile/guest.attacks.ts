@@ -12,6 +12,12 @@ export const attacks = {
     bound: '256 KiB a second of one peer, 8 MiB a second delivered in one room; 1 MiB waits for a slow receiver',
     outcome: 'Guests are refused (`too_many_requests`). Who reads slowly loses messages (`dataDropped`), nobody a session.',
   },
+  memory: {
+    attack: 'Guests send 36,000 requests of every kind, right, wrong and no JSON at all, in three attacks',
+    bound: '150 MB above what the node had before, however often: the young generation of V8 has 16 MB a half (`--max-semi-space-size`)',
+    outcome:
+      'Answered or refused; others go on. V8 gives back when it next collects all, which may take more than a minute. 108,000 requests: 119 MB; before, 192 MB.',
+  },
   costlyRequests: {
     attack: 'A guest makes transports, asks for statistics and enters anew, as fast as the rate of messages allows',
     bound: '50 units a second of one peer in all its sessions, 200 at once; a transport costs 10, statistics 10 and more',

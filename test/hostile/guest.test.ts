@@ -1,6 +1,5 @@
 // A guest with an ordinary token against a node, with a healthy room beside.
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,10 +7,12 @@ import type { Environment } from '../../node/env.ts';
 import { apiClient } from '../kit/api-client.ts';
 import { freePort } from '../kit/free-ports.ts';
 import { makeTone } from '../kit/media-files.ts';
+import { memoryOf } from '../kit/memory.ts';
 import { scrape } from '../kit/metrics.ts';
 import { startNodeProcess } from '../kit/node-process.ts';
 import { PeerSocket } from '../kit/peer-socket.ts';
 import { makeResources } from '../kit/resources-folder.ts';
+import { seededRandom } from '../kit/seeded-random.ts';
 import { apiToken } from '../kit/start-node.ts';
 import { refuse, startReceiver } from '../kit/webhook-receiver.ts';
 import { attack } from './attack.ts';
@@ -43,7 +44,7 @@ async function stage(t: TestContext, env: Environment = {}) {
     });
     return { socket, seen };
   };
-  const rss = () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${node.pid}/status`, 'utf8'))?.[1]) / 1024;
+  const rss = () => memoryOf(node.pid) / 2 ** 20;
   const lag = async () => (await scrape(`http://127.0.0.1:${metricsPort}/metrics`)).get('nodejs_eventloop_lag_max_seconds') ?? 0;
   const health = await startHealth(await enter('a', 'healthy'), await enter('b', 'healthy'));
   const before = rss();
@@ -58,7 +59,7 @@ async function stage(t: TestContext, env: Environment = {}) {
     assert.equal(talk.got, talk.sent, 'no message of the healthy room is lost');
     return { grown: rss() - before, text };
   };
-  return { node, api, url, tokenOf, enter, listen, figures };
+  return { node, api, url, tokenOf, enter, listen, rss, figures };
 }
 
 /** Two people of a room who talk ten times a second. The function returned ends it. */
@@ -126,6 +127,38 @@ attack(attacks.manyData, async (t) => {
   assert.ok(grown < 300, text);
   for (const { socket } of slow) socket.webSocket.resume();
   for (const { socket } of [...listeners, ...guests]) assert.equal(socket.webSocket.readyState, socket.webSocket.OPEN);
+});
+
+attack(attacks.memory, async (t) => {
+  const { enter, rss, figures } = await stage(t, { SVC_RATE_LIMIT_SOCKET: 'none' });
+  const random = seededRandom(21);
+  const pick = <Each>(all: readonly Each[]): Each => all[Math.floor(random() * all.length)] as Each;
+  const methods = ['publish', 'sendData', 'setPeerMetadata', 'setSubscription', 'trackReady', 'restartIce', 'unpublish', 'x', '__proto__'];
+  const values = [null, -1, 'x', 'a'.repeat(3_000), [[[[[[]]]]]], JSON.parse('{"__proto__":{"admin":true}}'), '\ud800', Array(200).fill(1)];
+  const request = () => ({ label: pick(values), payload: pick(values), trackId: pick(values), metadata: pick(values), mode: pick(values) });
+  const before = rss();
+  const grown: number[] = [];
+  for (const round of [1, 2, 3]) {
+    const guests = await Promise.all(Array.from({ length: 12 }, (_, index) => enter(`g${round}-${index}`)));
+    for (let batch = 0; batch < 25; batch += 1) {
+      await Promise.all(
+        guests.map(async (guest, index) => {
+          if (guest.webSocket.readyState !== guest.webSocket.OPEN) guests[index] = await enter(`g${round}-${index}-${batch}`);
+          else if (random() < 0.01) guest.send(Buffer.from('{"id":1,'));
+          for (let count = 0; count < 40; count += 1) guest.post(pick(methods), request());
+          await Promise.race([guest.request('ping'), guest.closed]);
+        }),
+      );
+    }
+    await Promise.all(guests.map((guest) => guest.cut()));
+    grown.push(Math.round(rss() - before));
+  }
+  const { text } = await figures();
+  t.diagnostic(`${grown.join(', ')} MB above the start`);
+  assert.ok(
+    grown.every((each) => each < 150),
+    `${grown.join()}; ${text}`,
+  );
 });
 
 attack(attacks.costlyRequests, async (t) => {

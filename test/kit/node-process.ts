@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { TestContext } from 'node:test';
 import type { Environment } from '../../node/env.ts';
+import { nodeFlags } from '../../node/setup/paths.mjs';
 import { assertNoneMarked } from './answer-check.ts';
 import { freePorts } from './free-ports.ts';
 import { assertNothingFound, startSearch } from './secret-search.ts';
@@ -117,7 +118,7 @@ export async function childrenOf(pid: number): Promise<number[]> {
 function spawnNode(env: Environment, { wrap = [], imports = [] }: NodeProcessOptions, cwd?: string): ChildProcess {
   const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(SVC|LEGACY)_/.test(name)));
   const before = [...imports, 'report-answers.ts'].map((file) => `--import=${join(import.meta.dirname, file)}`);
-  const [program = process.execPath, ...args] = [...wrap, process.execPath, ...before, main];
+  const [program = process.execPath, ...args] = [...wrap, process.execPath, ...nodeFlags, ...before, main];
   return spawn(program, args, { env: { ...inherited, ...env }, stdio: ['ignore', 'pipe', 'pipe'], cwd });
 }
 

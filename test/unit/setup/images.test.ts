@@ -17,7 +17,7 @@ import {
   oldArchives,
   sourceEpoch,
 } from '../../../node/setup/images-plan.mjs';
-import { root } from '../../../node/setup/paths.mjs';
+import { nodeFlags, root } from '../../../node/setup/paths.mjs';
 
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
 const dockerfiles = { node: read('node/Dockerfile'), operator: read('operator/Dockerfile') };
@@ -42,7 +42,7 @@ function environment(dockerfile: string): Record<string, string> {
     .filter((line) => line.startsWith('ENV '))
     .join(' ')
     .split(/\s+/);
-  return Object.fromEntries(words.filter((word) => word.includes('=')).map((word) => word.split('=', 2)));
+  return Object.fromEntries(words.flatMap((word) => [...word.matchAll(/^(\w+)=(.*)$/g)].map(([, name, value]) => [name, value] as const)));
 }
 
 /** The words of an instruction in exec form. */
@@ -61,11 +61,12 @@ test('a base is pinned by its digest alone', () => {
 
 describe('the Dockerfiles', () => {
   test("the node's image sets exactly what the table of variables says that it sets", () => {
-    const { NODE_ENV, MEDIASOUP_WORKER_BIN, SVC_GIT_COMMIT, ...set } = environment(dockerfiles.node);
+    const { NODE_ENV, NODE_OPTIONS, MEDIASOUP_WORKER_BIN, SVC_GIT_COMMIT, ...set } = environment(dockerfiles.node);
     const rows: [string, Row][] = Object.entries({ ...coldVariables, ...hotVariables });
     const expected = rows.flatMap(([name, row]) => (row.image === undefined ? [] : [[`SVC_${name}`, row.image]]));
     assert.deepEqual(set, Object.fromEntries(expected));
     assert.equal(NODE_ENV, 'production');
+    assert.equal(NODE_OPTIONS, nodeFlags.join(' '));
     assert.equal(MEDIASOUP_WORKER_BIN, '/usr/local/bin/mediasoup-worker');
     assert.equal(SVC_GIT_COMMIT, '$' + '{SVC_GIT_COMMIT}');
   });
