@@ -75,16 +75,19 @@ attack(attacks.hugePictures, async (t) => {
   const socket = createSocket('udp4');
   t.after(() => socket.close());
   let most = 0;
-  for (let ssrc = 100; ssrc < 132; ssrc += 1) {
-    for (const packet of huge) socket.send(withSsrc(packet, ssrc), composer.port, '127.0.0.1');
-    await sleep(60);
-    most = Math.max(most, memoryOf(composer.pid()));
+  const refused = () => new Set(composer.reports.flatMap((report) => (report.type === 'refused' ? [report.entry] : [])));
+  // A composer that waits for its turn on a busy machine loses what its socket does not hold: then they come again.
+  for (let round = 0; round < 10 && refused().size < 20; round += 1) {
+    for (let ssrc = 100; ssrc < 132; ssrc += 1) {
+      for (const packet of huge) socket.send(withSsrc(packet, ssrc), composer.port, '127.0.0.1');
+      await sleep(60);
+      most = Math.max(most, memoryOf(composer.pid()));
+    }
   }
   await healthy;
   most = Math.max(most, memoryOf(composer.pid()));
-  const refused = new Set(composer.reports.flatMap((report) => (report.type === 'refused' ? [report.entry] : [])));
-  t.diagnostic(`${Math.round(most / 2 ** 20)} MB, ${refused.size} of 32 tracks refused`);
-  assert.ok(refused.size >= 20 && [...refused].every((entry) => entries.includes(entry)), [...refused].join());
+  t.diagnostic(`${Math.round(most / 2 ** 20)} MB, ${refused().size} of 32 tracks refused`);
+  assert.ok(refused().size >= 20 && [...refused()].every((entry) => entries.includes(entry)), [...refused()].join());
   assert.ok(most < 1024 ** 3, `${most} bytes`);
   assert.deepEqual(composer.exits, []);
   const last = (await looks(await composer.close())).at(-2);
