@@ -62,19 +62,29 @@ async function audit() {
   console.log(sentence);
 }
 
-/** Each package is what its registry signed. */
+/**
+ * @param {number} code of `npm audit signatures`
+ * @param {string} output
+ * @returns {string} a sentence
+ * @throws {SetupError} when a package is not what its registry signed, or nobody could say so
+ */
+export function signaturesVerdict(code, output) {
+  const [wrong] = /^\d+ packages? ha(?:s|ve) (?:an )?(?:missing|invalid) .*$/m.exec(output) ?? [];
+  if (wrong) throw new SetupError(`Not every package is what its registry signed: ${wrong}`, 'npm audit signatures --omit=dev tells which');
+  const [verified] = /^\d+ packages? ha(?:s|ve) (?:a )?verified registry signatures?$/m.exec(output) ?? [];
+  if (code === 0 && verified) return `Every package is what its registry signed: ${verified}.`;
+  throw new SetupError(
+    `The signatures of packages could not be checked: ${lastError(output)}`,
+    'ask where registry and sigstore can be reached: npm audit signatures --omit=dev',
+  );
+}
+
 async function auditSignatures() {
   const args = ['audit', 'signatures', '--omit=dev'];
   const { code, output } = await step('checking the signatures of packages', () =>
     run('npm', args, { cwd: root, deadline: auditDeadline }),
   );
-  if (code !== 0) {
-    throw new SetupError(
-      `The signatures of packages could not be checked, or one is missing or wrong: ${lastError(output)}`,
-      'npm audit signatures --omit=dev, where the whole registry can be reached',
-    );
-  }
-  console.log('Every package is signed by its registry.');
+  console.log(signaturesVerdict(code, output));
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {

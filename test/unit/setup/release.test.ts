@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 
-import { auditVerdict } from '../../../node/setup/release-check.mjs';
+import { auditVerdict, signaturesVerdict } from '../../../node/setup/release-check.mjs';
 import { billOfMaterials, debianComponents, npmComponents } from '../../../node/setup/release-sbom.mjs';
 
 const status = `Package: libssl3
@@ -76,4 +76,19 @@ test('grave holes stop a release, others are told, and a registry that says noth
   assert.equal(auditVerdict(report({ critical: 1, total: 1 })).stops, true);
   assert.throws(() => auditVerdict('{"message": "405 Method Not Allowed"}'), /did not say which holes are known: 405 Method Not Allowed/);
   assert.throws(() => auditVerdict('npm error network'), /no JSON came/);
+});
+
+test('a release has only packages that their registry signed, and nothing unknown counts as that', () => {
+  const good = 'audited 237 packages in 3s\n\n237 packages have verified registry signatures\n';
+  assert.match(signaturesVerdict(0, good), /: 237 packages have verified registry signatures\.$/);
+  for (const bad of [
+    '1 package has an invalid registry signature:',
+    '2 packages have missing registry signatures but the registry is providing signing keys:',
+  ])
+    assert.throws(
+      () => signaturesVerdict(1, `${good}\n${bad}\n`),
+      /^SetupError: Not every package is what its registry signed: [12] package/,
+    );
+  assert.throws(() => signaturesVerdict(1, 'npm error code ENOTFOUND\nnpm error network request failed'), /could not be checked/);
+  assert.throws(() => signaturesVerdict(0, ''), /could not be checked/);
 });
