@@ -1,4 +1,4 @@
-// TLS under the distribution, as Erlang's inet_tls does it: both sides show a certificate of the cluster's authority, which signs nothing else.
+// TLS under the distribution, between nodes of ours: both sides show a certificate of the cluster's authority, which signs nothing else.
 import { readFileSync, unwatchFile, watchFile } from 'node:fs';
 import type { Socket } from 'node:net';
 import { connect, createSecureContext, createServer, type SecureContextOptions } from 'node:tls';

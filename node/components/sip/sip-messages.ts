@@ -56,12 +56,7 @@ export const sipCommandSchema = z.discriminatedUnion('type', [
 ]);
 export type SipCommand = z.infer<typeof sipCommandSchema>;
 
-/** Why a call was over. */
-export const callEndReasons = [
-  ...['hung_up', 'far_side_hung_up', 'busy', 'no_answer', 'time_out', 'unavailable', 'unknown_number', 'declined', 'forbidden'],
-  ...['redirected', 'cancelled', 'no_common_codec', 'silent', 'expired', 'failed', 'crashed'],
-] as const;
-/** `status`, `phrase`: of the answer of SIP that said so. */
+/** Why a call was over. `status`, `phrase`: of the answer of SIP that said so. */
 const callEndSchema = z.strictObject({
   reason: z.string().max(64),
   status: z.int().min(300).max(699).optional(),
