@@ -1,11 +1,12 @@
 // Where workers listen, and which addresses clients are told to reach them at.
 import type { IceCandidate, TransportListenInfo } from 'mediasoup/types';
 import { ServiceError } from '../errors.ts';
+import { wantedBuffer } from './socket-buffers.ts';
 
 /** One UDP and one TCP port of the same number. */
 export function listenInfos(ip: string, port: number): TransportListenInfo[] {
   return [
-    { protocol: 'udp', ip, port },
+    { protocol: 'udp', ip, port, recvBufferSize: wantedBuffer, sendBufferSize: wantedBuffer },
     { protocol: 'tcp', ip, port },
   ];
 }

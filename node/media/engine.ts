@@ -9,6 +9,7 @@ import { isTaken, workerFor } from './load.ts';
 import { findFreeBlock, firstPort, lastPort } from './ports.ts';
 import { mostExtraWorkers, Quarantine } from './quarantine.ts';
 import { MediaRoom } from './room-media.ts';
+import { tellSmallBuffers } from './socket-buffers.ts';
 import { Suspects } from './suspects.ts';
 import { type MediaTraffic, TrafficMeter } from './traffic-meter.ts';
 import { missingPatches } from './worker-patches.ts';
@@ -42,6 +43,7 @@ export async function startMediaEngine(options: MediaEngineOptions): Promise<Eng
   const { log, listenIp, workerBin } = options;
   const missing = await missingPatches(workerBin ?? mediasoupWorkerBin);
   if (missing.length > 0) log.warn({ missing }, 'media worker lacks patches: packets of a guest may end it');
+  await tellSmallBuffers(log);
   const traffic = new TrafficMeter();
   const slot = (index: number, extra = false) => new WorkerSlot({ index, log, listenIp, workerBin, traffic, extra });
   const slots = Array.from({ length: options.workers }, (_, index) => slot(index));

@@ -98,11 +98,18 @@ const rtpCapabilitiesSchema = z.object({
 
 const dtlsParametersSchema = z.object({
   role: z.enum(['auto', 'client', 'server']).optional(),
+  // RFC 8122, section 5: any case; the worker compares with upper case.
   fingerprints: z
     .array(
       z.object({
-        algorithm: z.enum(['sha-1', 'sha-224', 'sha-256', 'sha-384', 'sha-512']),
-        value: z.string().regex(/^[0-9A-Fa-f]{2}(:[0-9A-Fa-f]{2}){19,63}$/, 'must be a fingerprint like AB:CD:...'),
+        algorithm: z
+          .string()
+          .toLowerCase()
+          .pipe(z.enum(['sha-1', 'sha-224', 'sha-256', 'sha-384', 'sha-512'])),
+        value: z
+          .string()
+          .regex(/^[0-9A-Fa-f]{2}(:[0-9A-Fa-f]{2}){19,63}$/, 'must be a fingerprint like AB:CD:...')
+          .toUpperCase(),
       }),
     )
     .min(1)

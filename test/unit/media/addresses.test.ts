@@ -36,9 +36,9 @@ test('each address gets its own candidates, with priorities and foundations that
   assert.equal(candidatesFor([udp], Array(1000).fill('a')).length, 64);
 });
 
-test('a worker listens at UDP and TCP of the same port', () => {
+test('a worker listens at UDP and TCP of the same port, with buffers of 4 MiB', () => {
   assert.deepEqual(listenInfos('::1', 7), [
-    { protocol: 'udp', ip: '::1', port: 7 },
+    { protocol: 'udp', ip: '::1', port: 7, recvBufferSize: 4_194_304, sendBufferSize: 4_194_304 },
     { protocol: 'tcp', ip: '::1', port: 7 },
   ]);
 });

@@ -1,0 +1,54 @@
+// Buffers of the workers' UDP sockets: a worker that stands still for a while loses nothing, and the log says where the kernel gives less.
+import assert from 'node:assert/strict';
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { buffersGiven, tellSmallBuffers, wantedBuffer } from '../../node/media/socket-buffers.ts';
+import { recordedLog } from '../kit/recorded-log.ts';
+import { engineFor } from './kit.ts';
+
+/** What the kernel dropped at the UDP socket of 127.0.0.1 with this port: the last column of /proc/net/udp. */
+function dropsAt(port: number): number {
+  const local = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
+  const lines = readFileSync('/proc/net/udp', 'utf8').split('\n');
+  const fields = lines.map((line) => line.trim().split(/\s+/)).find(([, address]) => address?.endsWith(local));
+  assert.ok(fields, `no socket at port ${port}`);
+  return Number(fields.at(-1));
+}
+
+test('a worker that stands still loses nothing of a second of 1,900 packets', async (t) => {
+  const engine = await engineFor(t);
+  const [worker] = engine.workers();
+  assert.ok(worker?.pid !== undefined && worker.port !== undefined);
+  const { pid, port } = worker;
+  const { receive } = await buffersGiven();
+  const count = Math.floor((1_900 * receive) / wantedBuffer);
+  const socket = createSocket('udp4').bind(0, '127.0.0.1');
+  t.after(() => socket.close());
+  await once(socket, 'listening');
+  const packet = Buffer.alloc(1_200, 0x80);
+  process.kill(pid, 'SIGSTOP');
+  try {
+    for (let sent = 0; sent < count; sent += 1) await new Promise((resolve) => socket.send(packet, port, '127.0.0.1', resolve));
+    assert.equal(dropsAt(port), 0);
+  } finally {
+    process.kill(pid, 'SIGCONT');
+  }
+  assert.ok(count >= 95, `${count} packets: 50 ms of them fit whatever the kernel gives`);
+});
+
+test('where the kernel gives less, one line says how much and which sysctl', async () => {
+  const { log, lines } = recordedLog();
+  await tellSmallBuffers(log, async () => ({ receive: 212_992, send: wantedBuffer }));
+  await tellSmallBuffers(log, async () => ({ receive: wantedBuffer, send: wantedBuffer }));
+  assert.deepEqual(lines, [
+    {
+      level: 'warn',
+      receive: 212_992,
+      send: wantedBuffer,
+      sysctl: 'net.core.rmem_max=4194304 net.core.wmem_max=4194304',
+      msg: 'buffers of UDP sockets are small',
+    },
+  ]);
+});
