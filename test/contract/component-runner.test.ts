@@ -7,6 +7,7 @@ import { ServiceError } from '../../node/errors.ts';
 import { silentLog } from '../../node/log.ts';
 import type { ComponentHost, ComponentKinds, ComponentRunner } from '../../node/rooms/ports.ts';
 import type { ComponentOptions } from '../../node/rooms/room-config.ts';
+import { eventually } from '../kit/eventually.ts';
 import { FakeKinds, hostFacts } from '../kit/fake-components.ts';
 import { FakeMedia } from '../kit/fake-media.ts';
 import { makeKinds } from '../kit/kinds.ts';
@@ -140,7 +141,7 @@ for (const [name, open] of subjects) {
         const [pid] = (await childrenOf(process.pid)).filter((each) => !before.includes(each));
         assert.ok(pid !== undefined);
         process.kill(pid, 'SIGKILL');
-        for (const end = Date.now() + 30_000; (await childrenOf(process.pid)).includes(pid); ) assert.ok(Date.now() < end);
+        await eventually('the process is gone', async () => !(await childrenOf(process.pid)).includes(pid), { every: 10 });
         goOn();
         await started;
         await runner.close();

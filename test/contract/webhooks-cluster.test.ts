@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { apiClient } from '../kit/api-client.ts';
+import { eventually } from '../kit/eventually.ts';
 import { startNodePair, untilTogether } from '../kit/node-pair.ts';
 import { startNodeProcess } from '../kit/node-process.ts';
 import { apiToken, startNode } from '../kit/start-node.ts';
@@ -40,7 +41,7 @@ test('receivers of rooms that were lost with their node are told by another one'
   await untilTogether([api, apiClient(lost.url, apiToken)]);
   assert.equal((await apiClient(lost.url, apiToken).post('/room', { roomId: 'one', webhookUrl: receiver.url })).status, 201);
   await receiver.until(1);
-  while ((await api.get('/room/one')).status !== 200) await new Promise((resolve) => setTimeout(resolve, 20));
+  await eventually('the room is known', async () => (await api.get('/room/one')).status === 200, { every: 20 });
   lost.kill('SIGKILL');
   await receiver.until(2);
   const [created, crashed] = receiver.received;
@@ -59,14 +60,15 @@ test('any node shows the dead letters of all and sends them again; one that is s
   await receiver.until(1);
   type Letter = { node: string; event: { type: string } };
   const dead = async () => (await api.get('/webhooks/dead?roomId=one')).body.data as Letter[];
-  while ((await dead()).length === 0);
+  await eventually('a dead letter', async () => (await dead()).length > 0, { every: 20 });
   const name = `holder-${process.pid}@localhost`;
   // A node that was held up for two seconds is named as missing, for one answer.
   const whole = async (path: string) => {
-    for (;;) {
+    const look = async () => {
       const { body } = await api.get(path);
-      if (body.incomplete.length === 0) return body;
-    }
+      return body.incomplete.length === 0 && body;
+    };
+    return eventually(`all nodes answer ${path}`, look, { every: 20 });
   };
   assert.deepEqual(
     (await whole('/webhooks/dead?roomId=one')).data.map(({ node, event }: Letter) => [node, event.type]),

@@ -8,6 +8,7 @@ import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { Webhook } from 'standardwebhooks';
 import { apiClient } from '../kit/api-client.ts';
+import { eventually } from '../kit/eventually.ts';
 import { startNodeProcess } from '../kit/node-process.ts';
 import { apiToken, startNode } from '../kit/start-node.ts';
 import { type Received, refuse, startReceiver, take } from '../kit/webhook-receiver.ts';
@@ -89,7 +90,7 @@ test('a node that was killed and comes back under another name, beside one that 
   await old.ended;
   const renamed = await node('new');
   const pending = async ({ url }: { url: string }) => (await apiClient(url, apiToken).get('/webhooks')).body.data[0].pending;
-  while ((await pending(renamed)) < 1) await new Promise((resolve) => setTimeout(resolve, 20));
+  await eventually('what the old one left is taken over', async () => (await pending(renamed)) >= 1, { every: 20 });
   assert.deepEqual([await pending(lives), await pending(renamed)], [1, 1]);
   receiver.answer(take);
   const refused = receiver.received.length;
@@ -110,7 +111,7 @@ test('what was given up can be looked at and sent again over REST', async (t) =>
   const dead = async () => (await api.get('/webhooks/dead')).body.data as { receiver: string; reason: string; event: { type: string } }[];
   assert.equal((await api.post('/room', { roomId: 'one', webhookUrl: receiver.url })).status, 201);
   await receiver.until(1);
-  while ((await dead()).length === 0);
+  await eventually('a dead letter', async () => (await dead()).length > 0, { every: 20 });
   const [letter] = await dead();
   assert.deepEqual([letter?.reason, letter?.event.type], ['the receiver answered 410', 'RoomCreated']);
   assert.equal(letter?.receiver, new URL(receiver.url).origin);
@@ -137,7 +138,7 @@ test('npm run webhooks shows what was given up and sends it again', async (t) =>
   };
   await apiClient(url, token).post('/room', { roomId: 'one', webhookUrl: receiver.url });
   await receiver.until(1);
-  while ((await run())[0].dead === 0);
+  await eventually('a dead letter', async () => (await run())[0].dead > 0);
   assert.deepEqual(
     (await run('dead', 'one')).map(({ event }: { event: { type: string } }) => event.type),
     ['RoomCreated'],

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { after, type TestContext } from 'node:test';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { testFileVariable } from '../../node/setup/paths.mjs';
+import { eventually } from './eventually.ts';
 
 const places = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 
@@ -39,13 +40,9 @@ export async function comesToHold<Arg, Result>(
   arg: Arg,
   timeout = 60_000,
 ): Promise<NonNullable<Result>> {
-  for (const end = Date.now() + timeout; ; await page.waitForTimeout(100)) {
-    // Playwright's own types of arguments go too deep for generic ones.
-    const answer = (await page.evaluate(ask as (arg: unknown) => Result, arg)) as Result;
-    if (answer) return answer as NonNullable<Result>;
-    if (Date.now() > end)
-      throw new Error(`It did not come to hold in ${timeout} ms: ${ask} with ${JSON.stringify(arg)}, last: ${JSON.stringify(answer)}`);
-  }
+  // Playwright's own types of arguments go too deep for generic ones.
+  const look = async () => (await page.evaluate(ask as (arg: unknown) => Result, arg)) as Result;
+  return eventually(() => `${ask} with ${JSON.stringify(arg)}`, look, { within: timeout, every: 100 });
 }
 
 export type StartedBrowser = {

@@ -5,6 +5,7 @@ import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import type { TestContext } from 'node:test';
 import { listNodes } from '../../node/cluster/erlang/epmd-client.ts';
+import { eventually } from './eventually.ts';
 
 export type Erl = {
   pid: number;
@@ -87,16 +88,12 @@ export async function startEpmd(t: TestContext, port: number): Promise<{ pid: nu
     await ended;
   };
   t.after(kill);
-  const until = Date.now() + startDeadline;
-  for (;;) {
-    const answers = await listNodes({ host: '127.0.0.1', port }).then(
+  const answers = () =>
+    listNodes({ host: '127.0.0.1', port }).then(
       () => true,
       () => false,
     );
-    if (answers) break;
-    if (Date.now() > until) throw new Error(`epmd does not answer on port ${port}`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
+  await eventually(`epmd answers on port ${port}`, answers, { within: startDeadline, every: 20 });
   return { pid: child.pid ?? 0, kill };
 }
 

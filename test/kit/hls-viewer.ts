@@ -5,6 +5,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { promisify } from 'node:util';
+import { eventually } from './eventually.ts';
 import { type CheckedPlaylist, checkNext, checkPlaylist } from './hls-rules.ts';
 import { makeResources } from './resources-folder.ts';
 
@@ -24,14 +25,17 @@ export type Follower = {
  */
 export async function playlistAt(address: string | URL): Promise<string> {
   const url = new URL(address);
-  for (const end = performance.now() + deadline; ; ) {
-    const answer = await fetch(url, { signal: AbortSignal.timeout(deadline) });
-    const text = await answer.text();
-    const isLate = answer.status === 503 && text.includes('The stream does not go on');
-    if (isLate && performance.now() < end) continue;
-    assert.equal(answer.status, 200, `${url.search.replace(/token=[^&]+/, '')}: ${text}`);
-    return text;
-  }
+  return eventually(
+    `the stream of ${url.pathname} goes on`,
+    async () => {
+      const answer = await fetch(url, { signal: AbortSignal.timeout(deadline) });
+      const text = await answer.text();
+      if (answer.status === 503 && text.includes('The stream does not go on')) return undefined;
+      assert.equal(answer.status, 200, `${url.search.replace(/token=[^&]+/, '')}: ${text}`);
+      return text;
+    },
+    { within: deadline },
+  );
 }
 
 /** Follows a low-latency stream, part by part, until `done`. `address`: of the media playlist with its token. */

@@ -5,12 +5,10 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { eventually } from './eventually.ts';
 import { freePorts } from './free-ports.ts';
 import { Child } from './kube/child.ts';
 import { loopbackPlace, type SipPlace } from './sip-place.ts';
-
-const startDeadline = 60_000;
 
 export const account = { username: 'room', password: 'a secret of the test' };
 
@@ -84,10 +82,11 @@ export class Kamailio {
       wrap: this.#place.wrap,
     });
     this.#child = child;
-    for (const end = Date.now() + startDeadline; !child.end && Date.now() < end; await sleep(50)) {
-      if (await takes(this.#place.address, this.port)) return;
-    }
-    throw new Error(`Kamailio did not start: ${child.tail()}`);
+    const look = async () => {
+      if (child.end) throw new Error(`Kamailio did not start: ${child.tail()}`);
+      return takes(this.#place.address, this.port);
+    };
+    await eventually(() => `Kamailio takes connections: ${child.tail()}`, look);
   }
 
   async stop(): Promise<void> {

@@ -1,9 +1,9 @@
 // Two whole nodes in this process that know each other over a real distribution.
-import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import type { Environment } from '../../node/env.ts';
 import type { Log } from '../../node/log.ts';
 import { type ApiClient, apiClient } from './api-client.ts';
+import { eventually } from './eventually.ts';
 import { type StartedNode, startNode } from './start-node.ts';
 
 /** `api` asks `wrong`, which tests let own no room. */
@@ -30,10 +30,6 @@ export async function startNodePair(t: TestContext, { owner: more, both, logs }:
 
 /** Until each lists all: it knows another's name, address and state some time after they are connected, and not all do in the same moment. */
 export async function untilTogether(nodes: readonly ApiClient[]): Promise<void> {
-  for (const node of nodes) {
-    for (const end = Date.now() + 45_000; (await node.get('/cluster/nodes')).body.data.length < nodes.length; ) {
-      assert.ok(Date.now() < end, 'the nodes did not find each other');
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
-  }
+  for (const node of nodes)
+    await eventually('the nodes find each other', async () => (await node.get('/cluster/nodes')).body.data.length >= nodes.length);
 }

@@ -4,6 +4,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import type { S3Place } from '../../node/rooms/component-options.ts';
+import { eventually } from './eventually.ts';
 import { freePort } from './free-ports.ts';
 import { kubernetesPrograms } from './kube/binaries.ts';
 import { Child } from './kube/child.ts';
@@ -28,7 +29,6 @@ export type S3Server = {
 };
 
 const bucket = 'kept';
-const startDeadline = 60_000;
 
 /** Where it runs, if not on loopback: an address, and what a command begins with to run there. */
 export type S3ServerPlace = { address: string; wrap: readonly string[] };
@@ -50,9 +50,11 @@ export async function startS3Server(
   const start = async () => {
     const own = ['--access', keys.accessKeyId, '--secret', keys.secretAccessKey, '--port', `${address}:${port}`, '--keep-alive', '--quiet'];
     child = new Child([versitygw, ...own, 'posix', '--sidecar', metadata, data], { log: join(folder, 'log'), env: {}, wrap });
-    for (const end = Date.now() + startDeadline; !(await answers(address, port)); await new Promise((resolve) => setTimeout(resolve, 20))) {
-      if (child.end || Date.now() > end) throw new Error(`the S3 server did not start:\n${child.tail()}`);
-    }
+    const look = async () => {
+      if (child?.end) throw new Error(`the S3 server did not start:\n${child.tail()}`);
+      return answers(address, port);
+    };
+    await eventually(() => `the S3 server answers:\n${child?.tail()}`, look, { every: 20 });
   };
   const stop = async () => {
     await child?.stop();

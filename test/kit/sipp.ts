@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { eventually } from './eventually.ts';
 import { freePort } from './free-ports.ts';
 import { Child } from './kube/child.ts';
 import { loopbackPlace, type SipPlace } from './sip-place.ts';
@@ -98,10 +98,12 @@ export class Sipp {
 
   /** Resolves when it takes calls: it has bound its port. */
   async listening(): Promise<void> {
-    while (!(await holds(this.#place, this.#port))) {
+    const look = async () => {
+      if (await holds(this.#place, this.#port)) return true;
       if (this.#child.end) throw new Error(`SIPp did not start: ${this.#child.tail()}`);
-      await sleep(20);
-    }
+      return false;
+    };
+    await eventually('SIPp has bound its port', look, { every: 20 });
   }
 
   /** As if its machine failed: nothing more comes of it. */

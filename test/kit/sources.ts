@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { ApiAnswer, ApiClient } from './api-client.ts';
+import { eventually } from './eventually.ts';
 import { makeTone, makeVideo } from './media-files.ts';
 import { makeResources } from './resources-folder.ts';
 
@@ -24,11 +25,12 @@ export async function addSources(resources: string, seconds: number): Promise<vo
 
 /** Adds a component, and asks again where the node says that its machine is too busy just now: with tests beside this one, for example. */
 export async function postWhenIdle(api: ApiClient, path: string, json: object): Promise<ApiAnswer> {
-  for (const end = Date.now() + 60_000; ; await new Promise((resolve) => setTimeout(resolve, 500))) {
+  const post = async () => {
     const answer = await api.post(path, json);
     const busy = answer.status === 503 && String(answer.body.errors).startsWith('This node is too busy');
-    if (!busy || Date.now() > end) return answer;
-  }
+    return !busy && answer;
+  };
+  return eventually(`the node has time for ${path} ${JSON.stringify(json)}`, post, { every: 500 });
 }
 
 /** @returns id of the component */

@@ -1,7 +1,7 @@
 // A room of honest people beside an attack: one speaks, one listens, messages go between them. At the end nothing of it may be missing.
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
+import { eventually } from '../eventually.ts';
 import type { PeerSocket } from '../peer-socket.ts';
 import { type HostileNode, joinAsGuest, makeRoom } from './hostile-node.ts';
 import { MediaLink } from './media-link.ts';
@@ -40,11 +40,11 @@ export async function startHealthyRoom(t: TestContext, node: HostileNode, roomId
   return async () => {
     talk.stop();
     const missing = () => range(from, talk.last()).filter((number) => !heard.numbers.has(number));
-    for (const end = performance.now() + patience; performance.now() < end; await delay(20)) {
-      if (missing().length === 0 && latencies.length === talk.messages()) break;
-    }
-    assert.deepEqual(missing(), [], 'packets of the healthy room are missing');
-    assert.equal(latencies.length, talk.messages(), 'messages of the healthy room are missing');
+    await eventually(
+      () => `all of the healthy room comes: packets ${missing()} are missing, ${latencies.length} of ${talk.messages()} messages are there`,
+      () => missing().length === 0 && latencies.length === talk.messages(),
+      { within: patience, every: 20 },
+    );
     const health = { packets: heard.numbers.size, messages: latencies.length, slowestMessage: Math.round(Math.max(0, ...latencies)) };
     t.diagnostic(`healthy room: ${JSON.stringify(health)}`);
     assert.ok(health.slowestMessage <= messageDeadline, `a message took ${health.slowestMessage} ms`);

@@ -4,7 +4,7 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { eventually } from '../eventually.ts';
 import { freePorts } from '../free-ports.ts';
 import { kubernetesPrograms } from './binaries.ts';
 import { Child } from './child.ts';
@@ -32,7 +32,6 @@ export type ApiServerOptions = {
 export type KubeconfigFor = { user?: string; token?: string; server?: string; namespace?: string };
 
 const startDeadline = 120_000;
-const pollInterval = 50;
 const folderPrefix = 'mediarooms-kube-';
 const administrator: ApiUser = { name: 'admin', groups: ['system:masters'] };
 
@@ -186,11 +185,8 @@ export class ApiServer {
 
   /** When an object is there. @throws when it is not in time */
   async waitFor(what: string, path: string): Promise<void> {
-    const started = performance.now();
-    while ((await this.client.call(path).catch(() => undefined))?.status !== 200) {
-      if (performance.now() - started > startDeadline) throw new Error(`not within ${startDeadline} ms: ${what}`);
-      await sleep(pollInterval);
-    }
+    const isThere = async () => (await this.client.call(path).catch(() => undefined))?.status === 200;
+    await eventually(what, isThere, { within: startDeadline });
   }
 
   /** What must end before the API server does; the last that was given is the first. */
@@ -245,14 +241,14 @@ export class ApiServer {
   }
 
   async #serve(): Promise<void> {
-    const until = performance.now() + startDeadline;
     let child = this.#runApiServer();
-    while ((await this.client.call('/readyz').catch(() => undefined))?.status !== 200) {
-      if (performance.now() > until) throw new Error(`kube-apiserver was not ready within ${startDeadline} ms:\n${child.tail()}`);
+    const isReady = async () => {
+      if ((await this.client.call('/readyz').catch(() => undefined))?.status === 200) return true;
       // Where its first steps take longer than half a minute it gives up, and is started again by whoever looks after it.
       if (child.end !== undefined) child = this.#runApiServer();
-      await sleep(pollInterval);
-    }
+      return false;
+    };
+    await eventually(() => `kube-apiserver is ready:\n${child.tail()}`, isReady, { within: startDeadline });
   }
 
   #runApiServer(): Child {

@@ -1,9 +1,8 @@
-// MediaClusters in tests: made, waited for, and looked into from the side of their clients.
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { MediaClusterSpec } from '../../../crds/types.ts';
 import type { KubeObject } from '../../../operator/kube/objects.ts';
 import type { MediaCluster } from '../../../operator/objects.ts';
 import { type ApiClient, apiClient } from '../api-client.ts';
+import { eventually } from '../eventually.ts';
 import { PeerSocket } from '../peer-socket.ts';
 import type { ApiServer } from './api-server.ts';
 import { type Kind, readObject, readObjects } from './reading.ts';
@@ -106,17 +105,11 @@ export class MediaClusterUser {
 
   /** Until it holds. @throws with what the cluster's status was last */
   async until(what: string, holds: () => Promise<boolean>, patienceMs = patience): Promise<void> {
-    const started = performance.now();
-    for (;;) {
-      if (await holds()) return;
-      if (performance.now() - started > patienceMs) {
-        const { status } = await this.cluster();
-        throw new Error(
-          `not within ${patienceMs} ms: ${what}\n${JSON.stringify(status, null, 1)}\n${await this.kubectl('get', 'pods', '-o', 'wide')}`,
-        );
-      }
-      await sleep(pollInterval);
-    }
+    const picture = async () => {
+      const { status } = await this.cluster();
+      return `${what}\n${JSON.stringify(status, null, 1)}\n${await this.kubectl('get', 'pods', '-o', 'wide')}`;
+    };
+    await eventually(picture, holds, { within: patienceMs, every: pollInterval });
   }
 
   /** Until exactly these pods live, all of them ready, and nothing is under way. */

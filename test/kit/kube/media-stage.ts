@@ -1,7 +1,5 @@
-// A whole stage for tests of the operator: control plane, pods that run as processes, the operator, and one MediaCluster that is Available.
-import assert from 'node:assert/strict';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type ApiClient, apiClient } from '../api-client.ts';
+import { eventually } from '../eventually.ts';
 import type { ApiServer } from './api-server.ts';
 import { type ControlPlaneOptions, startControlPlane } from './control-plane.ts';
 import { type OperatorOptions, type OperatorProcess, startOperator } from './operator-process.ts';
@@ -59,16 +57,14 @@ export class MediaStage {
 
   /** Looks until the object is as wanted. @throws with what it last was, and the end of the operator's log */
   async waitFor(kind: Kind, name: string, is: (object: Anything) => boolean, patience = 60_000, namespace = 'default'): Promise<Anything> {
-    const started = performance.now();
-    for (;;) {
-      const found = await this.get(kind, name, namespace);
-      if (is(found)) return found;
-      if (performance.now() - started > patience)
-        assert.fail(
-          `${kind} ${name} is not as wanted after ${patience} ms: ${JSON.stringify(found, null, 1)}\n${this.operator.output.slice(-4_000)}`,
-        );
-      await sleep(50);
-    }
+    let found: Anything;
+    const look = async () => {
+      found = await this.get(kind, name, namespace);
+      return is(found);
+    };
+    const picture = () => `${kind} ${name} is as wanted: ${JSON.stringify(found, null, 1)}\n${this.operator.output.slice(-4_000)}`;
+    await eventually(picture, look, { within: patience });
+    return found;
   }
 
   async adminToken(cluster = 'media'): Promise<string> {

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { eventually } from '../eventually.ts';
 import type { ApiServer } from './api-server.ts';
 import { Child, type ChildEnd } from './child.ts';
 import type { Scope } from './scope.ts';
@@ -63,12 +63,13 @@ export class OperatorProcess {
 
   /** When its output holds that. @throws with the output when it does not in time */
   async says(what: RegExp, patience = startDeadline): Promise<void> {
-    const started = performance.now();
-    while (!what.test(this.output)) {
-      if (this.#child.end !== undefined && !what.test(this.output)) throw new Error(`the operator ended:\n${this.#child.tail()}`);
-      if (performance.now() - started > patience) throw new Error(`not said within ${patience} ms: ${what}\n${this.#child.tail()}`);
-      await sleep(20);
-    }
+    const look = () => {
+      const ended = this.#child.end !== undefined;
+      if (what.test(this.output)) return true;
+      if (ended) throw new Error(`the operator ended:\n${this.#child.tail()}`);
+      return false;
+    };
+    await eventually(() => `the operator says ${what}\n${this.#child.tail()}`, look, { within: patience, every: 20 });
   }
 
   /** SIGTERM unless said otherwise; SIGKILL after 60 s. */

@@ -1,8 +1,8 @@
 // Runs the pods of a control plane as processes of this machine: scheduler, kubelets of several hosts, DNS and service ports in one.
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { DnsServer } from '../dns-server.ts';
+import { eventually } from '../eventually.ts';
 import type { ApiServer } from './api-server.ts';
 import { dnsRecords } from './endpoints.ts';
 import { type FakeHost, Heartbeat } from './fake-hosts.ts';
@@ -28,7 +28,6 @@ export type PodRunnerOptions = {
   refreshMs?: number;
 };
 
-const pollInterval = 50;
 const patience = 60_000;
 /** How soon pods are placed again that the API server did not let be placed, in milliseconds. */
 const retryDelay = 500;
@@ -114,17 +113,13 @@ export class PodRunner {
 
   /** When a pod is as it should be. @throws when it is not in time, with what it last was and printed */
   async waitForPod(name: string, is: (pod: Pod) => boolean = isReady, namespace = 'default', patienceMs = patience): Promise<Pod> {
-    const started = performance.now();
-    for (;;) {
+    const look = () => {
       const pod = this.#pods.get(name, namespace);
-      if (pod && is(pod)) return pod;
-      if (performance.now() - started > patienceMs) {
-        throw new Error(
-          `pod ${name} not within ${patienceMs} ms: ${JSON.stringify(pod?.status)}\n${this.logOf(name, namespace).slice(-3_000)}`,
-        );
-      }
-      await sleep(pollInterval);
-    }
+      return pod && is(pod) ? pod : undefined;
+    };
+    const picture = () =>
+      `pod ${name}: ${JSON.stringify(this.#pods.get(name, namespace)?.status)}\n${this.logOf(name, namespace).slice(-3_000)}`;
+    return eventually(picture, look, { within: patienceMs });
   }
 
   /** What its process printed since it started last; empty where it runs no more. */

@@ -1,8 +1,7 @@
 // Objects as the API server has them, over a kept connection: a kubectl for each look would take more of the machine than what is looked at.
-import assert from 'node:assert/strict';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type KubeObject, resources } from '../../../operator/kube/objects.ts';
 import { collectionPath, objectPath, type Query, queryText } from '../../../operator/kube/paths.ts';
+import { eventually } from '../eventually.ts';
 import type { ApiServer } from './api-server.ts';
 
 export type Kind = keyof typeof resources;
@@ -26,12 +25,15 @@ type Told = KubeObject & { reason: string; regarding: { name: string } };
 
 /** When an Event of the namespace `default` tells of the object, for that reason: Events come after the status that they are about. */
 export async function untilTold(server: ApiServer, name: string, reason: string): Promise<void> {
-  for (const end = performance.now() + 60_000; ; await sleep(50)) {
-    const events = (await readObjects(server, 'events', 'default')) as Told[];
-    const told = events.filter(({ regarding }) => regarding.name === name).map((event) => event.reason);
-    if (told.includes(reason)) return;
-    assert.ok(performance.now() < end, `no Event ${reason} of ${name}, but ${told}`);
-  }
+  let told: string[] = [];
+  await eventually(
+    () => `an Event ${reason} of ${name}, there are ${told}`,
+    async () => {
+      const events = (await readObjects(server, 'events', 'default')) as Told[];
+      told = events.filter(({ regarding }) => regarding.name === name).map((event) => event.reason);
+      return told.includes(reason);
+    },
+  );
 }
 
 function answered(path: string, status: number, body: unknown): unknown {

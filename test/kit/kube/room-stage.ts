@@ -1,5 +1,3 @@
-// The Room controller in the process of a test: a real API server, real media nodes, and a MediaCluster whose pods the test itself names.
-import { setTimeout as sleep } from 'node:timers/promises';
 import { KubeClient } from '../../../operator/kube/client.ts';
 import { EventRecorder } from '../../../operator/kube/event-recorder.ts';
 import { resources, type Stored } from '../../../operator/kube/objects.ts';
@@ -11,12 +9,12 @@ import type { ClusterAccess, ClusterNode } from '../../../operator/rooms/cluster
 import type { Secret } from '../../../operator/rooms/component-wishes.ts';
 import { RoomController } from '../../../operator/rooms/controller.ts';
 import { roomIndexes } from '../../../operator/rooms/rivals.ts';
+import { eventually } from '../eventually.ts';
 import { apiToken } from '../start-node.ts';
 import { type ApiServer, startApiServer } from './api-server.ts';
 import type { Scope } from './scope.ts';
 
 /** How long anything is waited for, in milliseconds. */
-const patience = 60_000;
 
 export type RoomOperatorOptions = { now?: () => number; pollMs?: number; workers?: number };
 // biome-ignore lint/suspicious/noExplicitAny: what an object holds is what tests assert.
@@ -166,24 +164,28 @@ export class RoomStage {
 
   /** undefined where it is gone. */
   async object(path: string): Promise<Anything> {
-    for (const end = performance.now() + patience; ; await sleep(100)) {
+    let last: { status: number; body: unknown } | undefined;
+    const look = async () => {
       const { status, body } = await this.server.client.call(path);
-      if (status === 200) return body;
-      if (status === 404) return undefined;
+      last = { status, body };
       // An API server that is busy or just starting says so.
-      const again = (status === 429 || status >= 500) && performance.now() < end;
-      if (!again) throw new Error(`${path}: ${status} ${JSON.stringify(body)}`);
-    }
+      return status !== 429 && status < 500 && last;
+    };
+    const { status, body } = await eventually(() => `${path} is answered: ${JSON.stringify(last)}`, look, { every: 100 });
+    if (status === 200) return body;
+    if (status === 404) return undefined;
+    throw new Error(`${path}: ${status} ${JSON.stringify(body)}`);
   }
 
   /** When the Room is as wanted. @throws with what it is when it is not in time */
   async waitFor(name: string, wanted: (room: Anything) => boolean, namespace = 'default'): Promise<Anything> {
-    for (const end = performance.now() + patience; ; ) {
-      const room = await this.room(name, namespace);
-      if (wanted(room)) return room;
-      if (performance.now() > end) throw new Error(`Room ${name} is not as wanted: ${JSON.stringify(room?.status ?? room, null, 1)}`);
-      await sleep(20);
-    }
+    let room: Anything;
+    const look = async () => {
+      room = await this.room(name, namespace);
+      return wanted(room);
+    };
+    await eventually(() => `Room ${name} is as wanted: ${JSON.stringify(room?.status ?? room, null, 1)}`, look, { every: 20 });
+    return room;
   }
 
   waitUntilReady(name: string, namespace = 'default'): Promise<Anything> {

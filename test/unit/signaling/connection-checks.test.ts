@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { answerSchemas } from '../../../node/signaling/messages.ts';
+import { eventually } from '../../kit/eventually.ts';
 import { PeerSocket } from '../../kit/peer-socket.ts';
 import { type SocketServer, startSocketServer } from './socket-server.ts';
 
@@ -31,7 +32,7 @@ test('a check gets a transport and the relays, and nobody in the room is told', 
   const next = await check(server, token);
   next.webSocket.close();
   await next.closed;
-  await comesToHold(() => mediaOf(server) === before && server.sockets.checks === 0);
+  await eventually('the checks are as many as they should be', () => mediaOf(server) === before && server.sockets.checks === 0);
   const entered = await PeerSocket.enter(server.url, token);
   assert.equal(entered.welcome.ok, true);
 });
@@ -50,7 +51,7 @@ test('a newer check of the same peer ends the older, and its media with it', asy
   const first = await check(server, token);
   const second = await check(server, token);
   assert.deepEqual(await first.closed, { code: 4409, reason: 'Taken over by a newer socket' });
-  await comesToHold(() => mediaOf(server) === 1);
+  await eventually('the checks are as many as they should be', () => mediaOf(server) === 1);
   assert.equal(server.sockets.checks, 1);
   assert.equal(second.answer.ok, true);
 });
@@ -60,7 +61,7 @@ test('a check ends by itself', async (t) => {
   const { token } = await server.addPeer('guest');
   const socket = await check(server, token);
   assert.deepEqual(await socket.closed, { code: 4408, reason: 'Authentication timeout' });
-  await comesToHold(() => mediaOf(server) === 0);
+  await eventually('the checks are as many as they should be', () => mediaOf(server) === 0);
 });
 
 test('a check that goes on talking is closed, and a bad token gets none', async (t) => {
@@ -81,13 +82,7 @@ test('a room that ends takes the media of a check with it', async (t) => {
   await server.rooms.deleteRoom('room');
   socket.webSocket.close();
   await socket.closed;
-  await comesToHold(() => server.sockets.checks === 0);
+  await eventually('the check ends', () => server.sockets.checks === 0);
   const late = await check(server, token);
   assert.equal(late.answer.ok, false);
 });
-
-async function comesToHold(holds: () => boolean): Promise<void> {
-  for (const end = Date.now() + 25_000; !holds(); await new Promise((resolve) => setTimeout(resolve, 10))) {
-    assert.ok(Date.now() < end, 'it did not come to hold in time');
-  }
-}

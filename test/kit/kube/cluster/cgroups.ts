@@ -1,7 +1,7 @@
 // The cgroups of a cluster's hosts, of version 1 or 2: made for kubelets, removed with all below, also those of runs that were killed.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { eventually } from '../../eventually.ts';
 import { isRunning } from '../api-server.ts';
 
 const top = '/sys/fs/cgroup';
@@ -56,14 +56,17 @@ function hierarchies(): string[] {
 async function removeTree(path: string): Promise<void> {
   if (!existsSync(path)) return;
   for (const name of folders(path)) await removeTree(join(path, name));
-  for (const end = performance.now() + removalDeadline; ; await sleep(20)) {
+  const remove = () => {
     try {
-      return rmdirSync(path);
+      rmdirSync(path);
+      return true;
     } catch (error) {
       // What has just ended may still count for a moment.
-      if ((error as NodeJS.ErrnoException).code !== 'EBUSY' || performance.now() > end) throw error;
+      if ((error as NodeJS.ErrnoException).code !== 'EBUSY') throw error;
+      return false;
     }
-  }
+  };
+  await eventually(`${path} is in use by nobody`, remove, { within: removalDeadline, every: 20 });
 }
 
 function folders(path: string): string[] {

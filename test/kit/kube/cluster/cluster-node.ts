@@ -1,7 +1,7 @@
 // One host of the cluster: a machine with containerd, kubelet and kube-proxy. It can lose its power and come back with its disk as it was.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { eventually } from '../../eventually.ts';
 import { kubernetesPrograms } from '../binaries.ts';
 import { Child } from '../child.ts';
 import { cgroupName, makeCgroup, podUsage, removeCgroup, type Usage } from './cgroups.ts';
@@ -152,11 +152,13 @@ export class ClusterNode {
 
   async #containerdAnswers(): Promise<void> {
     const command = ['ctr', '--timeout', '2s', 'version'];
-    for (const end = performance.now() + startDeadline; ; await sleep(50)) {
+    let said = '';
+    const answers = async () => {
       const { code, stderr } = await this.machine.run(command, { mayFail: true });
-      if (code === 0) return;
-      if (performance.now() > end) throw new Error(`containerd of ${this.name} does not answer: ${stderr}`);
-    }
+      said = stderr;
+      return code === 0;
+    };
+    await eventually(() => `containerd of ${this.name} answers: ${said}`, answers, { within: startDeadline });
   }
 
   #run(name: string, command: readonly string[]): void {

@@ -2,8 +2,8 @@
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { gatewayDefinitions } from '../../../../node/setup/gateway-definitions.mjs';
+import { eventually } from '../../eventually.ts';
 import { type ApiServer, isRunning } from '../api-server.ts';
 import { kubernetesPrograms } from '../binaries.ts';
 import { startControlPlane } from '../control-plane.ts';
@@ -137,11 +137,15 @@ export class Cluster {
 
   /** When what is asked gives something true. @throws with what it was last where it is not in time */
   async until<T>(what: string, ask: () => Promise<T>, timeoutMs = 60_000): Promise<NonNullable<T>> {
-    for (const end = performance.now() + timeoutMs; ; await sleep(100)) {
-      const answer = await ask().catch((error: unknown) => (performance.now() > end ? Promise.reject(error) : undefined));
-      if (answer) return answer;
-      if (performance.now() > end) throw new Error(`not within ${timeoutMs} ms: ${what}\n${await this.#picture()}`);
-    }
+    let failed: unknown;
+    const look = async () => {
+      failed = undefined;
+      return ask().catch((error: unknown) => {
+        failed = error;
+        return undefined;
+      });
+    };
+    return eventually(async () => `${what}: ${failed ?? 'not yet'}\n${await this.#picture()}`, look, { within: timeoutMs, every: 100 });
   }
 
   /** When all hosts say that they are Ready. */

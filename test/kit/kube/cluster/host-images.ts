@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { imagesDirectory } from '../../../../node/setup/images-store.mjs';
+import { eventually } from '../../eventually.ts';
 import { Child } from '../child.ts';
 import { runCommand } from './command.ts';
 import { Machine } from './machine.ts';
@@ -68,11 +68,8 @@ async function importAll(work: string, archives: readonly string[]): Promise<voi
   const machine = await Machine.start({ name: 'images' });
   try {
     const containerd = new Child(['containerd', `--config=${config}`], { log: join(work, 'log'), wrap: machine.wrap });
-    for (const end = performance.now() + startDeadline; ; await sleep(50)) {
-      const { code, stderr } = await machine.run(['ctr', '--timeout', '2s', 'version'], { mayFail: true });
-      if (code === 0) break;
-      if (performance.now() > end) throw new Error(`containerd does not answer: ${stderr}\n${containerd.tail()}`);
-    }
+    const answers = async () => (await machine.run(['ctr', '--timeout', '2s', 'version'], { mayFail: true })).code === 0;
+    await eventually(() => `containerd answers:\n${containerd.tail()}`, answers, { within: startDeadline });
     for (const archive of archives) await machine.run(['ctr', '-n', 'k8s.io', 'images', 'import', archive], { timeoutMs: importDeadline });
     await containerd.stop('SIGTERM');
   } finally {

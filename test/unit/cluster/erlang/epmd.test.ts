@@ -8,6 +8,7 @@ import { findNode, listNodes, NameTakenError, registerNode } from '../../../../n
 import { EpmdServer, epmdServerLimits } from '../../../../node/cluster/erlang/epmd-server.ts';
 import { silentLog } from '../../../../node/log.ts';
 import { LogRecorder } from '../../../kit/dist-nodes.ts';
+import { eventually } from '../../../kit/eventually.ts';
 import { freePort } from '../../../kit/free-ports.ts';
 
 async function startServer(t: TestContext, limits = epmdServerLimits, ip: string | null = '127.0.0.1'): Promise<EpmdServer> {
@@ -43,14 +44,6 @@ async function answerTo(t: TestContext, port: number, bytes: Buffer): Promise<st
   return answer;
 }
 
-async function until(condition: () => boolean | Promise<boolean>, deadline = 10_000): Promise<void> {
-  const end = Date.now() + deadline;
-  while (!(await condition())) {
-    assert.ok(Date.now() < end, 'it did not happen in time');
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-}
-
 describe('our EPMD', () => {
   test('keeps a name as long as the connection that registered it', async (t) => {
     const { port, names } = await startServer(t);
@@ -62,7 +55,7 @@ describe('our EPMD', () => {
     assert.equal(found?.host, '127.0.0.1');
     assert.deepEqual(await listNodes(address), [{ name: 'svc', port: 9000 }]);
     registration.close();
-    await until(async () => (await findNode(address, 'svc')) === undefined);
+    await eventually('the name is free', async () => (await findNode(address, 'svc')) === undefined, { every: 10 });
   });
 
   test('gives every registration another creation and refuses a name twice', async (t) => {
@@ -72,7 +65,7 @@ describe('our EPMD', () => {
     await assert.rejects(registerNode(address, { name: 'svc', port: 9001 }), NameTakenError);
     first.close();
     await first.closed;
-    await until(async () => (await listNodes(address)).length === 0);
+    await eventually('no name is left', async () => (await listNodes(address)).length === 0, { every: 10 });
     const second = await registerNode(address, { name: 'svc', port: 9000 });
     t.after(() => second.close());
     assert.notEqual(second.creation, first.creation);
@@ -104,7 +97,7 @@ describe('our EPMD', () => {
     const [first] = await Promise.all([open(t, port), open(t, port)]);
     await assert.rejects(listNodes({ host: '127.0.0.1', port }));
     if (!first.closed) await once(first, 'close');
-    await until(() =>
+    await eventually('it is logged', () =>
       listNodes({ host: '127.0.0.1', port }).then(
         () => true,
         () => false,
@@ -127,7 +120,7 @@ describe('the name service', () => {
     const creations = nodes.map(({ service }) => service.creation);
     assert.equal(new Set(creations).size, 3);
     await nodes[0]?.service.close();
-    await until(async () => (await names()).join() === 'b,c');
+    await eventually('two names are left', async () => (await names()).join() === 'b,c', { every: 10 });
     assert.equal(nodes.filter(({ service }) => service.serving).length, 1);
     assert.deepEqual(
       nodes.map(({ service }) => service.creation),
@@ -136,7 +129,7 @@ describe('the name service', () => {
     assert.equal(nodes[1]?.record.find('lost the connection to EPMD').length, 1);
     const last = nodes.findIndex(({ service }) => service.serving);
     await nodes[last]?.service.close();
-    await until(async () => (await names()).join() === (last === 1 ? 'c' : 'b'));
+    await eventually('one name is left', async () => (await names()).join() === (last === 1 ? 'c' : 'b'));
   });
 
   test('of several that start at once is one', async (t) => {
@@ -164,7 +157,7 @@ describe('the name service', () => {
     const { creation } = service;
     assert.equal(record.find(`port ${port} is taken by something that is not an EPMD`).length, 1);
     await new Promise((resolve) => other.close(resolve));
-    await until(() => service.registered);
+    await eventually('it is registered', () => service.registered, { every: 10 });
     assert.equal(service.creation, creation);
   });
 

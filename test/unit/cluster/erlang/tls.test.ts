@@ -7,6 +7,7 @@ import { atom, tuple } from '../../../../node/cluster/erlang/terms.ts';
 import { makeClusterCertificates } from '../../../kit/dist-certificates.ts';
 import { startDistNode } from '../../../kit/dist-nodes.ts';
 import { Stranger } from '../../../kit/dist-stranger.ts';
+import { eventually } from '../../../kit/eventually.ts';
 import { freePort } from '../../../kit/free-ports.ts';
 
 async function tlsOf(t: TestContext, optional = false) {
@@ -72,5 +73,5 @@ test('a renewed certificate is taken over, a file that is none is not', async (t
   await a.record.logged('TLS files of the distribution cannot be used, the last good ones stay');
   for (const path of ['caPath', 'keyPath', 'certPath'] as const) await copyFile(second.tls[path], first.tls[path]);
   await a.record.logged('TLS certificate of the distribution taken over');
-  for (const until = Date.now() + 60_000; !(await a.node.connect(b.node.name)); ) assert.ok(Date.now() < until);
+  await eventually('they connect', () => a.node.connect(b.node.name));
 });

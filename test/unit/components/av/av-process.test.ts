@@ -14,6 +14,7 @@ import { RestartBudget } from '../../../../node/components/av/restarts.ts';
 import { silentLog } from '../../../../node/log.ts';
 import { isAlive } from '../../../kit/alive.ts';
 import type { AvChildCommand } from '../../../kit/av-child.ts';
+import { eventually } from '../../../kit/eventually.ts';
 import { recordedLog } from '../../../kit/recorded-log.ts';
 import { makeResources } from '../../../kit/resources-folder.ts';
 
@@ -172,10 +173,7 @@ test('it ends with its parent, even one that is killed while the child hangs', a
   const pid = Number(String(line));
   assert.ok(isAlive(pid));
   parent.kill('SIGKILL');
-  for (const end = Date.now() + 20_000; isAlive(pid); ) {
-    assert.ok(Date.now() < end, 'the child outlived its parent');
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
+  await eventually('the child ends with its parent', () => !isAlive(pid), { every: 20 });
 });
 
 test('three restarts in ten minutes are allowed, a fourth is not, and time gives them back', () => {

@@ -9,6 +9,7 @@ import { Streams, type StreamsOptions } from '../../../../node/components/hls/st
 import { silentLog } from '../../../../node/log.ts';
 import { LocalContent } from '../../../../node/storage/local-content.ts';
 import type { Upload, Uploads } from '../../../../node/storage/upload.ts';
+import { eventually } from '../../../kit/eventually.ts';
 import { hostFacts } from '../../../kit/fake-components.ts';
 import { addFiles, makeResources } from '../../../kit/resources-folder.ts';
 
@@ -64,19 +65,13 @@ const request = (folder: string, file: string) => ({
   ...{ client: '::1', forwarded: false, signal: new AbortController().signal },
 });
 
-const settled = async (what: string, holds: () => boolean | Promise<boolean>) => {
-  for (const end = Date.now() + 25_000; !(await holds()); await new Promise((resolve) => setTimeout(resolve, 5))) {
-    assert.ok(Date.now() < end, what);
-  }
-};
-
 test('a stream that is not to be kept is shown a moment longer, then all of it is gone', async (t) => {
   const { streams, list } = await make(t);
   const running = await streams.begin({ host, options: readOptions({}, false) });
   await fill(running, 2);
   await running.finish();
   assert.match((await streams.open(request('r', 'stream.m3u8'))).bytes?.toString() ?? '', /#EXT-X-ENDLIST\n$/);
-  await settled('it is still there', async () => (await list('hls')).length === 0);
+  await eventually('it is gone', async () => (await list('hls')).length === 0);
   assert.equal(streams.has('r'), false);
   await assert.rejects(streams.open(request('r', 'stream.m3u8')), { code: 'not_found' });
   assert.deepEqual(await list('recordings'), []);
@@ -110,7 +105,7 @@ test('a stream whose end the disk refuses becomes a recording at once, with what
   const running = await streams.begin({ host, options: readOptions({ persistent: true }, false) });
   // One: for another the playlist may be written once more, while it is read here and refused.
   await fill(running, 1);
-  await settled('the playlist is on the disk', async () => (await list(`hls/${running.id}`)).includes('index.m3u8'));
+  await eventually('the playlist is on the disk', async () => (await list(`hls/${running.id}`)).includes('index.m3u8'));
   const listed = await readFile(join(running.stream.folder, 'stream.m3u8'), 'utf8');
   // It cannot be written any more.
   await addFiles(join(running.stream.folder, '.stream.m3u8'), { taken: '' });

@@ -8,6 +8,7 @@ import { Admission } from '../../../../node/components/av/admission.ts';
 import { Renders } from '../../../../node/components/render/renders.ts';
 import { silentLog } from '../../../../node/log.ts';
 import { type RenderArchive, renderOptionsSchema } from '../../../../node/rooms/renders.ts';
+import { eventually } from '../../../kit/eventually.ts';
 import { noUploads } from '../../../kit/kinds.ts';
 import { addFiles, makeResources } from '../../../kit/resources-folder.ts';
 
@@ -113,8 +114,7 @@ test('who comes back under another name looks again once nobody can be at work o
   const longAgo = new Date(Date.now() - 120_000);
   await utimes(join(folder('other'), '.render.json'), longAgo, longAgo);
   t.mock.timers.tick(60_000);
-  for (const end = Date.now() + 10_000; (await readdir(folder('other'))).length > 2; await new Promise((resolve) => setImmediate(resolve)))
-    assert.ok(Date.now() < end, 'what is half-made stays');
+  await eventually('what is half-made goes', async () => (await readdir(folder('other'))).length <= 2, { every: 1 });
   assert.match(await readFile(join(folder('other'), '.render.json'), 'utf8'), /"failed"|"running"/);
   await renders.close();
   assert.deepEqual(await renders.getRender('other'), { state: 'failed', progress: 0, reason: ended });

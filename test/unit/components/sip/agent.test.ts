@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { isIPv6 } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { eventually } from '../../../kit/eventually.ts';
 import { freePort } from '../../../kit/free-ports.ts';
 import { TestAgent } from '../../../kit/sip-agent.ts';
 
@@ -73,7 +74,7 @@ test('a challenge that comes again, since the request was repeated, is no answer
   await agent.agent.call('c', '12');
   assert.deepEqual((await agent.report('ended')).end, { reason: 'busy', status: 486, phrase: 'Busy Here' });
   // The challenge twice, the answer once.
-  while (count(requests, 'ACK') < 3) await sleep(10);
+  await eventually('every answer is acknowledged', () => count(requests, 'ACK') >= 3, { every: 10 });
   assert.deepEqual([different(requests, 'REGISTER').length, different(requests, 'INVITE').length], [2, 2]);
 });
 
@@ -92,7 +93,7 @@ test('a registrar that wants longer registrations, and a far side that wants lon
   assert.match(second, /^INVITE sip:1\*2%23@127\.0\.0\.1:\d+ SIP\/2\.0\r\n/);
   assert.match(second, /^Session-Expires: 3600\r\nMin-SE: 3600\r$/m);
   assert.ok(agent.audio.last.closed);
-  while (count(requests, 'ACK') < 2) await sleep(10);
+  await eventually('every answer is acknowledged', () => count(requests, 'ACK') >= 2, { every: 10 });
 });
 
 test('who hangs up before anybody rings cancels as soon as that can be; at the end the registration is taken back', async (t) => {

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Controller, type ControllerOptions, TerminalError } from '../../../../operator/kube/controller.ts';
 import { KubeError } from '../../../../operator/kube/kube-error.ts';
 import { WorkQueue } from '../../../../operator/kube/work-queue.ts';
+import { eventually } from '../../../kit/eventually.ts';
 import { recordedLog } from '../../../kit/recorded-log.ts';
 
 function start(t: TestContext, reconcile: ControllerOptions['reconcile'], options: { workers?: number; timeoutMs?: number } = {}) {
@@ -26,9 +27,7 @@ function start(t: TestContext, reconcile: ControllerOptions['reconcile'], option
     queue.close();
     await running;
   });
-  const until = async (condition: () => boolean) => {
-    while (!condition()) await sleep(2);
-  };
+  const until = (condition: () => boolean) => eventually(String(condition), condition, { every: 2 });
   return { controller, queue, results, counts, of, end, running, until };
 }
 

@@ -8,6 +8,7 @@ import { silentLog } from '../../../../operator/log.ts';
 import { NodeEvents, type NodeEventsOptions } from '../../../../operator/nodes/node-events.ts';
 import type { NodeEvent } from '../../../../operator/nodes/shapes.ts';
 import { apiClient } from '../../../kit/api-client.ts';
+import { eventually } from '../../../kit/eventually.ts';
 import { startNodePair } from '../../../kit/node-pair.ts';
 import { startNode } from '../../../kit/start-node.ts';
 import { startTcpProxy } from '../../../kit/tcp-proxy.ts';
@@ -43,9 +44,7 @@ function listen(t: TestContext, options: Pick<NodeEventsOptions, 'nodes' | 'toke
     await running;
   });
   const waitFor = async (what: string, wanted: () => boolean) => {
-    for (const end = Date.now() + 25_000; !wanted(); await new Promise((resolve) => setTimeout(resolve, 10))) {
-      assert.ok(Date.now() < end, `not in time: ${what}; heard ${JSON.stringify(heard)}`);
-    }
+    await eventually(() => `${what}; heard ${JSON.stringify(heard)}`, wanted, { every: 10 });
   };
   return { heard, gaps: () => gaps, events, waitFor };
 }
