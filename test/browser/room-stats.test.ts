@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RoomStats } from '../../node/rooms/figures.ts';
 import { apiClient } from '../kit/api-client.ts';
-import { until } from '../media/kit.ts';
+import { eventually } from '../kit/eventually.ts';
 import { css, enter, type PagePeer, red, setStage } from './client-kit.ts';
 
 /** Bytes that a browser sent over its transports, and when. */
@@ -29,7 +29,7 @@ test('links, bitrates, round trips and layers of a call over HTTP', async (t) =>
     return peer;
   };
   let seen: RoomStats | undefined;
-  await until('everything is measured', async () => {
+  await eventually('everything is measured', async () => {
     seen = await read();
     const { up } = peerOf(seen, sender);
     const { down, received } = peerOf(seen, viewer);
@@ -55,5 +55,5 @@ test('links, bitrates, round trips and layers of a call over HTTP', async (t) =>
   const told = bitrates.reduce((sum, bitrate) => sum + bitrate, 0) / bitrates.length;
   assert.ok(told > own * 0.5 && told < own * 1.6, `the browser sent ${Math.round(own)} bit/s, told are ${bitrates}`);
   await viewer.page.close();
-  await until('who left is told as such', async () => peerOf(await read(), viewer).status === 'disconnected');
+  await eventually('who left is told as such', async () => peerOf(await read(), viewer).status === 'disconnected');
 });

@@ -9,8 +9,9 @@ import { coldVariables, hotVariables } from '../../node/config/variables.ts';
 import type { Environment } from '../../node/env.ts';
 import { apiClient } from '../kit/api-client.ts';
 import { ClusterNetwork } from '../kit/cluster-network.ts';
+import { eventually } from '../kit/eventually.ts';
 import { startNodeProcess } from '../kit/node-process.ts';
-import { onMachines, until } from './network-kit.ts';
+import { onMachines } from './network-kit.ts';
 
 type Service = { hostname: string; environment: Record<string, string>; ports: string[] };
 const compose = readFileSync(join(import.meta.dirname, '../../compose.yaml'), 'utf8');
@@ -63,7 +64,7 @@ test('the two services of compose.yaml are one cluster, and rooms spread over th
   );
   const [first] = nodes;
   assert.ok(first);
-  await until('the two nodes are one cluster', async () => {
+  await eventually('the two nodes are one cluster', async () => {
     const seen = await Promise.all(nodes.map(async ({ api }) => (await api.get('/health')).body.data.distribution.nodesInCluster));
     return seen.every((count) => count === 2);
   });

@@ -4,18 +4,21 @@ import { describe, test } from 'node:test';
 import { listNodes } from '../../node/cluster/erlang/epmd-client.ts';
 import { startDistNode } from '../kit/dist-nodes.ts';
 import { runCommand, startEpmd, startErl } from '../kit/erlang-node.ts';
+import { eventually } from '../kit/eventually.ts';
 import { freePort } from '../kit/free-ports.ts';
 
 /** Resolves when EPMD lists exactly these. */
 async function listed(port: number, names: readonly string[]): Promise<void> {
-  const until = Date.now() + 60_000;
-  for (;;) {
+  let found = '';
+  const areListed = async () => {
     const entries = await listNodes({ host: '127.0.0.1', port }).catch(() => []);
-    const found = entries.map(({ name }) => name).sort();
-    if (found.join() === names.toSorted().join()) return;
-    assert.ok(Date.now() < until, `EPMD lists ${found.join()}, not ${names.join()}`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
+    found = entries
+      .map(({ name }) => name)
+      .sort()
+      .join();
+    return found === names.toSorted().join();
+  };
+  await eventually(() => `EPMD lists ${names.join()}, and lists ${found}`, areListed, { every: 20 });
 }
 
 describe("Erlang's epmd", () => {

@@ -4,8 +4,9 @@ import { describe, test } from 'node:test';
 import type { Environment } from '../../node/env.ts';
 import { ClusterNetwork } from '../kit/cluster-network.ts';
 import { startDnsServer } from '../kit/dns-server.ts';
+import { eventually } from '../kit/eventually.ts';
 import { PeerSocket } from '../kit/peer-socket.ts';
-import { connected, counted, healthOf, logged, nodeName, onMachines, startOn, until } from './network-kit.ts';
+import { connected, counted, healthOf, logged, nodeName, onMachines, startOn } from './network-kit.ts';
 
 const query = 'nodes.cluster.test';
 const byDns: Environment = {
@@ -66,7 +67,7 @@ describe('the DNS strategy', onMachines, () => {
     );
     dns.fail('servfail');
     const failing = () => logged(second, 'the DNS query fails, what is known of it stays').map(({ record }) => record);
-    await until('the log says so', () => ['A', 'AAAA'].every((record) => failing().includes(record)));
+    await eventually('the log says so', () => ['A', 'AAAA'].every((record) => failing().includes(record)));
     first.process.kill('SIGKILL');
     await counted([second], 1);
     const again = await startOn(t, a, byDns);
@@ -95,6 +96,6 @@ describe('the DNS strategy', onMachines, () => {
     dns.mend();
     await connected([first, second]);
     // Connected nodes tell each other who they are a moment later.
-    await until('it is let in', async () => (await enter()) === 'let in');
+    await eventually('it is let in', async () => (await enter()) === 'let in');
   });
 });

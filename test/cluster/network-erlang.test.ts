@@ -5,7 +5,9 @@ import { once } from 'node:events';
 import { describe, type TestContext, test } from 'node:test';
 import { ClusterNetwork, type Machine } from '../kit/cluster-network.ts';
 import { runCommand, startErl } from '../kit/erlang-node.ts';
-import { type ClusterNode, connected, healthOf, logged, makeRoom, nodeName, onMachines, startOn, toldOf, until } from './network-kit.ts';
+import { eventually } from '../kit/eventually.ts';
+import { stopwatch } from '../kit/promised-time.ts';
+import { type ClusterNode, connected, healthOf, logged, makeRoom, nodeName, onMachines, startOn, toldOf } from './network-kit.ts';
 
 const cookie = 'the_cookie_of_a_test';
 
@@ -18,7 +20,7 @@ async function startEpmdOn(t: TestContext, { wrap }: Machine): Promise<void> {
     child.kill('SIGKILL');
     await ended;
   });
-  await until('epmd answers', async () => (await runCommand(program, [...args, '-names'])).code === 0);
+  await eventually('epmd answers', async () => (await runCommand(program, [...args, '-names'])).code === 0);
 }
 
 describe('a real Erlang node on another machine', onMachines, () => {
@@ -36,12 +38,13 @@ describe('a real Erlang node on another machine', onMachines, () => {
     const erl = await startErl(t, { ...options, name: `erl@${d.ip}`, cookie });
     assert.equal(await erl.eval(`net_adm:ping('${nodeName(a)}')`), 'pong');
     const names = `[${ours.map((machine) => `'${nodeName(machine)}'`).join(',')}]`;
-    const time = await until('nodes() has all of ours', async () => (await erl.eval('lists:sort(nodes())')) === names);
-    t.diagnostic(`nodes() on Erlang lists all three of ours ${time} ms after it pinged one`);
+    const elapsed = stopwatch();
+    await eventually('nodes() has all of ours', async () => (await erl.eval('lists:sort(nodes())')) === names);
+    t.diagnostic(`nodes() on Erlang lists all three of ours ${Math.round(elapsed())} ms after it pinged one`);
     assert.match(await erl.eval(`net_adm:names("${b.ip}")`), /\{ok,\[\{"svc",9000\}\]\}/);
     for (const node of nodes) {
       // Who is dialled lists the other before that has read the end of the handshake.
-      await until('it is connected on our side, too', () =>
+      await eventually('it is connected on our side, too', () =>
         logged(node, 'connected to node').some(({ node: name }) => name === `erl@${d.ip}`),
       );
       assert.equal((await healthOf(node)).nodesInCluster, 3, 'a node that is none of the service is not counted');
@@ -53,7 +56,7 @@ describe('a real Erlang node on another machine', onMachines, () => {
     assert.equal(await stranger.eval('nodes()'), '[]');
     const second = nodes[1];
     assert.ok(second);
-    await until('our log says so', () =>
+    await eventually('our log says so', () =>
       logged(second, 'a node with a wrong cookie is refused').some(({ node }) => node === `stranger@${d.ip}`),
     );
     await stranger.printed(new RegExp(`[Ii]nvalid challenge reply|disallowed node|'${nodeName(b)}'`));
@@ -61,7 +64,9 @@ describe('a real Erlang node on another machine', onMachines, () => {
     erl.kill('SIGKILL');
     // Where both dial in the same moment, one connection may have taken the place of another before.
     const connections = (node: ClusterNode) => logged(node, 'connected to node').filter(({ node: name }) => name === `erl@${d.ip}`).length;
-    await until('its end is seen', () => nodes.every((node) => logged(node, 'lost the connection to node').length === connections(node)));
+    await eventually('its end is seen', () =>
+      nodes.every((node) => logged(node, 'lost the connection to node').length === connections(node)),
+    );
     assert.deepEqual(
       (await Promise.all(nodes.map(healthOf))).map(({ nodesInCluster }) => nodesInCluster),
       [3, 3, 3],

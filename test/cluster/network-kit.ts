@@ -1,13 +1,14 @@
 // Nodes on the machines of a network, and what tests ask of them from outside: REST, health and the log.
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Environment } from '../../node/env.ts';
 import { type ApiClient, apiClient } from '../kit/api-client.ts';
 import type { ClusterNetwork, Machine } from '../kit/cluster-network.ts';
+import { eventually } from '../kit/eventually.ts';
 import { mayMakeNamespaces } from '../kit/network-namespace.ts';
 import { type NodeProcess, startNodeProcess } from '../kit/node-process.ts';
 import { PeerSocket } from '../kit/peer-socket.ts';
+import { stopwatch } from '../kit/promised-time.ts';
 import { apiToken } from '../kit/start-node.ts';
 
 /** For tests that need machines of their own. */
@@ -17,8 +18,6 @@ export type ClusterNode = { name: string; machine: Machine; process: NodeProcess
 type MadeRoom = { id: string; address: string };
 export type Room = { id: string; config: { roomId?: string }; [field: string]: unknown };
 
-/** How often anything is looked at that is waited for, in milliseconds. */
-const pollInterval = 50;
 /** After which a node that did not tell its load is asked again, in milliseconds. */
 const loadPause = 5_500;
 const patience = 60_000;
@@ -55,16 +54,6 @@ export function toldOf(machines: readonly Machine[]): Environment {
   return { SVC_DIST_NODES: machines.map(nodeName).join(' ') };
 }
 
-/** Looks until there is something to see. @returns how long that took, in milliseconds */
-export async function until(what: string, look: () => Promise<boolean> | boolean, deadline = patience): Promise<number> {
-  const started = performance.now();
-  while (!(await look())) {
-    if (performance.now() - started > deadline) assert.fail(`not within ${deadline} ms: ${what}`);
-    await sleep(pollInterval);
-  }
-  return Math.round(performance.now() - started);
-}
-
 export type DistributionHealth = { enabled: boolean; nodeStatus: string; nodesInCluster: number };
 
 export async function healthOf({ api }: ClusterNode): Promise<DistributionHealth> {
@@ -74,14 +63,13 @@ export async function healthOf({ api }: ClusterNode): Promise<DistributionHealth
   return body.data.distribution;
 }
 
-/** When /health of all says that there are so many nodes. */
-export async function counted(nodes: readonly ClusterNode[], count: number, deadline = patience): Promise<number> {
-  const times = nodes.map((node) =>
-    until(`${node.name} counts ${count}`, async () => (await healthOf(node)).nodesInCluster === count, deadline).catch((error: Error) => {
-      throw new Error(`${error.message}\n${node.process.output()}`);
-    }),
-  );
-  return Math.max(...(await Promise.all(times)));
+/** When /health of all says that there are so many nodes. @returns how long that took, in milliseconds */
+export async function counted(nodes: readonly ClusterNode[], count: number, within = patience): Promise<number> {
+  const elapsed = stopwatch();
+  const counts = (node: ClusterNode) => async () => (await healthOf(node)).nodesInCluster === count;
+  const told = (node: ClusterNode) => () => `${node.name} counts ${count}\n${node.process.output()}`;
+  await Promise.all(nodes.map((node) => eventually(told(node), counts(node), { within })));
+  return Math.round(elapsed());
 }
 
 export function connected(nodes: readonly ClusterNode[]): Promise<number> {
@@ -116,13 +104,14 @@ export async function makeRooms(through: readonly ClusterNode[], make: () => Pro
     through
       .flatMap((node) => logged(node, 'room placed'))
       .filter(({ reasons }) => Object.values(reasons as object).includes('did not answer'));
-  for (const end = performance.now() + patience; ; ) {
+  const makeAll = async () => {
     const before = silences().length;
     const made = await make();
-    if (silences().length === before || performance.now() > end) return made;
+    if (silences().length === before) return made;
     for (const { id } of made) await through[0]?.api.delete(`/room/${id}`);
-    await sleep(loadPause);
-  }
+    return undefined;
+  };
+  return eventually('all nodes tell their load', makeAll, { every: loadPause });
 }
 
 export function addressOf({ machine }: ClusterNode): string {
@@ -132,7 +121,7 @@ export function addressOf({ machine }: ClusterNode): string {
 /** Makes rooms until one is on that node. One that was held up for a second when its load was asked for gets none for the next five. */
 export async function makeRoomOn(owner: ClusterNode, through: ClusterNode): Promise<string> {
   let made = await makeRoom(through);
-  await until(`a room was made on ${owner.name}`, async () => {
+  await eventually(`a room was made on ${owner.name}`, async () => {
     if (made.address !== addressOf(owner)) made = await makeRoom(through);
     return made.address === addressOf(owner);
   });
@@ -142,7 +131,7 @@ export async function makeRoomOn(owner: ClusterNode, through: ClusterNode): Prom
 /** Ids of all rooms as one node lists them. It lists them without a node that was held up for two seconds, and says so. */
 export async function roomIds({ name, api }: ClusterNode): Promise<string[]> {
   let ids: string[] = [];
-  await until(`${name} lists the rooms of all`, async () => {
+  await eventually(`${name} lists the rooms of all`, async () => {
     const { status, body } = await api.get('/room');
     assert.equal(status, 200);
     ids = body.data.map(({ id }: Room) => id).sort();

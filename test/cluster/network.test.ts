@@ -4,6 +4,7 @@ import { describe, test } from 'node:test';
 import { listNodes } from '../../node/cluster/erlang/epmd-client.ts';
 import { ClusterNetwork } from '../kit/cluster-network.ts';
 import { runCommand } from '../kit/erlang-node.ts';
+import { eventually } from '../kit/eventually.ts';
 import {
   addressOf,
   connected,
@@ -18,7 +19,6 @@ import {
   roomIds,
   startOn,
   toldOf,
-  until,
 } from './network-kit.ts';
 
 describe('three machines', onMachines, () => {
@@ -56,7 +56,7 @@ describe('three machines', onMachines, () => {
 
     const [gone = '', ...rest] = ids;
     assert.equal((await first.api.delete(`/room/${gone}`)).status, 204);
-    for (const node of nodes) await until('the room left the list', async () => !(await roomIds(node)).includes(gone));
+    for (const node of nodes) await eventually('the room left the list', async () => !(await roomIds(node)).includes(gone));
     for (const node of nodes) assert.deepEqual(await roomIds(node), rest);
   });
 

@@ -1,10 +1,10 @@
 // One id for one request, in the log of every node that works on it, and in no line of what only began with it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { eventually } from '../kit/eventually.ts';
 import { startNodePair } from '../kit/node-pair.ts';
 import { recordedLog } from '../kit/recorded-log.ts';
 import { addFiles, makeResources } from '../kit/resources-folder.ts';
-import { until } from '../media/kit.ts';
 
 test('the owner’s lines say the id that the other node was asked with, its rooms later lines do not', async (t) => {
   const [here, there] = [recordedLog(), recordedLog()];
@@ -25,10 +25,10 @@ test('the owner’s lines say the id that the other node was asked with, its roo
   await addFiles(resources, { 'recordings/r-1/a.webm': 'x' });
   assert.equal((await ask('GET', '/recording/r-1/a.webm', 'watched')).status, 200);
   const ofWatching = ({ requestId, msg }: { requestId?: unknown; msg: string }) => requestId === 'watched' && msg === 'request answered';
-  await until('both access logs', () => here.lines.some(ofWatching) && there.lines.some(ofWatching));
+  await eventually('both access logs', () => here.lines.some(ofWatching) && there.lines.some(ofWatching));
 
   assert.equal((await ask('PATCH', '/room/r', 'shortened', { peerlessPurgeTimeout: 1 })).status, 200);
-  await until('the purge', () => lineOf(there.lines, 'room ended') !== undefined);
+  await eventually('the purge', () => lineOf(there.lines, 'room ended') !== undefined);
   assert.equal(lineOf(there.lines, 'room ended')?.requestId, undefined);
 
   assert.equal((await ask('POST', '/room', 'again', { roomId: 's' })).status, 201);

@@ -8,10 +8,10 @@ import { type TestContext, test } from 'node:test';
 import type { Environment } from '../../node/env.ts';
 import { SecretSearch } from '../../node/setup/secret-search.mjs';
 import { type ApiAnswer, apiClient } from '../kit/api-client.ts';
+import { eventually } from '../kit/eventually.ts';
 import { type NodeProcess, runNodeToEnd, startNodeProcess } from '../kit/node-process.ts';
 import { PeerSocket } from '../kit/peer-socket.ts';
 import { refuse, startReceiver } from '../kit/webhook-receiver.ts';
-import { until } from '../media/kit.ts';
 
 /** Words that stand nowhere by accident. */
 const word = (name: string) => `${name}-${randomBytes(12).toString('hex')}`;
@@ -133,7 +133,7 @@ test('two nodes at the level of debug say no secret, whatever goes well or wrong
   const token = secret('an API token');
   const api = apiClient(two.url, token);
   // That they are connected is logged a moment before each knows the other for a node of the service.
-  await until('the cluster', async () => {
+  await eventually('the cluster', async () => {
     const seen = await Promise.all(nodes.map(async ({ url }) => (await apiClient(url, token).get('/health')).body.data.distribution));
     return seen.every(({ nodesInCluster }) => nodesInCluster === 2);
   });
@@ -177,15 +177,16 @@ test('two nodes at the level of debug say no secret, whatever goes well or wrong
     [`apiTokens: [${secret('a token of a file')}: }\n`, 'YAML'],
   ] as const) {
     await writeFile(file, text);
-    const deadline = Date.now() + 60_000;
-    for (let error = ''; !error.includes(sign); error = String((await api.get('/health')).body.data.config.error)) {
-      assert.ok(Date.now() < deadline, `no mistake told for ${text}: ${error}`);
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
+    let error = '';
+    const isTold = async () => {
+      error = String((await api.get('/health')).body.data.config.error);
+      return error.includes(sign);
+    };
+    await eventually(() => `a mistake is told for ${text}: ${error}`, isTold);
     for (const node of nodes) refusals.push(JSON.stringify((await apiClient(node.url, token).get('/health')).body));
   }
 
-  await until('webhooks that fail', () => nodes.some(({ output }) => output().includes('webhook failed')));
+  await eventually('webhooks that fail', () => nodes.some(({ output }) => output().includes('webhook failed')));
   for (const node of nodes) node.kill('SIGTERM');
   await Promise.all(nodes.map(({ ended }) => ended));
   for (const node of nodes) {

@@ -3,9 +3,11 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { apiClient } from '../kit/api-client.ts';
+import { eventually } from '../kit/eventually.ts';
 import { untilTogether } from '../kit/node-pair.ts';
 import { runNodeToEnd, startNodeProcess } from '../kit/node-process.ts';
 import { PeerSocket } from '../kit/peer-socket.ts';
+import { stopwatch } from '../kit/promised-time.ts';
 import { apiToken } from '../kit/start-node.ts';
 
 async function createRoom(url: string, roomId: string): Promise<string> {
@@ -30,10 +32,12 @@ function isAlive(pid: number): boolean {
   }
 }
 
-async function allGone(pids: readonly number[], deadline = 60_000): Promise<boolean> {
-  const until = Date.now() + deadline;
-  while (pids.some(isAlive) && Date.now() < until) await setTimeout(20);
-  return !pids.some(isAlive);
+async function allGone(pids: readonly number[]): Promise<void> {
+  await eventually(
+    () => `${pids.filter(isAlive)} end`,
+    () => !pids.some(isAlive),
+    { every: 20 },
+  );
 }
 
 describe('two nodes on one machine', () => {
@@ -63,7 +67,7 @@ test('a node that is ready knows the rooms that there were before it', async (t)
   const before = await startNodeProcess(t, ofCluster('before', 'before'));
   await createRoom(before.url, 'r');
   const after = apiClient((await startNodeProcess(t, ofCluster('after', 'before'))).url, apiToken);
-  while ((await after.get('/readyz')).status !== 200) await setTimeout(1);
+  await eventually('it is ready', async () => (await after.get('/readyz')).status === 200, { every: 1 });
   assert.equal((await after.get('/room/r')).status, 200);
 });
 
@@ -77,7 +81,7 @@ describe('the end of a node', () => {
       assert.ok(children.length >= 1);
       node.kill(signal);
       assert.deepEqual(await node.ended, { code: 0, signal: null });
-      assert.ok(await allGone(children));
+      await allGone(children);
       assert.match(node.output(), /"room ended"[\s\S]*"node ended"/);
     });
   }
@@ -97,14 +101,14 @@ describe('the end of a node', () => {
     const before = await enter('before');
     assert.equal(before.welcome.ok, true);
 
-    const told = performance.now();
+    const elapsed = stopwatch();
     ends.kill('SIGTERM');
-    while ((await api.get('/health')).body.data.state !== 'terminating') await setTimeout(20);
+    await eventually('it ends', async () => (await api.get('/health')).body.data.state === 'terminating', { every: 20 });
     assert.equal(await createRoom(ends.url, 'after'), `127.0.0.1:${stays.port}`);
     const after = await enter('after');
     assert.equal(after.welcome.ok, true);
     assert.deepEqual(await Promise.all([before, after].map(async (each) => (await each.closed).code)), [1001, 1001]);
-    const passed = performance.now() - told;
+    const passed = elapsed();
     assert.ok(passed >= delay, `${passed} ms`);
     assert.deepEqual(await ends.ended, { code: 0, signal: null });
   });
@@ -122,7 +126,7 @@ describe('the end of a node', () => {
     const children = await node.children();
     node.kill('SIGKILL');
     await node.ended;
-    assert.ok(await allGone(children));
+    await allGone(children);
   });
 
   test('while it drains a second signal ends it at once', async (t) => {
@@ -141,7 +145,7 @@ describe('the end of a node', () => {
     await setTimeout(300);
     node.kill('SIGTERM');
     assert.equal((await node.ended).code, 143);
-    assert.ok(await allGone(children));
+    await allGone(children);
   });
 
   test('an uncaught error ends it with code 1 and a log line', async (t) => {

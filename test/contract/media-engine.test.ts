@@ -3,8 +3,9 @@ import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { ServiceError } from '../../node/errors.ts';
 import type { MediaEngine, PeerMedia, RoomMedia } from '../../node/rooms/ports.ts';
+import { eventually } from '../kit/eventually.ts';
 import { FakeMedia } from '../kit/fake-media.ts';
-import { dtlsParameters, engineFor, opusParameters, until, videoParameters } from '../media/kit.ts';
+import { dtlsParameters, engineFor, opusParameters, videoParameters } from '../media/kit.ts';
 
 const engines: readonly (readonly [name: string, open: (t: TestContext) => Promise<MediaEngine>])[] = [
   ['FakeMedia', async () => new FakeMedia()],
@@ -52,7 +53,7 @@ for (const [name, open] of engines) {
       assert.equal(engine.load().forwardedTracks, 1);
       await bob.peer.resumeSubscription('a');
       alice.peer.unpublish('a');
-      await until('nothing is forwarded', () => engine.load().forwardedTracks === 0);
+      await eventually('nothing is forwarded', () => engine.load().forwardedTracks === 0);
       await assert.rejects(bob.peer.subscribe('a', rtpCapabilities), code('track_not_found', 'not_found'));
     });
 

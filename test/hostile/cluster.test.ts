@@ -11,6 +11,7 @@ import { makeClusterCertificates } from '../kit/dist-certificates.ts';
 import { testCookie } from '../kit/dist-nodes.ts';
 import { startRelay } from '../kit/dist-relay.ts';
 import { Stranger } from '../kit/dist-stranger.ts';
+import { eventually } from '../kit/eventually.ts';
 import { type NodeProcess, runNodeToEnd, startNodeProcess } from '../kit/node-process.ts';
 import { apiToken } from '../kit/start-node.ts';
 import { attack } from './attack.ts';
@@ -98,9 +99,6 @@ attack(attacks.withoutCertificate, async (t) => {
   assert.equal(await secure.read(), undefined);
   // Who has one is taken.
   await startOne(t, other, name, tls);
-  for (const until = Date.now() + 60_000; (await nodesOf(node)) < 2; ) {
-    assert.ok(Date.now() < until);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
+  await eventually('two nodes', async () => (await nodesOf(node)) >= 2);
   assert.match(node.output(), /"tls":true/);
 });

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import type { TestContext } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
+import { eventually } from '../kit/eventually.ts';
 import { startHealthyRoom } from '../kit/hostile/healthy-room.ts';
 import { type Guest, type HostileNode, joinAsGuest, makeRoom, startHostileNode } from '../kit/hostile/hostile-node.ts';
 import { MediaLink } from '../kit/hostile/media-link.ts';
@@ -84,12 +84,12 @@ attack(attacks.halfFrames, async (t) => {
     await once(socket, 'connect');
     socket.write(halfFrame);
   }
-  await eventually(() => refused >= strangers - perNetwork, 'the oldest connections were not closed');
+  await eventually('the oldest connections are closed', () => refused >= strangers - perNetwork, { within: patience, every: 20 });
   assert.equal(open.size, perNetwork);
   const grown = memoryOf(worker) - before;
   t.diagnostic(`${strangers} connections: ${refused} closed at once, the worker grew by ${Math.round(grown / 1e6)} MB`);
   assert.ok(grown < perNetwork * 64 * 1024 * 4, `the worker grew by ${grown} bytes`);
-  await eventually(() => open.size === 0, 'connections without STUN were not closed');
+  await eventually('connections without STUN are closed', () => open.size === 0, { within: patience, every: 20 });
   assert.deepEqual(await node.children(), [worker]);
   await health();
 });
@@ -109,10 +109,6 @@ async function publishOpus(t: TestContext, guest: Guest): Promise<MediaLink> {
   const published = await guest.request('publish', { transportId: link.id, kind: 'audio', rtpParameters });
   assert.ok(published.ok, JSON.stringify(published.error));
   return link;
-}
-
-async function eventually(holds: () => boolean, message: string): Promise<void> {
-  for (const end = performance.now() + patience; !holds(); await delay(20)) assert.ok(performance.now() < end, message);
 }
 
 async function openLink(t: TestContext, guest: Guest, direction: 'send' | 'recv', sctp = false) {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { S3Store } from '../../node/storage/s3/s3-store.ts';
 import { apiClient } from '../kit/api-client.ts';
+import { eventually } from '../kit/eventually.ts';
 import { freePort } from '../kit/free-ports.ts';
 import { startNodeProcess } from '../kit/node-process.ts';
 import { PeerSocket } from '../kit/peer-socket.ts';
@@ -11,13 +12,6 @@ import { allocateRelay } from '../kit/turn-client.ts';
 import { startReceiver } from '../kit/webhook-receiver.ts';
 import { attack } from './attack.ts';
 import { attacks } from './storage.attacks.ts';
-
-const deadline = 30_000;
-
-async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
-  for (const end = Date.now() + deadline; !(await holds()); await new Promise((resolve) => setTimeout(resolve, 20)))
-    assert.ok(Date.now() < end, `${what}: not within ${deadline} ms`);
-}
 
 attack(attacks.foreignFolders, async (t) => {
   const s3 = await startS3Server(t);
@@ -60,17 +54,17 @@ attack(attacks.privateAddresses, async (t) => {
   }
   const dead = async () => (await api.get('/webhooks/dead')).body.data as { reason: string; event: { roomId: string } }[];
   const given = async () => (await dead()).filter(({ reason }) => reason.includes('is or resolves to a private address'));
-  await until('webhooks to be given up', async () => new Set((await given()).map(({ event }) => event.roomId)).size === hosts.length);
+  await eventually('webhooks to be given up', async () => new Set((await given()).map(({ event }) => event.roomId)).size === hosts.length);
 
   const registrarCredentials = { address: `localhost:${inside.port};transport=tcp`, username: 'a', password: 'b' };
   const phone = (await api.post('/room/r0/component', { type: 'sip', options: { registrarCredentials } })).body.data.id;
   const problem = async () => String((await api.get(`/room/r0/component/${phone}`)).body.data.properties.registrationError);
-  await until('the registrar to be refused', async () => (await problem()).includes('localhost is or resolves to a private address'));
+  await eventually('the registrar to be refused', async () => (await problem()).includes('localhost is or resolves to a private address'));
 
   const credentials = { bucket: 'bkt', accessKeyId: 'a', secretAccessKey: 'b', endpoint: `http://127.0.0.1:${inside.port}` };
   assert.equal((await api.post('/room/r0/component', { type: 'recording', options: { credentials } })).status, 201);
   await api.delete('/room/r0');
-  await until('the storage to be refused', () => /"problem":"127\.0\.0\.1 is or resolves to a private address/.test(node.output()));
+  await eventually('the storage to be refused', () => /"problem":"127\.0\.0\.1 is or resolves to a private address/.test(node.output()));
   assert.equal(inside.connections(), 0);
 });
 

@@ -1,17 +1,17 @@
 // Workers that hang or die in spite of all: which rooms that costs. They are stopped and killed by signal here.
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { isAlive } from '../kit/alive.ts';
 import { type ApiClient, apiClient } from '../kit/api-client.ts';
+import { eventually } from '../kit/eventually.ts';
 import { type NodeProcess, startNodeProcess } from '../kit/node-process.ts';
 import { PeerSocket } from '../kit/peer-socket.ts';
 import { apiToken } from '../kit/start-node.ts';
 import { attack } from './attack.ts';
 import { attacks } from './workers.attacks.ts';
 
-/** Milliseconds; five times what is promised. */
-const patience = 40_000;
+/** Five times what is promised. */
+const patience = { within: 40_000 };
 
 attack(attacks.hangingWorker, async (t) => {
   const { node, api } = await start(t, 2);
@@ -20,7 +20,7 @@ attack(attacks.hangingWorker, async (t) => {
   const healthy = await join(node, api, 'healthy');
   const other = await pidOf(node, 1);
   process.kill(await pidOf(node, 0), 'SIGSTOP');
-  await until('the end of the room', async () => (await api.get('/room/attacked')).status === 404);
+  await eventually('the end of the room', async () => (await api.get('/room/attacked')).status === 404, patience);
   assert.ok(node.output().includes('"reason":"media worker hung"'));
   await made(api, 'attacked');
   assert.ok((await healthy.request('getStats')).ok);
@@ -32,14 +32,14 @@ attack(attacks.killedAgain, async (t) => {
   for (let death = 0; death < 2; death += 1) {
     await made(api, 'attacked');
     process.kill(await pidOf(node, 0), 'SIGKILL');
-    await until('the end of the room', async () => (await api.get('/room/attacked')).status === 404);
+    await eventually('the end of the room', async () => (await api.get('/room/attacked')).status === 404, patience);
   }
   await made(api, 'healthy');
   const healthy = await join(node, api, 'healthy');
   const spared = await pidOf(node, 0);
   await made(api, 'attacked');
   process.kill(await pidOf(node, 1), 'SIGKILL');
-  await until('the end of the room', async () => (await api.get('/room/attacked')).status === 404);
+  await eventually('the end of the room', async () => (await api.get('/room/attacked')).status === 404, patience);
   assert.ok((await healthy.request('getStats')).ok);
   assert.equal(await pidOf(node, 0), spared);
 });
@@ -51,7 +51,7 @@ async function start(t: TestContext, workers: number): Promise<{ node: NodeProce
 
 /** Makes the room as soon as there is a worker for it. */
 async function made(api: ApiClient, roomId: string): Promise<void> {
-  await until(`room ${roomId}`, async () => {
+  await eventually(`room ${roomId}`, async () => {
     const { status } = await api.post('/room', { roomId });
     assert.ok(status === 201 || status === 503, `${status}`);
     return status === 201;
@@ -68,18 +68,10 @@ async function join(node: NodeProcess, api: ApiClient, roomId: string): Promise<
 /** Process id of the worker that listens, as the node logs it. */
 async function pidOf(node: NodeProcess, worker: number): Promise<number> {
   let pid = 0;
-  await until(`worker ${worker}`, async () => {
+  await eventually(`worker ${worker}`, async () => {
     const listens = (line: string) => line.includes('media worker listens') && line.includes(`"worker":${worker},`);
     pid = JSON.parse(node.output().split('\n').findLast(listens) ?? '{}').pid ?? 0;
     return pid > 0 && isAlive(pid);
   });
   return pid;
-}
-
-async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
-  const end = performance.now() + patience;
-  while (!(await holds())) {
-    assert.ok(performance.now() < end, `${what} is not there within ${patience} ms`);
-    await delay(50);
-  }
 }

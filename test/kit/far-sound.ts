@@ -3,6 +3,7 @@ import { createSocket, type RemoteInfo } from 'node:dgram';
 import { appendFileSync, readFileSync } from 'node:fs';
 import { rtpPacket } from '../../node/components/rtp/outgoing.ts';
 import { isRtcp, parseRtp } from '../../node/components/rtp/packets.ts';
+import { dueSince } from './pace.ts';
 
 const payloadType = 8;
 const [address, port, said = '', heard = ''] = process.argv.slice(2);
@@ -20,7 +21,7 @@ socket.bind(Number(port), address);
 const start = performance.now();
 let due = 0;
 setInterval(() => {
-  for (; performance.now() >= start + due * 20; due += 1) {
+  for (; due < dueSince(start, 20); due += 1) {
     if (!listener) continue;
     const from = (sent * 160) % (voice.length - 160);
     const header = { payloadType, sequence: sent % 2 ** 16, timestamp: (sent * 160) % 2 ** 32, ssrc: 815, marker: sent === 0 };

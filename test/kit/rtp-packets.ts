@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { promisify } from 'node:util';
 import type { ComposedEncoding } from '../../node/components/hls/composer-messages.ts';
+import { at } from './pace.ts';
 import { makeResources } from './resources-folder.ts';
 
 const run = promisify(execFile);
@@ -72,7 +73,7 @@ export async function sendInTime(
   const start = performance.now();
   for (const packet of packets) {
     const due = start + (((packet.readUInt32BE(4) - first) >>> 0) * 1000) / to.clockRate;
-    while (!ended && performance.now() < due) await new Promise((resolve) => setTimeout(resolve, Math.max(1, due - performance.now())));
+    await at(due);
     if (ended) return;
     socket.send(withSsrc(packet, to.ssrc), to.port, '127.0.0.1');
   }

@@ -12,6 +12,7 @@ import { rtpPacket } from '../../node/components/rtp/outgoing.ts';
 import { parseRtp, type RtpPacket } from '../../node/components/rtp/packets.ts';
 import type { Agreed, CallCodec } from '../../node/components/sip/audio/session.ts';
 import { freePort } from './free-ports.ts';
+import { dueSince } from './pace.ts';
 import { makeResources } from './resources-folder.ts';
 import { sentPackets } from './rtp-packets.ts';
 import { concat } from './tones.ts';
@@ -108,7 +109,7 @@ export class Telephone {
     const first = this.#sequence;
     let index = 0;
     const next = () => {
-      for (; index < payloads.length && performance.now() >= start + index * 20; index += 1) {
+      for (const due = Math.min(payloads.length, dueSince(start, 20)); index < due; index += 1) {
         const sequence = (first + index) % 2 ** 16;
         const header = { payloadType, sequence, timestamp: (4_294_900_000 + (first + index) * step) % 2 ** 32, ssrc, marker: index === 0 };
         const packet = protect(rtpPacket(header, payloads[index] ?? Buffer.alloc(0)));

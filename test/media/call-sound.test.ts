@@ -8,10 +8,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isRtcp, parseRtp, type RtpPacket, senderTimes } from '../../node/components/rtp/packets.ts';
 import { ComponentSound } from '../../node/components/sip/audio/component-sound.ts';
 import { callCodecs } from '../../node/components/sip/audio/session.ts';
+import { eventually } from '../kit/eventually.ts';
 import { freePort } from '../kit/free-ports.ts';
 import { digitType, makeVoice, readSrtp, soundOf, speakSrtp, Telephone } from '../kit/telephone.ts';
 import { levelOf, steadyLevelOf } from '../kit/tones.ts';
-import { until } from './kit.ts';
 
 const rate = 48_000;
 const silent = { onDigit: () => {}, onSilent: () => {} };
@@ -111,7 +111,7 @@ test('silence is sent where nobody speaks, and a loud crowd is not cut off', asy
   const phone = await Telephone.open(t, 'PCMU');
   const call = await sound.open('one', silent);
   call.agree(phone.agreed());
-  await until('there is something to hear', () => phone.heard.length >= 20);
+  await eventually('there is something to hear', () => phone.heard.length >= 20);
   const quiet = await phone.sound();
   assert.ok(quiet.length > 12_000 && quiet.every((sample) => Math.abs(sample) < 0.001));
   const since = performance.now();
@@ -162,7 +162,7 @@ test('digits go both ways between sound', async (t) => {
   call.agree(phone.agreed());
   await call.sendDigits('19#', { duration: 100, gap: 60 });
   const ends = () => phone.heard.filter(({ payload, payloadType }) => payloadType === digitType && (payload[1] ?? 0) & 0x80).length;
-  await until('the ends of three digits, each said three times', () => ends() >= 9);
+  await eventually('the ends of three digits, each said three times', () => ends() >= 9);
   const events = phone.heard.filter(({ payloadType }) => payloadType === digitType);
   assert.deepEqual(
     events.filter(({ marker }) => marker).map(({ payload }) => payload[0]),
@@ -182,7 +182,7 @@ test('digits go both ways between sound', async (t) => {
   reader.agree({ ...phone.agreed(), remote: { ip: '127.0.0.1', port: other.port } });
   other.agree({ ...mirror.agreed(), remote: { ip: '127.0.0.1', port: reader.port } });
   await other.sendDigits('*0D', { duration: 120, gap: 80 });
-  await until('three digits', () => digits.length >= 3);
+  await eventually('three digits', () => digits.length >= 3);
   await sleep(150);
   assert.deepEqual(digits, ['* 120', '0 120', 'D 120']);
   await assert.rejects(call.sendDigits('1a!'), RangeError);
@@ -212,7 +212,7 @@ test('hold: nothing is sent, nothing is heard; then both again', async (t) => {
   const back = performance.now();
   await phone.speak(voice, call);
   // Silence goes on behind the voice; a process that is held up leaves blocks out.
-  await until('packets come again', () => phone.heard.filter(({ at }) => at >= back).length > 40);
+  await eventually('packets come again', () => phone.heard.filter(({ at }) => at >= back).length > 40);
   assert.equal(phone.heard.find(({ at }) => at >= back)?.marker, true);
   assert.ok(steadyLevelOf(middle(await heard(call.ssrc, back)), 600, rate) > 0.15);
 });
@@ -225,7 +225,7 @@ test('a far side that sends nothing is told once, one on hold never', async (t) 
   const held = await sound.open('held', { onDigit: () => {}, onSilent: () => silences.push('held') });
   gone.agree(phone.agreed());
   held.agree(phone.agreed({ direction: 'sendonly' }));
-  await until('silence is told', () => silences.length > 0);
+  await eventually('silence is told', () => silences.length > 0);
   await sleep(900);
   assert.deepEqual(silences, ['gone']);
 });

@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { apiClient } from '../kit/api-client.ts';
 import { churn, look, type Sample } from '../kit/churn.ts';
+import { eventually } from '../kit/eventually.ts';
 import { makeTone, makeVideo } from '../kit/media-files.ts';
 import { type NodeProcess, startNodeProcess } from '../kit/node-process.ts';
 import { assertNear } from '../kit/recorded.ts';
 import { makeResources } from '../kit/resources-folder.ts';
 import { postWhenIdle } from '../kit/sources.ts';
 import { apiToken } from '../kit/start-node.ts';
-import { until } from './kit.ts';
 
 const minutes = Number(process.env.SOAK_MINUTES ?? 3);
 const rooms = ['one', 'two'];
@@ -69,7 +69,7 @@ test(`${minutes} minutes in which a track comes or goes every second in two room
 
   assertFlat(samples);
   for (const { zombies } of samples) assert.equal(zombies, 0);
-  await until('everybody is gone', async () => {
+  await eventually('everybody is gone', async () => {
     const { descriptors } = await look(node.pid);
     // Connections of this test may still be kept alive.
     return Object.entries(descriptors).every(([name, count]) => count <= (idle.descriptors[name] ?? 0) + 4);
@@ -80,7 +80,7 @@ test(`${minutes} minutes in which a track comes or goes every second in two room
     assertNear(seconds, (performance.now() - started) / 1000, 6, 'seconds of the stream');
     assert.equal((await api.delete(`/room/${room}`)).status, 204);
   }
-  await until('the processes of the components are gone', async () => {
+  await eventually('the processes of the components are gone', async () => {
     const { memory, zombies } = await look(node.pid);
     return zombies === 0 && !Object.keys(memory).some((name) => /composer|recorder|ending/.test(name));
   });

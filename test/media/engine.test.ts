@@ -10,8 +10,9 @@ import { ServiceError } from '../../node/errors.ts';
 import { startMediaEngine } from '../../node/media/engine.ts';
 import { findFreeBlock, isFree } from '../../node/media/ports.ts';
 import { isAlive } from '../kit/alive.ts';
+import { eventually } from '../kit/eventually.ts';
 import { freePort } from '../kit/free-ports.ts';
-import { dtlsParameters, engineFor, engineOptions, openPeer, openRoom, opusParameters, pidsOf, until } from './kit.ts';
+import { dtlsParameters, engineFor, engineOptions, openPeer, openRoom, opusParameters, pidsOf } from './kit.ts';
 
 const unavailable = (error: unknown) => error instanceof ServiceError && error.code === 'unavailable';
 
@@ -177,11 +178,11 @@ test('a killed worker crashes its rooms only, comes back on its port, and takes 
     paused: false,
   });
   await assert.rejects(pending, unavailable);
-  await until('crash', () => doomed.heard.crashes.length > 0);
+  await eventually('crash', () => doomed.heard.crashes.length > 0);
   assert.equal(engine.workers()[0]?.state, 'restarting');
   // Meanwhile the other worker takes rooms.
   assert.doesNotThrow(() => openRoom(engine).close());
-  await until('restart', () => engine.workers()[0]?.state === 'running');
+  await eventually('restart', () => engine.workers()[0]?.state === 'running');
   const [back, same] = engine.workers();
   assert.equal(back?.port, victim?.port);
   assert.notEqual(back?.pid, victim?.pid);
@@ -204,9 +205,9 @@ test('while the only worker is dead rooms are refused; one that still dies is st
   const port = engine.workers()[0]?.port;
   for (let round = 0; round < 2; round += 1) {
     process.kill(engine.workers()[0]?.pid ?? 0, 'SIGKILL');
-    await until('death', () => engine.workers()[0]?.state === 'restarting');
+    await eventually('death', () => engine.workers()[0]?.state === 'restarting');
     assert.throws(() => openRoom(engine), unavailable);
-    await until('restart', () => engine.workers()[0]?.state === 'running');
+    await eventually('restart', () => engine.workers()[0]?.state === 'running');
     assert.equal(engine.workers()[0]?.port, port);
   }
   await openPeer(openRoom(engine), 'p');
@@ -220,14 +221,14 @@ test('a worker waits for its port when somebody else has it, and takes it when i
   });
   const { pid, port } = engine.workers()[0] ?? {};
   process.kill(pid ?? 0, 'SIGKILL');
-  await until('death', () => engine.workers()[0]?.state === 'restarting');
+  await eventually('death', () => engine.workers()[0]?.state === 'restarting');
   const squatter = createSocket('udp4');
   squatter.bind(port ?? 0, '127.0.0.1');
   await once(squatter, 'listening');
-  await until('a restart in vain', () => lines.some((line) => line.includes('could not be started again')));
+  await eventually('a restart in vain', () => lines.some((line) => line.includes('could not be started again')));
   assert.equal(engine.workers()[0]?.state, 'restarting');
   squatter.close();
-  await until('restart', () => engine.workers()[0]?.state === 'running');
+  await eventually('restart', () => engine.workers()[0]?.state === 'running');
   assert.equal(engine.workers()[0]?.port, port);
 });
 
@@ -238,8 +239,8 @@ test('a worker that hangs fails the call that misses its deadline, is killed and
   const pid = engine.workers()[0]?.pid ?? 0;
   process.kill(pid, 'SIGSTOP');
   await assert.rejects(media.stats(), (error) => unavailable(error) && /did not answer in time/.test(String(error)));
-  await until('crash', () => room.heard.crashes.length > 0);
-  await until('restart', () => engine.workers()[0]?.state === 'running');
+  await eventually('crash', () => room.heard.crashes.length > 0);
+  await eventually('restart', () => engine.workers()[0]?.state === 'running');
   assert.equal(isAlive(pid), false);
 });
 
@@ -252,10 +253,10 @@ test('a worker that hangs is killed and replaced also where nobody asks it anyth
   process.kill(halts ?? 0, 'SIGSTOP');
   process.kill(hangs ?? 0, 'SIGSTOP');
   const isLate = (line: string) => line.includes('does not answer') && line.includes(`"pid":${halts}`);
-  await until('a look in vain', () => lines.some(isLate));
+  await eventually('a look in vain', () => lines.some(isLate));
   process.kill(halts ?? 0, 'SIGCONT');
-  await until('crash', () => doomed.heard.crashes.length > 0);
-  await until('restart', () => engine.workers()[1]?.state === 'running');
+  await eventually('crash', () => doomed.heard.crashes.length > 0);
+  await eventually('restart', () => engine.workers()[1]?.state === 'running');
   assert.deepEqual(doomed.heard.crashes, ['media worker hung']);
   assert.equal(isAlive(hangs ?? 0), false);
   assert.deepEqual(halted.heard.crashes, []);
@@ -276,7 +277,7 @@ test('close ends all workers, also one that hangs and one that is being restarte
   const ports = engine.workers().map(({ port }) => port ?? 0);
   process.kill(pids[1] ?? 0, 'SIGSTOP');
   process.kill(pids[2] ?? 0, 'SIGKILL');
-  await until('death', () => engine.workers()[2]?.state === 'restarting');
+  await eventually('death', () => engine.workers()[2]?.state === 'restarting');
   // Into the middle of the restart: it begins 250 ms after the death.
   await new Promise((resolve) => setTimeout(resolve, 255));
   const closed = engine.close();
@@ -293,13 +294,13 @@ test('a worker that was stopped by the same Ctrl-C as the node does not crash it
   const engine = await engineFor(t);
   const alone = openRoom(engine);
   process.kill(pidsOf(engine)[0] ?? 0, 'SIGINT');
-  await until('death', () => engine.workers()[0]?.state === 'restarting');
+  await eventually('death', () => engine.workers()[0]?.state === 'restarting');
   assert.deepEqual(alone.heard.crashes, []);
-  await until('crash', () => alone.heard.crashes.length > 0);
-  await until('restart', () => engine.workers()[0]?.state === 'running');
+  await eventually('crash', () => alone.heard.crashes.length > 0);
+  await eventually('restart', () => engine.workers()[0]?.state === 'running');
   const together = openRoom(engine);
   process.kill(pidsOf(engine)[0] ?? 0, 'SIGINT');
-  await until('death', () => engine.workers()[0]?.state === 'restarting');
+  await eventually('death', () => engine.workers()[0]?.state === 'restarting');
   await engine.close();
   assert.deepEqual(together.heard.crashes, []);
 });

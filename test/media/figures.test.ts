@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PublishedFigures } from '../../node/rooms/figures.ts';
+import { eventually } from '../kit/eventually.ts';
 import { encodeContent, startPublisher } from '../kit/rtp-publisher.ts';
-import { engineFor, openPeer, openRoom, opusParameters, until, videoParameters } from './kit.ts';
+import { engineFor, openPeer, openRoom, opusParameters, videoParameters } from './kit.ts';
 
 /** Milliseconds over which what was sent is compared: as long as media looks back. */
 const span = 2_500;
@@ -30,12 +31,13 @@ test('bitrate is near what was sent, and loss near what was dropped', async (t) 
     const since = performance.now() - span;
     return (sent.filter(({ at }) => at > since).reduce((sum, { bytes }) => sum + bytes, 0) * 8 * 1000) / span;
   };
+  const sentFor = () => performance.now() - (sent[0]?.at ?? Number.POSITIVE_INFINITY);
   let seen: Awaited<ReturnType<typeof read>> | undefined;
-  await until('loss is seen of what has flowed for a while, and bitrate near what was sent', async () => {
+  await eventually('loss is seen of what has flowed for a while, and bitrate near what was sent', async () => {
     seen = await read();
     // What waited while the worker was held up counts for it when it is read: later than it was sent.
     const near = Math.abs(seen.other.bitrate / sentBitrate() - 1) < 0.4;
-    return near && (seen.one.loss ?? 0) > 0.1 && (sent[0]?.at ?? Number.POSITIVE_INFINITY) < performance.now() - 2 * span;
+    return near && (seen.one.loss ?? 0) > 0.1 && sentFor() > 2 * span;
   });
   assert.ok(seen);
   const { one, other } = seen;

@@ -10,11 +10,12 @@ import { readOptions } from '../../node/components/hls/options.ts';
 import { Streams } from '../../node/components/hls/streams.ts';
 import { ServiceError } from '../../node/errors.ts';
 import { isAlive } from '../kit/alive.ts';
+import { eventually } from '../kit/eventually.ts';
 import { hostFacts } from '../kit/fake-components.ts';
 import { noUploads } from '../kit/kinds.ts';
 import { recordedLog } from '../kit/recorded-log.ts';
 import { makeResources } from '../kit/resources-folder.ts';
-import { engineFor, openRoom, until } from './kit.ts';
+import { engineFor, openRoom } from './kit.ts';
 
 /** Node.js has four threads for native work (UV_THREADPOOL_SIZE); who opens a pipe that nobody writes to keeps one for good. */
 const threads = 4;
@@ -71,10 +72,10 @@ test('where the encoder never answers its process ends, and the stream goes on w
     return answer?.bytes?.toString() ?? '';
   };
   const segments = (text = '') => text.match(/^segment-\d+\.m4s/gm)?.length ?? 0;
-  await until('it streams', async () => segments(await playlist()) >= 2, 60_000);
+  await eventually('it streams', async () => segments(await playlist()) >= 2, { within: 60_000 });
   const [stuck = 0] = composers();
   process.kill(stuck, 'SIGUSR2');
-  await until('it goes on', async () => segments((await playlist()).split('#EXT-X-DISCONTINUITY\n')[1]) >= 2, 120_000);
+  await eventually('it goes on', async () => segments((await playlist()).split('#EXT-X-DISCONTINUITY\n')[1]) >= 2, { within: 120_000 });
   assert.equal(isAlive(stuck), false);
   assert.equal(composers().length, 2);
   const crash = of('warn').find(({ msg }) => msg === 'the composer crashed: started again');

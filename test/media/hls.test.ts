@@ -7,6 +7,7 @@ import { test } from 'node:test';
 import { isAlive } from '../kit/alive.ts';
 import { type ApiClient, apiClient } from '../kit/api-client.ts';
 import { looks } from '../kit/composed.ts';
+import { eventually } from '../kit/eventually.ts';
 import { checkPlaylist } from '../kit/hls-rules.ts';
 import { download, follow, playlistAt, streamsOf } from '../kit/hls-viewer.ts';
 import { startNodeProcess } from '../kit/node-process.ts';
@@ -17,7 +18,6 @@ import { makeResources } from '../kit/resources-folder.ts';
 import { fillDisk, smallDisk } from '../kit/small-disk.ts';
 import { addComponent, addSources, green, postWhenIdle, withSources } from '../kit/sources.ts';
 import { apiToken, startNode } from '../kit/start-node.ts';
-import { until } from './kit.ts';
 
 const small = { width: 320, height: 180, segmentDuration: 1 };
 
@@ -92,10 +92,10 @@ test('a node that is killed leaves a stream that the next one keeps, and no comp
   assert.ok(isAlive(composer));
   first.kill('SIGKILL');
   await first.ended;
-  await until('the composer ends with its node', () => !isAlive(composer));
+  await eventually('the composer ends with its node', () => !isAlive(composer));
   const next = await startNodeProcess(t, env);
   const nextApi = apiClient(next.url, apiToken);
-  await until('it is finished', async () => (await nextApi.get('/recording')).body.data.length > 0);
+  await eventually('it is finished', async () => (await nextApi.get('/recording')).body.data.length > 0);
   const [recording = ''] = (await nextApi.get('/recording')).body.data as string[];
   assert.equal((await nextApi.get(`/recording/${recording}`)).body.state, 'recovered');
   const path = await download(t, `${next.url}/recording/${recording}/index.m3u8`, { authorization: `Bearer ${apiToken}` });
@@ -160,7 +160,7 @@ test('a full disk is an event and a line in the log; the room lives, and what th
     components.map(({ id }: { id: string }) => id),
     [file],
   );
-  await until('it is a recording', async () => (await api.get('/recording')).body.data.length === 1);
+  await eventually('it is a recording', async () => (await api.get('/recording')).body.data.length === 1);
   // Its end gave back what was not whole of it.
   fillDisk(resources, 'filler-again');
   const again = await postWhenIdle(api, '/room/r/component', { type: 'hls', options: small });

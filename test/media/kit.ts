@@ -130,15 +130,6 @@ export const dtlsParameters: WireObject = {
   fingerprints: [{ algorithm: 'sha-256', value: Array.from({ length: 32 }, (_, index) => index.toString(16).padStart(2, '0')).join(':') }],
 };
 
-/** Resolves when the condition holds; asks often, since processes send no event. */
-export async function until(what: string, condition: () => boolean | Promise<boolean>, timeout = 60_000): Promise<void> {
-  const deadline = Date.now() + timeout;
-  while (!(await condition())) {
-    if (Date.now() > deadline) throw new Error(`${what}: not within ${timeout} ms`);
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-}
-
 /** Resident memory of a process in bytes. */
 export function pidsOf(engine: Engine): number[] {
   return engine.workers().map(({ pid }) => pid ?? 0);

@@ -5,8 +5,9 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { pino } from 'pino';
+import { eventually } from '../kit/eventually.ts';
 import { workerBin } from '../kit/worker-bin.ts';
-import { engineFor, openRoom, until } from './kit.ts';
+import { engineFor, openRoom } from './kit.ts';
 
 const hasPatch = workerBin !== undefined && readFileSync(workerBin).includes('last packet: transport ');
 
@@ -29,7 +30,7 @@ for (const [signal, end] of [
     // Whatever it is asked after the packet was sent, it answers after that packet.
     await other.openInput().connect({ ip: '127.0.0.1', port: socket.address().port });
     process.kill(engine.workers()[0]?.pid ?? 0, signal);
-    await until('crash', () => other.heard.crashes.length > 0);
+    await eventually('crash', () => other.heard.crashes.length > 0);
     assert.deepEqual(sender.heard.crashes, [`media worker ${end} after a packet of this room`]);
     assert.deepEqual(other.heard.crashes, [`media worker ${end} after a packet of another room`]);
     assert.ok(

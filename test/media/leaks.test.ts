@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { apiClient } from '../kit/api-client.ts';
+import { eventually } from '../kit/eventually.ts';
 import { memoryOf } from '../kit/memory.ts';
 import { PeerSocket } from '../kit/peer-socket.ts';
 import { activeResources, liveHeap } from '../kit/resources.ts';
 import { startNode } from '../kit/start-node.ts';
-import { until } from './kit.ts';
 
 const megabyte = 1024 * 1024;
 
@@ -37,7 +37,7 @@ test('200 rooms with a peer each, made and removed ten times, leave nothing', { 
     });
     assert.equal(node.node.parts.rooms.size, 200);
     await inParallel(200, 8, (index) => api.delete(`/room/room-${index}`));
-    await until('no socket', () => node.node.parts.peerSockets.sockets === 0 && node.node.parts.peerSockets.sessions === 0);
+    await eventually('no socket', () => node.node.parts.peerSockets.sockets === 0 && node.node.parts.peerSockets.sessions === 0);
     assert.deepEqual(
       media.workers().map(({ rooms }) => rooms),
       [0],
@@ -89,7 +89,7 @@ test('hostile input leaves memory and handles where they were', { timeout: 120_0
   for (let n = 0; n < 5; n += 1) await once();
   const before = { heap: await liveHeap(), resources: activeResources() };
   for (let n = 0; n < 30; n += 1) await once();
-  await until('no socket', () => node.node.parts.peerSockets.sockets === 0);
+  await eventually('no socket', () => node.node.parts.peerSockets.sockets === 0);
   const after = { heap: await liveHeap(), resources: activeResources() };
   t.diagnostic(`heap ${(before.heap / megabyte).toFixed(1)} MB, then ${(after.heap / megabyte).toFixed(1)} MB`);
   assert.ok(after.heap - before.heap < 4 * megabyte, 'heap of the node');

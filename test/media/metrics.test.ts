@@ -6,12 +6,13 @@ import { connect, type Socket } from 'node:net';
 import { text as textOf } from 'node:stream/consumers';
 import { type TestContext, test } from 'node:test';
 import { type ApiClient, apiClient } from '../kit/api-client.ts';
+import { eventually } from '../kit/eventually.ts';
 import { scrape } from '../kit/metrics.ts';
 import { startNodePair } from '../kit/node-pair.ts';
 import { PeerSocket } from '../kit/peer-socket.ts';
 import { type StartedNode, startNode } from '../kit/start-node.ts';
 import { sendBytes } from '../kit/stun.ts';
-import { opusParameters, until } from './kit.ts';
+import { opusParameters } from './kit.ts';
 
 async function start(t: TestContext, env: Record<string, string> = {}): Promise<{ node: StartedNode; api: ApiClient }> {
   const node = await startNode(t, env);
@@ -129,7 +130,7 @@ test('the death of a media worker is counted, and traffic does not go back', asy
   assert.ok((before.get('svc_worker_resident_memory_bytes{worker="0"}') ?? 0) > 1_000_000);
   process.kill(node.node.parts.media.workers()[0]?.pid ?? 0, 'SIGKILL');
   await alice.closed;
-  await until('the worker', () => node.node.parts.media.workers()[0]?.state === 'running');
+  await eventually('the worker', () => node.node.parts.media.workers()[0]?.state === 'running');
   const after = await scrape(node.metricsUrl);
   assert.equal(after.get('svc_traffic_ingress_webrtc_total_bytes'), 500);
   assert.equal(after.get('svc_worker_restarts_total{worker="0"}'), 1);
@@ -177,6 +178,6 @@ test('nodes of a cluster count each other, and a room has its series where it li
   assert.deepEqual([here.get('svc_cluster_nodes'), there.get('svc_cluster_nodes')], [2, 2]);
   assert.deepEqual([here.get('svc_room_peers{room_id="r"}'), there.get('svc_room_peers{room_id="r"}')], [0, undefined]);
   await wrong.close();
-  await until('the loss of the node', () => owner.node.parts.distribution.status.nodesInCluster === 1);
+  await eventually('the loss of the node', () => owner.node.parts.distribution.status.nodesInCluster === 1);
   assert.equal((await scrape(owner.metricsUrl)).get('svc_cluster_nodes'), 1);
 });

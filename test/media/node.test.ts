@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { type ApiClient, apiClient } from '../kit/api-client.ts';
+import { eventually } from '../kit/eventually.ts';
 import { PeerSocket } from '../kit/peer-socket.ts';
 import { type StartedNode, startNode } from '../kit/start-node.ts';
-import { opusParameters, until, videoParameters } from './kit.ts';
+import { opusParameters, videoParameters } from './kit.ts';
 
 type Joined = { socket: PeerSocket; peerId: string; send: string };
 
@@ -87,7 +88,7 @@ describe('a room of two', () => {
     await bob.socket.waitFor('peerLeft');
     assert.equal((await api.delete('/room/r')).status, 204);
     assert.deepEqual(await bob.socket.closed, { code: 1000, reason: 'Room stopped' });
-    await until('RoomDeleted', () => events().includes('RoomDeleted'));
+    await eventually('RoomDeleted', () => events().includes('RoomDeleted'));
     assert.deepEqual(events(), [
       'RoomCreated',
       'PeerAdded:alice',
@@ -168,7 +169,7 @@ describe('a room of two', () => {
     assert.equal((await api.delete(`/room/r/track/${audio}`)).status, 204);
     resumed.webSocket.terminate();
     await bob.socket.waitFor('trackRemoved', ({ trackId }) => trackId === video);
-    await until('PeerDisconnected', () => events().includes('PeerDisconnected:alice'));
+    await eventually('PeerDisconnected', () => events().includes('PeerDisconnected:alice'));
     assert.equal((await api.get('/room/r/peer/alice')).body.data.peer.status, 'disconnected');
     const again = await enter(t, node, token);
     const ask = (kind: 'audio' | 'video', key: string) => again.socket.request('publish', publication(again, kind, key));
@@ -190,9 +191,9 @@ describe('timeouts', () => {
     await api.post('/room', { roomId: 'r', peerDisconnectedTimeout: 5, peerlessPurgeTimeout: 7 });
     const alice = await join(t, node, api, 'r', { peerId: 'alice' });
     await addPeer(api, 'r', { peerId: 'never' });
-    await until('the peer that never came', () => events().includes('PeerDeleted:never'));
+    await eventually('the peer that never came', () => events().includes('PeerDeleted:never'));
     await alice.socket.request('leave');
-    await until('the end of the room', () => events().includes('RoomDeleted'));
+    await eventually('the end of the room', () => events().includes('RoomDeleted'));
     assert.deepEqual(events().slice(-3), ['PeerDisconnected:alice', 'PeerDeleted:alice', 'RoomDeleted']);
   });
 });
@@ -232,11 +233,11 @@ describe('a media worker killed with -9', () => {
       two.socket.closed.then((closing) => ({ closing, lives: one })),
     ]);
     assert.deepEqual(closed.closing, { code: 1011, reason: 'Internal server error' });
-    await until('RoomCrashed', () => events().includes('RoomCrashed'));
+    await eventually('RoomCrashed', () => events().includes('RoomCrashed'));
     assert.equal(events().filter((kind) => kind.startsWith('PeerDisconnected')).length, 1);
     assert.equal((await closed.lives.socket.request('ping')).ok, true);
     await publish(closed.lives, 'video');
-    await until('the worker', () =>
+    await eventually('the worker', () =>
       node.node.parts.media.workers().every(({ pid, state }) => state === 'running' && pid !== before[0]?.pid),
     );
     await api.post('/room', { roomId: 'three' });

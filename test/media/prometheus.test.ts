@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { z } from 'zod';
 import { type ApiClient, apiClient } from '../kit/api-client.ts';
+import { eventually } from '../kit/eventually.ts';
 import { PeerSocket } from '../kit/peer-socket.ts';
 import { Prometheus } from '../kit/prometheus.ts';
 import { type StartedNode, startNode } from '../kit/start-node.ts';
@@ -22,11 +23,11 @@ async function enter(t: TestContext, node: StartedNode, api: ApiClient, roomId: 
 /** Resolves when the expression has this one value. */
 async function sees(prometheus: Prometheus, expression: string, expected: number): Promise<void> {
   let last: number | undefined;
-  for (const end = Date.now() + 40_000; Date.now() < end; await pause()) {
+  const look = async () => {
     last = await single(prometheus, expression);
-    if (last === expected) return;
-  }
-  assert.equal(last, expected, expression);
+    return last === expected;
+  };
+  await eventually(() => `${expression} is ${expected}, not ${last}`, look, { every: scrapePause });
 }
 
 async function single(prometheus: Prometheus, expression: string): Promise<number | undefined> {
@@ -36,9 +37,7 @@ async function single(prometheus: Prometheus, expression: string): Promise<numbe
 }
 
 /** Prometheus tells nobody when it has scraped: it is asked again and again. */
-function pause(): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, 200));
-}
+const scrapePause = 200;
 
 test('Prometheus gives the right numbers while rooms come and go, and its alerts tell of a worker and a node that are lost', async (t) => {
   const node = await startNode(t);
@@ -113,8 +112,12 @@ test('Prometheus understands every query of the dashboard and answers with what 
   };
   // Nothing failed, so that there is no rate of failures.
   const expected = ['HTTP errors'];
-  let empty = await look();
+  let empty: string[] = [];
+  const isWhole = async () => {
+    empty = await look();
+    return empty.length <= expected.length;
+  };
   // A scrape that took longer than its second leaves nothing to see until the next one.
-  for (const end = Date.now() + 20_000; empty.length > expected.length && Date.now() < end; empty = await look()) await pause();
+  await eventually(() => `only ${expected} are empty, and ${empty} are`, isWhole, { every: scrapePause });
   assert.deepEqual(empty, expected);
 });

@@ -3,8 +3,9 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { ServiceError } from '../../node/errors.ts';
 import type { Engine } from '../../node/media/engine.ts';
+import { eventually } from '../kit/eventually.ts';
 import { freePort } from '../kit/free-ports.ts';
-import { engineFor, openPeer, openRoom, until } from './kit.ts';
+import { engineFor, openPeer, openRoom } from './kit.ts';
 
 const isRefusal = (error: unknown) => error instanceof ServiceError && error.code === 'unavailable' && /died twice/.test(error.message);
 const roomsOf = (engine: Engine) => engine.workers().map(({ rooms }) => rooms);
@@ -12,7 +13,7 @@ const roomsOf = (engine: Engine) => engine.workers().map(({ rooms }) => rooms);
 /** Opens the room again as soon as it is taken. */
 async function openAgain(engine: Engine, roomId: string): Promise<ReturnType<typeof openRoom>> {
   let room: ReturnType<typeof openRoom> | undefined;
-  await until(`room ${roomId}`, () => {
+  await eventually(`room ${roomId}`, () => {
     try {
       room = openRoom(engine, { roomId });
     } catch (error) {
@@ -27,7 +28,7 @@ async function openAgain(engine: Engine, roomId: string): Promise<ReturnType<typ
 async function killWorker(engine: Engine, index: number): Promise<void> {
   const { pid, restarts } = engine.workers()[index] ?? {};
   process.kill(pid ?? 0, 'SIGKILL');
-  await until('restart', () => (engine.workers()[index]?.restarts ?? 0) > (restarts ?? 0));
+  await eventually('restart', () => (engine.workers()[index]?.restarts ?? 0) > (restarts ?? 0));
 }
 
 /** An engine of one worker that died twice with these rooms. */

@@ -6,12 +6,13 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { ComponentHost, ComponentRunner, ReceivableTrack, RoomMedia } from '../../node/rooms/ports.ts';
 import { type Report, reportSchema } from '../../node/rooms/recording-report.ts';
+import { eventually } from '../kit/eventually.ts';
 import { hostFacts } from '../kit/fake-components.ts';
 import { makeKinds } from '../kit/kinds.ts';
 import { recordedLog } from '../kit/recorded-log.ts';
 import { makeResources } from '../kit/resources-folder.ts';
 import { encodeContent, type PublishedCodec, startPublisher } from '../kit/rtp-publisher.ts';
-import { engineFor, openRoom, until } from './kit.ts';
+import { engineFor, openRoom } from './kit.ts';
 
 /** `peerId` of whom it is; `p` where it is left out. */
 type Wanted = readonly [codec: PublishedCodec, content: string | number, peerId?: string];
@@ -77,7 +78,7 @@ export async function recordingStage(t: TestContext): Promise<RecordingStage> {
     },
     begun: async (...tracks) => {
       for (const { id, encoding } of tracks)
-        await until(`${id} is recorded`, () => existsSync(join(folder, `${id}${encoding === 'h264' ? '.mkv' : '.webm'}`)));
+        await eventually(`${id} is recorded`, () => existsSync(join(folder, `${id}${encoding === 'h264' ? '.mkv' : '.webm'}`)));
     },
     report: async () => reportSchema.parse(JSON.parse(await readFile(join(folder, 'report.json'), 'utf8'))),
     folder,

@@ -6,9 +6,9 @@ import { test } from 'node:test';
 import type { ReceivableTrack } from '../../node/rooms/ports.ts';
 import type { ReportTrack } from '../../node/rooms/recording-report.ts';
 import { isAlive } from '../kit/alive.ts';
+import { eventually } from '../kit/eventually.ts';
 import { assertColour, assertNear, beeps, colours, frameTimes, probe, sound } from '../kit/recorded.ts';
 import { startFlashes } from '../kit/rtp-publisher.ts';
-import { until } from './kit.ts';
 import { recordingStage } from './recording-stage.ts';
 
 const red = [200, 30, 30] as const;
@@ -100,7 +100,7 @@ test('tracks that come late, go early and come again have files of their own, pl
   receive([second]);
   await sleep(1000);
   receive([second, first]);
-  await until('the first is recorded again', () => sizeOf(pathOf(`${first.id}-2.webm`)) > 0);
+  await eventually('the first is recorded again', () => sizeOf(pathOf(`${first.id}-2.webm`)) > 0);
   await sleep(1000);
   marks.push(Date.now());
   await runner.close();
@@ -183,7 +183,7 @@ test('a recorder that is killed is started again: what it had is readable, the r
   const track = await publish('opus', 700);
   runner.receive([track]);
   // Of about 12 KB a second.
-  await until('more than a second and a half is on the disk', () => sizeOf(pathOf(`${track.id}.webm`)) > 24_000);
+  await eventually('more than a second and a half is on the disk', () => sizeOf(pathOf(`${track.id}.webm`)) > 24_000);
   // Files with more than a head.
   const written = async () => {
     const files = (await readdir(folder)).filter((name) => name.endsWith('.webm'));
@@ -194,12 +194,12 @@ test('a recorder that is killed is started again: what it had is readable, the r
     const current = pid();
     killed.push(current);
     process.kill(current, 'SIGKILL');
-    await until('a new recorder', () => pid() !== current);
-    await until('it has written something', async () => (await written()).length === times + 2);
+    await eventually('a new recorder', () => pid() !== current);
+    await eventually('it has written something', async () => (await written()).length === times + 2);
   }
   assert.deepEqual(crashes, []);
   process.kill(pid(), 'SIGKILL');
-  await until('the end', () => crashes.length > 0);
+  await eventually('the end', () => crashes.length > 0);
   assert.deepEqual(crashes, ['The recorder crashed too often: It was ended by SIGKILL']);
   await runner.close();
   const { tracks: recorded, state } = await report();
@@ -237,11 +237,11 @@ test('fifty times of a track that comes and goes leave no file open, and the rec
     const there = await files();
     runner.receive([track]);
     // Now and then for long enough, however slow the machine is.
-    if (count % 4 === 0) await until('it has a file', async () => (await files()) > there);
+    if (count % 4 === 0) await eventually('it has a file', async () => (await files()) > there);
     else await sleep(40);
     runner.receive([]);
   }
-  await until('no file is left open', async () => (await opened()) <= before);
+  await eventually('no file is left open', async () => (await opened()) <= before);
   const recorder = pid();
   await runner.close();
   assert.ok(!isAlive(recorder));

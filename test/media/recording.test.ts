@@ -7,6 +7,7 @@ import { test } from 'node:test';
 import { reportSchema } from '../../node/rooms/recording-report.ts';
 import { isAlive } from '../kit/alive.ts';
 import { type ApiClient, apiClient } from '../kit/api-client.ts';
+import { eventually } from '../kit/eventually.ts';
 import { startNodePair } from '../kit/node-pair.ts';
 import { startNodeProcess } from '../kit/node-process.ts';
 import { PeerSocket } from '../kit/peer-socket.ts';
@@ -16,7 +17,6 @@ import { makeResources } from '../kit/resources-folder.ts';
 import { fillDisk, smallDisk } from '../kit/small-disk.ts';
 import { addComponent, addSources, green, withSources } from '../kit/sources.ts';
 import { apiToken, startNode } from '../kit/start-node.ts';
-import { until } from './kit.ts';
 
 const sleep = (time: number) => new Promise((resolve) => setTimeout(resolve, time));
 
@@ -45,7 +45,7 @@ test('a recording is made, listed, shown, read in parts and deleted at any node;
   ] as const) {
     assert.equal((await api.post(`/room/r/component/${path}`, body)).status, status, path);
   }
-  await until('more than a second of pictures is on the disk', async () => (await recordedBytes(resources, '.mkv')) > 27_000);
+  await eventually('more than a second of pictures is on the disk', async () => (await recordedBytes(resources, '.mkv')) > 27_000);
   const [id = ''] = (await api.get('/recording')).body.data as string[];
   assert.match(id, /^r-\d{8}T\d{9}Z$/);
   assert.equal((await report(api, id)).state, 'running');
@@ -87,18 +87,21 @@ test('a node that is killed in the middle leaves all but the last second, which 
   await addComponent(api, 'file', { filePath: 'green.h264' });
   await addComponent(api, 'file', { filePath: 'tone.ogg' });
   const recorded = (extension: '.webm' | '.mkv') => recordedBytes(resources, extension);
-  await until('some seconds of both are on the disk', async () => (await recorded('.webm')) > 36_000 && (await recorded('.mkv')) > 54_000);
+  await eventually(
+    'some seconds of both are on the disk',
+    async () => (await recorded('.webm')) > 36_000 && (await recorded('.mkv')) > 54_000,
+  );
   const recorder = Number(/"pid":(\d+),[^\n]*"msg":"recorder started"/.exec(first.output())?.[1]);
   assert.ok(isAlive(recorder));
   const killedAt = Date.now();
   first.kill('SIGKILL');
   await first.ended;
-  await until('the recorder ends with its node', () => !isAlive(recorder));
+  await eventually('the recorder ends with its node', () => !isAlive(recorder));
 
   const next = await startNodeProcess(t, env);
   const nextApi = apiClient(next.url, apiToken);
   const [id = ''] = (await nextApi.get('/recording')).body.data;
-  await until('it is finished', async () => (await report(nextApi, id)).state !== 'running');
+  await eventually('it is finished', async () => (await report(nextApi, id)).state !== 'running');
   const { state, tracks } = await report(nextApi, id);
   assert.deepEqual([state, tracks.length], ['recovered', 2]);
   for (const { file, startTime, duration = 0, type } of tracks) {
@@ -121,7 +124,7 @@ test('a node that ends finishes what it records, and what is too old goes', asyn
   await api.post('/room', { roomId: 'r' });
   await addComponent(api, 'recording');
   await addComponent(api, 'file', { filePath: 'tone.ogg' });
-  await until('more than a second of sound is on the disk', async () => (await recordedBytes(resources, '.webm')) > 18_000);
+  await eventually('more than a second of sound is on the disk', async () => (await recordedBytes(resources, '.webm')) > 18_000);
   await node.close();
   const next = await startNode(t, env);
   const nextApi = apiClient(next.url, next.token);
@@ -131,7 +134,7 @@ test('a node that ends finishes what it records, and what is too old goes', asyn
   await next.close();
   const last = await startNode(t, { ...env, SVC_RAW_RECORDING_TTL: '1' });
   const lastApi = apiClient(last.url, last.token);
-  await until('it goes', async () => (await lastApi.get(`/recording/${id}`)).status === 404);
+  await eventually('it goes', async () => (await lastApi.get(`/recording/${id}`)).status === 404);
 });
 
 test('a full disk is an event and a line in the log; the room lives, and what was written can be played', async (t) => {
@@ -159,7 +162,7 @@ test('a full disk is an event and a line in the log; the room lives, and what wa
     [file],
   );
   // Its end gives back what was not whole of it.
-  await until('its files are finished', () => !node.node.parts.components.recordings.isRunning(id));
+  await eventually('its files are finished', () => !node.node.parts.components.recordings.isRunning(id));
   fillDisk(resources, 'filler-again');
   const again = await api.post('/room/r/component', { type: 'recording' });
   assert.equal(again.status, 503);

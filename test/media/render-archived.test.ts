@@ -6,13 +6,13 @@ import { type TestContext, test } from 'node:test';
 import type { ReportTrack } from '../../node/rooms/recording-report.ts';
 import { S3Store } from '../../node/storage/s3/s3-store.ts';
 import { type ApiClient, apiClient } from '../kit/api-client.ts';
+import { eventually } from '../kit/eventually.ts';
 import { startNodeProcess } from '../kit/node-process.ts';
 import { assertColour } from '../kit/recorded.ts';
 import { makeResources } from '../kit/resources-folder.ts';
 import { type S3Server, startS3Server } from '../kit/s3-server.ts';
 import { smallDisk } from '../kit/small-disk.ts';
 import { apiToken, startNode } from '../kit/start-node.ts';
-import { until } from './kit.ts';
 import { colours, encode, makeRecording, picture, renderOver, renderState, watch } from './render-kit.ts';
 
 const id = 'x-20260101T000000000Z';
@@ -21,7 +21,7 @@ const size = { width: 640, height: 360 };
 const hours = 6 * 3_600_000;
 
 const work = (resources: string) => readdir(join(resources, 'renders')).catch(() => []);
-const runs = (api: ApiClient) => until('it renders', async () => (await renderState(api, id)).progress > 0);
+const runs = (api: ApiClient) => eventually('it renders', async () => (await renderState(api, id)).progress > 0);
 
 /** A recording of two pictures that nobody has on a disk, `blue.webm` in pieces. @returns the folder of its files, beside all nodes */
 async function archive(t: TestContext, s3: S3Server, tracks: readonly Partial<ReportTrack>[], change: object = {}): Promise<string> {
@@ -55,7 +55,7 @@ test('what a lost node left in S3 is rendered on the node that is asked, pieces 
   const one = await startNode(t, { ...dist, SVC_DIST_NODE_NAME: names.one, SVC_RESOURCES_BASE_PATH: resources });
   const second = await startNode(t, { ...dist, SVC_DIST_NODE_NAME: names.other });
   const [api, other] = [apiClient(one.url, one.token), apiClient(second.url, second.token)];
-  await until('the cluster', async () => (await other.get('/health')).body.data.distribution.nodesInCluster === 2);
+  await eventually('the cluster', async () => (await other.get('/health')).body.data.distribution.nodesInCluster === 2);
   assert.deepEqual(await renderState(other, id), { state: 'none', progress: 0 });
   assert.equal((await api.post(`/recording/${id}/render`, size)).status, 202);
   assert.notEqual((await renderState(other, id)).state, 'none', 'the other node knows who is at work on it');
@@ -91,7 +91,7 @@ test('while S3 is down what is rendered waits, and says for what; then it is up 
   await runs(api);
   await s3.stop();
   const waits = 'The recordings in S3 cannot be written: S3 cannot be reached (ECONNREFUSED)';
-  await until('why it waits', async () => (await renderState(api, id)).reason === waits, 90_000);
+  await eventually('why it waits', async () => (await renderState(api, id)).reason === waits, { within: 90_000 });
   assert.deepEqual((await readdir(join(resources, 'renders', id))).sort(), ['.render.json', 'rendered.mp4'], 'the tracks are gone already');
   await s3.start();
   assert.deepEqual(await renderOver(api, id), { state: 'done', progress: 1 });
@@ -119,7 +119,7 @@ test('cancelled, or with its node killed, it leaves nothing but why it failed', 
   const api = apiClient(next.url, apiToken);
   assert.deepEqual(await renderState(api, id), { state: 'failed', progress: 0, reason: 'The node ended before it was rendered' });
   // That is said first, then the rest goes.
-  await until('nothing else stays', async () => (await readdir(join(resources, 'renders', id))).join() === '.render.json');
+  await eventually('nothing else stays', async () => (await readdir(join(resources, 'renders', id))).join() === '.render.json');
   assert.equal((await api.delete(`/recording/${id}/render`)).status, 204);
   assert.deepEqual([await work(resources), await s3.names()], [[], there]);
 });

@@ -13,9 +13,9 @@ import type { Report, ReportTrack } from '../../node/rooms/recording-report.ts';
 import type { RenderView } from '../../node/rooms/renders.ts';
 import type { ApiClient } from '../kit/api-client.ts';
 import { looks, packetTimes, probeStreams, samples } from '../kit/composed.ts';
+import { eventually } from '../kit/eventually.ts';
 import { assertNear } from '../kit/recorded.ts';
 import { makeResources } from '../kit/resources-folder.ts';
-import { until } from './kit.ts';
 
 const run = promisify(execFile);
 export const root = join(import.meta.dirname, '../..');
@@ -67,13 +67,13 @@ export async function renderState(api: ApiClient, id: string): Promise<RenderVie
 /** As it is when it is over. */
 export async function renderOver(api: ApiClient, id: string): Promise<RenderView> {
   let seen: RenderView | undefined;
-  await until(
+  await eventually(
     'rendering is over',
     async () => {
       seen = await renderState(api, id);
       return !['queued', 'running'].includes(seen.state);
     },
-    90_000,
+    { within: 90_000 },
   );
   assert.ok(seen);
   return seen;

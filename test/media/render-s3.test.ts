@@ -6,13 +6,13 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { type ApiClient, apiClient } from '../kit/api-client.ts';
 import { probeStreams } from '../kit/composed.ts';
+import { eventually } from '../kit/eventually.ts';
 import { assertColour } from '../kit/recorded.ts';
 import { makeResources } from '../kit/resources-folder.ts';
 import { type S3Server, startS3Server } from '../kit/s3-server.ts';
 import { addComponent, green, withSources } from '../kit/sources.ts';
 import { startNode } from '../kit/start-node.ts';
 import { startReceiver } from '../kit/webhook-receiver.ts';
-import { until } from './kit.ts';
 import { renderOver, watch } from './render-kit.ts';
 
 const small = { width: 320, height: 180 };
@@ -20,7 +20,7 @@ const used = { SVC_COMPONENTS_USED: 'file recording' };
 
 /** What is said of the upload of a recording. */
 const uploadOf = async (api: ApiClient, id: string) => (await api.get(`/recording/${id}`)).body.upload;
-const isUp = (api: ApiClient, id: string) => until('the upload', async () => (await uploadOf(api, id)).state === 'done');
+const isUp = (api: ApiClient, id: string) => eventually('the upload', async () => (await uploadOf(api, id)).state === 'done');
 
 /** A room that is recorded for some seconds. @returns the id of what comes of it */
 async function record(api: ApiClient, options: object, room: object = {}): Promise<string> {
@@ -64,7 +64,7 @@ test('what is rendered of a recording with keys of its own goes to where that is
   assert.equal((await api.post(`/recording/${id}/render`, small)).status, 202);
   assert.deepEqual(await renderOver(api, id), { state: 'done', progress: 1 });
   assert.equal((await uploadOf(api, id)).state, 'pending', 'nothing local goes');
-  await until('why it waits', async () => (await uploadOf(api, id)).problem === 'S3 cannot be reached (ECONNREFUSED)');
+  await eventually('why it waits', async () => (await uploadOf(api, id)).problem === 'S3 cannot be reached (ECONNREFUSED)');
   const [listed] = (await api.get('/recording?details=true')).body.recordings;
   assert.deepEqual([listed.upload.state, listed.rendered.width], ['pending', small.width]);
   await s3.start();
@@ -98,5 +98,5 @@ test('what is rendered of a recording in the storage of all nodes is there too, 
   await assertRendered(t, s3, id, small);
   assert.ok(existsSync(join(resources, 'recordings', id, 'rendered.mp4')));
   assert.equal((await api.delete(`/recording/${id}`)).status, 204);
-  await until('all of it to be gone', async () => (await s3.names()).length === 0);
+  await eventually('all of it to be gone', async () => (await s3.names()).length === 0);
 });

@@ -6,13 +6,13 @@ import { test } from 'node:test';
 import type { Report, ReportTrack } from '../../node/rooms/recording-report.ts';
 import { apiClient } from '../kit/api-client.ts';
 import { packetTimes, share } from '../kit/composed.ts';
+import { eventually } from '../kit/eventually.ts';
 import { makeTone, makeVideo } from '../kit/media-files.ts';
 import { startNodeProcess } from '../kit/node-process.ts';
 import { assertColour, assertNear, beeps, recordedBytes } from '../kit/recorded.ts';
 import { makeResources } from '../kit/resources-folder.ts';
 import { startFlashes } from '../kit/rtp-publisher.ts';
 import { apiToken } from '../kit/start-node.ts';
-import { until } from './kit.ts';
 import { recordingStage } from './recording-stage.ts';
 import { colours, command, hex, rendered, watch } from './render-kit.ts';
 
@@ -127,7 +127,10 @@ test('what a killed node left is rendered as it lies there, by its id', async (t
     assert.equal((await api.post('/room/r/component', { type, options })).status, 201);
   }
   const recorded = (extension: '.webm' | '.mkv') => recordedBytes(resources, extension);
-  await until('some seconds of both are on the disk', async () => (await recorded('.webm')) > 36_000 && (await recorded('.mkv')) > 54_000);
+  await eventually(
+    'some seconds of both are on the disk',
+    async () => (await recorded('.webm')) > 36_000 && (await recorded('.mkv')) > 54_000,
+  );
   const killedAt = Date.now();
   node.kill('SIGKILL');
   await node.ended;

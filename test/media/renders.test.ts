@@ -4,12 +4,12 @@ import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { type ApiClient, apiClient } from '../kit/api-client.ts';
+import { eventually } from '../kit/eventually.ts';
 import { childrenOf, startNodeProcess } from '../kit/node-process.ts';
 import { assertColour, assertNear } from '../kit/recorded.ts';
 import { makeResources } from '../kit/resources-folder.ts';
 import { smallDisk } from '../kit/small-disk.ts';
 import { apiToken, startNode } from '../kit/start-node.ts';
-import { until } from './kit.ts';
 import { colours, encode, makeRecording, picture, renderOver, renderState, watch } from './render-kit.ts';
 
 const id = 'x-20260101T000000000Z';
@@ -21,7 +21,7 @@ const stateOf = (api: ApiClient, recording = id) => renderState(api, recording);
 const overOf = (api: ApiClient, recording = id) => renderOver(api, recording);
 
 async function runs(api: ApiClient, recording = id): Promise<void> {
-  await until('it renders', async () => {
+  await eventually('it renders', async () => {
     const { state, progress } = await stateOf(api, recording);
     return state === 'running' && progress > 0;
   });

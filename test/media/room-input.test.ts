@@ -7,12 +7,13 @@ import { rtpPacket } from '../../node/components/rtp/outgoing.ts';
 import { ServiceError } from '../../node/errors.ts';
 import type { MediaEngine, RoomMedia, WireObject } from '../../node/rooms/ports.ts';
 import { apiClient } from '../kit/api-client.ts';
+import { eventually } from '../kit/eventually.ts';
 import { FakeMedia } from '../kit/fake-media.ts';
 import { oggFile, opusPacket } from '../kit/ogg-file.ts';
 import { activeResources } from '../kit/resources.ts';
 import { makeResources } from '../kit/resources-folder.ts';
 import { startNode } from '../kit/start-node.ts';
-import { engineFor, openPeer, openRoom, until } from './kit.ts';
+import { engineFor, openPeer, openRoom } from './kit.ts';
 
 const code =
   (...expected: string[]) =>
@@ -99,7 +100,7 @@ test('RTP counts from the connected address alone', async (t) => {
     );
   for (let sequence = 1; sequence <= 20; sequence += 1) send(stranger, sequence);
   for (let sequence = 100; sequence < 110; sequence += 1) send(own, sequence);
-  await until('what the connected address sent is counted', async () => Number(await counted()) >= 10);
+  await eventually('what the connected address sent is counted', async () => Number(await counted()) >= 10);
   assert.equal(await counted(), 10);
 });
 
@@ -140,6 +141,6 @@ test('fifty components that come and go leave no socket and no file open', async
   };
   const before = held();
   for (let count = 0; count < 50; count += 1) await round();
-  await until('no more is held than before', () => held() <= before);
+  await eventually('no more is held than before', () => held() <= before);
   assert.deepEqual([...(node.parts.rooms.find('r')?.components.all() ?? [])], []);
 });

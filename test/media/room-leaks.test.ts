@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ServiceError } from '../../node/errors.ts';
+import { eventually } from '../kit/eventually.ts';
 import { memoryOf } from '../kit/memory.ts';
-import { engineFor, openPeer, openRoom, opusParameters, pidsOf, until, videoParameters } from './kit.ts';
+import { engineFor, openPeer, openRoom, opusParameters, pidsOf, videoParameters } from './kit.ts';
 
 const MiB = 1024 * 1024;
 
@@ -73,7 +74,7 @@ test('peers that come and go in one room leave nothing behind in it', { timeout:
       peer.media.close();
       // Asked while the end of the track is still on its way here.
       await stays.media.stats();
-      await until('subscriptions gone', () => engine.load().forwardedTracks === 0);
+      await eventually('subscriptions gone', () => engine.load().forwardedTracks === 0);
     }
     memory.push(memoryOf(pid));
   }

@@ -7,9 +7,10 @@ import { rtpPacket, senderReport } from '../../node/components/rtp/outgoing.ts';
 import { isRtcp, parseRtp, pictureLoss, senderTimes } from '../../node/components/rtp/packets.ts';
 import { ServiceError } from '../../node/errors.ts';
 import type { MediaEngine, RoomInput, RoomMedia, WireObject } from '../../node/rooms/ports.ts';
+import { eventually } from '../kit/eventually.ts';
 import { FakeMedia } from '../kit/fake-media.ts';
 import { opusPacket } from '../kit/ogg-file.ts';
-import { engineFor, openRoom, until } from './kit.ts';
+import { engineFor, openRoom } from './kit.ts';
 
 const code =
   (...expected: string[]) =>
@@ -125,16 +126,16 @@ test('RTP flows from resume on, with sender reports, and counts as forwarded', a
   await output.resume('a');
   const pace = setInterval(sendOne, 20);
   t.after(() => clearInterval(pace));
-  await until('RTP', () => to.received.filter((packet) => !isRtcp(packet)).length >= 10);
+  await eventually('RTP', () => to.received.filter((packet) => !isRtcp(packet)).length >= 10);
   const packet = parseRtp(to.received.find((each) => !isRtcp(each)) ?? Buffer.alloc(0));
   assert.deepEqual([packet?.ssrc, packet?.payloadType, packet?.payload.length], [sent, payloadType, 50]);
-  await until('a sender report', () =>
+  await eventually('a sender report', () =>
     to.received.some((each) => isRtcp(each) && senderTimes(each).some((report) => report.ssrc === sent)),
   );
   const [report] = to.received.filter(isRtcp).flatMap(senderTimes);
   assert.ok(Math.abs((report?.time ?? 0) - Date.now()) < 10_000, 'its time is that of this machine');
   output.close();
-  await until('nothing forwarded', () => engine.load().forwardedTracks === 0);
+  await eventually('nothing forwarded', () => engine.load().forwardedTracks === 0);
 });
 
 test('a resumed video track asks its publisher for a key frame, and so does whoever misses one', async (t) => {
@@ -147,11 +148,11 @@ test('a resumed video track asks its publisher for a key frame, and so does whoe
   const { ssrc: sent } = await output.subscribe('a');
   const asked = () => from.received.filter(isPictureLoss).length;
   await output.resume('a');
-  await until('a first request', () => asked() >= 1);
+  await eventually('a first request', () => asked() >= 1);
   await new Promise((resolve) => setTimeout(resolve, 1100));
   const before = asked();
   to.socket.send(pictureLoss(1, sent), port, ip);
-  await until('a second request', () => asked() > before);
+  await eventually('a second request', () => asked() > before);
 });
 
 /** VP8 payload of a frame in three temporal layers: the descriptor of RFC 7741 section 4.2 and as much of a picture as tells a key frame. */
@@ -179,7 +180,7 @@ test('VP8 in one encoding of three temporal layers begins with the key frame tha
   const pace = setInterval(sendOne, 10);
   t.after(() => clearInterval(pace));
   // Long enough for the room to know that all layers are there.
-  await until('the first pictures', () => picture > 30);
+  await eventually('the first pictures', () => picture > 30);
   const to = await udp(t);
   const output = room.openOutput();
   await output.connect(to.address);
@@ -187,7 +188,7 @@ test('VP8 in one encoding of three temporal layers begins with the key frame tha
   await output.resume('a');
   const pictures = () => to.received.filter((packet) => !isRtcp(packet)).flatMap((packet) => parseRtp(packet)?.payload ?? []);
   const layerOf = (payload: Buffer) => (payload[5] ?? 0) >> 6;
-  await until('pictures of all layers', () => new Set(pictures().map(layerOf)).size === 3);
+  await eventually('pictures of all layers', () => new Set(pictures().map(layerOf)).size === 3);
   const [first] = pictures();
   assert.deepEqual([first && layerOf(first), first && (first[6] ?? 1) & 1], [0, 0], 'the first picture is a key frame');
 });

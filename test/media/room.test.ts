@@ -4,7 +4,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import { ServiceError } from '../../node/errors.ts';
-import { engineFor, nextSsrc, openPeer, openRoom, opusParameters, textOf, until, type VideoName, videoParameters } from './kit.ts';
+import { eventually } from '../kit/eventually.ts';
+import { engineFor, nextSsrc, openPeer, openRoom, opusParameters, textOf, type VideoName, videoParameters } from './kit.ts';
 
 type RtpCapabilities = { codecs?: { mimeType: string; parameters?: object }[]; headerExtensions?: { uri: string }[] };
 type RtpParameters = { encodings?: { scalabilityMode?: string }[]; headerExtensions?: { uri: string }[] };
@@ -108,7 +109,7 @@ test('a published track is received by another peer: paused, resumed, layers and
   await a.media.setPaused('video', true);
   a.media.unpublish('audio');
   await assert.rejects(b.media.subscribe('audio', capabilities), code('track_not_found'));
-  await until('subscription gone', () => engine.load().forwardedTracks === 1);
+  await eventually('subscription gone', () => engine.load().forwardedTracks === 1);
   await assert.rejects(b.media.resumeSubscription('audio'), code('track_not_found'));
   b.media.unsubscribe('video');
   assert.deepEqual(engine.load(), { forwardedTracks: 0 });
@@ -199,7 +200,7 @@ test('a track that is unpublished while it is being subscribed leaves nothing', 
     for (let turn = 0; turn < turns; turn += 1) await Promise.resolve();
     a.media.unpublish(trackId);
     await pending.catch((error) => assert.ok(code('track_not_found')(error), String(error)));
-    await until('subscription gone', () => engine.load().forwardedTracks === 0);
+    await eventually('subscription gone', () => engine.load().forwardedTracks === 0);
   }
 });
 

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { reportSchema } from '../../node/rooms/recording-report.ts';
 import { type ApiClient, apiClient } from '../kit/api-client.ts';
+import { eventually } from '../kit/eventually.ts';
 import { startNodeProcess } from '../kit/node-process.ts';
 import { PeerSocket } from '../kit/peer-socket.ts';
 import { assertColour, colours, probe, recordedBytes } from '../kit/recorded.ts';
@@ -16,11 +17,6 @@ import { startNode } from '../kit/start-node.ts';
 import { startReceiver } from '../kit/webhook-receiver.ts';
 
 const sleep = (time: number) => new Promise((resolve) => setTimeout(resolve, time));
-
-/** Asks again until it holds. */
-async function eventually(what: string, holds: () => Promise<boolean>, time = 60_000): Promise<void> {
-  for (const end = Date.now() + time; !(await holds()); await sleep(50)) assert.ok(Date.now() < end, `${what}: not within ${time} ms`);
-}
 
 const report = async (api: ApiClient, id: string) => reportSchema.parse((await api.get(`/recording/${id}`)).body);
 const used = { SVC_COMPONENTS_USED: 'file recording' };

@@ -4,6 +4,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { apiClient } from '../kit/api-client.ts';
+import { eventually } from '../kit/eventually.ts';
 import { makeVideo } from '../kit/media-files.ts';
 import { PeerSocket } from '../kit/peer-socket.ts';
 import { assertColour, colours } from '../kit/recorded.ts';
@@ -12,7 +13,6 @@ import { startS3Server } from '../kit/s3-server.ts';
 import { postWhenIdle } from '../kit/sources.ts';
 import { startNode } from '../kit/start-node.ts';
 import { startReceiver } from '../kit/webhook-receiver.ts';
-import { until } from './kit.ts';
 
 const small = { width: 320, height: 180, framerate: 24, segmentDuration: 1 };
 
@@ -42,10 +42,7 @@ test('a persistent stream is playable, goes up while it is made, is told of afte
   const playable = await socket.waitFor('roomEvent', ({ type }) => type === 'HlsPlayable');
   assert.equal(playable.componentId, made.data.id);
   const segmentsUp = async () => (await s3.names()).filter((name) => /\/segment-\d+\.m4s$/.test(name));
-  for (const end = Date.now() + 60_000; (await segmentsUp()).length < 3; ) {
-    assert.ok(Date.now() < end, 'no segments went up while the room lives');
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
+  await eventually('segments go up while the room lives', async () => (await segmentsUp()).length >= 3, { every: 100 });
   assert.equal((await api.delete('/room/r')).status, 204);
   await receiver.untilTrue((received) => received.some(({ event }) => event.type === 'HlsUploaded'));
   const types = receiver.received.map(({ event }) => event.type);
@@ -97,6 +94,6 @@ test('a stream whose keys are refused is told to the webhook before it ends, and
   assert.equal((await api.get(`/room/r/component/${made.data.id}`)).body.data.properties.uploadProblem, reason);
   assert.equal((await api.delete('/room/r')).status, 204);
   const kept = async () => (await api.get('/recording')).body.data.includes(told?.recordingId);
-  await until('the stream to be a recording', kept);
+  await eventually('the stream to be a recording', kept);
   assert.deepEqual([(await api.get(`/recording/${told?.recordingId}/index.m3u8`)).status, await s3.names()], [200, []]);
 });

@@ -14,11 +14,11 @@ import { readReportFile, writeReportFile } from '../../node/storage/report-file.
 import { S3Store } from '../../node/storage/s3/s3-store.ts';
 import type { UploadPlan } from '../../node/storage/upload.ts';
 import { S3Uploads, type S3UploadsOptions } from '../../node/storage/uploads/s3-uploads.ts';
+import { eventually } from '../kit/eventually.ts';
 import { recordedLog } from '../kit/recorded-log.ts';
 import { makeResources } from '../kit/resources-folder.ts';
 import { startS3Server } from '../kit/s3-server.ts';
 import { startTcpProxy } from '../kit/tcp-proxy.ts';
-import { until } from './kit.ts';
 
 const id = 'r-20261121T120000005Z';
 const quick = { growth: 30, again: 20, firstDelay: 20, maxDelay: 100, scan: 100 };
@@ -79,19 +79,19 @@ test('pieces of what grows, whole files, parts of large ones: all arrives as it 
   await grow(grown.subarray(0, 100_000));
   const chunk = (offset: number) => `a/b/${id}/.chunks/grown.webm/${String(offset).padStart(15, '0')}`;
   const there = async (name: string) => (await names()).includes(name);
-  while (!(await there(chunk(0)))) await new Promise((resolve) => setTimeout(resolve, 10));
+  await eventually('the piece is up', () => there(chunk(0)), { every: 10 });
   await grow(grown);
-  while (!(await there(chunk(100_000)))) await new Promise((resolve) => setTimeout(resolve, 10));
+  await eventually('the piece is up', () => there(chunk(100_000)), { every: 10 });
   assert.deepEqual(Buffer.concat([(await read(chunk(0))) ?? '', (await read(chunk(100_000))) ?? ''] as Buffer[]), grown);
   upload?.add('grown.webm');
-  while (await there(chunk(0))) await new Promise((resolve) => setTimeout(resolve, 10));
+  await eventually('the pieces go', async () => !(await there(chunk(0))), { every: 10 });
   assert.deepEqual(await read(`a/b/${id}/grown.webm`), grown);
   const large = randomBytes(20 * 1024 * 1024 + 17);
   await writeFile(join(folder, 'large.mkv'), large);
   await writeFile(join(folder, 'empty.webm'), '');
   await writeFile(join(folder, '.hidden'), 'x');
   upload?.finish();
-  await until('the end of the upload', () => heard.length > 0);
+  await eventually('the end of the upload', () => heard.length > 0);
   assert.deepEqual(
     await names(),
     ['empty.webm', 'grown.webm', 'large.mkv', 'report.json'].map((name) => `a/b/${id}/${name}`),
@@ -111,8 +111,8 @@ test('pieces of what grows, whole files, parts of large ones: all arrives as it 
     recordingId: id,
   };
   assert.deepEqual([said, webhookUrl], [expected, 'http://w/']);
-  await until('the job to be forgotten', () => uploads.figures().pending === 0);
-  while ((await jobs(resources)).length > 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  await eventually('the job to be forgotten', () => uploads.figures().pending === 0);
+  await eventually('no job is left', async () => (await jobs(resources)).length === 0, { every: 5 });
   assert.ok(uploads.figures().bytes > large.length);
 });
 
@@ -129,13 +129,13 @@ test('a server that is down is tried again until it is back; meanwhile the repor
   await server.stop();
   upload?.add('a.webm');
   upload?.finish();
-  await until('three failures', () => uploads.figures().failures >= 3);
-  await until('that it is told', () => problems.length > 0);
+  await eventually('three failures', () => uploads.figures().failures >= 3);
+  await eventually('that it is told', () => problems.length > 0);
   const other = await open();
   assert.equal(other.uploads.figures().pending, 0);
   assert.deepEqual(await state(), { state: 'pending', problem: 'S3 cannot be reached (ECONNREFUSED)' });
   await server.start();
-  await until('the end of the upload', () => heard.length > 0);
+  await eventually('the end of the upload', () => heard.length > 0);
   assert.deepEqual([heard[0]?.event.type, (await state())?.state, other.heard], ['RecordingUploaded', 'done', []]);
   assert.deepEqual(await server.names(), [`${id}/a.webm`, `${id}/report.json`]);
   assert.deepEqual(problems, ['S3 cannot be reached (ECONNREFUSED)', null]);
@@ -153,7 +153,7 @@ test('what is refused for good is an event at the second refusal; it is tried ag
   await writeFile(join(folder, 'a.webm'), 'a');
   // Its component still runs.
   upload?.add('a.webm');
-  await until('that it is told', () => first.heard.length > 0);
+  await eventually('that it is told', () => first.heard.length > 0);
   const reason = 'S3 refuses the keys (SignatureDoesNotMatch)';
   const [{ event, webhookUrl } = {}] = first.heard;
   const { failures } = first.uploads.figures();
@@ -162,14 +162,14 @@ test('what is refused for good is an event at the second refusal; it is tried ag
     [`${id}-upload-crashed`, 'HlsUploadCrashed', reason, 'http://w/', 2, [reason]],
   );
   upload?.finish();
-  await until('two more refusals', () => first.uploads.figures().failures >= failures + 2);
+  await eventually('two more refusals', () => first.uploads.figures().failures >= failures + 2);
   assert.deepEqual([await state(), await names()], [{ state: 'pending', problem: reason }, []]);
   await first.uploads.close(0);
   const next = await open({ log, settings: { maxAge: 300 } });
-  await until('that it is given up', () => next.uploads.figures().givenUp === 1);
+  await eventually('that it is given up', () => next.uploads.figures().givenUp === 1);
   const left = [(await state())?.state, await readFile(join(folder, 'a.webm'), 'utf8')];
   assert.deepEqual([left, await names(), first.heard.length, next.heard], [['failed', 'a'], [], 1, []]);
-  while ((await jobs(resources)).length > 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  await eventually('no job is left', async () => (await jobs(resources)).length === 0, { every: 5 });
   assert.doesNotMatch(JSON.stringify([lines, first.heard, await readReportFile(folder)]), /this-is-not|key-id/);
 });
 
@@ -180,7 +180,7 @@ test('what cannot be reached for too long is given up with an event', async (t) 
   const upload = await uploads.begin(planOf(undefined), folder);
   await server.stop();
   upload?.finish();
-  await until('the end of the upload', () => heard.length > 0);
+  await eventually('the end of the upload', () => heard.length > 0);
   const { state: said, problem } = (await state()) ?? {};
   assert.deepEqual([heard[0]?.event.type, said, problem], ['RecordingUploadCrashed', 'failed', 'S3 cannot be reached (ECONNREFUSED)']);
 });
@@ -208,9 +208,9 @@ test('a failure that passes is no problem of the component', async (t) => {
   );
   await server.stop();
   upload?.finish();
-  await until('three failures', () => uploads.figures().failures >= 3);
+  await eventually('three failures', () => uploads.figures().failures >= 3);
   await server.start();
-  await until('the end of the upload', () => heard.length > 0);
+  await eventually('the end of the upload', () => heard.length > 0);
   assert.deepEqual(problems, []);
 });
 
@@ -221,13 +221,13 @@ test('what the storage of the node refuses goes up with other keys, once it has 
   const { uploads, heard } = await open({ place: () => own });
   const upload = await uploads.begin(planOf(undefined), folder);
   upload?.finish();
-  await until('three failures', () => uploads.figures().failures >= 3);
+  await eventually('three failures', () => uploads.figures().failures >= 3);
   own = null;
   const failures = uploads.figures().failures;
-  await until('three more', () => uploads.figures().failures >= failures + 3);
+  await eventually('three more', () => uploads.figures().failures >= failures + 3);
   assert.equal((await jobs(resources)).length, 1);
   own = place;
-  await until('the end of the upload', () => heard.length > 1);
+  await eventually('the end of the upload', () => heard.length > 1);
   const types = heard.map(({ event }) => event.type);
   assert.deepEqual(types, ['RecordingUploadCrashed', 'RecordingUploaded']);
   assert.deepEqual(await names(), [`.mediarooms/${id}`, `${id}/report.json`]);
@@ -247,16 +247,16 @@ test('a large file over a slow way that breaks is taken up where it was, also by
   const first = await open();
   const upload = await first.uploads.begin(planOf(place), folder);
   upload?.finish();
-  await until('the first part', () => first.uploads.figures().bytes >= part);
+  await eventually('the first part', () => first.uploads.figures().bytes >= part);
   way.cut();
-  await until('a failure', () => first.uploads.figures().failures > 0);
+  await eventually('a failure', () => first.uploads.figures().failures > 0);
   way.mend();
-  await until('the second part', () => first.uploads.figures().bytes >= 2 * part);
+  await eventually('the second part', () => first.uploads.figures().bytes >= 2 * part);
   await first.uploads.close(0);
   const sent = first.uploads.figures().bytes;
   assert.ok(sent < 4 * part, `${sent} bytes were sent already`);
   const next = await open();
-  await until('the end of the upload', () => next.heard.length > 0);
+  await eventually('the end of the upload', () => next.heard.length > 0);
   assert.deepEqual([first.heard, next.heard[0]?.event.id], [[], `${id}-uploaded`]);
   const stored = await server.read(`${id}/large.mkv`);
   assert.equal(stored?.length, large.length);
@@ -286,7 +286,7 @@ test('a part that is as long as it should be and holds something else is sent ag
     await client.send(new UploadPartCommand({ ...object, UploadId, PartNumber: index + 1, Body }));
   const { uploads, heard } = await open();
   (await uploads.begin(planOf(server.place), folder))?.finish();
-  await until('the end of the upload', () => heard.length > 0);
+  await eventually('the end of the upload', () => heard.length > 0);
   assert.ok((await server.read(`${id}/large.mkv`))?.equals(large));
   const { bytes } = uploads.figures();
   assert.ok(bytes > part && bytes < 2 * part, `${bytes} bytes were sent`);
@@ -299,7 +299,7 @@ test('what was left before its end waits for whoever finishes its files; what is
   const upload = await first.uploads.begin(planOf(server.place), folder);
   await writeFile(join(folder, 'a.webm'), 'abc');
   upload?.grows('a.webm');
-  while (!(await server.names()).some((name) => name.includes('.chunks'))) await new Promise((resolve) => setTimeout(resolve, 10));
+  await eventually('a piece is up', async () => (await server.names()).some((name) => name.includes('.chunks')), { every: 10 });
   await first.uploads.close(0);
   const next = await open();
   assert.deepEqual([await next.uploads.left('recording'), await next.uploads.left('hls'), next.uploads.figures().pending], [[id], [], 0]);
@@ -312,10 +312,10 @@ test('what was left before its end waits for whoever finishes its files; what is
   next.uploads.discard(id);
   await server.stop();
   resumed?.finish();
-  await until('a failure', () => next.uploads.figures().failures > 0);
+  await eventually('a failure', () => next.uploads.figures().failures > 0);
   next.uploads.discard(id);
   await server.start();
-  await until('the job to be forgotten', () => next.uploads.figures().pending === 0);
+  await eventually('the job to be forgotten', () => next.uploads.figures().pending === 0);
   assert.deepEqual([await server.names(), next.heard], [[], []]);
 });
 
@@ -345,7 +345,7 @@ test('what is rendered later goes to where the folder went, with the same keys, 
   await writeFile(join(folder, 'a.webm'), 'a');
   const upload = await first.uploads.begin(planOf({ ...place, pathPrefix: 'p' }), folder);
   upload?.finish();
-  await until('the end of the upload', () => first.heard.length === 1);
+  await eventually('the end of the upload', () => first.heard.length === 1);
   await first.uploads.close(0);
   assert.deepEqual(await jobs(resources), [], 'the next process would do it, and tell of it, once more');
   const kept = join(resources, 'uploads', 'kept', `${id}.json`);
@@ -354,7 +354,7 @@ test('what is rendered later goes to where the folder went, with the same keys, 
   for (const text of ['one picture', 'two picture']) {
     await writeFile(join(folder, 'rendered.mp4'), text);
     await uploads.again(id);
-    await until('the rendering', async () => (await state())?.state === 'done');
+    await eventually('the rendering', async () => (await state())?.state === 'done');
     assert.equal(String(await read(`p/${id}/rendered.mp4`)), text, 'of the same size it is another all the same');
   }
   assert.deepEqual(
@@ -363,7 +363,7 @@ test('what is rendered later goes to where the folder went, with the same keys, 
   );
   assert.deepEqual(heard, []);
   await rename(folder, join(resources, 'gone'));
-  await until('the keys to be gone', async () => (await readdir(join(resources, 'uploads', 'kept'))).length === 0);
+  await eventually('the keys to be gone', async () => (await readdir(join(resources, 'uploads', 'kept'))).length === 0);
 });
 
 test('what is rendered while the rest still goes up is up before the report says so, in S3 and on disk', async (t) => {
@@ -377,14 +377,14 @@ test('what is rendered while the rest still goes up is up before the report says
   proxy.throttle(1_500);
   upload?.finish();
   const isThere = async (name: string) => (await names()).includes(`${id}/${name}`);
-  await until('the first file', () => isThere('a.webm'));
+  await eventually('the first file', () => isThere('a.webm'));
   assert.equal(await isThere('report.json'), false);
   await writeFile(join(folder, 'rendered.mp4'), 'picture');
   await uploads.again(id);
-  await until('the report', () => isThere('report.json'));
+  await eventually('the report', () => isThere('report.json'));
   assert.ok(await isThere('rendered.mp4'), 'it is missing while the report in S3 says that all is there');
   proxy.throttle(undefined);
-  await until('the end of the upload', () => heard.length === 1);
+  await eventually('the end of the upload', () => heard.length === 1);
   assert.equal((await state())?.state, 'done');
 });
 

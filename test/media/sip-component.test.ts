@@ -4,10 +4,12 @@ import { readdir, readFile } from 'node:fs/promises';
 import { type TestContext, test } from 'node:test';
 import type { RoomEvent } from '../../node/rooms/events.ts';
 import { isAlive } from '../kit/alive.ts';
+import { eventually } from '../kit/eventually.ts';
 import { freePort, freePorts } from '../kit/free-ports.ts';
 import { account, Kamailio } from '../kit/kamailio.ts';
 import { type NodePair, startNodePair } from '../kit/node-pair.ts';
 import { PeerSocket } from '../kit/peer-socket.ts';
+import { stopwatch } from '../kit/promised-time.ts';
 import * as far from '../kit/sipp.ts';
 
 type Stage = NodePair & {
@@ -22,7 +24,6 @@ type Stage = NodePair & {
 };
 
 const number = '+49123456';
-const patience = 60_000;
 
 async function stage(t: TestContext, more: Record<string, string> = {}): Promise<Stage> {
   const [farEndPort = 0, firstPort = 0] = await freePorts(2);
@@ -38,7 +39,10 @@ async function stage(t: TestContext, more: Record<string, string> = {}): Promise
     const { status, body } = await pair.api.post('/room/r/component', { type: 'sip', options: { registrarCredentials, ...options } });
     assert.equal(status, 201, JSON.stringify(body));
     assert.equal(JSON.stringify(body).includes(account.password), false);
-    await until(async () => (await pair.api.get(`/room/r/component/${String(body.data.id)}`)).body.data.properties.registered === true);
+    await eventually(
+      'registered: true',
+      async () => (await pair.api.get(`/room/r/component/${String(body.data.id)}`)).body.data.properties.registered === true,
+    );
     return body.data.id;
   };
   const seen = new Set<string>();
@@ -62,13 +66,6 @@ async function stage(t: TestContext, more: Record<string, string> = {}): Promise
     return callee;
   };
   return { ...pair, kamailio, farEndPort, telephone, called, told };
-}
-
-async function until(true_: () => Promise<boolean>, time = patience): Promise<void> {
-  for (const end = Date.now() + time; !(await true_()); ) {
-    assert.ok(Date.now() < end, 'it did not come to be');
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
 }
 
 /** The youngest of this test's own children that is one. */
@@ -158,7 +155,7 @@ test('what cannot be called is refused in words', async (t) => {
   }
   assert.equal((await api.delete(`/sip/r/${id}/call`)).status, 204, 'no calls are hung up too');
   await kamailio.stop();
-  await until(async () => (await api.get(`/room/r/component/${id}`)).body.data.properties.registered === false);
+  await eventually('registered: false', async () => (await api.get(`/room/r/component/${id}`)).body.data.properties.registered === false);
   const { properties } = (await api.get(`/room/r/component/${id}`)).body.data;
   assert.match(properties.registrationError, /registrar/);
   const answer = await api.post(`/sip/r/${id}/call`, { phoneNumber: number });
@@ -243,10 +240,12 @@ test('a far side that is gone without a word ends its call: by its silence, told
   // It echoes: there is sound until it is gone.
   await new Promise((resolve) => setTimeout(resolve, 2000));
   await callee.kill();
-  const killed = performance.now();
-  await until(async () => (await api.get(`/room/r/component/${id}`)).body.data.properties.calls.length === 0, 90_000);
-  const took = performance.now() - killed;
+  const elapsed = stopwatch();
+  const isOver = async () => (await api.get(`/room/r/component/${id}`)).body.data.properties.calls.length === 0;
+  await eventually('the call is over', isOver, { within: 90_000 });
+  const took = elapsed();
   t.diagnostic(`the call ended ${(took / 1000).toFixed(1)} s after its far side`);
+  // Thirty seconds of silence are waited for.
   assert.ok(took > 25_000, `${took} ms: it was given up early`);
   assert.equal((await told('SipCallEnded')).reason, 'silent');
   assert.equal((await told('TrackRemoved')).track?.id, track?.id);
@@ -261,7 +260,7 @@ test('a telephone that is killed in a call is started again: the call is told to
   process.kill(await telephoneProcess(), 'SIGKILL');
   assert.equal((await told('SipCallEnded')).reason, 'crashed');
   assert.equal((await told('TrackRemoved')).track?.id, track?.id);
-  await until(async () => (await api.get(`/room/r/component/${id}`)).body.data.properties.registered === true);
+  await eventually('registered: true', async () => (await api.get(`/room/r/component/${id}`)).body.data.properties.registered === true);
   assert.deepEqual((await api.get(`/room/r/component/${id}`)).body.data.properties.calls, []);
   assert.equal((await api.post(`/sip/r/${id}/call`, { phoneNumber: number })).status, 201);
   await told('SipCallStarted');
@@ -289,7 +288,7 @@ test('a telephone that is killed again and again is given up, in words', async (
   const killed = new Set<number>();
   for (let kills = 0; kills < 4; kills += 1) {
     let pid = 0;
-    await until(async () => {
+    await eventually('it comes to be', async () => {
       pid = await telephoneProcess().catch(() => 0);
       return pid !== 0 && !killed.has(pid);
     });

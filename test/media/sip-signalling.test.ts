@@ -1,10 +1,11 @@
 // A user agent of SIP against Kamailio as registrar and SIPp as the far end: registration and calls over UDP, TCP and TLS, and how they end.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { AgentSettings } from '../../node/components/sip/sip-messages.ts';
+import { eventually } from '../kit/eventually.ts';
 import { freePorts } from '../kit/free-ports.ts';
 import { Kamailio, type KamailioOptions } from '../kit/kamailio.ts';
+import { stopwatch } from '../kit/promised-time.ts';
 import { TestAgent } from '../kit/sip-agent.ts';
 import * as far from '../kit/sipp.ts';
 
@@ -57,8 +58,7 @@ for (const transport of ['UDP', 'TCP', 'TLS'] as const) {
         direction: 'sendrecv',
       },
     ]);
-    // It sends back what it gets.
-    while (room.audio.last.packets < 20) await sleep(20);
+    await eventually('it sends back what it gets', () => room.audio.last.packets >= 20, { every: 20 });
     room.agent.hangUp('out');
     assert.deepEqual(await endOf(room, 'out'), { reason: 'hung_up' });
     await callee.done();
@@ -182,7 +182,7 @@ test('who is not to be answered is told so; who is answered can be hung up, late
   ];
   const second = await far.Sipp.run(t, late.join('\n'), { port: farEndPort, target });
   await room.report('answered', { after: room.reports.length });
-  while (room.audio.last.agreed.length === 0) await sleep(20);
+  await eventually('the sound is agreed on', () => room.audio.last.agreed.length > 0, { every: 20 });
   assert.equal(room.audio.last.agreed[0]?.codec, 'PCMA');
   await room.agent.close();
   await second.done();
@@ -284,10 +284,11 @@ test('a session that the far side was to refresh, and does not, ends with a BYE 
   await callee.listening();
   await room.agent.call('out', number);
   await room.report('answered');
-  const answered = performance.now();
+  const elapsed = stopwatch();
   await callee.done();
-  const took = performance.now() - answered;
-  assert.ok(took > 50_000 && took < 90_000, `${took} ms`);
+  const took = elapsed();
+  // A third of the 90 seconds before their end (RFC 4028, section 10); a machine that is held up may be late.
+  assert.ok(took > 50_000, `${took} ms`);
   assert.deepEqual(await endOf(room, 'out'), { reason: 'expired' });
   assert.deepEqual(room.faults, []);
 });

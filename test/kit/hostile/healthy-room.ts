@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { eventually } from '../eventually.ts';
+import { dueSince } from '../pace.ts';
 import type { PeerSocket } from '../peer-socket.ts';
 import { type HostileNode, joinAsGuest, makeRoom } from './hostile-node.ts';
 import { MediaLink } from './media-link.ts';
@@ -62,7 +63,7 @@ function startTalking(link: MediaLink, speaker: PeerSocket) {
   let number = 0;
   let messages = 0;
   const packets = setInterval(() => {
-    while (number < (performance.now() - started) / packetInterval) {
+    while (number < dueSince(started, packetInterval)) {
       number += 1;
       link.sendRtp(opusPacket(ssrc, number));
     }

@@ -1,3 +1,4 @@
+// MediaClusters in tests: made, waited for, and looked into from the side of their clients.
 import type { MediaClusterSpec } from '../../../crds/types.ts';
 import type { KubeObject } from '../../../operator/kube/objects.ts';
 import type { MediaCluster } from '../../../operator/objects.ts';

@@ -1,3 +1,4 @@
+// A whole stage for tests of the operator: control plane, pods that run as processes, the operator, and one MediaCluster that is Available.
 import { type ApiClient, apiClient } from '../api-client.ts';
 import { eventually } from '../eventually.ts';
 import type { ApiServer } from './api-server.ts';

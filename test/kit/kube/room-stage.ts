@@ -1,3 +1,4 @@
+// The Room controller in the process of a test: a real API server, real media nodes, and a MediaCluster whose pods the test itself names.
 import { KubeClient } from '../../../operator/kube/client.ts';
 import { EventRecorder } from '../../../operator/kube/event-recorder.ts';
 import { resources, type Stored } from '../../../operator/kube/objects.ts';

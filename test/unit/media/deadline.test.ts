@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DeadlineError, within } from '../../../node/media/deadline.ts';
+import { holdUp } from '../../kit/pace.ts';
 
 test('an answer in time is handed on, a failure too', async () => {
   assert.equal(await within(Promise.resolve(1), 'count'), 1);
@@ -24,8 +25,7 @@ test('a process that was held up itself still takes an answer that waits', async
   const call = Promise.withResolvers<string>();
   const waiting = within(call.promise, 'count', undefined, 1);
   setImmediate(() => {
-    const end = Date.now() + 20;
-    while (Date.now() < end);
+    holdUp(20);
     // As data that waits in a pipe: read after timers ran.
     setImmediate(() => call.resolve('in time'));
   });
