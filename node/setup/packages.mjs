@@ -21,6 +21,7 @@ export const aptPackages = /** @type {const} */ ({
     'python3',
     'python3-pip',
   ],
+  fuzz: ['clang', 'libclang-rt-dev'],
   media: ['ffmpeg'],
   sip: ['kamailio', 'kamailio-tls-modules', 'sip-tester', 'openssl'],
   relay: ['coturn'],

@@ -100,7 +100,7 @@ function unknownSource(version, why) {
  * @typedef {{ command: string[], env: NodeJS.ProcessEnv }} Meson
  * @returns {Promise<Meson>} the system's when new enough, else one in our cache
  */
-async function findMeson() {
+export async function findMeson() {
   const system = await run('meson', ['--version'], { deadline: 20_000 });
   if (system.code === 0 && mesonSuffices(system.output)) return { command: ['meson'], env: process.env };
   const folder = join(cacheDirectory(), `meson-${mesonVersion}`);
