@@ -5,7 +5,7 @@ import type { Log } from '../log.ts';
 import type { EventCursor, EventFeed, EventPage, SourcedEvent, SourcedEventListener } from '../rooms/event-feed.ts';
 import { type RoomEvent, roomEventSchema } from '../rooms/events.ts';
 import { Timer } from '../timer.ts';
-import type { DirectoryEntry } from './directory.ts';
+import type { LostEntry } from './connected-peers.ts';
 import type { Links, NodeName } from './links.ts';
 
 /** How long a node may take to tell what happened, and until one that failed is asked again. Milliseconds. */
@@ -97,17 +97,21 @@ export class ClusterEvents implements EventFeed {
   }
 
   /**
-   * Rooms were lost with their node: each node tells its own listeners, so that each hears it once. The event has no seq and no place
-   * of its own among the events of the node that is gone; its id is the same wherever it is told.
+   * A room was lost with its node: its peers that were connected are not any more, then it has crashed. Each node tells its own listeners,
+   * so that each hears it once. The events have no seq and no place of their own among those of the node that is gone; their ids are the
+   * same wherever they are told.
    */
-  roomsLost(node: NodeName, entries: readonly Pick<DirectoryEntry, 'id' | 'incarnation'>[]): RoomEvent[] {
+  roomLost(node: NodeName, { id: roomId, incarnation, connected }: Pick<LostEntry, 'id' | 'incarnation' | 'connected'>): RoomEvent[] {
     const known = this.#sources.get(node);
     const time = new Date().toISOString();
-    return entries.map(({ id: roomId, incarnation }) => {
-      const event = { id: `${incarnation}-lost`, type: 'RoomCrashed', time, node, incarnation, roomId, reason: 'node_lost' } as const;
-      this.#publish({ source: known?.id ?? `${node}#`, index: known?.last ?? 0, event });
-      return event;
-    });
+    const common = { time, node, incarnation, roomId };
+    const id = `${incarnation}-lost`;
+    const events: RoomEvent[] = [
+      ...connected.map((peerId) => ({ ...common, id: `${id}-${peerId}`, type: 'PeerDisconnected' as const, peerId })),
+      { ...common, id, type: 'RoomCrashed', reason: 'node_lost' },
+    ];
+    for (const event of events) this.#publish({ source: known?.id ?? `${node}#`, index: known?.last ?? 0, event });
+    return events;
   }
 
   /** Answers another node. @returns undefined where the call is none of ours. */

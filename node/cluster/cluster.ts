@@ -4,6 +4,7 @@ import { ServiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { RoomEvent } from '../rooms/events.ts';
 import { ClusterRooms, type OwnRooms } from './cluster-rooms.ts';
+import type { LostEntry } from './connected-peers.ts';
 import { Control, type ControlOptions } from './control.ts';
 import type { DirectoryEntry } from './directory.ts';
 import type { Links, NodeName } from './links.ts';
@@ -35,7 +36,7 @@ export type ClusterOptions = {
 export interface ClusterTraffic {
   nodeUp(node: NodeName): void;
   nodeDown(node: NodeName): void;
-  roomsLost(node: NodeName, entries: readonly DirectoryEntry[]): void;
+  roomsLost(node: NodeName, entries: readonly LostEntry[]): void;
   answer(from: NodeName, method: string, data: unknown): Promise<unknown> | undefined;
   receive(from: NodeName, method: string, data: unknown): boolean;
 }
@@ -115,9 +116,11 @@ export class Cluster {
     return [...members.values()].some(({ name, state }) => state !== 'terminating' || directory.ownedBy(name).length > 0);
   }
 
-  /** Something happened in a room of this node: the other nodes hear of what concerns the directory. */
-  roomEvent({ type, roomId, incarnation }: Pick<RoomEvent, 'type' | 'roomId' | 'incarnation'>): void {
+  /** Something happened in a room of this node: the other nodes hear of what they must know if this one is lost. */
+  roomEvent({ type, roomId, incarnation, peerId }: Pick<RoomEvent, 'type' | 'roomId' | 'incarnation' | 'peerId'>): void {
     if (type === 'RoomCreated') this.roomChanged(roomId);
+    if (peerId !== undefined && (type === 'PeerConnected' || type === 'PeerDisconnected'))
+      this.membership.presenceChanged({ incarnation, peerId, connected: type === 'PeerConnected' });
     if (type === 'RoomDeleted' || type === 'RoomCrashed') this.membership.retract(roomId, incarnation);
   }
 

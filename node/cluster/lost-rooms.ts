@@ -7,7 +7,7 @@ const patience = 5 * 60_000;
 /** Beyond, the oldest are left to whoever was to tell them. */
 const maxWaiting = 100_000;
 
-/** `webhookUrl`: the room's own receiver. */
+/** An event of a room that was lost. `webhookUrl`: the room's own receiver. */
 export type LostRoom = { event: RoomEvent; webhookUrl: string | null };
 
 export type LostRoomsOptions = {
@@ -28,7 +28,7 @@ export class LostRooms {
     this.#now = options.now ?? (() => performance.now());
   }
 
-  /** Rooms were lost with their node, which is not connected any more. */
+  /** Rooms were lost with their node, which is not connected any more: their events, in order. */
   lost(rooms: readonly LostRoom[]): void {
     const at = this.#now();
     this.#waiting = this.#waiting.filter((each) => at - each.at < patience);

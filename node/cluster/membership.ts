@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import type { Log } from '../log.ts';
 import { type NodeState, nodeStateSchema } from '../rooms/cluster-control.ts';
+import { ConnectedPeers, type LostEntry, type Presence } from './connected-peers.ts';
 import { Directory, type DirectoryEntry } from './directory.ts';
 import type { Links, NodeName } from './links.ts';
 
@@ -21,12 +22,15 @@ const helloSchema = z.object({
   version: z.string().max(64),
   tls: z.boolean(),
   state: nodeStateSchema,
-  rooms: z.array(entrySchema).max(1_000_000),
+  /** `connected`: peers that are; nodes of 0.7.0 do not say it. */
+  rooms: z.array(entrySchema.extend({ connected: z.array(z.string().max(128)).max(100_000).default([]) })).max(1_000_000),
 });
 const changeSchema = z.object({
   added: z.array(entrySchema).max(10_000),
   removed: z.array(entrySchema.pick({ id: true, incarnation: true })).max(10_000),
 });
+
+const presenceSchema = z.object({ incarnation: z.string().max(64), peerId: z.string().max(128), connected: z.boolean() });
 
 /** What is known of a connected node. */
 export type Member = { name: NodeName; internalAddress: string; address: string; version: string; tls: boolean; state: NodeState };
@@ -39,11 +43,12 @@ export type MembershipOptions = {
   /** A room of this node must end where `older`, of the same id, lives elsewhere. */
   onDuplicate: (entry: DirectoryEntry, older: DirectoryEntry) => void;
   /** Rooms that were lost with their node. */
-  onLost: (node: NodeName, entries: readonly DirectoryEntry[]) => void;
+  onLost: (node: NodeName, entries: readonly LostEntry[]) => void;
 };
 
 export class Membership {
   readonly directory = new Directory();
+  readonly #peers = new ConnectedPeers();
   readonly #options: MembershipOptions;
   readonly #members = new Map<NodeName, Member>();
 
@@ -62,13 +67,16 @@ export class Membership {
 
   nodeDown(node: NodeName): void {
     this.#members.delete(node);
-    this.#options.onLost(node, this.directory.drop(node));
+    const lost = this.directory.drop(node).map((entry) => ({ ...entry, connected: this.#peers.of(node, entry.incarnation) }));
+    this.#peers.nodeDown(node);
+    this.#options.onLost(node, lost);
   }
 
   /** @returns whether the message was one of ours. */
   receive(from: NodeName, method: string, data: unknown): boolean {
     if (method === 'hello') this.#meet(from, helloSchema.parse(data));
     else if (method === 'rooms') this.#change(from, changeSchema.parse(data));
+    else if (method === 'presence') this.#peers.set(from, presenceSchema.parse(data));
     else if (method === 'state') this.#setState(from, nodeStateSchema.parse(data));
     else return false;
     return true;
@@ -82,8 +90,15 @@ export class Membership {
 
   /** A room of this node ended. */
   retract(id: string, incarnation: string): void {
+    this.#peers.roomEnded(this.#options.links.self, incarnation);
     if (!this.directory.remove(id, incarnation, this.#options.links.self)) return;
     this.#tell('rooms', { added: [], removed: [{ id, incarnation }] });
+  }
+
+  /** A peer of this node connected or disconnected. */
+  presenceChanged(presence: Presence): void {
+    this.#peers.set(this.#options.links.self, presence);
+    this.#tell('presence', presence);
   }
 
   stateChanged(state: NodeState): void {
@@ -91,21 +106,28 @@ export class Membership {
   }
 
   #hello(): z.input<typeof helloSchema> {
-    const rooms = this.directory.ownedBy(this.#options.links.self).map(({ owner: _, ...entry }) => entry);
+    const { self } = this.#options.links;
+    const rooms = this.directory
+      .ownedBy(self)
+      .map(({ owner, ...entry }) => ({ ...entry, connected: this.#peers.of(owner, entry.incarnation) }));
     return { ...this.#options.describe(), rooms };
   }
 
   #meet(name: NodeName, { rooms, ...member }: z.infer<typeof helloSchema>): void {
     this.#members.set(name, { name, ...member });
+    this.#peers.replace(name, rooms);
     const conflicts = this.directory.replace(
       name,
-      rooms.map((entry) => ({ ...entry, owner: name })),
+      rooms.map(({ connected: _, ...entry }) => ({ ...entry, owner: name })),
     );
     for (const conflict of conflicts) this.#settle(conflict);
   }
 
   #change(from: NodeName, { added, removed }: z.infer<typeof changeSchema>): void {
-    for (const { id, incarnation } of removed) this.directory.remove(id, incarnation, from);
+    for (const { id, incarnation } of removed) {
+      this.#peers.roomEnded(from, incarnation);
+      this.directory.remove(id, incarnation, from);
+    }
     for (const entry of added) this.#take({ ...entry, owner: from });
   }
 

@@ -9,7 +9,7 @@ import type { OwnWebhooks } from '../rooms/webhook-control.ts';
 import { ClusterEvents, type OwnEvents } from './cluster-events.ts';
 import { ClusterRenders } from './cluster-renders.ts';
 import { ClusterWebhooks } from './cluster-webhooks.ts';
-import type { DirectoryEntry } from './directory.ts';
+import type { LostEntry } from './connected-peers.ts';
 import type { Links, NodeName } from './links.ts';
 import { LostRooms } from './lost-rooms.ts';
 import type { Member } from './membership.ts';
@@ -116,9 +116,9 @@ export class Traffic {
     this.#lostRooms.nodeDown(node);
   }
 
-  roomsLost(node: NodeName, entries: readonly DirectoryEntry[]): void {
-    const lost = this.events.roomsLost(node, entries);
-    this.#lostRooms.lost(lost.map((event, index) => ({ event, webhookUrl: entries[index]?.webhookUrl ?? null })));
+  roomsLost(node: NodeName, entries: readonly LostEntry[]): void {
+    const lost = entries.flatMap((entry) => this.events.roomLost(node, entry).map((event) => ({ event, webhookUrl: entry.webhookUrl })));
+    this.#lostRooms.lost(lost);
   }
 
   /** Answers another node. @returns undefined where the call is none of ours. */

@@ -297,13 +297,14 @@ export const hotVariables = {
     path: 'timeouts.peerResumeWindow',
     form: 'number',
     default: '10',
-    meaning: 'Seconds that a peer whose socket was lost keeps its media before it counts as disconnected.',
+    meaning:
+      'Seconds that a peer whose socket was lost keeps its media before it counts as disconnected; at most the `peerDisconnectedTimeout` of its room.',
   },
   PEER_DISCONNECTED_TIMEOUT: {
     path: 'roomDefaults.peerDisconnectedTimeout',
     form: 'number',
     default: '120',
-    meaning: 'Seconds after which a disconnected peer is removed, for rooms that say nothing; 0 or `none` = never.',
+    meaning: 'Seconds after the loss of its connection that a peer is removed, for rooms that say nothing; 0 or `none` = never.',
   },
   PEERLESS_PURGE_TIMEOUT: {
     path: 'roomDefaults.peerlessPurgeTimeout',

@@ -38,7 +38,7 @@ The same events go to [webhooks](webhooks.md) and to the notification socket. Ea
 |---|---|---|
 ${kinds.join('\n')}
 
-\`seq\` is missing in events of uploads, and in the \`RoomCrashed\` with reason \`node_lost\`.
+\`seq\` is missing in events of uploads, and in those of a room that was lost with its node: \`PeerDisconnected\` and the \`RoomCrashed\` with reason \`node_lost\`.
 
 ## Fields
 
@@ -66,6 +66,7 @@ function part(title: string, schema: Parameters<typeof fieldRows>[0]): string {
 function fieldsOf(type: (typeof eventTypes)[number]): string {
   const fields: readonly string[] = eventFields[type];
   const names = fields.map((field) => (field === 'origin' ? '`peerId` or `componentId`' : `\`${field}\``));
-  const note = (kindsWithoutSeq as readonly string[]).includes(type) && type !== 'RoomCrashed' ? ['no `seq`'] : [];
+  const note =
+    (kindsWithoutSeq as readonly string[]).includes(type) && type !== 'RoomCrashed' && type !== 'PeerDisconnected' ? ['no `seq`'] : [];
   return [...names, ...note].join(', ');
 }

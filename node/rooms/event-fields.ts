@@ -33,4 +33,11 @@ export const eventFields = {
 } as const satisfies Record<string, readonly Field[]>;
 
 /** Kinds whose events may come without `seq`: they outlive the room, or another node tells them. */
-export const kindsWithoutSeq = ['RoomCrashed', 'HlsUploaded', 'HlsUploadCrashed', 'RecordingUploaded', 'RecordingUploadCrashed'] as const;
+export const kindsWithoutSeq = [
+  'RoomCrashed',
+  'PeerDisconnected',
+  'HlsUploaded',
+  'HlsUploadCrashed',
+  'RecordingUploaded',
+  'RecordingUploadCrashed',
+] as const;

@@ -12,7 +12,7 @@ export const eventKinds = {
   PeerAdded: 'A peer was made.',
   PeerConnected: 'Its connection was authenticated.',
   PeerDisconnected:
-    'The connection is over for good: left, lost beyond the resume window, removed, crashed, or its room ended. Once for every disconnect.',
+    'The connection is over for good: left, lost beyond the resume window, removed, crashed, or its room or node ended. Once for every disconnect; of a lost node before `RoomCrashed`, without `seq`.',
   PeerDeleted: 'The peer was removed: by REST, by timeout, or with its room.',
   PeerCrashed: 'The peer was removed because of a fault of its session.',
   PeerMetadataUpdated: 'The peer has other metadata.',
@@ -65,11 +65,17 @@ export const roomEventSchema = z
     digit: z.string().optional().meta({ description: 'One of 0-9, A-D, * and #.' }),
     metadata: metadataSchema.nullable().optional(),
     reason: z.string().optional().meta({
-      description: '`node_lost`: the room was lost with its node; such an event has the id `<incarnation>-lost`, whichever node tells it.',
+      description:
+        '`node_lost`: the room was lost with its node; such an event has the id `<incarnation>-lost`, whichever node tells it, and the `PeerDisconnected` before it `<incarnation>-lost-<peerId>`.',
     }),
   })
   .meta({ id: 'RoomEvent', description: 'Something that happened in a room.' });
 export type RoomEvent = z.infer<typeof roomEventSchema>;
+
+/** Whether another node tells it of a room that was lost with its node. */
+export function isOfLostRoom({ id, incarnation }: Pick<RoomEvent, 'id' | 'incarnation'>): boolean {
+  return id.startsWith(`${incarnation}-lost`);
+}
 
 type EventField<Type extends EventType> = (typeof eventFields)[Type][number];
 type DetailOf<Type extends EventType> = { type: Type } & Required<Pick<RoomEvent, Exclude<EventField<Type>, 'origin'>>> &

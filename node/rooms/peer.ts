@@ -3,11 +3,11 @@ import { ServiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { Timer } from '../timer.ts';
 import { DataBudget } from './data-budget.ts';
-import type { RoomEventDetail } from './events.ts';
 import type { PeerFigures } from './figures.ts';
 import { Moderation } from './moderation.ts';
 import { Paced } from './paced.ts';
-import type { PeerEvent, RemoteComponent, RemotePeer, Target } from './peer-events.ts';
+import type { PeerEvent, RemotePeer, Target } from './peer-events.ts';
+import type { PeerSurroundings, Present } from './peer-surroundings.ts';
 import {
   type CloseReason,
   closeReasons,
@@ -15,40 +15,12 @@ import {
   type Layers,
   type PeerConnection,
   type PeerMedia,
-  type RoomMedia,
   type WireObject,
 } from './ports.ts';
-import { type OfferChange, Publications, type PublishDataRequest, type PublishRequest } from './publications.ts';
+import { Publications, type PublishDataRequest, type PublishRequest } from './publications.ts';
 import { Subscriptions } from './subscriptions.ts';
 import type { DataTrack, Track } from './track.ts';
 import type { Metadata, PeerView, Permissions } from './views.ts';
-
-/** What a peer may use of its room: functions, never the room itself. */
-export type PeerSurroundings = {
-  roomId: string;
-  incarnation: string;
-  log: Log;
-  media: RoomMedia;
-  emit: (detail: RoomEventDetail) => void;
-  broadcast: (event: PeerEvent, target?: Target) => void;
-  /** Bytes of JSON that a message may have. */
-  dataMaxBytes: () => number;
-  /** Counts a message towards what the room may deliver; false where that is too much. */
-  mayDeliver: (bytes: number, target: Target) => boolean;
-  /** What the other peers publish. */
-  offeredTo: (peerId: string) => { tracks: Iterable<Track>; dataTracks: Iterable<DataTrack> };
-  /** The other peers that are connected, and the components, as a newcomer is told. */
-  present: (peerId: string) => Present;
-  /** What this peer publishes changed: the others' subscriptions follow. */
-  offerChanged: (change: OfferChange, peerId: string) => void;
-  /** The peer connected or disconnected (for the room's peerless purge). */
-  presenceChanged: () => void;
-  /** Takes the peer out of the room's list. */
-  forget: (peerId: string) => void;
-  maxTracks: () => number;
-  /** Milliseconds after which a disconnected peer is removed; null = never. */
-  disconnectedTimeout: () => number | null;
-};
 
 export type PeerSetup = {
   id: string;
@@ -57,8 +29,6 @@ export type PeerSetup = {
   permissions: Permissions;
   enableSimulcast: boolean;
 };
-/** What is there already when a peer comes. */
-type Present = { peers: RemotePeer[]; components: RemoteComponent[]; activeSpeaker: string | null };
 export type Welcome = Present & { permissions: Permissions; rtpCapabilities: WireObject };
 
 /** What exists only while the peer is connected. */
@@ -182,11 +152,16 @@ export class Peer {
     return this.#room.media.openPeer(this.id, { layersChanged: () => {}, failed: () => {} });
   }
 
-  /** The connection is gone for good: tracks go, the peer stays. Idempotent. */
-  disconnect(): void {
+  /** How long a lost socket is waited for, in milliseconds: at most as long as the peer stays without one. */
+  resumeWindow(most: number): number {
+    return Math.min(most, this.#room.disconnectedTimeout() ?? most);
+  }
+
+  /** The connection is gone for good: tracks go, the peer stays. `since`: milliseconds that its socket has been lost. Idempotent. */
+  disconnect(since = 0): void {
     if (!this.#endSession()) return;
     this.#room.presenceChanged();
-    this.scheduleRemoval();
+    this.scheduleRemoval(since);
   }
 
   /** Takes the peer out of its room. `reason` is told in PeerDeleted, `closeReason` to the peer. Idempotent. */
@@ -359,11 +334,11 @@ export class Peer {
   }
 
   /** (Re)starts the time after which a peer that is not connected goes. */
-  scheduleRemoval(): void {
+  scheduleRemoval(since = 0): void {
     this.#removal?.stop();
     const timeout = this.#room.disconnectedTimeout();
     if (this.#gone || this.connected || timeout === null) return;
-    this.#removal = new Timer(timeout, () => this.remove('timeout'));
+    this.#removal = new Timer(Math.max(0, timeout - since), () => this.remove('timeout'));
   }
 
   #live(): Session {

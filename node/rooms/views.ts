@@ -92,7 +92,9 @@ export const roomConfigViewSchema = z
     videoCodec: videoCodecSchema.nullable(),
     webhookUrl: z.string().nullable(),
     peerlessPurgeTimeout: nullableNumber.meta({ description: 'Seconds without a connected peer after which the room ends; null = never.' }),
-    peerDisconnectedTimeout: nullableNumber.meta({ description: 'Seconds after which a disconnected peer is removed; null = never.' }),
+    peerDisconnectedTimeout: nullableNumber.meta({
+      description: 'Seconds after the loss of its connection that a peer is removed; null = never.',
+    }),
   })
   .meta({ id: 'RoomConfig', description: 'Configuration of a room in force; null where unset.' });
 export type RoomConfigView = z.infer<typeof roomConfigViewSchema>;

@@ -1,6 +1,6 @@
 // One client's subscription to events: first what it missed, then what happens, none twice and none left out.
 import type { EventCursor, EventFeed, SourcedEvent } from '../rooms/event-feed.ts';
-import type { EventType } from '../rooms/events.ts';
+import { type EventType, isOfLostRoom } from '../rooms/events.ts';
 import type { ServerEvent } from './server-messages.ts';
 
 /** Live events that wait until the client has what it missed; beyond, it is too slow. */
@@ -143,7 +143,7 @@ export class EventSubscription {
     const { types, rooms, send } = this.#options;
     const { source, index, event } = frame.sourced;
     // What another node tells of a lost room has no place of its own.
-    if (event.reason !== 'node_lost') {
+    if (!isOfLostRoom(event)) {
       if (index <= (this.#position.get(source) ?? 0)) return;
       this.#position.set(source, index);
     }

@@ -202,7 +202,7 @@ export class PeerSockets {
       ...welcome,
       iceServers,
       svcAddress: this.#options.address(),
-      resumeWindow: Math.round(this.#options.resumeWindow()),
+      resumeWindow: Math.round(session.resumeWindow / 1_000),
     };
     session.start({ id, ok: true, data: answer }, resumed ? received : 0);
     renewal.schedule(claims);

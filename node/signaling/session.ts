@@ -82,6 +82,11 @@ export class PeerSession implements PeerConnection {
     return this.#socket !== undefined;
   }
 
+  /** How long a socket that is lost now may be resumed, in milliseconds. */
+  get resumeWindow(): number {
+    return this.peer.resumeWindow(this.#options.resumeWindow() * 1_000);
+  }
+
   /** Whether everything that follows this frame is still here. */
   canResume(received: number): boolean {
     return !this.#ended && this.#outbox.after(received) !== undefined;
@@ -149,8 +154,8 @@ export class PeerSession implements PeerConnection {
     this.end(namesOfReasons[reason]);
   }
 
-  /** Ends the session: its socket closes, the peer disconnects. Idempotent. */
-  end(name: CloseName): void {
+  /** Ends the session: its socket closes, the peer disconnects. `lostSince`: milliseconds without a socket. Idempotent. */
+  end(name: CloseName, lostSince = 0): void {
     if (this.#ended) return;
     this.#ended = true;
     this.#window?.stop();
@@ -160,7 +165,7 @@ export class PeerSession implements PeerConnection {
     this.#waitingBytes = 0;
     this.#waitingFree = 0;
     this.#options.ended();
-    this.peer.disconnect();
+    this.peer.disconnect(lostSince);
     this.#socket?.close(name);
     this.#socket = undefined;
   }
@@ -294,6 +299,7 @@ export class PeerSession implements PeerConnection {
       this.end('left');
       return;
     }
-    this.#window = new Timer(this.#options.resumeWindow() * 1000, () => this.end('goingAway'));
+    const window = this.resumeWindow;
+    this.#window = new Timer(window, () => this.end('goingAway', window));
   }
 }

@@ -1,10 +1,12 @@
 // Webhooks where nodes end: what a node leaves is delivered by another one, and rooms that are lost are told.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { peerSocketPath } from '../../node/signaling/peer-sockets.ts';
 import { apiClient } from '../kit/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
 import { startNodePair, untilTogether } from '../kit/node-pair.ts';
 import { startNodeProcess } from '../kit/node-process.ts';
+import { PeerSocket } from '../kit/peer-socket.ts';
 import { assertPrompt, stopwatch } from '../kit/promised-time.ts';
 import { apiToken, startNode } from '../kit/start-node.ts';
 import { refuse, startReceiver, take } from '../kit/webhook-receiver.ts';
@@ -41,13 +43,25 @@ test('receivers of rooms that were lost with their node are told by another one'
   const api = apiClient(left.url, apiToken);
   await untilTogether([api, apiClient(lost.url, apiToken)]);
   assert.equal((await apiClient(lost.url, apiToken).post('/room', { roomId: 'one', webhookUrl: receiver.url })).status, 201);
-  await receiver.until(1);
-  await eventually('the room is known', async () => (await api.get('/room/one')).status === 200, { every: 20 });
+  // Of three peers one is connected, one was, one never.
+  const peers = new Map<string, PeerSocket>();
+  for (const peerId of ['here', 'left', 'absent']) {
+    const { token } = (await api.post('/room/one/peer', { type: 'webrtc', peerId })).body.data;
+    if (peerId !== 'absent') peers.set(peerId, await PeerSocket.enter(lost.url.replace('http', 'ws') + peerSocketPath, token));
+  }
+  await peers.get('left')?.request('leave');
+  // RoomCreated, three times PeerAdded, twice PeerConnected, PeerDisconnected.
+  await receiver.until(7);
   lost.kill('SIGKILL');
-  await receiver.until(2);
-  const [created, crashed] = receiver.received;
-  assert.deepEqual([created?.event.type, crashed?.event.type, crashed?.event.reason], ['RoomCreated', 'RoomCrashed', 'node_lost']);
-  assert.equal(crashed?.id, `${created?.event.incarnation}-lost`);
+  await receiver.until(9);
+  const { incarnation } = receiver.received[0]?.event ?? {};
+  assert.deepEqual(
+    receiver.received.slice(7).map(({ id, event: { type, peerId, reason } }) => ({ id, type, peerId, reason })),
+    [
+      { id: `${incarnation}-lost-here`, type: 'PeerDisconnected', peerId: 'here', reason: undefined },
+      { id: `${incarnation}-lost`, type: 'RoomCrashed', peerId: undefined, reason: 'node_lost' },
+    ],
+  );
 });
 
 test('any node shows the dead letters of all and sends them again; one that is silent is named', async (t) => {

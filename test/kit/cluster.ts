@@ -1,6 +1,6 @@
 // Several nodes of a cluster in one process: real rooms and real cluster code on a network that the test cuts and heals.
 import { Cluster } from '../../node/cluster/cluster.ts';
-import type { DirectoryEntry } from '../../node/cluster/directory.ts';
+import type { LostEntry } from '../../node/cluster/connected-peers.ts';
 import type { NodeName } from '../../node/cluster/links.ts';
 import { silentLog } from '../../node/log.ts';
 import type { RoomEvent } from '../../node/rooms/events.ts';
@@ -19,7 +19,7 @@ export type TestNode = {
   media: FakeMedia;
   components: FakeKinds;
   events: RoomEvent[];
-  lost: DirectoryEntry[];
+  lost: LostEntry[];
   /** What the node says of its load beside its rooms. */
   load: { forwardedTracks: number; cpu: number; accepting: boolean };
 };
@@ -40,7 +40,7 @@ export function makeNode(network: FakeNetwork, name: NodeName, limits: Partial<L
   const media = new FakeMedia();
   const components = new FakeKinds();
   const events: RoomEvent[] = [];
-  const lost: DirectoryEntry[] = [];
+  const lost: LostEntry[] = [];
   const keys = new TokenKeys(['the secret of all nodes']);
   const load = { forwardedTracks: 0, cpu: 0, accepting: true };
   const address = `${name.split('@')[1]}.test`;

@@ -174,7 +174,7 @@ function after(
   { event, source, index }: { event: RoomEvent; source: string; index: number },
 ): EventCursor {
   // What another node tells of a lost room has no place of its own.
-  return event.reason === 'node_lost' ? { ...cursor } : { ...cursor, [source]: index };
+  return event.id.startsWith(`${event.incarnation}-lost`) ? { ...cursor } : { ...cursor, [source]: index };
 }
 
 function closed(): MediaroomsError {

@@ -156,11 +156,11 @@ test('rooms lost with their node are told by each node to its own listeners, wit
   a.say();
   await quiet();
   network.kill('svc@a');
-  for (const node of [b, c]) node.events.roomsLost('svc@a', [{ id: 'r', incarnation: 'i-svc@a' }]);
+  for (const node of [b, c]) node.events.roomLost('svc@a', { id: 'r', incarnation: 'i-svc@a', connected: ['p'] });
   await quiet();
   for (const node of [b, c]) {
-    assert.deepEqual(ids(node), ['svc@a-1', 'i-svc@a-lost']);
-    const { source, index, event } = node.heard[1] as SourcedEvent;
+    assert.deepEqual(ids(node), ['svc@a-1', 'i-svc@a-lost-p', 'i-svc@a-lost']);
+    const { source, index, event } = node.heard[2] as SourcedEvent;
     assert.deepEqual(
       [source, index, event.type, event.reason, event.seq, event.node],
       [a.log.source, 1, 'RoomCrashed', 'node_lost', undefined, 'svc@a'],

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ServiceError } from '../../../node/errors.ts';
-import { makeCluster, quiet, type TestNode } from '../../kit/cluster.ts';
+import { makeCluster, makeNode, quiet, type TestNode } from '../../kit/cluster.ts';
+import { joinPeer } from '../../kit/rooms.ts';
 
 const code = (expected: string) => (error: unknown) => error instanceof ServiceError && error.code === expected;
 const rooms = (node: TestNode | undefined) => node?.local.size ?? 0;
@@ -296,4 +297,25 @@ describe('loss and partition', () => {
     await quiet();
     assert.equal((await a?.cluster.rooms.createRoom({ roomId: 'fine' }))?.created, true);
   });
+});
+
+test('of a lost node the others know which peers were connected, those that met it later too', async () => {
+  const { network, nodes } = makeCluster(2);
+  const [a, b] = nodes as [TestNode, TestNode];
+  await a.local.createRoom({ roomId: 'room' });
+  await joinPeer(a.local, 'room', 'stays');
+  const left = await joinPeer(a.local, 'room', 'left');
+  await a.local.addPeer('room', { type: 'webrtc', peerId: 'absent' });
+  left.peer.disconnect();
+  await quiet();
+  const later = makeNode(network, 'svc@later');
+  network.connectAll();
+  await quiet();
+  network.kill('svc@a');
+  await quiet();
+  for (const { lost } of [b, later])
+    assert.deepEqual(
+      lost.map(({ id, connected }) => [id, connected]),
+      [['room', ['stays']]],
+    );
 });

@@ -21,6 +21,8 @@ import { addFiles, makeResources } from '../../kit/resources-folder.ts';
 import { makeRooms } from '../../kit/rooms.ts';
 import { startServer, token } from '../http/server.ts';
 
+const lostEntry = { externalId: null, webhookUrl: null, connected: ['p'] };
+
 type Shared = { network: FakeNetwork; members: Map<NodeName, Member>; owner: NodeName };
 
 async function startNode(t: TestContext, name: NodeName, { network, members, owner }: Shared) {
@@ -161,9 +163,14 @@ test('a client that missed events at one node gets them at another, and hears of
     ['e2', 'e3', 'e4', 'e5'],
   );
   network.kill('svc@owner');
-  other.traffic.roomsLost('svc@owner', [{ id: 'r', incarnation: 'i', owner: 'svc@owner', externalId: null, webhookUrl: null }]);
+  other.traffic.roomsLost('svc@owner', [{ ...lostEntry, id: 'r', incarnation: 'i', owner: 'svc@owner' }]);
   const lost = await second.waitFor('roomEvent', ({ type }) => type === 'RoomCrashed');
   assert.deepEqual([lost.id, lost.reason, lost.seq], ['i-lost', 'node_lost', undefined]);
+  const disconnected = second.events('roomEvent').filter(({ data }) => data.type === 'PeerDisconnected');
+  assert.deepEqual(
+    disconnected.map(({ data }) => [data.id, data.peerId]),
+    [['i-lost-p', 'p']],
+  );
   const { data } = await second.request('subscribe', { events: 'all', cursor: { [owner.events.source]: 5 } });
   assert.deepEqual(data?.incomplete, [owner.events.source]);
 });
@@ -193,9 +200,7 @@ test('of rooms that were lost with their node one node tells receivers, and the 
   await quiet();
   const lose = (node: typeof a, other: typeof a) => {
     shared.network.cut(node.name, other.name);
-    node.traffic.roomsLost(other.name, [
-      { id: `of-${other.name}`, incarnation: other.name, owner: other.name, externalId: null, webhookUrl: null },
-    ]);
+    node.traffic.roomsLost(other.name, [{ ...lostEntry, id: `of-${other.name}`, incarnation: other.name, owner: other.name }]);
   };
   const told = (node: typeof a) => node.toldReceivers.map(({ id }) => id);
   // The machine of a and b loses its power: the others notice that one after the other.
@@ -204,5 +209,5 @@ test('of rooms that were lost with their node one node tells receivers, and the 
   assert.deepEqual([told(c), told(d)], [[], []], 'a is there, as far as they know, and would tell it');
   lose(d, a);
   lose(c, a);
-  assert.deepEqual([told(c), told(d)], [['svc@b-lost', 'svc@a-lost'], []]);
+  assert.deepEqual([told(c), told(d)], [['svc@b-lost-p', 'svc@b-lost', 'svc@a-lost-p', 'svc@a-lost'], []]);
 });

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { PeerSocket } from '../../kit/peer-socket.ts';
+import { joinPeer, makeRooms } from '../../kit/rooms.ts';
 import { startSocketServer, type WelcomeData } from './socket-server.ts';
 
 /** Frames that count: those after the answer to authenticate. */
@@ -210,4 +211,27 @@ test('a session is resumed many times over', async (t) => {
     socket = next;
   }
   assert.deepEqual([server.sockets.sessions, server.types('a').length], [1, 2]);
+});
+
+test('a peer without a socket is waited for no longer than its timeout says, from the loss of the socket on', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { rooms, events, kinds } = makeRooms({ peerDisconnectedTimeout: 2 });
+  await rooms.createRoom({ roomId: 'room' });
+  const { peer } = await joinPeer(rooms, 'room', 'a');
+  assert.deepEqual([peer.resumeWindow(10_000), peer.resumeWindow(1_000)], [2_000, 1_000]);
+  peer.disconnect(2_000);
+  t.mock.timers.tick(0);
+  assert.deepEqual(kinds().slice(-2), ['PeerDisconnected:a', 'PeerDeleted:a']);
+  assert.equal(events.at(-1)?.reason, 'timeout');
+});
+
+test('a socket that is cut is a peer that is gone after its timeout, not after the resume window on top', async (t) => {
+  const server = await startSocketServer(t, { resumeWindow: () => 3_600 });
+  const { token } = await server.addPeer('a');
+  await server.rooms.patchRoom('room', { peerDisconnectedTimeout: 1 });
+  const socket = await PeerSocket.enter(server.url, token);
+  assert.equal(data(socket).resumeWindow, 1);
+  await socket.cut();
+  await server.happened('PeerDeleted', 'a');
+  assert.deepEqual(server.types('a').slice(-2), ['PeerDisconnected', 'PeerDeleted']);
 });

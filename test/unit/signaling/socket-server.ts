@@ -94,4 +94,4 @@ export async function startSocketServer(test: TestContext, options: Partial<Peer
 }
 
 /** The fields of an answer to authenticate that tests look at. */
-export type WelcomeData = { sessionId: string; resumed: boolean; lastRequest: number };
+export type WelcomeData = { sessionId: string; resumed: boolean; lastRequest: number; resumeWindow: number };

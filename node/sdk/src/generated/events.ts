@@ -20,7 +20,7 @@ export type EventFields = {
   /** One of 0-9, A-D, * and #. */
   digit?: string;
   metadata?: Json | null;
-  /** `node_lost`: the room was lost with its node; such an event has the id `<incarnation>-lost`, whichever node tells it. */
+  /** `node_lost`: the room was lost with its node; such an event has the id `<incarnation>-lost`, whichever node tells it, and the `PeerDisconnected` before it `<incarnation>-lost-<peerId>`. */
   reason?: string;
 };
 
@@ -40,8 +40,8 @@ export type RoomEvents = {
   PeerAdded: Kind<'PeerAdded', 'seq' | 'peerId' | 'metadata'>;
   /** Its connection was authenticated. */
   PeerConnected: Kind<'PeerConnected', 'seq' | 'peerId'>;
-  /** The connection is over for good: left, lost beyond the resume window, removed, crashed, or its room ended. Once for every disconnect. */
-  PeerDisconnected: Kind<'PeerDisconnected', 'seq' | 'peerId'>;
+  /** The connection is over for good: left, lost beyond the resume window, removed, crashed, or its room or node ended. Once for every disconnect; of a lost node before `RoomCrashed`, without `seq`. */
+  PeerDisconnected: Kind<'PeerDisconnected', 'peerId'>;
   /** The peer was removed: by REST, by timeout, or with its room. */
   PeerDeleted: Kind<'PeerDeleted', 'seq' | 'peerId' | 'reason'>;
   /** The peer was removed because of a fault of its session. */

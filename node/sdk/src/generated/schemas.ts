@@ -616,7 +616,7 @@ export type RoomConfig = {
   webhookUrl: string | null;
   /** Seconds without a connected peer after which the room ends; null = never. */
   peerlessPurgeTimeout: number | null;
-  /** Seconds after which a disconnected peer is removed; null = never. */
+  /** Seconds after the loss of its connection that a peer is removed; null = never. */
   peerDisconnectedTimeout: number | null;
 };
 
@@ -648,7 +648,7 @@ export type RoomEvent = {
   /** One of 0-9, A-D, * and #. */
   digit?: string;
   metadata?: Json | null;
-  /** `node_lost`: the room was lost with its node; such an event has the id `<incarnation>-lost`, whichever node tells it. */
+  /** `node_lost`: the room was lost with its node; such an event has the id `<incarnation>-lost`, whichever node tells it, and the `PeerDisconnected` before it `<incarnation>-lost-<peerId>`. */
   reason?: string;
 };
 

@@ -1,0 +1,40 @@
+// Which peers are connected, by node and room: told when their node is lost.
+import type { DirectoryEntry } from './directory.ts';
+import type { NodeName } from './links.ts';
+
+/** A room that was lost with its node. `connected`: ids of its peers that were. */
+export type LostEntry = DirectoryEntry & { connected: readonly string[] };
+
+/** One peer connected, or did not any more. */
+export type Presence = { incarnation: string; peerId: string; connected: boolean };
+
+export class ConnectedPeers {
+  readonly #byNode = new Map<NodeName, Map<string, Set<string>>>();
+
+  of(node: NodeName, incarnation: string): string[] {
+    return [...(this.#byNode.get(node)?.get(incarnation) ?? [])];
+  }
+
+  set(node: NodeName, { incarnation, peerId, connected }: Presence): void {
+    const rooms = this.#byNode.get(node) ?? new Map<string, Set<string>>();
+    const peers = rooms.get(incarnation) ?? new Set<string>();
+    if (connected) peers.add(peerId);
+    else peers.delete(peerId);
+    if (peers.size > 0) rooms.set(incarnation, peers);
+    else rooms.delete(incarnation);
+    this.#byNode.set(node, rooms);
+  }
+
+  /** All that a node has, as it says. */
+  replace(node: NodeName, rooms: readonly { incarnation: string; connected: readonly string[] }[]): void {
+    this.#byNode.set(node, new Map(rooms.map(({ incarnation, connected }) => [incarnation, new Set(connected)])));
+  }
+
+  roomEnded(node: NodeName, incarnation: string): void {
+    this.#byNode.get(node)?.delete(incarnation);
+  }
+
+  nodeDown(node: NodeName): void {
+    this.#byNode.delete(node);
+  }
+}
