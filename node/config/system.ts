@@ -2,9 +2,9 @@
 import { execFile } from 'node:child_process';
 import { createSocket } from 'node:dgram';
 import { lookup } from 'node:dns/promises';
-import { access, constants, mkdir, readFile } from 'node:fs/promises';
+import { access, constants, mkdir, readFile, stat } from 'node:fs/promises';
 import { availableParallelism, hostname, networkInterfaces } from 'node:os';
-import { join } from 'node:path';
+import { resolve as absolute, dirname, join } from 'node:path';
 
 export type ConfigSystem = {
   hostname: () => string;
@@ -90,11 +90,25 @@ function gitCommit(): Promise<string | undefined> {
 
 async function makeWritable(folder: string): Promise<string | undefined> {
   try {
-    await mkdir(folder, { recursive: true });
+    await makeFolder(absolute(folder));
     await access(folder, constants.W_OK | constants.X_OK);
     return undefined;
   } catch (error) {
     return errorCode(error);
+  }
+}
+
+/** As `mkdir` with `recursive`, which never ends where it is answered ENOENT in a folder that exists, as in /proc. */
+async function makeFolder(path: string): Promise<void> {
+  try {
+    await mkdir(path);
+  } catch (error) {
+    const code = errorCode(error);
+    if ((await stat(path).catch(() => undefined))?.isDirectory()) return;
+    const parent = dirname(path);
+    if (code !== 'ENOENT' || parent === path) throw error;
+    await makeFolder(parent);
+    await mkdir(path);
   }
 }
 

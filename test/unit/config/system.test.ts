@@ -35,6 +35,17 @@ describe('the machine', () => {
     await rm(root, { recursive: true });
   });
 
+  it('says why a folder cannot be made, also where mkdir answers ENOENT for ever', { timeout: 20_000 }, async () => {
+    const root = await mkdtemp(join(tmpdir(), 'config-folder-'));
+    await writeFile(join(root, 'file'), '');
+    assert.equal(await system.makeWritable(join(root, 'a/b/c')), undefined);
+    assert.equal(await system.makeWritable(join(root, 'a/b')), undefined);
+    assert.equal(await system.makeWritable(join(root, 'file')), 'EEXIST');
+    assert.equal(await system.makeWritable(join(root, 'file/b')), 'ENOTDIR');
+    for (const folder of ['/proc/nope', '/proc/nope/b/c']) assert.equal(await system.makeWritable(folder), 'ENOENT');
+    await rm(root, { recursive: true });
+  });
+
   it('resolves names, and not those that cannot be', async () => {
     const addresses = await system.resolve('localhost', 5000);
     assert.ok(addresses.every((address) => address === '127.0.0.1' || address === '::1'));
