@@ -224,7 +224,9 @@ function logMediasoup(log: Log): void {
     onwarn: (namespace, text) => log.debug({ namespace }, text),
     onerror: (namespace, text, error) => {
       hear(text);
-      log.warn({ namespace, err: error }, text);
+      // The slot of the worker tells of its death, unless the node ended it or ends with it.
+      const level = /^worker process died unexpectedly/.test(text) ? 'debug' : 'warn';
+      log[level]({ namespace, err: error }, text);
     },
   });
 }

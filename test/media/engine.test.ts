@@ -12,6 +12,7 @@ import { findFreeBlock, isFree } from '../../node/media/ports.ts';
 import { isAlive } from '../kit/alive.ts';
 import { eventually } from '../kit/eventually.ts';
 import { freePort } from '../kit/free-ports.ts';
+import { recordedLog } from '../kit/recorded-log.ts';
 import { dtlsParameters, engineFor, engineOptions, openPeer, openRoom, opusParameters, pidsOf } from './kit.ts';
 
 const unavailable = (error: unknown) => error instanceof ServiceError && error.code === 'unavailable';
@@ -291,18 +292,22 @@ test('close ends all workers, also one that hangs and one that is being restarte
 });
 
 test('a worker that was stopped by the same Ctrl-C as the node does not crash its rooms; one that was stopped alone does', async (t) => {
-  const engine = await engineFor(t);
+  const { log, of } = recordedLog();
+  const engine = await engineFor(t, { log });
   const alone = openRoom(engine);
   process.kill(pidsOf(engine)[0] ?? 0, 'SIGINT');
   await eventually('death', () => engine.workers()[0]?.state === 'restarting');
   assert.deepEqual(alone.heard.crashes, []);
   await eventually('crash', () => alone.heard.crashes.length > 0);
   await eventually('restart', () => engine.workers()[0]?.state === 'running');
+  const told = of('warn', 'error').map(({ msg }) => msg);
+  assert.deepEqual(told, ['media worker died'], 'once, and not in the words of mediasoup as well');
   const together = openRoom(engine);
   process.kill(pidsOf(engine)[0] ?? 0, 'SIGINT');
   await eventually('death', () => engine.workers()[0]?.state === 'restarting');
   await engine.close();
   assert.deepEqual(together.heard.crashes, []);
+  assert.deepEqual(of('warn', 'error').length, told.length, 'an ordinary end warns of nothing');
 });
 
 test('signals to the process are left to their owner: mediasoup does not close workers on its own', async (t) => {
