@@ -28,6 +28,9 @@ const maxSearches = 100;
 /** The rooms of this node, as the cluster uses them. */
 export interface OwnRooms extends RoomService {
   has(roomId: string): boolean;
+  /** Rooms of other nodes, as those tell of them. */
+  endedElsewhere(roomId: string, reason: string): void;
+  madeElsewhere(roomId: string): void;
   find(
     roomId: string,
   ): { incarnation: string; externalId: string | null; config: { webhookUrl: string | null }; close(reason: string): void } | undefined;
@@ -229,7 +232,7 @@ export class ClusterRooms implements RoomService {
     return { created: false, room, address: entry.owner === links.self ? address() : (membership.members.get(entry.owner)?.address ?? '') };
   }
 
-  /** To the owner; this node's own rooms answer also for what nobody owns, since they remember what ended. */
+  /** To the owner; this node's own rooms answer also for what nobody owns, since they remember what ended, here or elsewhere. */
   async #route<C extends RoomCall>(method: C, args: RoomCallArgs<C>): Promise<RoomCallResult<C>> {
     const roomId = args[0] as string;
     return this.#at((await this.locate(roomId)) ?? this.#options.links.self, method, args);

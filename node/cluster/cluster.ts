@@ -57,6 +57,8 @@ export class Cluster {
       log,
       describe: options.describe,
       onDuplicate: (entry, older) => void this.#endDuplicate(entry, older.owner),
+      onEnded: (roomId, reason) => options.local.endedElsewhere(roomId, reason),
+      onMade: (roomId) => options.local.madeElsewhere(roomId),
       onLost: (node, entries) => traffic.roomsLost(node, entries),
     });
     this.rooms = new ClusterRooms({
@@ -117,11 +119,12 @@ export class Cluster {
   }
 
   /** Something happened in a room of this node: the other nodes hear of what they must know if this one is lost. */
-  roomEvent({ type, roomId, incarnation, peerId }: Pick<RoomEvent, 'type' | 'roomId' | 'incarnation' | 'peerId'>): void {
+  roomEvent({ type, roomId, incarnation, peerId, reason }: Pick<RoomEvent, 'type' | 'roomId' | 'incarnation' | 'peerId' | 'reason'>): void {
     if (type === 'RoomCreated') this.roomChanged(roomId);
     if (peerId !== undefined && (type === 'PeerConnected' || type === 'PeerDisconnected'))
       this.membership.presenceChanged({ incarnation, peerId, connected: type === 'PeerConnected' });
-    if (type === 'RoomDeleted' || type === 'RoomCrashed') this.membership.retract(roomId, incarnation);
+    if (type === 'RoomDeleted') this.membership.retract(roomId, incarnation, reason ?? 'deleted');
+    if (type === 'RoomCrashed') this.membership.retract(roomId, incarnation, 'crashed');
   }
 
   /** A room of this node is new or has other properties that the directory shows. */

@@ -27,7 +27,8 @@ const helloSchema = z.object({
 });
 const changeSchema = z.object({
   added: z.array(entrySchema).max(10_000),
-  removed: z.array(entrySchema.pick({ id: true, incarnation: true })).max(10_000),
+  /** `reason`: why it ended; nodes of 0.7.0 do not say it. */
+  removed: z.array(entrySchema.pick({ id: true, incarnation: true }).extend({ reason: z.string().max(256).optional() })).max(10_000),
 });
 
 const presenceSchema = z.object({ incarnation: z.string().max(64), peerId: z.string().max(128), connected: z.boolean() });
@@ -42,6 +43,9 @@ export type MembershipOptions = {
   describe: () => OwnDescription;
   /** A room of this node must end where `older`, of the same id, lives elsewhere. */
   onDuplicate: (entry: DirectoryEntry, older: DirectoryEntry) => void;
+  /** A room of another node ended, or is there (again). */
+  onEnded: (roomId: string, reason: string) => void;
+  onMade: (roomId: string) => void;
   /** Rooms that were lost with their node. */
   onLost: (node: NodeName, entries: readonly LostEntry[]) => void;
 };
@@ -89,10 +93,10 @@ export class Membership {
   }
 
   /** A room of this node ended. */
-  retract(id: string, incarnation: string): void {
+  retract(id: string, incarnation: string, reason: string): void {
     this.#peers.roomEnded(this.#options.links.self, incarnation);
     if (!this.directory.remove(id, incarnation, this.#options.links.self)) return;
-    this.#tell('rooms', { added: [], removed: [{ id, incarnation }] });
+    this.#tell('rooms', { added: [], removed: [{ id, incarnation, reason: reason.slice(0, 256) }] });
   }
 
   /** A peer of this node connected or disconnected. */
@@ -116,6 +120,7 @@ export class Membership {
   #meet(name: NodeName, { rooms, ...member }: z.infer<typeof helloSchema>): void {
     this.#members.set(name, { name, ...member });
     this.#peers.replace(name, rooms);
+    for (const { id } of rooms) this.#options.onMade(id);
     const conflicts = this.directory.replace(
       name,
       rooms.map(({ connected: _, ...entry }) => ({ ...entry, owner: name })),
@@ -124,9 +129,10 @@ export class Membership {
   }
 
   #change(from: NodeName, { added, removed }: z.infer<typeof changeSchema>): void {
-    for (const { id, incarnation } of removed) {
+    for (const { id, incarnation, reason } of removed) {
       this.#peers.roomEnded(from, incarnation);
-      this.directory.remove(id, incarnation, from);
+      const known = this.directory.remove(id, incarnation, from);
+      if (known && reason !== undefined && !this.directory.find(id)) this.#options.onEnded(id, reason);
     }
     for (const entry of added) this.#take({ ...entry, owner: from });
   }
@@ -137,6 +143,7 @@ export class Membership {
   }
 
   #take(entry: DirectoryEntry): void {
+    if (entry.owner !== this.#options.links.self) this.#options.onMade(entry.id);
     const conflict = this.directory.add(entry);
     if (conflict) this.#settle(conflict);
   }

@@ -75,6 +75,16 @@ export class LocalRooms implements RoomService {
     return this.#rooms.get(roomId);
   }
 
+  /** A room of another node ended: who asks here is told so as well. */
+  endedElsewhere(roomId: string, reason: string): void {
+    if (!this.#rooms.has(roomId)) this.#rememberEnd(roomId, reason);
+  }
+
+  /** Another node has a room of that id: an earlier end is over. */
+  madeElsewhere(roomId: string): void {
+    this.#ended.delete(roomId);
+  }
+
   findPeer(roomId: string, peerId: string): Peer | undefined {
     return this.#rooms.get(roomId)?.findPeer(peerId);
   }
@@ -277,13 +287,17 @@ export class LocalRooms implements RoomService {
   #forget(id: string, externalId: string | null, reason: string): void {
     this.#rooms.delete(id);
     if (externalId !== null) this.#byExternalId.delete(externalId);
+    this.#rememberEnd(id, reason);
+    if (this.#rooms.size === 0) this.#draining?.resolve();
+  }
+
+  #rememberEnd(id: string, reason: string): void {
     this.#ended.delete(id);
     this.#ended.set(id, { reason, at: Date.now() });
     for (const [oldest, { at }] of this.#ended) {
       if (this.#ended.size <= maxTombstones && Date.now() - at < tombstoneLifetime) break;
       this.#ended.delete(oldest);
     }
-    if (this.#rooms.size === 0) this.#draining?.resolve();
   }
 
   #endPeerless(): void {

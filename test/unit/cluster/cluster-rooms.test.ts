@@ -319,3 +319,24 @@ test('of a lost node the others know which peers were connected, those that met 
       [['room', ['stays']]],
     );
 });
+
+test('every node says that a room has ended and why, until one of that id is made again; one that was lost is not found', async () => {
+  const { network, nodes } = makeCluster(3);
+  const [a, b, c] = nodes as [TestNode, TestNode, TestNode];
+  await a.local.createRoom({ roomId: 'room' });
+  await a.local.createRoom({ roomId: 'other' });
+  await quiet();
+  await b.cluster.rooms.deleteRoom('room');
+  a.media.room('other').crash('worker died');
+  await quiet();
+  for (const node of [a, b, c]) {
+    await assert.rejects(node.cluster.rooms.getRoom('room'), { code: 'room_ended', message: 'Room room has ended: deleted' });
+    await assert.rejects(node.cluster.rooms.addPeer('other', { type: 'webrtc' }), { message: 'Room other has ended: crashed' });
+  }
+  await b.local.createRoom({ roomId: 'room' });
+  await quiet();
+  assert.equal((await c.cluster.rooms.getRoom('room')).id, 'room');
+  network.kill('svc@b');
+  await quiet();
+  await assert.rejects(c.cluster.rooms.getRoom('room'), { code: 'room_not_found' });
+});
