@@ -14,6 +14,7 @@ import { Suspects } from './suspects.ts';
 import { type MediaTraffic, TrafficMeter } from './traffic-meter.ts';
 import { missingPatches } from './worker-patches.ts';
 import { type SlotView, WorkerSlot } from './worker-slot.ts';
+import { warn } from './worker-warnings.ts';
 
 export type MediaEngineOptions = {
   log: Log;
@@ -97,7 +98,7 @@ export class Engine implements MediaEngine {
     };
     const room: MediaRoom = new MediaRoom({
       ...options,
-      log,
+      log: log.child({ room: roomId }),
       place: slot.take({ roomId, routerId: () => room.routerId, crash }),
       addresses: () => clientAddresses(listenIp, announced()),
       maxIncomingBitrate,
@@ -221,9 +222,12 @@ function reasonOf(error: unknown): string {
 function logMediasoup(log: Log): void {
   setLogEventListeners({
     ondebug: undefined,
-    onwarn: (namespace, text) => log.debug({ namespace }, text),
+    onwarn: (namespace, text) => {
+      if (!warn(text)) log.debug({ namespace }, text);
+    },
     onerror: (namespace, text, error) => {
       hear(text);
+      if (warn(text)) return;
       // The slot of the worker tells of its death, unless the node ended it or ends with it.
       const level = /^worker process died unexpectedly/.test(text) ? 'debug' : 'warn';
       log[level]({ namespace, err: error }, text);

@@ -1,6 +1,7 @@
 // The media of one peer: what it publishes and what it receives.
 import type { Consumer, ConsumerLayers, DataProducer, Producer, Router, RtpCapabilities, WebRtcTransport } from 'mediasoup/types';
 import { ServiceError } from '../errors.ts';
+import type { Log } from '../log.ts';
 import type { LinkFigures, PeerFigures, PublishedFigures, ReceivedFigures } from '../rooms/figures.ts';
 import type {
   DataSubscription,
@@ -26,6 +27,8 @@ import { statisticsOf } from './statistics.ts';
 import type { WorkerProcess } from './worker-process.ts';
 
 export type MediaPeerOptions = {
+  /** Of the peer. */
+  log: Log;
   worker: WorkerProcess;
   listener: PeerMediaListener;
   /** All published tracks of the room. */

@@ -1,12 +1,14 @@
 // The two WebRTC transports of a peer: one that it sends over, one that it receives over.
 import type { Router, WebRtcTransport } from 'mediasoup/types';
 import { ServiceError } from '../errors.ts';
+import type { Log } from '../log.ts';
 import type { Direction, PeerMediaListener, WireObject } from '../rooms/ports.ts';
 import { candidatesFor } from './addresses.ts';
 import { failedFor, mediaGone, refusedBy } from './media-error.ts';
 import { checkDtlsParameters } from './parameters.ts';
 import { plain } from './plain.ts';
 import type { WorkerProcess } from './worker-process.ts';
+import { tellWarningsOf } from './worker-warnings.ts';
 
 /** Bit/s that a receiver is thought to have at first: enough for a large layer at once, few enough for a bad link. */
 const initialAvailableOutgoingBitrate = 1_000_000;
@@ -16,6 +18,8 @@ const maxSctpMessageSize = 256 * 1024;
 const sctpSendBufferSize = 256 * 1024;
 
 export type PeerTransportsOptions = {
+  /** Of the peer. */
+  log: Log;
   worker: WorkerProcess;
   router: () => Promise<Router>;
   addresses: () => readonly string[];
@@ -61,6 +65,7 @@ export class PeerTransports {
     }
     this.#transports.set(direction, transport);
     this.#watch(transport);
+    tellWarningsOf(transport, this.#options.log);
     return describe(transport, known);
   }
 

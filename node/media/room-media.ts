@@ -46,8 +46,9 @@ export class MediaRoom implements RoomMedia {
 
   openPeer(peerId: string, listener: PeerMediaListener): PeerMedia {
     if (this.#closed) throw mediaGone();
-    const { place, addresses, maxIncomingBitrate, relayIp } = this.#options;
+    const { log, place, addresses, maxIncomingBitrate, relayIp } = this.#options;
     const peer: MediaPeer = new MediaPeer({
+      log: log.child({ peer: peerId }),
       worker: place.worker,
       listener,
       tracks: this.#tracks,

@@ -1,7 +1,15 @@
 // One worker process with its server port: started, asked with a deadline, ended for certain.
 import { once } from 'node:events';
 import { createWorker } from 'mediasoup';
-import type { Router, RouterRtpCodecCapability, WebRtcServer, WebRtcTransport, WebRtcTransportOptions, Worker } from 'mediasoup/types';
+import type {
+  Router,
+  RouterRtpCodecCapability,
+  WebRtcServer,
+  WebRtcTransport,
+  WebRtcTransportOptions,
+  Worker,
+  WorkerLogTag,
+} from 'mediasoup/types';
 import { withoutSettings } from '../env.ts';
 import { ServiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
@@ -17,6 +25,9 @@ const startDeadline = 10_000;
 const endDeadline = 2000;
 /** Milliseconds that a worker which hangs gets for its last words. */
 const lastWordsDeadline = 500;
+
+/** Of which it warns; errors are always told. */
+const logTags: WorkerLogTag[] = ['dtls', 'srtp', 'rtp', 'rtcp', 'sctp'];
 
 /** `traffic` counts what goes over WebRTC transports. */
 export type WorkerProcessOptions = { log: Log; workerBin: string | undefined; traffic: TrafficMeter };
@@ -175,7 +186,7 @@ function spawnWorker(workerBin: string | undefined): { created: Promise<Worker>;
   const signals = ['SIGINT', 'SIGTERM'] as const;
   const before = signals.map((signal) => new Set(process.listeners(signal)));
   // mediasoup starts the process before it returns, and hands all of the environment on.
-  const created = withoutSettings(() => createWorker({ logLevel: 'warn', ...(workerBin === undefined ? {} : { workerBin }) }));
+  const created = withoutSettings(() => createWorker({ logLevel: 'warn', logTags, ...(workerBin === undefined ? {} : { workerBin }) }));
   const added = signals.map((signal, index) => process.listeners(signal).filter((listener) => !before[index]?.has(listener)));
   signals.forEach((signal, index) => {
     for (const listener of added[index] ?? []) process.removeListener(signal, listener);
