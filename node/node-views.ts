@@ -32,14 +32,15 @@ type HealthFacts = {
   config: Config;
   hot: HotConfig;
   startedAt: number;
+  status: Pick<HealthView, 'status' | 'reason'>;
   state: HealthView['state'];
   distribution: HealthView['distribution'] | undefined;
   load: HealthView['load'];
 };
 
-export function healthOf({ config, hot, startedAt, state, distribution, load }: HealthFacts): HealthView {
+export function healthOf({ config, hot, startedAt, status, state, distribution, load }: HealthFacts): HealthView {
   return {
-    status: 'UP',
+    ...status,
     uptime: Math.floor((Date.now() - startedAt) / 1000),
     version,
     gitCommit: config.gitCommit,

@@ -22,6 +22,7 @@ import { type Log, setLogLevel } from './log.ts';
 import { type Engine, startMediaEngine } from './media/engine.ts';
 import { Metrics } from './metrics/metrics.ts';
 import { MetricsServer } from './metrics/metrics-server.ts';
+import { diskProblem, statusOf } from './node-status.ts';
 import { countRooms, drainViewOf, healthOf, loadOf, nodeConfigOf } from './node-views.ts';
 import { relayAddress, startTurn, withRelayed } from './relay.ts';
 import { outsideOfRequests } from './request-id.ts';
@@ -251,6 +252,7 @@ export class MediaNode {
     let http: HttpServer | undefined;
     let distribution: Distribution | undefined;
     let turn: TurnServer | undefined;
+    const ready = () => announced.ready && distribution?.acquainted === true;
     try {
       turn = await startTurn(config, log, {
         address: () => announced.current[0],
@@ -275,9 +277,13 @@ export class MediaNode {
         signedCalls,
         corsOrigins: () => hot.current.corsOrigins,
         trustProxy: config.trustProxy,
-        health: () =>
-          healthOf({ config, hot, startedAt, state: drain.state, distribution: distribution?.status, load: loadOf(rooms, media) }),
-        ready: () => announced.ready && distribution?.acquainted === true,
+        health: async () => {
+          const disk = await diskProblem(config.resourcesBasePath);
+          const { state } = drain;
+          const status = statusOf({ state, ready: ready(), workers: media.workers(), disk });
+          return healthOf({ config, hot, startedAt, status, state, distribution: distribution?.status, load: loadOf(rooms, media) });
+        },
+        ready,
         consoleDir: existsSync(consoleDir) ? consoleDir : undefined,
         consoleSession: () => ({
           development: hot.developmentToken !== undefined,

@@ -4,7 +4,11 @@ import { configFilesSchema } from '../rooms/cluster-control.ts';
 
 export const healthViewSchema = z
   .object({
-    status: z.enum(['UP', 'DOWN']),
+    status: z.enum(['UP', 'STARTING', 'DRAINING', 'DEGRADED']).meta({
+      description:
+        '`STARTING` until the node is ready, `DRAINING` once it takes no new rooms, `DEGRADED` while no media worker runs or the disk is full or cannot be written to. The HTTP status is 200 all the same: `/readyz` decides.',
+    }),
+    reason: z.string().nullable().meta({ description: 'Why the status is not `UP`, in words.' }),
     uptime: z.number().int().nonnegative().meta({ description: 'Seconds since the node started.' }),
     version: z.string(),
     gitCommit: z.string(),

@@ -52,7 +52,7 @@ export type HttpOptions = {
   forwardedBy?: ForwardedBy | undefined;
   /** Whose X-Forwarded-For is believed. */
   trustProxy: TrustedProxies;
-  health: () => HealthView;
+  health: () => Promise<HealthView>;
   ready: () => boolean;
   /** SVC_HOST of the other nodes, which the console may open websockets to. */
   otherAddresses?: (() => readonly string[]) | undefined;

@@ -36,7 +36,7 @@ export const nodeRoutes: readonly Route[] = [
     auth: 'token',
     answers: { 200: { description: 'Health of the node.', schema: dataSchema(healthViewSchema) } },
     errors: [],
-    handle: (_, { health }) => ({ status: 200, json: { data: health() } }),
+    handle: async (_, { health }) => ({ status: 200, json: { data: await health() } }),
   }),
   route({
     method: 'GET',

@@ -25,7 +25,7 @@ export type Services = {
   viewerTokens: Pick<ViewerTokens, 'sign' | 'verify'>;
   /** The address that clients are given: `host[:port][/path]`. */
   host: () => string;
-  health: () => HealthView;
+  health: () => Promise<HealthView>;
   ready: () => boolean;
   consoleSession: () => ConsoleSession;
   /** JSON texts and the page that are made from the routes and the messages. */

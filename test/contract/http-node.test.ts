@@ -37,3 +37,15 @@ test('in development mode the console is told the token', async (context) => {
   assert.equal(body.development, true);
   assert.equal((await apiClient(url, body.token).get('/health')).status, 200);
 });
+
+test('the status of a node follows it: up, drained, up again', async (context) => {
+  const { url, token, node } = await startNode(context);
+  const api = apiClient(url, token);
+  const status = async () => (await api.get('/health')).body.data as { status: string; reason: string | null };
+  assert.deepEqual([(await status()).status, (await status()).reason], ['UP', null]);
+  assert.equal((await api.post(`/cluster/nodes/${node.name}/drain`, {})).status, 202);
+  const { status: drained, reason } = await status();
+  assert.deepEqual([drained, reason], ['DRAINING', 'The node is drained: it takes no new rooms']);
+  assert.equal((await api.delete(`/cluster/nodes/${node.name}/drain`)).status, 204);
+  assert.equal((await status()).status, 'UP');
+});

@@ -40,6 +40,7 @@ test('a drain says who ends at once, who goes on, and where new rooms go', () =>
 
 const well: Health = {
   status: 'UP',
+  reason: null,
   uptime: 10,
   version: '0.7.0',
   gitCommit: 'unknown',
@@ -53,6 +54,8 @@ test('a node that is well has no findings, and each thing that is not is one, th
   assert.deepEqual(findingsOf(well, []), []);
   const ill: Health = {
     ...well,
+    status: 'DEGRADED',
+    reason: 'No media worker runs',
     distribution: { ...well.distribution, nodeStatus: 'DOWN' },
     state: 'draining',
     config: { files: [], shadowed: ['limits.maxRooms'], error: 'Expected logLevel to be a level, got: loud' },
@@ -61,6 +64,7 @@ test('a node that is well has no findings, and each thing that is not is one, th
   assert.deepEqual(
     found.map(({ tone, title }) => [tone, title]),
     [
+      ['danger', 'This node does not do all its work'],
       ['danger', 'This node has no way to the others'],
       ['danger', 'The configuration files are refused'],
       ['warning', 'This node is draining'],
@@ -68,7 +72,7 @@ test('a node that is well has no findings, and each thing that is not is one, th
       ['info', 'limits.maxRooms of the files has no effect'],
     ],
   );
-  assert.match(found[1]?.text ?? '', /^Expected logLevel to be a level, got: loud\. What was in force before stays/);
+  assert.match(found[2]?.text ?? '', /^Expected logLevel to be a level, got: loud\. What was in force before stays/);
 });
 
 test('the form of a new room leaves out, says never, or says how much; what is no number goes as it is', () => {

@@ -26,6 +26,7 @@ export const internalAddress = 'node.test:8080';
 
 export const health: HealthView = {
   status: 'UP',
+  reason: null,
   uptime: 7,
   version: '0.7.0',
   gitCommit: 'abcdef0',
@@ -70,7 +71,7 @@ export async function startServer(context: TestContext, options: Partial<HttpOpt
     signedCalls: new SignedCalls({ tokens: apiTokens, address: () => internalAddress }),
     corsOrigins: () => ['*'],
     trustProxy: { hops: 0, networks: [] },
-    health: () => health,
+    health: async () => health,
     ready: () => true,
     consoleSession: () => ({ development: false, components: [] }),
     upgrade: () => undefined,

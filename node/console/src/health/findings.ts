@@ -25,9 +25,10 @@ export function findingsOf(health: Health, warnings: readonly string[]): Finding
   return tones.flatMap((wanted) => found.filter(({ tone }) => tone === wanted));
 }
 
-function nodeFindings({ distribution, state, status }: Health): Finding[] {
+function nodeFindings({ distribution, state, status, reason }: Health): Finding[] {
   const found: Finding[] = [];
-  if (status === 'DOWN') found.push({ tone: 'danger', title: 'This node is down', text: 'It answers, and does not serve rooms.' });
+  if (status === 'DEGRADED') found.push({ tone: 'danger', title: 'This node does not do all its work', text: sentence(reason ?? '') });
+  if (status === 'STARTING') found.push({ tone: 'info', title: 'This node is starting', text: sentence(reason ?? '') });
   if (distribution.enabled && distribution.nodeStatus === 'DOWN') {
     found.push({
       tone: 'danger',

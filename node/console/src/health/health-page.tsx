@@ -50,7 +50,7 @@ export function HealthPage() {
 }
 
 function summaryOf({ status, state, distribution }: Health): string {
-  const can = status === 'DOWN' ? 'down' : { accepting: 'takes rooms', draining: 'draining', terminating: 'about to end' }[state];
+  const can = status === 'DEGRADED' ? 'degraded' : { accepting: 'takes rooms', draining: 'draining', terminating: 'about to end' }[state];
   return distribution.enabled ? `${can} · one of ${count(distribution.nodesInCluster, 'node')}` : `${can} · alone, without a cluster`;
 }
 

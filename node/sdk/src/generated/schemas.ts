@@ -232,7 +232,10 @@ export type FoundPeer = {
 
 /** Health of the node that answered. */
 export type Health = {
-  status: 'UP' | 'DOWN';
+  /** `STARTING` until the node is ready, `DRAINING` once it takes no new rooms, `DEGRADED` while no media worker runs or the disk is full or cannot be written to. The HTTP status is 200 all the same: `/readyz` decides. */
+  status: 'UP' | 'STARTING' | 'DRAINING' | 'DEGRADED';
+  /** Why the status is not `UP`, in words. */
+  reason: string | null;
   /** Seconds since the node started. */
   uptime: number;
   version: string;

@@ -1,0 +1,50 @@
+// Whether a node does what it is there for, and in words why not.
+import { access, constants, statfs } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { HealthView } from './http/health-view.ts';
+
+/** Less than this free is a full disk, in bytes. */
+const leastFree = 16 * 1024;
+/** How long a disk may take to say how it is, in milliseconds. */
+const diskDeadline = 2_000;
+
+export type StatusFacts = {
+  state: HealthView['state'];
+  /** As `/readyz` says. */
+  ready: boolean;
+  workers: readonly { state: string }[];
+  /** From diskProblem(). */
+  disk: string | undefined;
+};
+
+export function statusOf({ state, ready, workers, disk }: StatusFacts): Pick<HealthView, 'status' | 'reason'> {
+  const media = workers.some((worker) => worker.state === 'running') ? undefined : 'No media worker runs';
+  const problems = [media, disk].filter((problem) => problem !== undefined).join('; ');
+  if (state === 'draining') return { status: 'DRAINING', reason: 'The node is drained: it takes no new rooms' };
+  if (state === 'terminating') return { status: 'DRAINING', reason: 'The node got its signal to end: it takes no new rooms' };
+  if (problems !== '') return { status: 'DEGRADED', reason: problems };
+  if (!ready) return { status: 'STARTING', reason: 'The node does not know its addresses or the other nodes yet' };
+  return { status: 'UP', reason: null };
+}
+
+/** Why nothing can be stored in this folder; undefined where it can. */
+export async function diskProblem(folder: string): Promise<string | undefined> {
+  const answered = new AbortController();
+  const late = sleep(diskDeadline, 'SVC_RESOURCES_BASE_PATH does not answer', { signal: answered.signal }).catch(() => undefined);
+  try {
+    return await Promise.race([look(folder), late]);
+  } finally {
+    answered.abort();
+  }
+}
+
+async function look(folder: string): Promise<string | undefined> {
+  try {
+    await access(folder, constants.W_OK | constants.X_OK);
+    const { bavail, bsize } = await statfs(folder);
+    return bavail * bsize < leastFree ? 'The disk of SVC_RESOURCES_BASE_PATH is full' : undefined;
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'an error';
+    return `SVC_RESOURCES_BASE_PATH cannot be written to: ${code}`;
+  }
+}
