@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ApiClient, apiClient } from '../kit/api-client.ts';
+import { eventually } from '../kit/eventually.ts';
 import { freePort } from '../kit/free-ports.ts';
 import { account, Kamailio } from '../kit/kamailio.ts';
 import * as far from '../kit/sipp.ts';
@@ -89,7 +90,7 @@ async function run({ kamailio, farEndPort }: Stage, calls: number, rooms: number
     }
     const properties = () =>
       Promise.all(places.map(async ({ room, id }) => (await api.get(`/room/${room}/component/${id}`)).body.data.properties));
-    await until(async () => (await properties()).every(({ registered }) => registered === true));
+    await eventually('all are registered', async () => (await properties()).every(({ registered }) => registered === true));
     const callee = await far.Sipp.run(t, far.takeCall, { port: farEndPort, calls, timeout: 300 });
     await callee.listening();
     return {
@@ -113,7 +114,7 @@ async function measureCalls(stage: Stage, calls: number, rooms: number): Promise
       const status = await running.call(running.paths[call % rooms] ?? '');
       if (status !== 201) throw new Error(`a call was refused with ${status}`);
     }
-    await until(async () => (await active(running)) === calls);
+    await eventually(`${calls} calls are active`, async () => (await active(running)) === calls, { within: patience });
     await sleep(warmUp);
     const { cores, memory } = await watchProcesses([running.pid, ...descendants(running.pid)], window);
     if ((await active(running)) !== calls) throw new Error('calls ended while they were measured');
@@ -136,7 +137,8 @@ async function setUpCalls(stage: Stage): Promise<number> {
         made += 1;
         const { status, body } = await running.api.post(path, { phoneNumber: number });
         if (status !== 201) throw new Error(`a call was refused with ${status}`);
-        await until(async () => (await running.calls()).some(({ id, state }) => id === body.data.id && state === 'active'), 5);
+        const isActive = async () => (await running.calls()).some(({ id, state }) => id === body.data.id && state === 'active');
+        await eventually('the call is active', isActive, { within: patience, every: 5 });
         await running.api.delete(`${path}/${body.data.id}`);
       }
     };
@@ -169,10 +171,4 @@ async function active({ calls }: Running): Promise<number> {
 function descendants(pid: number): number[] {
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
   return children.flatMap((child) => [child, ...descendants(child)]);
-}
-
-async function until(holds: () => Promise<boolean>, pause = 50): Promise<void> {
-  for (const end = Date.now() + patience; !(await holds()); await sleep(pause)) {
-    if (Date.now() > end) throw new Error('the calls did not come to be');
-  }
 }

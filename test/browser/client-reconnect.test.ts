@@ -4,6 +4,8 @@ import { test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { apiClient } from '../kit/api-client.ts';
 import { comesToHold } from '../kit/browser.ts';
+import { eventually } from '../kit/eventually.ts';
+import { assertPrompt } from '../kit/promised-time.ts';
 import { startTcpProxy } from '../kit/tcp-proxy.ts';
 import { blue, css, enter, red, type Stage, setStage } from './client-kit.ts';
 
@@ -12,7 +14,7 @@ async function sessionsEnd({ node, roomId }: Stage): Promise<void> {
   const api = apiClient(node.url, node.token);
   const left = async (): Promise<unknown[]> =>
     (await api.get(`/room/${roomId}`)).body.data.peers.flatMap((peer: { tracks: unknown[] }) => peer.tracks);
-  for (const end = Date.now() + 60_000; (await left()).length > 0; await wait(100)) assert.ok(Date.now() < end, 'the sessions do not end');
+  await eventually('the sessions end', async () => (await left()).length === 0, { every: 100 });
 }
 
 test('the websockets alone are cut for five seconds and media never stops', async (t) => {
@@ -39,8 +41,8 @@ test('the websockets alone are cut for five seconds and media never stops', asyn
     const gaps = await peer.page.evaluate(() => [...(kit.rooms.main?.gaps.values() ?? [])]);
     assert.ok(gaps.length > 0);
     t.diagnostic(`the longest time between two frames was ${Math.round(Math.max(...gaps))} ms`);
-    // A second on a machine that has time; media that stopped with the websockets would not come for the five seconds of the cut.
-    assert.ok(Math.max(...gaps) < 4_500, `the longest time between two frames was ${Math.max(...gaps)} ms`);
+    // Media that stopped with the websockets would not come for the five seconds of the cut, and some more.
+    assertPrompt('the next frame', Math.max(...gaps), { promised: 1_000 });
   }
 });
 

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { apiClient } from '../kit/api-client.ts';
+import { eventually } from '../kit/eventually.ts';
 import { lastingPort, startNodeProcess } from '../kit/node-process.ts';
 import { apiToken, startNode } from '../kit/start-node.ts';
 import {
@@ -30,9 +31,11 @@ const beep = { lowest: 200, highest: 1_000 };
 async function hearsBeeps(page: Page, who: string): Promise<void> {
   let frequency = 0;
   // The picture may be there before the sound.
-  const isBeep = () => frequency > beep.lowest && frequency < beep.highest;
-  for (const end = Date.now() + deadline; !isBeep() && Date.now() < end; ) frequency = await heardFrequency(page, 1_000);
-  assert.ok(isBeep(), `${who} hears ${frequency} Hz`);
+  const isBeep = async () => {
+    frequency = await heardFrequency(page, 1_000);
+    return frequency > beep.lowest && frequency < beep.highest;
+  };
+  await eventually(() => `${who} hears beeps, and hears ${frequency} Hz`, isBeep, { within: deadline });
 }
 
 test('two people and a guest see and hear each other, and who leaves is gone from every page', async (t) => {
@@ -85,7 +88,7 @@ test('two people and a guest see and hear each other, and who leaves is gone fro
   await ada.page.goto(`${node.url}/#/`);
   await guest.page.waitForSelector(tileOf('Ada'), { state: 'detached' });
   await seeText(ada.page, 'peer-count', '1');
-  await waitUntil(async () => (await api.get('/room/meeting')).body.data.peers.length === 1);
+  await eventually('people in the room: 1', async () => (await api.get('/room/meeting')).body.data.peers.length === 1);
   assert.deepEqual([ada.complaints, bob.complaints, guest.complaints], [[], [], []]);
 });
 
@@ -158,7 +161,7 @@ test('who leaves a room and joins it again is in it, however late the server hea
   assert.deepEqual([now?.status, now?.id === before?.id, others], ['connected', false, []]);
 
   await page.click(byId('leave'));
-  await waitUntil(async () => (await peers()).length === 0);
+  await eventually('people in the room: 0', async () => (await peers()).length === 0);
   await page.click(byId('rejoin'));
   const joining = await holdQuestions(page, /\/room\/again\/peer$/);
   await page.click(byId('join'));
@@ -198,7 +201,7 @@ test('a call is done with the keyboard alone, at a phone’s width, without scro
   await tabTo('leave');
   await page.keyboard.press('Enter');
   await page.waitForSelector(byId('left'));
-  await waitUntil(async () => (await api.get('/room/by-keys')).body.data.peers.length === 0);
+  await eventually('people in the room: 0', async () => (await api.get('/room/by-keys')).body.data.peers.length === 0);
   assert.deepEqual(complaints, []);
 });
 
@@ -206,10 +209,4 @@ test('a call is done with the keyboard alone, at a phone’s width, without scro
 async function logIntoRoom(page: Page): Promise<void> {
   await page.fill(byId('login-token'), apiToken);
   await page.click(byId('login-submit'));
-}
-
-async function waitUntil(holds: () => Promise<boolean>): Promise<void> {
-  for (const end = Date.now() + deadline; !(await holds()); await new Promise((resolve) => setTimeout(resolve, 50))) {
-    assert.ok(Date.now() < end, 'it did not come to hold in time');
-  }
 }

@@ -6,6 +6,7 @@ import type { TestContext } from 'node:test';
 import axe from 'axe-core';
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import { type BrowserOptions, startBrowser } from '../kit/browser.ts';
+import { eventually } from '../kit/eventually.ts';
 
 export const deadline = 60_000;
 
@@ -163,9 +164,8 @@ export async function seesMovingPicture(page: Page, name: string): Promise<void>
 
 /** Resolves when the expression is true in the page. Playwright's own waiting evaluates text inside the page, which the console's policy forbids. */
 export async function comesToHold(page: Page, expression: string): Promise<void> {
-  for (const end = Date.now() + deadline; !(await page.evaluate(expression)); await page.waitForTimeout(100)) {
-    if (Date.now() > end) assert.fail(`It did not come to hold in the page: ${expression}\n${await whatIsThere(page)}`);
-  }
+  const picture = async () => `${expression}\n${await whatIsThere(page)}`;
+  await eventually(picture, () => page.evaluate(expression), { within: deadline, every: 100 });
 }
 
 /** For the one who looks for the reason later: what the page says, and the size, state, time and tracks of its videos. */
@@ -182,8 +182,7 @@ function whatIsThere(page: Page): Promise<string> {
 
 /** Resolves when nothing is heard for a second: what was under way, and what the browser makes up for sound that is late, fades first. */
 export async function hearsNothing(page: Page): Promise<void> {
-  for (const end = Date.now() + deadline; (await heardFrequency(page, 1_000)) !== 0; )
-    assert.ok(Date.now() < end, 'It did not become silent in the page');
+  await eventually('it is silent in the page', async () => (await heardFrequency(page, 1_000)) === 0, { within: deadline });
 }
 
 /** Loudest frequency in Hz that the page hears within the time, over all sounds of others. 0 is silence. */

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import type { Page } from 'playwright-core';
 import { type ApiClient, apiClient } from '../kit/api-client.ts';
+import { eventually } from '../kit/eventually.ts';
 import { addComponent, withSources } from '../kit/sources.ts';
 import { apiToken, startNode } from '../kit/start-node.ts';
 import { byId, comesToHold } from './console-kit.ts';
@@ -23,12 +24,13 @@ export async function startRecording(t: TestContext, env: Record<string, string>
 
 /** Resolves when so many milliseconds of each of two tracks are in the files. */
 export async function waitForTracks(api: ApiClient, id: string, length: number): Promise<void> {
-  for (const end = Date.now() + 60_000; ; await new Promise((resolve) => setTimeout(resolve, 100))) {
+  const areThere = async () => {
     const { tracks } = (await api.get(`/recording/${id}`)).body as { tracks: { startTime?: string }[] };
+    const begun = Date.now() - length;
     // Where a machine is busy, a track begins long after its recording.
-    if (tracks.filter(({ startTime }) => startTime && Date.now() - Date.parse(startTime) > length).length === 2) return;
-    assert.ok(Date.now() < end, 'the tracks are not there');
-  }
+    return tracks.filter(({ startTime }) => startTime && Date.parse(startTime) < begun).length === 2;
+  };
+  await eventually('both tracks are there', areThere, { every: 100 });
 }
 
 /** The middle of the picture that plays, once it moves on. */

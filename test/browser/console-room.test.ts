@@ -5,6 +5,7 @@ import { type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
 import type { Browser, Page } from 'playwright-core';
 import { type ApiClient, apiClient } from '../kit/api-client.ts';
+import { eventually } from '../kit/eventually.ts';
 import { freePorts } from '../kit/free-ports.ts';
 import { account, Kamailio } from '../kit/kamailio.ts';
 import * as far from '../kit/sipp.ts';
@@ -14,7 +15,6 @@ import {
   byId,
   type ConsoleOptions,
   comesToHold,
-  deadline,
   enter,
   launch,
   logInByKeys,
@@ -43,12 +43,6 @@ async function openRoom(browser: Browser, url: string, roomId: string, token = a
 const peer = (page: Page, name: string) => page.locator(`${byId('peer')}[data-name=${JSON.stringify(name)}]`);
 const component = (page: Page, kind: string) => page.locator(`${byId('component-row')}[data-kind="${kind}"]`);
 const open = (entry: ReturnType<Page['locator']>) => entry.locator('summary').first().click();
-
-async function until(holds: () => Promise<boolean>, what: string): Promise<void> {
-  for (const end = Date.now() + deadline; !(await holds()); await new Promise((resolve) => setTimeout(resolve, 50))) {
-    assert.ok(Date.now() < end, `it did not come to hold: ${what}`);
-  }
-}
 
 async function peerOf(api: ApiClient, roomId: string, name: string) {
   const { body } = await api.get(`/room/${roomId}`);
@@ -85,10 +79,10 @@ test('who is in the room is seen with figures and charts, and is muted, unpublis
   const { page, complaints } = await openRoom(browser, node.url, 'stage');
   await open(peer(page, 'Bob'));
   const entry = peer(page, 'Bob');
-  await until(async () => Number(await entry.locator(byId('chart-up')).getAttribute('data-points')) >= 3, 'three points of the chart');
+  await eventually('three points of the chart', async () => Number(await entry.locator(byId('chart-up')).getAttribute('data-points')) >= 3);
   // Each is measured by itself, and a busy machine may send nothing for the time of one measurement.
   const comesToSay = (name: string, read: () => Promise<string | null>, pattern: RegExp) =>
-    until(async () => pattern.test((await read()) ?? ''), `${name}: ${pattern}`);
+    eventually(`${name}: ${pattern}`, async () => pattern.test((await read()) ?? ''));
   const chart = entry.locator(byId('chart-up')).locator('svg');
   await comesToSay('the chart', () => chart.getAttribute('aria-label'), /^Sends: now [\d.]+ [kM]b\/s/);
   await comesToSay('the facts', () => entry.locator(byId('peer-facts')).textContent(), /↑ [\d.]+ [kM]b\/s.*ms/);
@@ -172,13 +166,13 @@ test('components of each kind are added by forms made from the document, with th
   assert.ok(command?.includes('"options":{"subscribeMode":"manual","width":640,"height":360}'), command ?? '');
   // A machine that tests beside this one keep busy refuses it for now: whoever wants it asks again, once there is an answer.
   const busy = page.locator(byId('component-problem')).filter({ hasText: 'too busy' });
-  await until(async () => {
+  await eventually('the stream is taken', async () => {
     await page.click(byId('add-component'));
     await page.waitForSelector(`${byId('add-component')}:enabled`);
     if ((await busy.count()) === 0) return true;
     await page.waitForTimeout(1_000);
     return false;
-  }, 'the stream is taken');
+  });
   await component(page, 'hls').waitFor();
   const { width, height, subscribeMode } = await properties('hls');
   assert.deepEqual([width, height, subscribeMode], [640, 360, 'manual']);
@@ -338,7 +332,7 @@ test('on a phone the panel is opened, walked through and closed with the keyboar
   }
   await tabTo(page, 'permit-data');
   await page.keyboard.press('Space');
-  await until(async () => (await peerOf(api, 'by-keys', 'Ada')).permissions.data === false, 'the permission is changed');
+  await eventually('the permission is changed', async () => (await peerOf(api, 'by-keys', 'Ada')).permissions.data === false);
   await tabTo(page, 'remove-peer');
   await page.keyboard.press('Enter');
   await page.waitForSelector(byId('confirm'));

@@ -1,8 +1,8 @@
 // The stream of a room as its tests watch it: a room with a stream, somebody in the picture, and a page that plays it.
 import assert from 'node:assert/strict';
-import { setTimeout } from 'node:timers/promises';
 import type { Browser, Page } from 'playwright-core';
 import { apiClient } from '../kit/api-client.ts';
+import { eventually } from '../kit/eventually.ts';
 import { apiToken } from '../kit/start-node.ts';
 import { byId, type ConsolePage, comesToHold, tabTo, tileOf } from './console-kit.ts';
 import { openPart } from './console-views.ts';
@@ -26,12 +26,14 @@ export type Show = {
 export async function startByKeys(page: Page): Promise<void> {
   const started = page.locator(byId('watch-not-yet'));
   const refused = page.locator('.not-streamed .problem').filter({ hasText: 'too busy' });
-  for (const end = Date.now() + patience; (await started.count()) === 0; await setTimeout(1_000)) {
-    assert.ok(Date.now() < end, 'the machine stays too busy for a stream');
+  const start = async () => {
+    if ((await started.count()) > 0) return true;
     await tabTo(page, 'start-stream');
     await page.keyboard.press('Enter');
     await started.or(refused).first().waitFor();
-  }
+    return (await started.count()) > 0;
+  };
+  await eventually('the machine has time for a stream', start, { within: 2 * patience, every: 1_000 });
 }
 
 /** A room called show on the node. */
@@ -42,12 +44,14 @@ export async function makeShow(node: { url: string }, token = apiToken): Promise
     url: node.url,
     api,
     stream: async () => {
-      for (const end = Date.now() + patience; ; await setTimeout(500)) {
+      const start = async () => {
         const { status, body } = await api.post('/room/show/component', { type: 'hls', options: small });
-        if (status === 201) return body.data.id;
+        if (status === 201) return body.data.id as string;
         // A machine that is busy takes no second stream as long as the one before it is being finished.
-        assert.ok(status === 503 && Date.now() < end, JSON.stringify(body));
-      }
+        assert.equal(status, 503, JSON.stringify(body));
+        return undefined;
+      };
+      return eventually('the machine has time for a stream', start, { within: patience, every: 500 });
     },
     publish: async (browser) => {
       const guest = await openGuest(browser, hosted);

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { apiClient } from '../kit/api-client.ts';
+import { eventually } from '../kit/eventually.ts';
 import { lastingPort, startNodeProcess } from '../kit/node-process.ts';
 import { apiToken, startNode } from '../kit/start-node.ts';
 import { refuse, startReceiver, take } from '../kit/webhook-receiver.ts';
@@ -19,11 +20,13 @@ type Letter = { reason: string; event: { id: string; type: string; roomId: strin
 
 /** Dead letters once there are so many. */
 async function waitForLetters(api: ReturnType<typeof apiClient>, count: number): Promise<Letter[]> {
-  for (const end = Date.now() + 60_000; ; await new Promise((resolve) => setTimeout(resolve, 50))) {
-    const letters = (await api.get('/webhooks/dead')).body.data as Letter[];
-    if (letters.length >= count) return letters;
-    assert.ok(Date.now() < end, `${letters.length} dead letters, not ${count}`);
-  }
+  let letters: Letter[] = [];
+  const look = async () => {
+    letters = (await api.get('/webhooks/dead')).body.data;
+    return letters.length >= count;
+  };
+  await eventually(() => `${letters.length} of ${count} dead letters`, look);
+  return letters;
 }
 
 test('receivers that refuse, do not answer and are up to date are told apart, without what follows their host', options, async (t) => {

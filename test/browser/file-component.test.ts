@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { apiClient } from '../kit/api-client.ts';
+import { eventually } from '../kit/eventually.ts';
 import { makeTone, makeVideo } from '../kit/media-files.ts';
 import { oggFile, opusPacket } from '../kit/ogg-file.ts';
 import { makeResources } from '../kit/resources-folder.ts';
@@ -29,7 +30,7 @@ test('a page sees the picture and hears the tone of two files, which are gone wh
     return { at, component: answer.body.data };
   };
   const gone = async (id: string) => {
-    while ((await api.get(`/room/${roomId}/component/${id}`)).status === 200) await new Promise((resolve) => setTimeout(resolve, 20));
+    await eventually(`${id} is gone`, async () => (await api.get(`/room/${roomId}/component/${id}`)).status !== 200, { every: 20 });
     return performance.now();
   };
 

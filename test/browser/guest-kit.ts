@@ -4,6 +4,7 @@ import type { TestContext } from 'node:test';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import type { Environment } from '../../node/env.ts';
 import { apiClient } from '../kit/api-client.ts';
+import { eventually } from '../kit/eventually.ts';
 import { apiToken, type StartedNode, startNode } from '../kit/start-node.ts';
 import { byId, type ConsolePage, comesToHold, deadline, openConsole } from './console-kit.ts';
 
@@ -123,7 +124,5 @@ export async function paintCamera(page: Page, label: string): Promise<void> {
 
 /** Asks until it holds. */
 export async function waitUntil(holds: () => Promise<boolean>, what: string): Promise<void> {
-  for (const end = Date.now() + deadline; !(await holds()); await new Promise((resolve) => setTimeout(resolve, 50))) {
-    assert.ok(Date.now() < end, `it did not come to hold in time: ${what}`);
-  }
+  await eventually(what, holds, { within: deadline });
 }

@@ -8,6 +8,7 @@ import { comesToHold } from '../kit/browser.ts';
 import { freePort } from '../kit/free-ports.ts';
 import { makeNamespace, mayMakeNamespaces } from '../kit/network-namespace.ts';
 import { servePlainPage } from '../kit/plain-page.ts';
+import { assertPrompt } from '../kit/promised-time.ts';
 import { apiToken, startNode } from '../kit/start-node.ts';
 import { startTcpProxy } from '../kit/tcp-proxy.ts';
 import { byId, comesToHold as consoleComesToHold, enter, launch, openConsole, seesMovingPicture, tileOf } from './console-kit.ts';
@@ -70,8 +71,9 @@ test('two people in the console and one in a plain page survive cut websockets a
     for (const { page } of [ada, bob]) await page.waitForSelector(`${byId('status')}[data-state="joined"]`);
     const longest = await longestGap(ada.page);
     s.diagnostic(`the longest time between two frames was ${Math.round(longest)} ms`);
-    // A second on a machine that has time; media that stopped with the websockets would not come for the five seconds of the cut.
-    assert.ok(longest > 0 && longest < 4_500, `the longest time between two frames was ${longest} ms`);
+    assert.ok(longest > 0);
+    // Media that stopped with the websockets would not come for the five seconds of the cut, and some more.
+    assertPrompt('the next frame', longest, { promised: 1_000 });
     await allSeeEachOther();
   });
 

@@ -1,8 +1,9 @@
 // The example of a React page as its tests look at it.
-import assert from 'node:assert/strict';
+
 import type { Page } from 'playwright-core';
 import type { ApiClient } from '../kit/api-client.ts';
 import { comesToHold } from '../kit/browser.ts';
+import { eventually } from '../kit/eventually.ts';
 
 const deadline = 60_000;
 
@@ -49,9 +50,10 @@ export async function cameraOf(api: ApiClient, name: string): Promise<Track | un
 
 /** Resolves when the camera is paused or not, and it and the microphone are published, each once. */
 export async function cameraPaused(api: ApiClient, name: string, paused: boolean): Promise<void> {
-  for (const end = Date.now() + deadline; ; await new Promise((resolve) => setTimeout(resolve, 50))) {
-    const tracks = await tracksOf(api, name);
-    if (tracks.find(isVideo)?.paused === paused && tracks.length === 2) return;
-    assert.ok(Date.now() < end, `The camera of ${name} is not ${paused ? 'off' : 'on'}: ${JSON.stringify(tracks)}`);
-  }
+  let tracks: Track[] = [];
+  const look = async () => {
+    tracks = await tracksOf(api, name);
+    return tracks.find(isVideo)?.paused === paused && tracks.length === 2;
+  };
+  await eventually(() => `the camera of ${name} is ${paused ? 'off' : 'on'}: ${JSON.stringify(tracks)}`, look, { within: deadline });
 }

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import type { RoomStats } from '../../node/rooms/figures.ts';
 import { apiClient } from '../kit/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
+import { keepDoing } from '../kit/pace.ts';
 import { css, enter, type PagePeer, red, setStage } from './client-kit.ts';
 
 /** Bytes that a browser sent over its transports, and when. */
@@ -48,8 +49,7 @@ test('links, bitrates, round trips and layers of a call over HTTP', async (t) =>
   // Over some seconds, since a bitrate goes up and down.
   const before = await sentBy(sender);
   const bitrates: number[] = [];
-  for (const end = Date.now() + 8_000; Date.now() < end; await new Promise((resolve) => setTimeout(resolve, 1_000)))
-    bitrates.push(peerOf(await read(), sender).up?.bitrate ?? 0);
+  await keepDoing(8_000, async () => bitrates.push(peerOf(await read(), sender).up?.bitrate ?? 0), 1_000);
   const after = await sentBy(sender);
   const own = ((after.bytes - before.bytes) * 8 * 1000) / (after.at - before.at);
   const told = bitrates.reduce((sum, bitrate) => sum + bitrate, 0) / bitrates.length;

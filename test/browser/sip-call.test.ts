@@ -6,6 +6,7 @@ import { decodeG711 } from '../../node/components/sip/audio/g711.ts';
 import { DigitReceiver, DigitSender, eventOf } from '../../node/components/sip/audio/telephone-event.ts';
 import { apiClient } from '../kit/api-client.ts';
 import { comesToHold } from '../kit/browser.ts';
+import { eventually } from '../kit/eventually.ts';
 import { freePorts } from '../kit/free-ports.ts';
 import { account, Kamailio } from '../kit/kamailio.ts';
 import { PeerSocket } from '../kit/peer-socket.ts';
@@ -31,10 +32,6 @@ function isLoud(payload: Buffer): boolean {
   return decodeG711('PCMA', payload).some((sample) => Math.abs(sample) > 0.1);
 }
 
-async function until(what: string, holds: () => boolean): Promise<void> {
-  for (const end = performance.now() + patience; !holds(); await sleep(5)) assert.ok(performance.now() < end, what);
-}
-
 /** A room with Chromium in it and a phone that was called and speaks. */
 async function call(t: TestContext) {
   const [farEndPort = 0, firstPort = 0] = await freePorts(2);
@@ -57,8 +54,7 @@ async function call(t: TestContext) {
   assert.equal(status, 201, JSON.stringify(body));
   const id: string = body.data.id;
   const component = async () => (await api.get(`/room/${roomId}/component/${id}`)).body.data;
-  for (const end = Date.now() + patience; !(await component()).properties.registered; await sleep(50))
-    assert.ok(Date.now() < end, 'it does not register');
+  await eventually('it registers', async () => (await component()).properties.registered);
 
   const phone = await Telephone.open(t, 'PCMA');
   const steps = [far.takeInvite, far.answer('200 OK', { sdp: far.soundAt(phone.port) }), far.takeAck, far.takeBye].join('\n');
@@ -95,16 +91,17 @@ test('Chromium and a phone hear each other, and neither itself; keys go both way
     patience,
   );
   // So it is here: who is held up leaves holes in the sound, which are heard at all frequencies.
-  for (const end = performance.now() + patience / 2; ; ) {
+  let [level, own] = [0, 0];
+  const isHeard = async () => {
     const since = performance.now();
-    await until('the phone hears for a second', () => heardSince(phone, since).length >= rate * 1.2);
+    await eventually('the phone hears for a second', () => heardSince(phone, since).length >= rate * 1.2, { every: 5 });
     assert.ok(speaks, 'the phone has nothing to say any more');
     const heard = heardSince(phone, since).subarray(0, rate);
-    const level = steadyLevelOf(heard, peerTone, rate);
-    const own = decibels(levelOf(heard, phoneTone, rate) / level);
-    if (level > 0.05 && own < -30) break;
-    assert.ok(performance.now() < end, `the phone hears the peer's tone with ${level}, its own voice at ${own} dB`);
-  }
+    level = steadyLevelOf(heard, peerTone, rate);
+    own = decibels(levelOf(heard, phoneTone, rate) / level);
+    return level > 0.05 && own < -30;
+  };
+  await eventually(() => `the phone hears the peer's tone with ${level}, its own voice at ${own} dB`, isHeard, { every: 1 });
   phone.stop();
   await spoken;
 
@@ -112,7 +109,7 @@ test('Chromium and a phone hear each other, and neither itself; keys go both way
   const digits: string[] = [];
   const receiver = new DigitReceiver({ clockRate: rate, onDigit: (digit) => digits.push(digit) });
   let read = 0;
-  await until('the keys come to the phone', () => {
+  await eventually('the keys come to the phone', () => {
     for (; read < phone.heard.length; read += 1) {
       const packet = phone.heard[read];
       if (packet?.payloadType === digitType) receiver.push(packet, packet.at);
@@ -127,13 +124,13 @@ test('Chromium and a phone hear each other, and neither itself; keys go both way
   for (let round = 0; round < rounds; round += 1) {
     await turn(false);
     const quiet = performance.now();
-    await until('the phone hears nothing', () => {
+    await eventually('the phone hears nothing', () => {
       const last = phone.heard.filter(({ at }) => at > quiet).slice(-10);
       return last.length === 10 && last.every(({ payload }) => !isLoud(payload));
     });
     const began = (await turn(true)) - performance.timeOrigin;
     const first = () => phone.heard.find(({ at, payload, payloadType }) => at > began && payloadType === 8 && isLoud(payload));
-    await until('the phone hears a beep', () => first() !== undefined);
+    await eventually('the phone hears a beep', () => first() !== undefined, { every: 5 });
     delays.push((first()?.at ?? 0) - began);
   }
   delays.sort((a, b) => a - b);

@@ -1,6 +1,7 @@
 // The traffic that a node counts is that which browsers count.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { eventually } from '../kit/eventually.ts';
 import { scrape } from '../kit/metrics.ts';
 import { css, enter, type PagePeer, red, setStage } from './client-kit.ts';
 
@@ -32,7 +33,7 @@ test('bytes that browsers send and receive are the traffic of the node, also onc
     return { ingress: of('ingress'), egress: of('egress') };
   };
   // Until there is so much that handshakes, which the two count differently, do not matter.
-  for (const end = Date.now() + 60_000; (await both()).received < 300_000; ) assert.ok(Date.now() < end, 'there is too little traffic');
+  await eventually('there is enough traffic', async () => (await both()).received >= 300_000);
   const compare = async () => {
     const before = await both();
     const counted = await traffic();
@@ -42,7 +43,11 @@ test('bytes that browsers send and receive are the traffic of the node, also onc
   };
   let figures = await compare();
   // What one has sent waits in a socket while the other is held up: a tenth of a second is three per cent of what there is by now.
-  for (const end = Date.now() + 15_000; !figures.agree; figures = await compare()) assert.ok(Date.now() < end, JSON.stringify(figures));
+  const agree = async () => {
+    if (!figures.agree) figures = await compare();
+    return figures.agree;
+  };
+  await eventually(() => `the figures agree: ${JSON.stringify(figures)}`, agree, { every: 1 });
   const { counted } = figures;
   for (const { page } of [sender, viewer]) await page.close();
   const later = await traffic();

@@ -6,6 +6,7 @@ import { definitions, definitionsVersion, versionAnnotation } from '../../crds/d
 import { ensureDefinitions } from '../../operator/definitions/ensure-definitions.ts';
 import { KubeClient } from '../../operator/kube/client.ts';
 import { silentLog } from '../../operator/log.ts';
+import { eventually } from '../kit/eventually.ts';
 import { startApiServer } from '../kit/kube/api-server.ts';
 
 const server = await startApiServer({ after }, { users: [{ name: 'stranger' }, { name: 'operator' }] });
@@ -70,7 +71,7 @@ async function ensure(t: TestContext, more: { kubeconfig?: string; apply?: boole
  */
 async function untilListed(definition: string): Promise<void> {
   const instances = `/apis/mediarooms.dev/v1alpha1/${definition.split('.')[0]}`;
-  while ((await server.client.call(instances)).status === 429) await sleep(50);
+  await eventually(`${definition} can be listed`, async () => (await server.client.call(instances)).status !== 429);
 }
 
 async function remove(definitions: readonly string[]): Promise<void> {
@@ -139,7 +140,7 @@ describe('The operator at its start', () => {
     await ensure(t, { kubeconfig: stranger });
     await remove(names);
     // They are served for a moment longer than they are there.
-    while ((await server.client.call('/apis/mediarooms.dev/v1alpha1')).status === 200) await sleep(50);
+    await eventually('they are served no more', async () => (await server.client.call('/apis/mediarooms.dev/v1alpha1')).status !== 200);
     await assert.rejects(
       ensure(t, { kubeconfig: stranger, patienceMs: 1_000 }),
       /The kind Room is not installed, and this operator may not install it \(.*stranger.*cannot get/,

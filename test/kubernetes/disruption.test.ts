@@ -3,16 +3,15 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { disruptionBudget, serviceAccount } from '../../operator/clusters/companions.ts';
 import { label, namesOf } from '../../operator/clusters/names.ts';
 import type { StoredCluster } from '../../operator/clusters/owned.ts';
 import { pod } from '../../operator/clusters/pod.ts';
+import { eventually } from '../kit/eventually.ts';
 import { startControlPlane } from '../kit/kube/control-plane.ts';
 import { testFacts } from '../kit/media-cluster.ts';
 
 const namespace = 'default';
-const deadline = 60_000;
 
 const server = await startControlPlane({ after });
 await server.apply(readFileSync(join(import.meta.dirname, '../../crds/mediacluster.yaml'), 'utf8'));
@@ -56,11 +55,11 @@ type Budget = {
 /** The budget once the controller has counted so many healthy pods. */
 async function settledBudget(cluster: StoredCluster, healthy: number): Promise<Budget['status']> {
   const path = `/apis/policy/v1/namespaces/${namespace}/poddisruptionbudgets/${namesOf(cluster.metadata.name).disruptionBudget}`;
-  for (const started = performance.now(); performance.now() - started < deadline; await sleep(50)) {
+  const counted = async () => {
     const { status } = (await server.client.call(path)).body as Budget;
-    if (status?.currentHealthy === healthy) return status;
-  }
-  throw new Error('the budget was not counted in time');
+    return status?.currentHealthy === healthy ? status : undefined;
+  };
+  return eventually(`the budget counts ${healthy} healthy pods`, counted);
 }
 
 async function evict(name: string): Promise<number> {

@@ -4,11 +4,11 @@ import { readFileSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { after, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { css, PagePeer, red } from '../browser/client-kit.ts';
 import { type ApiClient, apiClient } from '../kit/api-client.ts';
 import { type StartedBrowser, startBrowser } from '../kit/browser.ts';
 import { looks, samples, share, steadyShare, wholeStream } from '../kit/composed.ts';
+import { eventually } from '../kit/eventually.ts';
 import { follow } from '../kit/hls-viewer.ts';
 import { startControlPlane } from '../kit/kube/control-plane.ts';
 import { applyDefinitions } from '../kit/kube/media-clusters.ts';
@@ -47,11 +47,13 @@ async function enter(browser: StartedBrowser, pageUrl: string, peer: string): Pr
 
 /** Resolves when all that the room kept is in S3, with the two of it: the stream and the recording. */
 async function untilKept(api: ApiClient): Promise<Anything[]> {
-  for (const end = Date.now() + 60_000; ; await sleep(100)) {
-    const { recordings } = (await api.get('/recording?details=true')).body;
-    if (recordings.length === 2 && recordings.every(({ upload }: Anything) => upload?.state === 'done')) return recordings;
-    assert.ok(Date.now() < end, `Not in S3 after a minute: ${JSON.stringify(recordings)}`);
-  }
+  let recordings: Anything[] = [];
+  const areKept = async () => {
+    ({ recordings } = (await api.get('/recording?details=true')).body);
+    return recordings.length === 2 && recordings.every(({ upload }) => upload?.state === 'done');
+  };
+  await eventually(() => `both are in S3: ${JSON.stringify(recordings)}`, areKept, { every: 100 });
+  return recordings;
 }
 
 test('nodes with a stream, recordings and S3 are Available, without a key in what they show', async () => {
@@ -97,11 +99,11 @@ test('the stream of the class plays while its teacher is seen; ended, the stream
     before ??= last;
     return last >= before + 4;
   });
-  for (const end = Date.now() + 60_000; !(await s3.names()).some((name) => /\/segment-\d+\.m4s$/.test(name)); await sleep(100))
-    assert.ok(
-      Date.now() < end,
-      `Nothing of the stream went to S3 while the class was under way:\n${runner.logOf('class-0').slice(-3_000)}`,
-    );
+  await eventually(
+    () => `the stream goes to S3 while the class is under way:\n${runner.logOf('class-0').slice(-3_000)}`,
+    async () => (await s3.names()).some((name) => /\/segment-\d+\.m4s$/.test(name)),
+    { every: 100 },
+  );
 
   await stage.kubectl('delete', '--timeout=60s', '-f', join(examples, 'class.yaml'));
   await untilKept(api);

@@ -9,20 +9,15 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { eventually } from '../kit/eventually.ts';
 import { startApiServer } from '../kit/kube/api-server.ts';
 import { startControlPlane } from '../kit/kube/control-plane.ts';
 import { startPodRunner } from '../kit/kube/pod-runner.ts';
 import { type ContainerStatus, isReady, type Pod, type Terminated } from '../kit/kube/pod-spec.ts';
 
-const pollInterval = 50;
-
-async function until(what: string, look: () => Promise<boolean> | boolean, patience = 60_000): Promise<void> {
-  const started = performance.now();
-  for (;;) {
-    if (await Promise.resolve(look()).catch(() => false)) return;
-    if (performance.now() - started > patience) assert.fail(`not within ${patience} ms: ${what}`);
-    await sleep(pollInterval);
-  }
+/** What cannot be asked yet does not hold yet. */
+async function until(what: string, look: () => Promise<boolean> | boolean, within?: number): Promise<void> {
+  await eventually(what, () => Promise.resolve(look()).catch(() => false), { within });
 }
 
 const secretKey = 'a-secret-key-of-the-kit-that-is-long-enough';

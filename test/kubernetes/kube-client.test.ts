@@ -9,6 +9,7 @@ import { isConflict, KubeError } from '../../operator/kube/kube-error.ts';
 import { controllerOf, type KubeObject, resources, type Stored } from '../../operator/kube/objects.ts';
 import { writeStatus } from '../../operator/kube/status-writer.ts';
 import { silentLog } from '../../operator/log.ts';
+import { eventually } from '../kit/eventually.ts';
 import { startApiServer } from '../kit/kube/api-server.ts';
 import { connectTo, untilServed, type Widget, widget, widgetDefinition, widgets } from './kube-widgets.ts';
 
@@ -195,8 +196,7 @@ describe('the client of a real API server', () => {
       const { items } = await client.list<KubeObject & { regarding: { name: string } }>(resources.events, { namespace: 'default' });
       return items.filter(({ regarding }) => regarding.name === 'eventful').length;
     };
-    for (const end = performance.now() + 60_000; (await told()) < 2 && performance.now() < end; )
-      await new Promise((resolve) => setTimeout(resolve, 50));
+    await eventually('two Events are told', async () => (await told()) >= 2);
     await recorder.close();
     assert.equal(recorder.dropped, 0);
     const { stdout } = await server.kubectl(['events', '--for', 'widget/eventful', '--no-headers']);

@@ -3,6 +3,7 @@ import type { TestContext } from 'node:test';
 import { type ConnectOptions, KubeClient } from '../../operator/kube/client.ts';
 import type { KubeObject, Resource } from '../../operator/kube/objects.ts';
 import { silentLog } from '../../operator/log.ts';
+import { eventually } from '../kit/eventually.ts';
 
 export type Widget = KubeObject & { spec: { size: number }; status?: { seen?: number; phase?: string } };
 
@@ -52,6 +53,5 @@ export async function connectTo(t: TestContext, kubeconfig: string, options: Par
 
 /** Until the API server serves widgets. */
 export async function untilServed(client: KubeClient): Promise<void> {
-  while (!(await client.serves(widgets)) || !(await client.list(widgets).catch(() => undefined)))
-    await new Promise((resolve) => setTimeout(resolve, 50));
+  await eventually('widgets are served', async () => (await client.serves(widgets)) && client.list(widgets).catch(() => undefined));
 }

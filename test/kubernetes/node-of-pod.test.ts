@@ -4,12 +4,12 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { coldVariables, hotVariables } from '../../node/config/variables.ts';
 import { type ConfigFiles, configFiles } from '../../operator/clusters/config-files.ts';
 import { paths } from '../../operator/clusters/names.ts';
 import type { StoredCluster } from '../../operator/clusters/owned.ts';
 import { pod } from '../../operator/clusters/pod.ts';
+import { eventually } from '../kit/eventually.ts';
 import { containerEnvironment } from '../kit/kube/pod-env.ts';
 import type { Pod } from '../kit/kube/pod-spec.ts';
 import { richSpec, testCluster, testFacts, testSecrets } from '../kit/media-cluster.ts';
@@ -84,7 +84,7 @@ for (const [form, spec] of [
     assert.equal((await get('/livez')).status, 200);
     assert.equal((await get('/readyz')).status, 503);
     announce('192.0.2.7');
-    while ((await get('/readyz')).status !== 200) await sleep(50);
+    await eventually('it is ready', async () => (await get('/readyz')).status === 200);
     for (const secret of ['token-of', 'token-that', 'cookie-of', 'secret-key-of', 'password of', 'cccccc', 'whsec_'])
       assert.ok(!node.output().includes(secret), secret);
   });

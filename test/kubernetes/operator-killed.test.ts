@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { eventually } from '../kit/eventually.ts';
 import { type Anything, isAvailable, isReady, mediaCluster, startMediaStage } from '../kit/kube/media-stage.ts';
 import { type OperatorProcess, startOperator } from '../kit/kube/operator-process.ts';
 import { seededRandom } from '../kit/seeded-random.ts';
@@ -68,40 +69,43 @@ function keepTwo(): void {
 }
 
 async function working(): Promise<OperatorProcess> {
-  for (const started = performance.now(); performance.now() - started < 60_000; await sleep(20)) {
+  const look = async () => {
     keepTwo();
     const { holderIdentity } = ((await client.call(lease)).body as Anything).spec;
     const holder = operators.find(({ identity }) => identity === holderIdentity);
-    if (holder?.running && holder.output.includes('this operator works now')) return holder;
-  }
-  throw new Error(`nobody works:\n${operators.map(({ output }) => output.slice(-2_000)).join('\n')}`);
+    return holder?.running && holder.output.includes('this operator works now') ? holder : undefined;
+  };
+  return eventually(() => `one works:\n${operators.map(({ output }) => output.slice(-2_000)).join('\n')}`, look, { every: 20 });
 }
 
 async function untilAsDeclared(): Promise<void> {
   const isAsDeclared = (room: Anything) => declared.has(room.metadata.name) && isReady(room);
-  for (const started = performance.now(); ; await sleep(200)) {
+  let items: Anything[] = [];
+  const look = async () => {
     // On a busy machine one may lose its short Lease, and ends.
     keepTwo();
-    const { items } = (await client.call(rooms)).body as { items: Anything[] };
-    if (items.length === declared.size && items.every(isAsDeclared)) return;
-    if (performance.now() - started < 60_000) continue;
+    ({ items } = (await client.call(rooms)).body as { items: Anything[] });
+    return items.length === declared.size && items.every(isAsDeclared);
+  };
+  const picture = () => {
     const wrong = items.filter((room) => !isAsDeclared(room)).map(({ metadata, status }) => ({ metadata, status }));
-    assert.fail(
-      `${items.length} of ${declared.size} Rooms, these not as declared: ${JSON.stringify(wrong, null, 1)}\n${stage.operator.output}`,
-    );
-  }
+    return `${items.length} of ${declared.size} Rooms, these not as declared: ${JSON.stringify(wrong, null, 1)}\n${stage.operator.output}`;
+  };
+  await eventually(picture, look, { every: 200 });
 }
 
 /** What one node says: the rooms of the whole cluster, and how many are its own. */
 async function roomsAt(pod: string): Promise<{ rooms: Anything[]; own: number }> {
   const api = await stage.api(pod);
-  for (const end = performance.now() + 60_000; ; await sleep(200)) {
+  // The other node may be slow to answer, or one that has just gone be taken for silent.
+  const all = async () => {
     const { body } = await api.get('/room?limit=1000');
-    // The other node may be slow to answer, or one that has just gone be taken for silent.
-    if (body.incomplete.length > 0 && performance.now() < end) continue;
-    assert.deepEqual(body.incomplete, []);
-    return { rooms: body.data, own: (await api.get('/health')).body.data.load.rooms };
-  }
+    return body.incomplete.length === 0 ? (body.data as Anything[]) : undefined;
+  };
+  return {
+    rooms: await eventually(`${pod} lists the rooms of all nodes`, all, { every: 200 }),
+    own: (await api.get('/health')).body.data.load.rooms,
+  };
 }
 
 test(`an operator is killed ${kills} times at any point of its work, and what is declared comes to be, once`, {
@@ -163,8 +167,12 @@ test(`an operator is killed ${kills} times at any point of its work, and what is
       .sort();
   const wanted = [...declared].flatMap(([name, { peers }]) => (peers.length > 0 ? [`${name}-peers`] : [])).sort();
   // Those of Rooms that are gone are for the garbage collector, which comes after the Rooms.
-  for (const end = performance.now() + 60_000; performance.now() < end && String(await secrets()) !== String(wanted); ) await sleep(100);
-  assert.deepEqual(await secrets(), wanted);
+  let there: string[] = [];
+  const areThose = async () => {
+    there = await secrets();
+    return String(there) === String(wanted);
+  };
+  await eventually(() => `the Secrets are ${wanted}, and are ${there}`, areThose, { every: 100 });
   const services = (await stage.list('services')).map(({ metadata }) => metadata.name as string).filter((name) => name.startsWith('media'));
   const ofPods = pods.flatMap((pod) => [pod, `${pod}-media`]);
   assert.deepEqual(services.sort(), ['media', 'media-nodes', ...ofPods].sort());

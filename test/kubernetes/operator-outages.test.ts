@@ -6,7 +6,9 @@ import { startControlPlane } from '../kit/kube/control-plane.ts';
 import { type Anything, isAvailable, isReady, MediaStage, mediaCluster } from '../kit/kube/media-stage.ts';
 import { startOperator } from '../kit/kube/operator-process.ts';
 import { startPodRunner } from '../kit/kube/pod-runner.ts';
+import { keepDoing } from '../kit/pace.ts';
 import { PeerSocket } from '../kit/peer-socket.ts';
+import { assertPrompt, stopwatch } from '../kit/promised-time.ts';
 import { startTcpProxy } from '../kit/tcp-proxy.ts';
 
 const away = 60_000;
@@ -52,17 +54,16 @@ test('while the API server is away for a minute nothing on the nodes is touched;
   const pid = runner.pidOf('media-0');
 
   await server.stopApiServer();
-  const began = performance.now();
   assert.equal((await api.delete('/room/ended')).status, 204);
-  while (performance.now() - began < away) {
-    await sleep(5_000);
+  const look = async () => {
     const { body } = await api.get('/room');
     assert.deepEqual(body.data.map(({ id }: { id: string }) => id).sort(), ['changed', 'live', 'removed']);
-  }
+  };
+  await keepDoing(away, look, 5_000);
   assert.equal(anna.webSocket.readyState, WebSocket.OPEN);
   await server.compactEtcd();
   await server.startApiServer();
-  const back = performance.now();
+  const elapsed = stopwatch();
   await Promise.all([
     server.apply(stage.room('changed', { peers: [{ name: 'anna' }], maxPeers: 7 })),
     server.apply(stage.room('new')),
@@ -71,10 +72,9 @@ test('while the API server is away for a minute nothing on the nodes is touched;
   await stage.waitFor('rooms', 'new', isReady);
   await stage.waitFor('rooms', 'changed', isReady);
   await stage.waitFor('rooms', 'ended', (room) => room.status.phase === 'Finished');
-  const took = performance.now() - back;
+  const took = elapsed();
   t.diagnostic(`caught up ${Math.round(took)} ms after the API server was back`);
-  // Fifteen seconds on a machine that has time.
-  assert.ok(took < 45_000, `${took} ms`);
+  assertPrompt('to catch up', took, { promised: 15_000 });
   const rooms = (await api.get('/room')).body.data as Anything[];
   assert.deepEqual(rooms.map(({ id }) => id).sort(), ['changed', 'live', 'new']);
   assert.equal(rooms.find(({ id }) => id === 'changed').config.maxPeers, 7);

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { definitions, versionAnnotation } from '../../crds/definitions.ts';
+import { eventually } from '../kit/eventually.ts';
 import { type AuditedCall, AuditLog } from '../kit/kube/audit-log.ts';
 import { type ChartObject, type ChartOptions, renderChart } from '../kit/kube/chart.ts';
 import { startControlPlane } from '../kit/kube/control-plane.ts';
@@ -65,10 +66,12 @@ function usedBy(calls: readonly AuditedCall[]): string[] {
 
 /** What comes of it in the end: rules are in force a moment after they were written, since the API server judges by a copy of its own. */
 async function becomes(run: () => Promise<KubectlResult>, as: (result: KubectlResult) => boolean): Promise<KubectlResult> {
-  for (const end = performance.now() + 60_000; ; ) {
-    const result = await run();
-    if (as(result) || performance.now() > end) return result;
-  }
+  let result: KubectlResult | undefined;
+  const look = async () => {
+    result = await run();
+    return as(result) ? result : undefined;
+  };
+  return eventually(() => `the rules are in force: ${JSON.stringify(result)}`, look, { every: 1 });
 }
 
 /** Until the API server judges by all rules of these Roles, asked by the administrator: the account itself has asked nothing then. */
@@ -86,8 +89,7 @@ async function untilInForce(account: string, objects: readonly ChartObject[]): P
       const { body } = await server.client.call('/apis/authorization.k8s.io/v1/subjectaccessreviews', { method: 'POST', body: review });
       return (body as { status?: { allowed: boolean } }).status?.allowed === true;
     };
-    for (const end = performance.now() + 60_000; !(await allowed()); )
-      assert.ok(performance.now() < end, `${account} may not ${JSON.stringify(resourceAttributes)}`);
+    await eventually(`${account} may ${JSON.stringify(resourceAttributes)}`, allowed, { every: 1 });
   }
 }
 

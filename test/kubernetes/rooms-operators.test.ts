@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { type ApiClient, apiClient } from '../kit/api-client.ts';
+import { eventually } from '../kit/eventually.ts';
 import { startControlPlane } from '../kit/kube/control-plane.ts';
 import { type Anything, RoomStage, room } from '../kit/kube/room-stage.ts';
 import { seededRandom } from '../kit/seeded-random.ts';
@@ -39,12 +40,15 @@ async function both(namespace: string, prefix: string): Promise<{ declared: stri
 }
 
 async function settles(namespace: string, prefix: string): Promise<string[]> {
-  for (const end = Date.now() + 60_000; ; ) {
-    const { declared, there } = await both(namespace, prefix);
-    if (JSON.stringify(declared) === JSON.stringify(there)) return there;
-    if (Date.now() > end) assert.deepEqual(there, declared);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
+  let last: unknown;
+  return eventually(
+    () => `what is there is what is declared: ${JSON.stringify(last)}`,
+    async () => {
+      const { declared, there } = await both(namespace, prefix);
+      last = { declared, there };
+      return JSON.stringify(declared) === JSON.stringify(there) ? there : undefined;
+    },
+  );
 }
 
 test('A namespace that is deleted takes its rooms with it, whatever goes first', async () => {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { roomDefinition } from '../../crds/definitions.ts';
 import { type ApiClient, apiClient } from '../kit/api-client.ts';
+import { eventually } from '../kit/eventually.ts';
 import { type Anything, conditionOf, isSettled, type RoomOperator, RoomStage, room } from '../kit/kube/room-stage.ts';
 import { oggFile, opusPacket } from '../kit/ogg-file.ts';
 import { PeerSocket } from '../kit/peer-socket.ts';
@@ -132,10 +133,8 @@ describe('Secrets of a Room', () => {
       const path = '/api/v1/namespaces/default/secrets/guarded-peers';
       const { uid } = (await stage.object(path)).metadata;
       assert.equal((await stage.server.client.call(path, { method: 'DELETE' })).status, 200);
-      for (const end = performance.now() + 60_000; [undefined, uid].includes((await stage.object(path))?.metadata.uid); ) {
-        assert.ok(performance.now() < end, `the Secret was not made again the ${times + 1}. time`);
-        await new Promise((resolve) => setTimeout(resolve, 25));
-      }
+      const isNew = async () => ![undefined, uid].includes((await stage.object(path))?.metadata.uid);
+      await eventually(`the Secret is made again the ${times + 1}. time`, isNew, { every: 25 });
     }
   });
 });
@@ -165,10 +164,7 @@ describe('Peers of a Room', () => {
     assert.deepEqual((await peersOf('class')).sort(), ['ben', 'cleo', 'guest']);
     assert.deepEqual(Object.keys((await stage.secret('class-peers')) ?? {}).sort(), ['ben.token', 'ben.url', 'cleo.token', 'cleo.url']);
     await api.delete('/room/class/peer/ben');
-    for (let tries = 0; !(await peersOf('class')).includes('ben'); tries += 1) {
-      assert.ok(tries < 2_400, 'the peer was not made again');
-      await new Promise((resolve) => setTimeout(resolve, 25));
-    }
+    await eventually('the peer is made again', async () => (await peersOf('class')).includes('ben'));
     await stage.apply(room('class', {}));
     await stage.waitFor('class', (each) => isSettled(each) && each.status.peersSecretName === undefined);
     assert.equal(await stage.secret('class-peers'), undefined);
@@ -220,10 +216,7 @@ describe('A Room', () => {
     await stage.apply(room('steady', { maxPeers: 4 }));
     await stage.waitUntilReady('steady');
     await api.patch('/room/steady', { maxPeers: 40, webhookUrl: 'http://127.0.0.1:9/' });
-    for (let tries = 0; (await api.get('/room/steady')).body.data.config.maxPeers !== 4; tries += 1) {
-      assert.ok(tries < 2_400, 'it is still as somebody else wanted');
-      await new Promise((resolve) => setTimeout(resolve, 25));
-    }
+    await eventually('it is as it was', async () => (await api.get('/room/steady')).body.data.config.maxPeers === 4);
   });
 
   test('waits for its MediaCluster, and gets the timeouts of that', async () => {
@@ -235,10 +228,8 @@ describe('A Room', () => {
     await stage.waitUntilReady('early');
     assert.equal((await api.get('/room/early')).body.data.config.peerDisconnectedTimeout, 77);
     await stage.addCluster('late', [{ url: nodeUrl }], { config: { roomDefaults: { peerDisconnectedTimeout: 78 } } });
-    for (let tries = 0; (await api.get('/room/early')).body.data.config.peerDisconnectedTimeout !== 78; tries += 1) {
-      assert.ok(tries < 2_400, 'the new default is not in force');
-      await new Promise((resolve) => setTimeout(resolve, 25));
-    }
+    const timeout = async () => (await api.get('/room/early')).body.data.config.peerDisconnectedTimeout;
+    await eventually('the new default is in force', async () => (await timeout()) === 78);
     // Its MediaCluster is gone: that must not hold it back.
     await stage.server.kubectl(['delete', 'mcl', 'late']);
     await stage.waitFor('early', (each) => conditionOf(each, 'Accepted')?.status === 'False');
@@ -297,14 +288,16 @@ describe('A Room', () => {
     await stage.apply(lax);
     const old = [room('old-kind', { maxPeers: 0 }), room('old.name'), room('old-twice', { peers: [{ name: 'ann' }, { name: 'ann' }] })];
     // A definition takes hold a moment after it was written.
-    for (const end = performance.now() + 60_000; ; ) {
-      const refused = await stage.apply(old).then(
-        () => undefined,
-        (error: Error) => error,
+    let refused: unknown;
+    const isTaken = () =>
+      stage.apply(old).then(
+        () => true,
+        (error: unknown) => {
+          refused = error;
+          return false;
+        },
       );
-      if (refused === undefined) break;
-      if (performance.now() > end) throw refused;
-    }
+    await eventually(() => `the old ones are taken: ${refused}`, isTaken);
     for (const [name, sentence] of Object.entries({
       'old-kind': /spec\.maxPeers does not hold to the definition of Room/,
       'old.name': /A room cannot have the id old\.name/,

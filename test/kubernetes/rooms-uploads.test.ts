@@ -1,6 +1,7 @@
 // A Room whose recording cannot go to S3 says so, in its conditions and Events and without a key, until it goes again.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { eventually } from '../kit/eventually.ts';
 import { type Anything, conditionOf, RoomStage, room } from '../kit/kube/room-stage.ts';
 import { makeResources } from '../kit/resources-folder.ts';
 import { startS3Server } from '../kit/s3-server.ts';
@@ -33,18 +34,12 @@ test('keys that the storage refuses make a Ready Room Degraded, told once, until
   await stage.apply(keys(s3.place.secretAccessKey));
   const well = await stage.waitFor('taped', (each) => conditionOf(each, 'Degraded')?.status === 'False');
   assert.equal(well.status.components[0].message, undefined);
-  for (const end = Date.now() + 60_000; !(await s3.names()).some((name) => name.endsWith('/report.json')); ) {
-    assert.ok(Date.now() < end, 'nothing is in S3');
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
+  await eventually('the report is in S3', async () => (await s3.names()).some((name) => name.endsWith('/report.json')));
   const events = async (): Promise<Anything[]> => {
     const { items } = await stage.object('/apis/events.k8s.io/v1/namespaces/default/events');
     return items.filter(({ regarding }: Anything) => regarding.name === 'taped');
   };
-  for (const end = Date.now() + 60_000; !(await events()).some(({ reason }) => reason === 'AsDeclared'); ) {
-    assert.ok(Date.now() < end, 'no Event says that all is well again');
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
+  await eventually('an Event says that all is well again', async () => (await events()).some(({ reason }) => reason === 'AsDeclared'));
   const told = (await events()).filter(({ action }) => action === 'Watch').map(({ type, reason, note }) => ({ type, reason, note }));
   assert.deepEqual(
     told.sort((one, other) => (one.type < other.type ? 1 : -1)),
