@@ -1,4 +1,4 @@
-// Who may import whom (../shared/design/architecture.md), no import cycle, and one place for each library.
+// Who may import whom, no import cycle, and one place for each library.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { importsOf, type SourceFile, sourceFiles } from './source-files.ts';

@@ -1,0 +1,20 @@
+// The repository explains itself: no file of it names a document that only those who work on it have.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { root } from './source-files.ts';
+
+/** Folders that lie beside the repository, and paths in them. */
+const outside = new RegExp(['\\.\\./sha', 'red/|/work/', '(^|[\\s`(])(spec|design|reference)/[\\w./-]+\\.(md|mjs)\\b'].join(''), 'm');
+
+test('no file cites a document outside the repository', () => {
+  const listed = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], { cwd: root, encoding: 'utf8' });
+  const files = listed.split('\0').filter((path) => /\.(ts|tsx|mjs|md|yaml|json|go|txt)$/.test(path) && existsSync(join(root, path)));
+  assert.ok(files.length > 500, String(files.length));
+  assert.deepEqual(
+    files.filter((path) => outside.test(readFileSync(join(root, path), 'utf8'))),
+    [],
+  );
+});

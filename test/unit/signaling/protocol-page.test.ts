@@ -1,0 +1,75 @@
+// docs/protocol.md: each frame in it is one that the sockets send or take, every method and event has one, and its limits are those in force.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import {
+  checkDtlsParameters,
+  checkRtpCapabilities,
+  checkRtpParameters,
+  checkSctpStreamParameters,
+} from '../../../node/media/parameters.ts';
+import { type PeerEvent, peerEventSchema } from '../../../node/rooms/peer-events.ts';
+import { root } from '../../../node/setup/paths.mjs';
+import { defaultLimits } from '../../../node/signaling/limits.ts';
+import { answerSchema, answerSchemas, type Method, requestSchema, requestSchemas } from '../../../node/signaling/messages.ts';
+
+const page = readFileSync(join(root, 'docs/protocol.md'), 'utf8');
+type Frame = { id?: number; method?: Method; event?: PeerEvent['event']; data?: Record<string, unknown> };
+const frames = [...page.matchAll(/^```json\n(.*?)^```/gms)].flatMap(([, block = '']) =>
+  block
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Frame),
+);
+const methods = new Map(frames.flatMap(({ id, method }) => (id !== undefined && method !== undefined ? [[id, method] as const] : [])));
+
+test('every example is a frame of the protocol, and none has a field that the schemas do not know', () => {
+  assert.ok(frames.length > 50);
+  for (const frame of frames) {
+    if (frame.event !== undefined) {
+      assert.deepEqual(peerEventSchema.parse(frame), frame);
+    } else if (frame.method !== undefined) {
+      requestSchema.parse(frame);
+      requestSchemas[frame.method].parse(frame.data);
+    } else {
+      const method = methods.get(frame.id ?? -1);
+      assert.deepEqual(answerSchema.parse(frame), frame);
+      if (method) assert.deepEqual(answerSchemas[method].parse(frame.data), frame.data);
+    }
+  }
+});
+
+test('every method has an example of its request and of its answer, every event one', () => {
+  const answered = new Set(frames.flatMap(({ id, method, event }) => (method || event ? [] : (methods.get(id ?? -1) ?? []))));
+  assert.deepEqual([...methods.values()].sort(), Object.keys(requestSchemas).sort());
+  assert.deepEqual([...answered].sort(), Object.keys(requestSchemas).sort());
+  const events = new Set(frames.flatMap(({ event }) => event ?? []));
+  assert.deepEqual([...events].sort(), peerEventSchema.options.map((option) => option.shape.event.value).sort());
+});
+
+test('what the examples say of media passes the check before the media worker', () => {
+  const data = (method: Method) => frames.find((frame) => frame.method === method)?.data ?? {};
+  checkRtpCapabilities(data('join').rtpCapabilities);
+  checkDtlsParameters(data('connectTransport').dtlsParameters);
+  checkRtpParameters(data('publish').rtpParameters, 'audio', new Set());
+  checkSctpStreamParameters(data('publishData').sctpStreamParameters);
+});
+
+test('the limits that the page names are those in force', () => {
+  const row = (what: string) => page.split('\n').find((line) => line.startsWith(`| ${what} |`)) ?? '';
+  const { authenticationTimeout, firstMessageBytes, messageBytes, payloadBytes, burst, bytesPerMessage } = defaultLimits;
+  assert.equal(row('time to authenticate'), `| time to authenticate | ${authenticationTimeout / 1000} s | 4408 |`);
+  assert.equal(row('first message'), `| first message | ${firstMessageBytes / 1024} KiB | 4413 |`);
+  assert.ok(row('any other message').includes(`${messageBytes / 1024} KiB; ${payloadBytes / 1024 / 1024} MiB`));
+  assert.equal(burst, 4);
+  assert.ok(row('messages a second').includes(`each ${bytesPerMessage / 1024} KiB`));
+  assert.ok(
+    row('requests that wait their turn').includes(`${defaultLimits.waitingRequests}, of ${defaultLimits.waitingBytes / 1024 / 1024} MiB`),
+  );
+  assert.ok(row('nesting of JSON').includes(`${defaultLimits.depth} levels`));
+  assert.ok(row('frames of the server that the client does not read').includes(`${defaultLimits.bufferedBytes / 1024 / 1024} MiB`));
+  assert.equal(defaultLimits.freeAnswersPerOffer, 3);
+  assert.ok(page.includes('at most 1,000 frames or 4 MiB'));
+  assert.deepEqual([defaultLimits.unacknowledgedFrames, defaultLimits.unacknowledgedBytes], [1000, 4 * 1024 * 1024]);
+});
