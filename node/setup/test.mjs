@@ -1,12 +1,13 @@
 // `npm test [-- LAYER ...] [PART_OF_A_FILE_NAME ...] [--changed [REV]]`: installs what the layers need, checks, runs them, counts.
 
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 
 import { ensureBuilds } from './builds.mjs';
 import { changedSince, planFor, takeRevision } from './changed.mjs';
 import { checkNames, runCheck } from './check.mjs';
 import { ensureDependencies } from './dependencies.mjs';
+import { ensureGoClient } from './go-client.mjs';
 import { ensureKubernetes } from './kubernetes.mjs';
 import { chooseLayers, jobsOf, layers, sum, summary, testFiles } from './layers.mjs';
 import { ensurePackages } from './packages.mjs';
@@ -60,7 +61,8 @@ async function narrow(revision) {
 /** @returns {Promise<Map<string, Promise<unknown>>>} by layer the programs that it waits for: where they must be built they take minutes, beside the layers that do not need them */
 async function setUp() {
   await ensureDependencies();
-  const needed = plan.filter(({ files }) => files.length > 0).map(({ layer }) => layer);
+  const filled = plan.filter(({ files }) => files.length > 0);
+  const needed = filled.map(({ layer }) => layer);
   if (needed.some((layer) => layer.worker)) await ensureWorker();
   await ensurePackages([...new Set(needed.flatMap((layer) => layer.packages))], 'the tests');
   if (needed.some((layer) => layer.builds)) await ensureBuilds();
@@ -69,9 +71,11 @@ async function setUp() {
   const coming = new Map();
   /** @type {Promise<unknown>} */
   let last = Promise.resolve();
-  for (const { name, programs } of needed) {
+  for (const { layer, files } of filled) {
+    const { name, programs } = layer;
     if (!programs) continue;
     last = last.catch(() => {}).then(() => ensureKubernetes(programs));
+    if (files.some((file) => basename(file) === 'go-client.test.ts')) last = last.then(ensureGoClient);
     coming.set(name, last);
   }
   // Each layer tells of its own.

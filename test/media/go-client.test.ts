@@ -1,0 +1,85 @@
+// A client in Go that was written from docs/protocol.md alone, against a node: what one publishes, the other receives.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { type TestContext, test } from 'node:test';
+import { goClient } from '../../node/setup/go-client.mjs';
+import { type ApiClient, apiClient } from '../kit/api-client.ts';
+import { examples } from '../kit/example.ts';
+import { type StartedNode, startNode } from '../kit/start-node.ts';
+
+test('two clients in Go receive of each other exactly what each publishes, sound and picture, and leave', async (t) => {
+  const node = await startNode(t);
+  const api = apiClient(node.url, node.token);
+  await api.post('/room', { roomId: 'r' });
+  const words = [randomBytes(20).toString('hex'), randomBytes(20).toString('hex')] as const;
+  const ada = await startClient(t, node, api, words[0]);
+  // The second one is offered what is there when it comes, the first what comes later.
+  const bob = await startClient(t, node, api, words[1]);
+  for (const kind of ['audio', 'video']) {
+    await ada.says(`received ${kind} of ${bob.peerId}: ${words[1]}`);
+    await bob.says(`received ${kind} of ${ada.peerId}: ${words[0]}`);
+  }
+  assert.equal(await ada.leave(), 0, ada.lines.join('\n'));
+  assert.equal(await bob.leave(), 0, bob.lines.join('\n'));
+  // Nothing else came: each track had one content from its first packet to its last.
+  for (const { lines } of [ada, bob]) assert.equal(lines.filter((line) => line.startsWith('received')).length, 2, lines.join('\n'));
+  const { body } = await api.get('/room/r');
+  assert.doesNotMatch(JSON.stringify(body), /"status":"connected"/);
+});
+
+test('the client in Go has at most 400 lines', () => {
+  const folder = join(examples, 'go-client');
+  const sources = readdirSync(folder).filter((name) => name.endsWith('.go'));
+  const lines = sources.reduce((sum, name) => sum + readFileSync(join(folder, name), 'utf8').split('\n').length - 1, 0);
+  assert.ok(sources.length > 0 && lines <= 400, `${lines} lines`);
+});
+
+async function startClient(t: TestContext, node: StartedNode, api: ApiClient, say: string) {
+  const { body } = await api.post('/room/r/peer', { type: 'webrtc' });
+  const { peer, token } = (body as { data: { peer: { id: string }; token: string } }).data;
+  const child = spawn(goClient, ['-url', node.peerSocketUrl, '-say', say], {
+    env: { ...process.env, PEER_TOKEN: token },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const lines: string[] = [];
+  const looking = new Set<() => void>();
+  const look = () => {
+    for (const each of looking) each();
+  };
+  for (const input of [child.stdout, child.stderr]) {
+    createInterface({ input }).on('line', (line) => {
+      lines.push(line);
+      look();
+    });
+  }
+  const ended = once(child, 'close').then(([code]) => {
+    look();
+    return code as number | null;
+  });
+  t.after(async () => {
+    child.kill('SIGKILL');
+    await ended;
+  });
+  const says = (line: string) =>
+    new Promise<void>((resolve, reject) => {
+      const check = () => {
+        if (!lines.includes(line) && child.exitCode === null && child.signalCode === null) return;
+        looking.delete(check);
+        if (lines.includes(line)) resolve();
+        else reject(new Error(`The client ended without "${line}":\n${lines.join('\n')}`));
+      };
+      looking.add(check);
+      check();
+    });
+  const leave = () => {
+    child.kill('SIGINT');
+    return ended;
+  };
+  await says(`joined as ${peer.id}`);
+  return { peerId: peer.id, lines, says, leave };
+}
