@@ -17,7 +17,7 @@ const closeDeadline = 25_000;
  * Ends a node. Idempotent: all callers share one end. The order:
  *  1. No new rooms; /health says terminating; peers are told until when; rooms without connected peers end.
  *  2. Wait for the last room, at most until the deadline (`drainTimeout`).
- *  3. Rooms that are left end: peers get `Room stopped`, or 1001 where another node takes rooms.
+ *  3. Rooms that are left end: peers get `Room stopped`, or 1001 in a cluster, where they may be made again.
  *  4. Telephones hang up, other components finish what they made. What they made goes up to S3, as long as there is time; the rest at the next start.
  *  5. Where there are other nodes that do not end as well: until Ingress and load balancers send nobody here any more; who still comes is taken to rooms elsewhere.
  *  6. Websockets of peers close. Who listens to events, here and on other nodes, has heard of all that; HTTP finishes what is in flight and closes.

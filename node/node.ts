@@ -101,7 +101,6 @@ export class MediaNode {
       settings: () => ({ ...hot.current.webhooks, pendingMaxBytes: hot.current.limits.pendingMaxBytes }),
       userAgent: `Mediarooms/${version}`,
     });
-    const elsewhere = () => [...cluster.membership.members.values()].some(({ state }) => state === 'accepting');
     const media = await startMediaEngine({
       log,
       listenIp: config.webrtc.listenIp,
@@ -110,7 +109,7 @@ export class MediaNode {
       workers: config.webrtc.workers,
       maxIncomingBitrate: () => hot.current.webrtc.maxIncomingBitrate ?? undefined,
       relayIp: relayAddress(config),
-      elsewhere,
+      elsewhere: () => [...cluster.membership.members.values()].some(({ state }) => state === 'accepting'),
     });
     const uploads = new S3Uploads({
       log,
@@ -148,7 +147,6 @@ export class MediaNode {
       engine: media,
       components: kinds,
       clustered: config.dist.enabled,
-      elsewhere,
       address: () => host,
       limits: () => ({ ...hot.current.limits, ...hot.current.roomDefaults }),
       signToken: (claims) => keys.sign(claims),

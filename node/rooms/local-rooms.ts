@@ -33,8 +33,6 @@ export type LocalRoomsOptions = {
   components: ComponentKinds;
   /** Whether there are other nodes, at which rooms may be made again that end with this one. */
   clustered: boolean;
-  /** Whether another node takes rooms now. */
-  elsewhere: () => boolean;
   /** SVC_HOST of this node. */
   address: () => string;
   limits: () => LocalLimits;
@@ -305,6 +303,6 @@ export class LocalRooms implements RoomService {
   }
 
   #lose(room: Room, reason: string): void {
-    room.close(reason, this.#options.elsewhere() ? closeReasons.roomLost : closeReasons.roomStopped);
+    room.close(reason, this.#options.clustered ? closeReasons.roomLost : closeReasons.roomStopped);
   }
 }

@@ -210,7 +210,7 @@ export const closeReasons = {
   roomStopped: 'Room stopped',
   internalError: 'Internal server error',
   takenOver: 'taken over',
-  /** The room ends with its node here, while another node takes rooms: it may be made again there. */
+  /** The room ends with its node here, and may be made again at another one. */
   roomLost: 'room lost',
 } as const;
 export type CloseReason = (typeof closeReasons)[keyof typeof closeReasons];

@@ -11,7 +11,7 @@ export const closeCodes = {
   roomMoved: {
     code: 1001,
     reason: 'Node going away: join again at another node',
-    description: 'The room ended with its node, which ends or is drained, while another node takes rooms: it may be made again there.',
+    description: 'The room ended with its node of a cluster, which ends or is drained: it may be made again at another node.',
   },
   malformed: { code: 4400, reason: 'Malformed message', description: 'A frame that is binary, no JSON, or no request with id and method.' },
   unauthenticated: { code: 4401, reason: 'Not authenticated', description: 'Authentication failed; the answer before it says why.' },

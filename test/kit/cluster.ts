@@ -50,7 +50,6 @@ export function makeNode(network: FakeNetwork, name: NodeName, limits: Partial<L
     engine: media,
     components,
     clustered: true,
-    elsewhere: () => true,
     address: () => address,
     limits: () => ({ ...noLimits, ...limits }),
     signToken: (claims) => keys.sign(claims),

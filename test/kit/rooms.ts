@@ -28,10 +28,7 @@ export type TestRooms = {
   kinds: () => string[];
 };
 
-export function makeRooms(
-  limits: Partial<LocalLimits> = {},
-  { clustered = false, elsewhere = clustered }: { clustered?: boolean; elsewhere?: boolean } = {},
-): TestRooms {
+export function makeRooms(limits: Partial<LocalLimits> = {}, { clustered = false } = {}): TestRooms {
   const events: RoomEvent[] = [];
   const media = new FakeMedia();
   const components = new FakeKinds();
@@ -42,7 +39,6 @@ export function makeRooms(
     engine: media,
     components,
     clustered,
-    elsewhere: () => elsewhere,
     address: () => 'node.test:5002',
     limits: () => ({ ...noLimits, ...limits }),
     signToken: (claims) => keys.sign(claims),

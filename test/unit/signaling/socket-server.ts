@@ -26,7 +26,6 @@ export async function startSocketServer(test: TestContext, options: Partial<Peer
     engine: media,
     components: new FakeKinds(),
     clustered: true,
-    elsewhere: () => true,
     address: () => 'media.example.com:5002/rooms',
     limits: () => ({
       maxRooms: null,
