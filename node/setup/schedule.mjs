@@ -22,11 +22,14 @@ const rounding = 1e-9;
  * @param {readonly J[]} waiting in the order of their turn
  * @param {readonly Job[]} running
  * @param {number} cores of the machine
- * @returns {J | undefined} the first that the cores still carry; one that wants more than there are runs alone
+ * @returns {J | undefined} the first that the cores still carry, where light ones leave room for a heavy one until one runs; a job that wants more
+ *   cores than there are runs alone
  */
 export function nextJob(waiting, running, cores) {
-  const free = cores - running.reduce((all, job) => all + job.cores, 0);
-  return waiting.find((job) => running.length === 0 || job.cores <= free + rounding);
+  const isHeavy = (/** @type {Job} */ job) => job.cores > cores / 2;
+  const free = cores - running.reduce((all, job) => all + job.cores, 0) + rounding;
+  const kept = running.some(isHeavy) ? 0 : Math.min(cores, waiting.find(isHeavy)?.cores ?? 0);
+  return waiting.find((job) => running.length === 0 || job.cores <= free - (isHeavy(job) ? 0 : kept));
 }
 
 /**

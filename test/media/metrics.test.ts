@@ -68,7 +68,7 @@ test('traffic over HTTP and websockets is what the other end counts, while conne
   };
   assert.deepEqual(await traffic(), [0, 0]);
   const client = connect(node.port, '127.0.0.1');
-  client.end(`GET /health HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${node.token}\r\nconnection: close\r\n\r\n`);
+  client.write(`GET /health HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${node.token}\r\nconnection: close\r\n\r\n`);
   assert.match(await textOf(client), /^HTTP\/1\.1 200 /);
   const [sent, received] = [client.bytesWritten, client.bytesRead];
   assert.deepEqual(await traffic(), [sent, received]);

@@ -17,6 +17,15 @@ test('the first job in turn that the cores still carry is next', () => {
   assert.equal(nextJob([job('last', 0.4)], [job('a', 0.2), job('b', 0.2), job('c', 0.2)], 1)?.name, 'last');
 });
 
+test('light jobs leave room for a heavy one, until one runs', () => {
+  const [heavy, light] = [job('heavy', 1.2), job('light', 0.4)];
+  const busy = [job('a', 0.4), job('b', 0.4)];
+  assert.equal(nextJob([light], busy, 2), light);
+  assert.equal(nextJob([heavy, light], [...busy, job('c', 0.4)], 2), undefined);
+  assert.equal(nextJob([light, heavy], busy, 2), heavy);
+  assert.equal(nextJob([heavy, light], [job('other', 1.2)], 2), light);
+});
+
 test('a job that wants more cores than there are runs alone', () => {
   const big = job('big', 3);
   assert.equal(nextJob([big], [], 2), big);
