@@ -64,7 +64,7 @@ export class JsonSchemas {
       $defs = {},
       id,
       ...rest
-    } = z.toJSONSchema(zodSchema, { io: direction, target: 'draft-2020-12', override: leaveOpen }) as JsonSchema;
+    } = z.toJSONSchema(zodSchema, { io: direction, target: 'draft-2020-12', override: adjust }) as JsonSchema;
     let schema: JsonSchema = rest;
     for (const [name, definition] of Object.entries($defs)) {
       const { id: _id, ...body } = definition;
@@ -87,6 +87,17 @@ export class JsonSchemas {
     });
     return schema;
   }
+}
+
+function adjust(context: { zodSchema: z.core.$ZodTypes; jsonSchema: z.core.JSONSchema.BaseSchema }): void {
+  leaveOpen(context);
+  const { jsonSchema } = context;
+  const { described, description } = jsonSchema;
+  if (!(described instanceof z.ZodType)) return;
+  // It takes any object, and says in `described` what somebody else takes or makes there.
+  const { $schema: _, ...own } = z.toJSONSchema(described, { io: 'input', target: 'draft-2020-12', override: leaveOpen });
+  for (const key of Object.keys(jsonSchema)) delete jsonSchema[key];
+  Object.assign(jsonSchema, own, description === undefined ? {} : { description });
 }
 
 /** What we answer may get further fields in a later version: only what is strict in zod is closed in the document. */

@@ -1,4 +1,4 @@
-// `npm run reference`: writes what is made from the schemas: the types of node/sdk, docs/api.md and docs/events.md.
+// `npm run reference`: writes what is made from the schemas: the types of node/sdk, docs/api.md, docs/events.md and docs/media-objects.md.
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -8,6 +8,7 @@ import { routes } from '../http/routes.ts';
 import { nodeModules, root } from '../setup/paths.mjs';
 import { apiPage } from './api-page.ts';
 import { eventsPage } from './events-page.ts';
+import { mediaObjectsPage } from './media-objects-page.ts';
 import { eventsText, operationsText, schemasText } from './sdk-types.ts';
 
 const { version } = createRequire(import.meta.url)('../../package.json') as { version: string };
@@ -22,7 +23,7 @@ export function madeFiles(): Record<string, string> {
       return [path, formatted(path, text)];
     }),
   );
-  return { ...generated, 'docs/api.md': apiPage(document), 'docs/events.md': eventsPage() };
+  return { ...generated, 'docs/api.md': apiPage(document), 'docs/events.md': eventsPage(), 'docs/media-objects.md': mediaObjectsPage() };
 }
 
 /** As the house formats files of this name. */

@@ -1,5 +1,6 @@
 // What a peer is told over its connection: one zod union, from which the wire, the types and AsyncAPI come.
 import { z } from 'zod';
+import { mediaObjects } from './media-objects.ts';
 import { componentTypeSchema, jsonSchema, kindSchema, metadataSchema, permissionsSchema, trackViewSchema } from './views.ts';
 
 /** A peer as other peers see it. */
@@ -15,7 +16,6 @@ export const remoteComponentSchema = z
   .meta({ id: 'RemoteComponent', description: 'A component as peers see it; the metadata of its tracks is `{source: <type>}`.' });
 export type RemoteComponent = z.infer<typeof remoteComponentSchema>;
 
-export const wireObjectSchema = z.record(z.string(), z.unknown());
 /** Exactly one of the two is the publisher of a track. */
 const origin = { peerId: z.string().optional(), componentId: z.string().optional() };
 const track = { trackId: z.string() };
@@ -40,7 +40,7 @@ export const peerEventSchema = z.discriminatedUnion('event', [
     ...track,
     transportId: z.string(),
     kind: kindSchema,
-    rtpParameters: wireObjectSchema,
+    rtpParameters: mediaObjects.rtpParameters,
     paused: z.boolean(),
     following: z.int().min(0).meta({
       description:
@@ -52,7 +52,7 @@ export const peerEventSchema = z.discriminatedUnion('event', [
     peerId: z.string(),
     dataTrackId: z.string(),
     transportId: z.string(),
-    sctpStreamParameters: wireObjectSchema,
+    sctpStreamParameters: mediaObjects.sctpStreamParameters,
     label: z.string(),
     protocol: z.string(),
   }),
@@ -70,7 +70,7 @@ export const peerEventSchema = z.discriminatedUnion('event', [
   event('dataDropped', {
     messages: z.number().int().positive().meta({ description: 'How many `data` were lost, since this socket did not take them in time.' }),
   }),
-  event('iceServersUpdated', { iceServers: z.array(wireObjectSchema) }),
+  event('iceServersUpdated', { iceServers: z.array(mediaObjects.iceServer) }),
   event('permissionsUpdated', { permissions: permissionsSchema }),
   event('tokenUpdated', { token: z.string() }),
   event('draining', {

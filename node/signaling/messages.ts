@@ -1,6 +1,7 @@
 // The peer websocket's messages, one zod union per direction: they validate, give the types and make AsyncAPI.
 import { z } from 'zod';
-import { peerEventSchema, remoteComponentSchema, remotePeerSchema, wireObjectSchema } from '../rooms/peer-events.ts';
+import { mediaObjects } from '../rooms/media-objects.ts';
+import { peerEventSchema, remoteComponentSchema, remotePeerSchema } from '../rooms/peer-events.ts';
 import { jsonSchema, kindSchema, metadataSchema, permissionsSchema } from '../rooms/views.ts';
 
 const id = z.string().min(1).max(128);
@@ -28,17 +29,17 @@ export const requestSchemas = {
     description:
       'In place of authenticate as the first request: nobody enters, nobody is told. The answer is what a transport needs to try ICE (RFC 8445) with; the socket is then only there to be closed, and so it is after half a minute.',
   }),
-  join: z.strictObject({ rtpCapabilities: wireObjectSchema, metadata: metadataSchema.nullable().optional() }),
+  join: z.strictObject({ rtpCapabilities: mediaObjects.rtpCapabilities, metadata: metadataSchema.nullable().optional() }),
   createTransport: z.strictObject({ direction, sctp: z.boolean().default(false) }).meta({
     description:
       'sctp: also for data channels. A peer that may not send data gets a transport without it; it then receives no data channels either.',
   }),
-  connectTransport: z.strictObject({ transportId, dtlsParameters: wireObjectSchema }),
+  connectTransport: z.strictObject({ transportId, dtlsParameters: mediaObjects.dtlsParameters }),
   restartIce: z.strictObject({ transportId }),
   publish: z.strictObject({
     transportId,
     kind: kindSchema,
-    rtpParameters: wireObjectSchema,
+    rtpParameters: mediaObjects.rtpParameters,
     metadata: metadataSchema.nullable().optional(),
     key: z.string().min(1).max(64).optional().meta({
       description:
@@ -67,7 +68,7 @@ export const requestSchemas = {
   setTrackMetadata: z.strictObject({ trackId, metadata: metadataSchema.nullable() }).meta({ description: 'As setPeerMetadata.' }),
   publishData: z.strictObject({
     transportId,
-    sctpStreamParameters: wireObjectSchema,
+    sctpStreamParameters: mediaObjects.sctpStreamParameters,
     label: z.string().max(128),
     protocol: z.string().max(128).default(''),
   }),
@@ -99,8 +100,8 @@ export const answerSchemas = {
     roomId: z.string(),
     incarnation: z.string().meta({ description: 'The very room: another one of the same id has another.' }),
     permissions: permissionsSchema,
-    rtpCapabilities: wireObjectSchema,
-    iceServers: z.array(wireObjectSchema),
+    rtpCapabilities: mediaObjects.rtpCapabilities,
+    iceServers: z.array(mediaObjects.iceServer),
     peers: z.array(remotePeerSchema),
     components: z.array(remoteComponentSchema),
     activeSpeaker: z.string().nullable().meta({ description: 'Id of the peer who speaks just now; null: nobody.' }),
@@ -109,13 +110,13 @@ export const answerSchemas = {
   }),
   checkConnection: z.object({
     roomId: z.string(),
-    iceServers: z.array(wireObjectSchema),
-    transport: wireObjectSchema.meta({ description: "mediasoup-client's TransportOptions; DTLS is never connected." }),
+    iceServers: z.array(mediaObjects.iceServer),
+    transport: mediaObjects.transportOptions,
   }),
   join: empty,
-  createTransport: wireObjectSchema.meta({ description: "mediasoup-client's TransportOptions." }),
+  createTransport: mediaObjects.transportOptions,
   connectTransport: empty,
-  restartIce: z.object({ iceParameters: wireObjectSchema }),
+  restartIce: z.object({ iceParameters: mediaObjects.iceParameters }),
   publish: z.object({
     trackId: z.string(),
     muted: z.boolean().meta({ description: 'Muted by the server from its start: it was before it was published again.' }),
@@ -137,9 +138,9 @@ export const answerSchemas = {
   sendData: empty,
   ping: empty,
   getStats: z.object({
-    published: z.record(z.string(), z.array(wireObjectSchema)),
-    subscribed: z.record(z.string(), z.array(wireObjectSchema)),
-    transports: z.object({ send: wireObjectSchema.nullable(), recv: wireObjectSchema.nullable() }),
+    published: z.record(z.string(), z.array(mediaObjects.streamStats)),
+    subscribed: z.record(z.string(), z.array(mediaObjects.streamStats)),
+    transports: z.object({ send: mediaObjects.transportStats.nullable(), recv: mediaObjects.transportStats.nullable() }),
   }),
   leave: empty,
 } as const satisfies Record<Method, z.ZodType>;
@@ -152,7 +153,7 @@ export const requestSchema = z.strictObject({
   data: z.record(z.string(), z.unknown()).optional(),
 });
 export const answerSchema = z.discriminatedUnion('ok', [
-  z.object({ id: z.int(), ok: z.literal(true), data: wireObjectSchema }),
+  z.object({ id: z.int(), ok: z.literal(true), data: z.record(z.string(), z.unknown()) }),
   z.object({ id: z.int(), ok: z.literal(false), error: z.object({ code: z.string(), message: z.string() }) }),
 ]);
 export type Answer = z.infer<typeof answerSchema>;

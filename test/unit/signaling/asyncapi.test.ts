@@ -72,19 +72,34 @@ test('the schemas of the document take what the sockets take', () => {
     );
     return ajv.compile(payload)(value);
   };
-  assert.equal(
-    check('peer.publishRequest', { id: 1, method: 'publish', data: { transportId: 't', kind: 'audio', rtpParameters: {} } }),
-    true,
-  );
-  assert.equal(
-    check('peer.publishRequest', { id: 1, method: 'publish', data: { transportId: 't', kind: 'film', rtpParameters: {} } }),
-    false,
-  );
+  const publish = (kind: string, rtpParameters: object) =>
+    check('peer.publishRequest', { id: 1, method: 'publish', data: { transportId: 't', kind, rtpParameters } });
+  const opus = { mimeType: 'audio/opus', payloadType: 100, clockRate: 48_000, channels: 2 };
+  assert.equal(publish('audio', { codecs: [opus] }), true);
+  assert.equal(publish('film', { codecs: [opus] }), false);
+  assert.equal(publish('audio', { codecs: [{ ...opus, payloadType: 128 }] }), false);
   assert.equal(check('peer.leaveRequest', { id: 1, method: 'leave' }), true);
   assert.equal(check('peer.dataEvent', { event: 'data', data: { from: null, label: 'l', payload: { deep: [1] } } }), true);
   const event = { id: 'e', type: eventTypes[0], time: '2026-11-21T00:00:00.000Z', seq: 1, node: 'n', incarnation: 'i', roomId: 'r' };
   assert.equal(check('server.roomEventEvent', { event: 'roomEvent', source: 'n#1', index: 1, data: event }), true);
   assert.equal(check('server.roomEventEvent', { event: 'roomEvent', data: { ...event, type: 'Nothing' } }), false);
+});
+
+test('every object has its fields in the document, but for what the application says', () => {
+  const open: string[] = [];
+  const look = (node: unknown, path: string): void => {
+    if (typeof node !== 'object' || node === null) return;
+    const { type, properties, additionalProperties } = node as Record<string, unknown>;
+    if (
+      type === 'object' &&
+      !properties &&
+      (typeof additionalProperties !== 'object' || Object.keys(additionalProperties ?? {}).length === 0)
+    )
+      open.push(path);
+    for (const [key, child] of Object.entries(node)) look(child, `${path}/${key}`);
+  };
+  look(document.components, '');
+  assert.deepEqual(open, []);
 });
 
 test('requests and answers are described for the same methods', () => {
