@@ -10,6 +10,8 @@ import { Reach } from './reach.mjs';
 
 /** The part of the kit that makes network devices. */
 const networkKit = join(root, 'test', 'kit', 'network-namespace.ts');
+/** Words of tests that start nodes of a cluster: they share the one EPMD of a network, and whoever has it takes all names along when it ends. */
+const sharesEpmd = /SVC_DIST_ENABLED|defaultEpmdPort/;
 
 /**
  * @typedef {object} Layer
@@ -130,7 +132,7 @@ function nameOf(layer, file) {
  * @property {string} file absolute path
  * @property {Layer} layer
  * @property {number} cores how many it keeps busy on average
- * @property {boolean} [ownNetwork] whether it makes network devices
+ * @property {boolean} [ownNetwork] whether it makes network devices, or needs ports that are the same for all
  */
 
 /**
@@ -143,7 +145,7 @@ export function jobsOf(plan) {
   const jobs = plan.flatMap(({ layer, files }) =>
     files.map((file) => {
       const own = nameOf(layer, file);
-      const ownNetwork = reach.of(file).has(networkKit);
+      const ownNetwork = layer.name === 'cluster' || reach.of(file).has(networkKit) || reach.mentions(file, join(root, 'test'), sharesEpmd);
       return { name: `${layer.name}/${own}`, file, layer, cores: layer.heavy?.[own] ?? layer.cores, ownNetwork };
     }),
   );

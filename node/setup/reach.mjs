@@ -40,6 +40,11 @@ function isPath(text) {
 }
 
 /** @param {string} path */
+function isSource(path) {
+  return sources.has(extname(path)) && statSync(path).isFile();
+}
+
+/** @param {string} path */
 function isOurs(path) {
   return path.startsWith(`${root}/`) && !path.includes('/node_modules') && existsSync(path);
 }
@@ -66,11 +71,21 @@ export class Reach {
     return reached;
   }
 
+  /**
+   * @param {string} file absolute path
+   * @param {string} folder absolute path
+   * @param {RegExp} words
+   * @returns {boolean} whether it or a source file of the folder that it reaches has them
+   */
+  mentions(file, folder, words) {
+    return [...this.of(file)].some((path) => path.startsWith(`${folder}/`) && isSource(path) && words.test(readFileSync(path, 'utf8')));
+  }
+
   /** @param {string} path */
   #namesIn(path) {
     let names = this.#names.get(path);
     if (names === undefined) {
-      names = sources.has(extname(path)) && statSync(path).isFile() ? namesOf(path) : [];
+      names = isSource(path) ? namesOf(path) : [];
       this.#names.set(path, names);
     }
     return names;

@@ -28,8 +28,8 @@ const keptOutput = 16 * 1024 * 1024;
 const grace = 10_000;
 
 /**
- * Whatever another Chromium loads fails when a device comes or goes beside it (ERR_NETWORK_CHANGED), so devices are made in a network that no
- * other file has. It has an interface and a default route: a browser believes that it is online.
+ * A network that no other file has: whatever another Chromium loads fails when a device comes or goes beside it (ERR_NETWORK_CHANGED), and some
+ * ports are the same for all. It has an interface and a default route: a browser believes that it is online.
  */
 const inOwnNetwork = [
   ...['unshare', '--net', 'sh', '-ec'],
@@ -50,7 +50,7 @@ const inOwnNetwork = [
  * @param {number} options.testTimeout of one test, in milliseconds
  * @param {number} options.fileTimeout of the file, in milliseconds
  * @param {NodeJS.ProcessEnv} options.env
- * @param {boolean} [options.ownNetwork] it makes network devices: it gets a network of its own where it may make some
+ * @param {boolean} [options.ownNetwork] it gets a network of its own where it may make one
  * @param {(line: string) => void} [options.onLine] sees what it prints as it comes
  * @returns {Promise<FileResult>}
  */

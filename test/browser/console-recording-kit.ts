@@ -80,6 +80,7 @@ export const idOf = (room: string, index: number) => `${room}-${startOf(index).t
 /** Of a recording of a minute that began so many minutes after a certain time. */
 export const reportOf = (room: string, index: number, more: object = {}) => ({
   id: idOf(room, index),
+  type: 'recording',
   roomId: room,
   node: 'svc@somewhere',
   state: 'finished',

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { takeProblems } from '../kit/answer-check.ts';
 import { apiClient } from '../kit/api-client.ts';
 import { follow } from '../kit/hls-viewer.ts';
 import { lastingPort, startNodeProcess } from '../kit/node-process.ts';
@@ -149,6 +150,12 @@ test('what others wrote into a report is shown as it is, and does nothing; what 
   await page.goto(`${node.url}/#/recordings/${idOf('never', 3)}`);
   await page.waitForSelector(byId('recording-gone'));
   assert.deepEqual(complaints, []);
+  // A report is given as it stands, whoever wrote it.
+  const problems = takeProblems(node.port);
+  assert.ok(
+    problems.length > 0 && problems.every((sentence) => sentence.startsWith(`GET /recording/${broken.id} -> 200`)),
+    problems.join(),
+  );
 });
 
 test('of very many recordings the newest are shown, searching finds the others, and what the nodes did not describe is there too', async (t) => {

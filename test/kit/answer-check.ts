@@ -51,15 +51,16 @@ subscribe('http.server.response.finish', (message) => {
   if (sentence !== undefined) told({ port: request.socket.localPort ?? 0, sentence });
 });
 
-/** Fails where the node at this port gave an answer that is not as documented since this was asked last. */
-export function assertDocumented(port: number): void {
+/** Sentences about the answers of the node at this port that are not as documented, since this was asked last. */
+export function takeProblems(port: number): string[] {
   const found = problems.filter((problem) => problem.port === port);
   for (const problem of found) problems.splice(problems.indexOf(problem), 1);
-  assert.deepEqual(
-    found.map(({ sentence }) => sentence),
-    [],
-    'answers of the node are not as in openapi.json',
-  );
+  return found.map(({ sentence }) => sentence);
+}
+
+/** Fails where the node at this port gave an answer that is not as documented since this was asked last. */
+export function assertDocumented(port: number): void {
+  assert.deepEqual(takeProblems(port), [], 'answers of the node are not as in openapi.json');
 }
 
 /** Fails where a node printed that an answer of it is not as documented. */

@@ -11,6 +11,7 @@ import type { TestContext } from 'node:test';
 import type { Environment } from '../../node/env.ts';
 import { nodeFlags } from '../../node/setup/paths.mjs';
 import { assertNoneMarked } from './answer-check.ts';
+import { checkLast } from './check-last.ts';
 import { freePorts } from './free-ports.ts';
 import { assertNothingFound, startSearch } from './secret-search.ts';
 import { testEnvironment } from './start-node.ts';
@@ -55,6 +56,8 @@ export async function startNodeProcess(t: TestContext, env: Environment = {}, op
     child.kill('SIGKILL');
     await ended;
     rmSync(resources, { recursive: true, force: true });
+  });
+  checkLast(t, () => {
     search.look(text);
     assertNothingFound(search);
     assertNoneMarked(text);

@@ -9,6 +9,7 @@ import { Shutdown } from '../../node/lifecycle.ts';
 import type { Log } from '../../node/log.ts';
 import { MediaNode } from '../../node/node.ts';
 import { assertDocumented } from './answer-check.ts';
+import { checkLast } from './check-last.ts';
 import { testConfig } from './config.ts';
 import { freePort } from './free-ports.ts';
 import { assertNothingFound, searchedLog, startSearch } from './secret-search.ts';
@@ -55,6 +56,8 @@ export async function startNode(t: TestContext, env: Environment = {}, ownLog?: 
   t.after(async () => {
     await close();
     await cleanUp();
+  });
+  checkLast(t, () => {
     assertNothingFound(search);
     assertDocumented(port);
   });

@@ -12,6 +12,7 @@ import { ViewerTokens } from '../../../node/rooms/viewer-tokens.ts';
 import type { WebhookControl } from '../../../node/rooms/webhook-control.ts';
 import { assertDocumented } from '../../kit/answer-check.ts';
 import { type ApiClient, apiClient } from '../../kit/api-client.ts';
+import { checkLast } from '../../kit/check-last.ts';
 import { makeContent, noRenders } from '../../kit/content.ts';
 import { makeRooms, type TestRooms } from '../../kit/rooms.ts';
 
@@ -81,8 +82,8 @@ export async function startServer(context: TestContext, options: Partial<HttpOpt
   context.after(async () => {
     await server.close(0);
     rooms.rooms.close('test over');
-    assertDocumented(port);
   });
+  checkLast(context, () => assertDocumented(port));
   const url = `${options.tls ? 'https' : 'http'}://${server.address}`;
   return { ...rooms, server, url, api: apiClient(url, token) };
 }

@@ -46,12 +46,21 @@ test('heavy files have their turn first, then long ones, and the layer of the sh
   assert.deepEqual([jobs[turn('media/engine')]?.cores, jobs[turn('media/churn')]?.cores], [media.heavy?.engine, media.cores]);
 });
 
-test('files that make network devices have a network of their own', () => {
-  const layer = layers.find(({ name }) => name === 'cluster') ?? assert.fail('there is no layer of clusters');
-  const files = ['network', 'erlang'].map((name) => join(tests, layer.name, `${name}.test.ts`));
+test('files that make network devices or nodes of a cluster have a network of their own', () => {
+  const plan = layers.map((layer) => ({ layer, files: testFiles(join(tests, layer.name), []) }));
+  const own = new Map(jobsOf(plan).map(({ name, ownNetwork }) => [name, ownNetwork]));
+  const names = [
+    'cluster/network',
+    'cluster/erlang',
+    'browser/network-cuts',
+    'browser/node-loss',
+    'hostile/cluster',
+    'media/engine',
+    'unit/media/ports',
+  ];
   assert.deepEqual(
-    jobsOf([{ layer, files }]).map(({ ownNetwork }) => ownNetwork),
-    [true, false],
+    names.map((name) => own.get(name)),
+    [true, true, true, true, true, false, false],
   );
 });
 

@@ -76,13 +76,20 @@ async function startNode(
   return { name, url, resources, links, http, tokens, target, observed, get };
 }
 
+/** A file of a recording that nobody is in. */
+function reportOf(id: string): Record<string, string> {
+  const [startTime, endTime] = ['2026-01-01T00:00:00.000Z', '2026-01-01T00:01:00.000Z'];
+  const report = { id, type: 'recording', roomId: 'room', node: 'n', state: 'finished', startTime, endTime, tracks: [] };
+  return { [`recordings/${id}/report.json`]: JSON.stringify(report) };
+}
+
 async function startPair(t: TestContext) {
   const cluster = await startCluster(t);
   const [here, there] = cluster.nodes as [ContentNode, ContentNode];
   await addFiles(there.resources, {
     'hls/room/index.m3u8': '#EXTM3U',
     'hls/room/0.m4s': '0123456789',
-    'recordings/room-1/report.json': '{"id":"room-1"}',
+    ...reportOf('room-1'),
   });
   cluster.owners.set('room', there.name);
   return { ...cluster, here, there };
@@ -203,7 +210,7 @@ test('a path with dots as it is sent, which clients would tidy, leads to nothing
 test('a recording is found wherever it is, those who ask at once share one search', async (t) => {
   const { nodes } = await startCluster(t, 3);
   const [a, b, c] = nodes as [ContentNode, ContentNode, ContentNode];
-  await addFiles(c.resources, { 'recordings/room-9/report.json': '{}', 'hls/old/0.m4s': 'of a room that ended' });
+  await addFiles(c.resources, { ...reportOf('room-9'), 'hls/old/0.m4s': 'of a room that ended' });
   let calls = 0;
   const { call } = a.links;
   a.links.call = (...args) => {
@@ -223,7 +230,7 @@ test('a recording is found wherever it is, those who ask at once share one searc
 test('where a node that may have it does not answer, nobody says that it does not exist', { timeout: 20_000 }, async (t) => {
   const { nodes } = await startCluster(t, 3);
   const [a, b, c] = nodes as [ContentNode, ContentNode, ContentNode];
-  await addFiles(b.resources, { 'recordings/room-1/report.json': '{}' });
+  await addFiles(b.resources, reportOf('room-1'));
   c.links.frozen = true;
   assert.equal((await a.get('/recording/room-1')).status, 200);
   const unknown = await a.get('/recording/room-2');
@@ -235,8 +242,8 @@ test('where a node that may have it does not answer, nobody says that it does no
 test('recordings are listed over the cluster and removed wherever they are', async (t) => {
   const { nodes } = await startCluster(t, 3);
   const [a, b, c] = nodes as [ContentNode, ContentNode, ContentNode];
-  await addFiles(b.resources, { 'recordings/room-2/report.json': '{}', 'recordings/room-1/report.json': '{}' });
-  await addFiles(c.resources, { 'recordings/room-3/report.json': '{}', 'recordings/room-1/report.json': '{}' });
+  await addFiles(b.resources, { ...reportOf('room-2'), ...reportOf('room-1') });
+  await addFiles(c.resources, { ...reportOf('room-3'), ...reportOf('room-1') });
   assert.deepEqual(await (await a.get('/recording')).json(), { data: ['room-1', 'room-2', 'room-3'], incomplete: [] });
   assert.equal((await a.get('/recording/room-1', {}, 'DELETE')).status, 204);
   assert.deepEqual(await (await b.get('/recording')).json(), { data: ['room-2', 'room-3'], incomplete: [] });
