@@ -22,7 +22,7 @@ export class TestGroup {
   /** @returns {TestGroup | undefined} undefined where this process may make none: only root may, on Linux */
   static make() {
     count += 1;
-    const folder = join(tree, `mediarooms-test-${process.pid}-${count}`);
+    const folder = join(tree, `tests-of-mediarooms-${process.pid}-${count}`);
     try {
       mkdirSync(folder);
       return new TestGroup(folder);
