@@ -84,7 +84,9 @@ export const layers = [
     packages: [...aptPackages.browser, ...aptPackages.networks],
     programs: ['versitygw'],
     cores: 0.6,
-    first: ['hls', 'console-watch-trouble', 'console-recordings', 'console-recovery', 'guest-check'],
+    // It measures the delay of a stream that it composes, encodes and plays.
+    heavy: { hls: 1.5 },
+    first: ['console-watch-trouble', 'console-recordings', 'console-recovery', 'guest-check'],
     testTimeout: 180_000,
     fileTimeout: 900_000,
   },
