@@ -1,6 +1,6 @@
 // A balancer of TCP connections, as an Ingress is one: to each server in turn, and for a while to one that is gone, of which it has not heard yet.
-import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
+import { join, startTcpServer } from './tcp-server.ts';
 
 export type TcpBalancer = {
   port: number;
@@ -14,43 +14,33 @@ export type TcpBalancer = {
 
 /** Between ports of 127.0.0.1, each as often as it is named. Ended with the test. */
 export async function startTcpBalancer(t: { after: (end: () => void) => void }, ports: readonly number[]): Promise<TcpBalancer> {
-  const sockets = new Map<Socket, number>();
+  /** Which server each connection was given to. */
+  const given = new Map<Socket, number>();
   const gone = new Set<number>();
   let targets = [...ports];
   let turn = 0;
   let unanswered = 0;
-  const hold = (socket: Socket, port: number) => {
-    sockets.set(socket, port);
-    socket.on('error', () => {});
-    socket.on('close', () => sockets.delete(socket));
+  const give = (socket: Socket, to: number) => {
+    given.set(socket, to);
+    return socket.on('close', () => given.delete(socket));
   };
-  const server = createServer((client) => {
+  const { port } = await startTcpServer(t, (client, hold) => {
     const port = targets[turn % targets.length] ?? 0;
     turn += 1;
-    hold(client, port);
+    give(client, port);
     if (gone.has(port)) {
       unanswered += 1;
       // Read, or its end would not be seen.
       client.resume();
       return;
     }
-    const target = connect(port, '127.0.0.1');
-    hold(target, port);
-    client.pipe(target).pipe(client);
-    client.on('close', () => target.destroy());
-    target.on('close', () => client.destroy());
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(() => {
-    for (const socket of sockets.keys()) socket.destroy();
-    server.close();
+    join(client, give(hold(connect(port, '127.0.0.1')), port));
   });
   return {
-    port: (server.address() as AddressInfo).port,
+    port,
     lose: (port) => {
       gone.add(port);
-      for (const [socket, to] of sockets) if (to === port) socket.resetAndDestroy();
+      for (const [socket, to] of given) if (to === port) socket.resetAndDestroy();
     },
     forget: (port) => {
       targets = targets.filter((each) => each !== port);

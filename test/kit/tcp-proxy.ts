@@ -1,7 +1,7 @@
 // A TCP connection that a test can cut and mend: what a lost network is to a websocket.
-import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { Transform } from 'node:stream';
+import { type Hold, join, startTcpServer } from './tcp-server.ts';
 
 export type TcpProxy = {
   port: number;
@@ -16,43 +16,25 @@ export type TcpProxy = {
 
 /** Forwards to a port of the same address of this machine; ended with the test, or with the file whose `after` is given. */
 export async function startTcpProxy(t: { after: (end: () => void) => void }, targetPort: number, address = '127.0.0.1'): Promise<TcpProxy> {
-  const sockets = new Set<Socket>();
   let open = true;
   let count = 0;
   let rate: number | undefined;
-  const hold = (socket: Socket) => {
-    sockets.add(socket);
-    socket.on('error', () => {});
-    socket.on('close', () => sockets.delete(socket));
-  };
-  const server = createServer((client) => {
-    hold(client);
+  const serve = (client: Socket, hold: Hold) => {
     if (!open) {
       client.resetAndDestroy();
       return;
     }
     count += 1;
-    const target = connect(targetPort, address);
-    hold(target);
-    client
-      .pipe(slowed(() => rate))
-      .pipe(target)
-      .pipe(client);
-    client.on('close', () => target.destroy());
-    target.on('close', () => client.destroy());
-  });
-  server.listen(0, address);
-  await once(server, 'listening');
+    const slow = slowed(() => rate);
+    join(client, hold(connect(targetPort, address)), slow);
+  };
+  const { port, sockets } = await startTcpServer(t, serve, address);
   const cut = () => {
     open = false;
     for (const socket of sockets) socket.resetAndDestroy();
   };
-  t.after(() => {
-    cut();
-    server.close();
-  });
   return {
-    port: (server.address() as AddressInfo).port,
+    port,
     cut,
     mend: () => {
       open = true;

@@ -1,7 +1,7 @@
 // One who sits between a client and a node, passes everything on and keeps what the client says.
-import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { connect } from 'node:net';
 import type { TestContext } from 'node:test';
+import { join, startTcpServer } from './tcp-server.ts';
 
 export type Wiretap = {
   port: number;
@@ -14,30 +14,15 @@ export type Wiretap = {
 /** Passes on to a port of loopback, also where nothing listens there yet. */
 export async function startWiretap(t: TestContext, targetPort: number): Promise<Wiretap> {
   const connections: Buffer[][] = [];
-  const sockets = new Set<Socket>();
-  const server = createServer((client) => {
+  const { port } = await startTcpServer(t, (client, hold) => {
     const said: Buffer[] = [];
     connections.push(said);
-    const target = connect(targetPort, '127.0.0.1');
-    for (const socket of [client, target]) {
-      sockets.add(socket);
-      socket.on('error', () => {});
-      socket.on('close', () => sockets.delete(socket));
-    }
     client.on('data', (chunk: Buffer) => said.push(chunk));
-    client.pipe(target).pipe(client);
-    client.on('close', () => target.destroy());
-    target.on('close', () => client.destroy());
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(() => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
+    join(client, hold(connect(targetPort, '127.0.0.1')));
   });
   const streams = () => connections.map((said) => Buffer.concat(said));
   return {
-    port: (server.address() as AddressInfo).port,
+    port,
     requests: () => streams().flatMap((stream) => headOf(stream).split(/(?=(?:GET|POST|PATCH|DELETE) \/\S* HTTP\/1\.1\r\n)/)),
     frames: () => streams().flatMap((stream) => framesIn(stream)),
   };
