@@ -12,21 +12,13 @@ import { apiClient } from '../kit/api-client.ts';
 import { freePort } from '../kit/free-ports.ts';
 import { startNodeProcess } from '../kit/node-process.ts';
 import { PeerSocket } from '../kit/peer-socket.ts';
+import { roomRequest as room } from '../kit/room-request.ts';
 import { apiToken } from '../kit/start-node.ts';
 import { startWiretap } from '../kit/wiretap.ts';
 import { attack } from './attack.ts';
 import { attacks } from './operator.attacks.ts';
 
 const token = () => apiToken;
-const room = {
-  roomId: 'r',
-  externalId: 'uid-1',
-  videoCodec: null,
-  maxPeers: 5,
-  webhookUrl: null,
-  peerlessPurgeTimeout: null,
-  peerDisconnectedTimeout: 120,
-};
 
 /** A node whose address is that of the relay before it. */
 async function startTapped(t: TestContext) {

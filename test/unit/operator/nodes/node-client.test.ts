@@ -6,17 +6,9 @@ import type { AddressInfo } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
 import { NodeClient } from '../../../../operator/nodes/node-client.ts';
 import { isUnavailable, NodeError } from '../../../../operator/nodes/node-error.ts';
+import { roomRequest as room } from '../../../kit/room-request.ts';
 import { startNode } from '../../../kit/start-node.ts';
 
-const room = {
-  roomId: 'r',
-  externalId: 'uid-1',
-  videoCodec: null,
-  maxPeers: 5,
-  webhookUrl: null,
-  peerlessPurgeTimeout: null,
-  peerDisconnectedTimeout: 120,
-};
 const permissions = { publish: ['audio'], subscribe: true, data: false };
 
 async function fakeNode(t: TestContext, answer: RequestListener): Promise<string> {
