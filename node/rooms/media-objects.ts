@@ -45,7 +45,6 @@ const encoding = z.object({
     .optional(),
   maxBitrate: z.number().int().min(1).max(1e12).optional(),
 });
-/** RFC 3550, RFC 8285, RFC 8852; in the form of ORTC's RTCRtpParameters. */
 export const rtpParametersSchema = z.object({
   mid: token(32).optional(),
   codecs: z.array(codec).min(1).max(16),
@@ -65,7 +64,6 @@ export const rtpParametersSchema = z.object({
   msid: z.string().max(256).optional(),
 });
 
-/** What a side can send or receive, in the form of ORTC's RTCRtpCapabilities. */
 export const rtpCapabilitiesSchema = z.object({
   codecs: z
     .array(
@@ -95,7 +93,6 @@ export const rtpCapabilitiesSchema = z.object({
     .optional(),
 });
 
-/** RFC 8122; in the form of ORTC's RTCDtlsParameters. */
 export const dtlsParametersSchema = z.object({
   role: z.enum(['auto', 'client', 'server']).optional(),
   // RFC 8122, section 5: any case; the worker compares with upper case.
@@ -116,7 +113,6 @@ export const dtlsParametersSchema = z.object({
     .max(16),
 });
 
-/** RFC 8831 and RFC 8832. */
 export const sctpStreamParametersSchema = z
   .object({
     // RFC 8832, section 6: stream 65535 is reserved.
@@ -140,8 +136,7 @@ export const sctpStreamParametersSchema = z
     'must not be ordered where maxPacketLifeTime or maxRetransmits is given',
   );
 
-/** RFC 8839: what a client needs to check the paths to a transport with. */
-export const iceParametersSchema = z.object({
+const iceParametersSchema = z.object({
   usernameFragment: z.string(),
   password: z.string(),
   iceLite: z.boolean().meta({ description: 'Always true: the client is the controlling side (RFC 8445, section 2.5).' }),
@@ -156,13 +151,11 @@ const iceCandidateSchema = z.object({
   type: z.literal('host'),
   tcpType: z.literal('passive').optional(),
 });
-/** W3C WebRTC, RTCIceServer. */
 const iceServerSchema = z.object({
   urls: z.union([z.string(), z.array(z.string())]),
   username: z.string().optional(),
   credential: z.string().optional(),
 });
-/** mediasoup-client's TransportOptions. */
 const transportOptionsSchema = z.object({
   id: z.string(),
   iceParameters: iceParametersSchema,
@@ -178,7 +171,6 @@ const transportOptionsSchema = z.object({
     .optional()
     .meta({ description: 'If data channels were asked for and are allowed (RFC 8841).' }),
 });
-/** One RTP stream of a track, as the media worker counts it. */
 const streamStatsSchema = z.looseObject({
   type: z.enum(['inbound-rtp', 'outbound-rtp']),
   timestamp: z.number().meta({ description: 'Milliseconds of the media worker.' }),
@@ -195,7 +187,6 @@ const streamStatsSchema = z.looseObject({
   jitter: z.number().optional().meta({ description: 'Of streams that arrive, in units of the clock rate.' }),
   score: z.number().min(0).max(10),
 });
-/** A transport, as the media worker counts it. */
 const transportStatsSchema = z.looseObject({
   type: z.literal('webrtc-transport'),
   transportId: z.string(),
