@@ -49,6 +49,5 @@ export function planFor(plan, changed) {
   const reached = reachedBy(plan, changed);
   const unknown = reached.unknown.filter((path) => extname(path) !== '.md');
   if (unknown.length > 0) return { plan: [...plan], unknown };
-  const house = plan.filter(({ layer }) => layer.name === 'house');
-  return { plan: reached.plan.map((each) => house.find(({ layer }) => layer === each.layer) ?? each), unknown };
+  return { plan: reached.plan.map((each, index) => (each.layer.name === 'house' ? (plan[index] ?? each) : each)), unknown };
 }

@@ -10,7 +10,7 @@ import { ensureDependencies } from './dependencies.mjs';
 import { ensureGatewayDefinitions } from './gateway-definitions.mjs';
 import { ensureImages } from './images.mjs';
 import { clusterPrograms, ensureKubernetes } from './kubernetes.mjs';
-import { jobsOf, sum, testFiles } from './layers.mjs';
+import { countsLine, jobsOf, sum, testFiles } from './layers.mjs';
 import { aptPackages, ensurePackages } from './packages.mjs';
 import { childEnvironment, imageArchivesVariable, root, timingsVariable } from './paths.mjs';
 import { fail, SetupError } from './steps.mjs';
@@ -32,9 +32,9 @@ try {
     const outcome = await runTestFiles(jobsOf([{ layer, files }]), env, layer.cores);
     report(outcome);
     console.log(`\n${table(timings, prepared)}`);
-    const { passed, failed, skipped } = sum([...outcome.results.values()]);
-    console.log(`\n${passed} passed, ${failed} failed, ${skipped} skipped`);
-    if (failed > 0 || tooFlaky(outcome.flaky)) process.exitCode = 1;
+    const counts = sum([...outcome.results.values()]);
+    console.log(`\n${countsLine(counts)}`);
+    if (counts.failed > 0 || tooFlaky(outcome.flaky)) process.exitCode = 1;
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

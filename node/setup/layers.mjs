@@ -198,6 +198,13 @@ export function summary(rows) {
     const note = rest.pop();
     return `${String(name).padEnd(12)}${rest.map((cell) => String(cell).padStart(9)).join('')}  ${note}`.trimEnd();
   });
-  const { passed, failed, skipped } = sum(rows);
-  return `${table.join('\n')}\n\n${passed} passed, ${failed} failed, ${skipped} skipped`;
+  return `${table.join('\n')}\n\n${countsLine(sum(rows))}`;
+}
+
+/**
+ * @param {Counts} counts
+ * @returns {string} the line that others read
+ */
+export function countsLine({ passed, failed, skipped }) {
+  return `${passed} passed, ${failed} failed, ${skipped} skipped`;
 }
