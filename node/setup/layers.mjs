@@ -31,8 +31,8 @@ const sharesEpmd = /SVC_DIST_ENABLED|defaultEpmdPort/;
 /** @type {readonly Layer[]} in the order of the table */
 export const layers = [
   { name: 'house', packages: [], cores: 1, testTimeout: 30_000, fileTimeout: 60_000 },
-  { name: 'unit', packages: [], cores: 0.5, testTimeout: 30_000, fileTimeout: 120_000 },
-  { name: 'contract', worker: true, runtimes: true, packages: [], cores: 0.5, testTimeout: 60_000, fileTimeout: 300_000 },
+  { name: 'unit', packages: [], cores: 0.4, testTimeout: 30_000, fileTimeout: 120_000 },
+  { name: 'contract', worker: true, runtimes: true, packages: [], cores: 0.4, testTimeout: 60_000, fileTimeout: 300_000 },
   {
     name: 'media',
     worker: true,
@@ -51,7 +51,7 @@ export const layers = [
     packages: [...aptPackages.media, ...aptPackages.sip, ...aptPackages.relay],
     programs: ['versitygw'],
     // Each attacks a node of its own, and looks how another room of that node fares.
-    cores: 0.5,
+    cores: 0.45,
     heavy: { components: 1.2, guest: 1.2 },
     testTimeout: 90_000,
     fileTimeout: 300_000,
@@ -83,7 +83,7 @@ export const layers = [
     builds: true,
     packages: [...aptPackages.browser, ...aptPackages.networks],
     programs: ['versitygw'],
-    cores: 0.6,
+    cores: 0.55,
     // It measures the delay of a stream that it composes, encodes and plays.
     heavy: { hls: 1.5 },
     first: ['console-watch-trouble', 'console-recordings', 'console-recovery', 'guest-check'],
