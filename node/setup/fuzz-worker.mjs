@@ -14,8 +14,6 @@ import { patchesDigest } from './worker-patches.mjs';
 
 const targets = ['rtcp', 'rtp', 'sctp', 'stun', 'tcp', 'upstream'];
 const sources = join(root, 'test', 'fuzz', 'worker');
-/** What is undefined and harmless, and would end every target at once. */
-const mends = join(sources, 'undefined-behaviour.patch');
 const kept = join(root, 'test', 'fuzz', 'corpus');
 const sanitizers = '-fsanitize=address,undefined,fuzzer-no-link';
 const flags = `-O1 -gline-tables-only -fno-omit-frame-pointer -fno-sanitize-recover=undefined ${sanitizers}`;
@@ -54,7 +52,6 @@ async function build(folder, version) {
   if (!existsSync(join(out, 'build.ninja'))) {
     rmSync(join(folder, 'worker'), { recursive: true, force: true });
     const source = await prepareSource(folder, version);
-    await done(run('patch', ['-p1', '--fuzz=0', '--batch', '-d', source, '-i', mends], { deadline: shortDeadline }), 'patched', folder);
     const file = join(source, 'meson.build');
     writeFileSync(file, `${readFileSync(file, 'utf8')}\n${readFileSync(join(sources, 'meson.build'), 'utf8')}`);
     cpSync(sources, join(source, 'mediarooms'), { recursive: true });

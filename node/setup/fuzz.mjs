@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { ensureDependencies } from './dependencies.mjs';
 import { childEnvironment, pinnedNode, root } from './paths.mjs';
 import { fail, runInForeground, SetupError } from './steps.mjs';
+import { TestGroup } from './test-group.mjs';
 import { ensureWorker } from './worker.mjs';
 
 const [packets = '1000000', seed = '1'] = process.argv.slice(2);
@@ -17,8 +18,15 @@ try {
   const worker = await ensureWorker();
   const args = ['--test', '--test-reporter=spec', join(root, 'test', 'hostile', 'mutated-packets.test.ts')];
   const env = { ...childEnvironment(worker), FUZZ_PACKETS: packets, FUZZ_SEED: seed };
-  const { code } = await runInForeground(pinnedNode, args, env, root);
-  process.exitCode = code ?? 1;
+  // Interrupted, the tests do not end the node that they attack.
+  const group = TestGroup.make();
+  try {
+    const [program = '', ...rest] = [...(group?.wrap ?? []), pinnedNode, ...args];
+    const { code } = await runInForeground(program, rest, env, root);
+    process.exitCode = code ?? 1;
+  } finally {
+    group?.close();
+  }
 } catch (error) {
   fail(error);
 }

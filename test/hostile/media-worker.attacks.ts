@@ -22,4 +22,14 @@ export const attacks = {
     bound: '10 s; 128 for each IPv4 address or /64 of IPv6, 1,024 for each port (patch `0008`)',
     outcome: 'The oldest is closed; before, 10,000 of them held 632 MB for ever.',
   },
+  repeatedNacks: {
+    attack: 'RTCP NACKs that ask for the same packet again and again',
+    bound: 'four times, each after twice the last interval (patch `0021`)',
+    outcome: 'The rest is not answered; before, each packet came once an RTT for two seconds.',
+  },
+  manySources: {
+    attack: 'RTCP packets, each of another source (SSRC)',
+    bound: '512 sources of a transport (patch `0011`)',
+    outcome: 'The one that was silent longest is forgotten; before, each further packet cost the worker more.',
+  },
 } as const satisfies Record<string, Attack>;

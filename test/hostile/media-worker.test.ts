@@ -3,13 +3,16 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import type { TestContext } from 'node:test';
+import { processUsage } from '../../node/metrics/process-usage.ts';
 import { eventually } from '../kit/eventually.ts';
 import { startHealthyRoom } from '../kit/hostile/healthy-room.ts';
 import { type Guest, type HostileNode, joinAsGuest, makeRoom, startHostileNode } from '../kit/hostile/hostile-node.ts';
 import { MediaLink } from '../kit/hostile/media-link.ts';
+import { publications, rtpSamples } from '../kit/hostile/packet-samples.ts';
 import { opusPacket, opusParameters } from '../kit/hostile/rtp.ts';
 import { associate, chunk } from '../kit/hostile/sctp.ts';
 import { memoryOf } from '../kit/memory.ts';
+import { keepDoing } from '../kit/pace.ts';
 import { attack } from './attack.ts';
 import { attacks } from './media-worker.attacks.ts';
 
@@ -19,6 +22,12 @@ const strangers = 1_000;
 const perNetwork = 128;
 /** Milliseconds; connections without STUN are closed after 10 s. */
 const patience = 60_000;
+const manySources = 40_000;
+const sourcesAtOnce = 5_000;
+/** Of patch 0021. */
+const mostCopies = 4;
+/** Milliseconds: a fifth copy would come 800 ms after the last. */
+const askedFor = 2_000;
 const ssrc = 4242;
 const audioLevel = { uri: 'urn:ietf:params:rtp-hdrext:ssrc-audio-level', id: 10 };
 
@@ -93,6 +102,84 @@ attack(attacks.halfFrames, async (t) => {
   assert.deepEqual(await node.children(), [worker]);
   await health();
 });
+
+attack(attacks.repeatedNacks, async (t) => {
+  const { node, health, workers, guest } = await startScene(t);
+  const [, video = assert.fail()] = publications;
+  const send = await openLink(t, guest, 'send');
+  const listener = await joinAsGuest(t, node, 'attacked');
+  const recv = await openLink(t, listener, 'recv');
+  const published = await guest.request('publish', { transportId: send.id, kind: video.kind, rtpParameters: video.rtpParameters });
+  assert.ok(published.ok, JSON.stringify(published.error));
+  const trackId = published.data?.trackId;
+  const { rtpParameters } = await listener.waitFor('trackSubscribed', (data) => data.trackId === trackId);
+  const [encoding = assert.fail()] = (rtpParameters as { encodings: { ssrc: number; rtx: { ssrc: number } }[] }).encodings;
+  const numbers: number[] = [];
+  let copies = 0;
+  recv.onPacket = (packet) => {
+    const source = packet.readUInt32BE(8);
+    if (source === encoding.ssrc) numbers.push(packet.readUInt16BE(2));
+    if (source === encoding.rtx.ssrc) copies += 1;
+  };
+  await listener.request('trackReady', { trackId });
+  const sample = rtpSamples().find((packet) => packet.readUInt32BE(8) === video.ssrc) ?? assert.fail();
+  send.sendRtp(sample);
+  await eventually('the packet is forwarded', () => numbers.length > 0);
+  const ask = () => recv.sendRtcp(genericNack(encoding.ssrc, numbers[0] ?? 0));
+  await eventually('it is sent again as often as it may be', () => {
+    ask();
+    return copies === mostCopies;
+  });
+  await keepDoing(askedFor, ask, 20);
+  assert.ok(await recv.taken());
+  assert.equal(copies, mostCopies);
+  await answersAll(guest, node, workers);
+  await health();
+});
+
+attack(attacks.manySources, async (t) => {
+  const { node, health, workers, guest } = await startScene(t);
+  const [worker = 0] = workers;
+  const link = await openLink(t, guest, 'send');
+  let source = 0;
+  const sendFromOthers = async () => {
+    const before = await processorTime(worker);
+    for (const end = source + sourcesAtOnce; source < end; ) {
+      source += 1;
+      link.sendRtcp(receiverReport(source));
+      if (source % 50 === 0) await link.taken();
+    }
+    return (await processorTime(worker)) - before;
+  };
+  const costs: number[] = [];
+  while (source < manySources) costs.push(await sendFromOthers());
+  t.diagnostic(`${source} sources, seconds of the worker for each ${sourcesAtOnce}: ${costs.map((cost) => cost.toFixed(2)).join(' ')}`);
+  const [first = 0] = costs;
+  const last = costs.at(-1) ?? 0;
+  assert.ok(last < 2 * first, `the last cost ${last} s, the first ${first} s`);
+  await answersAll(guest, node, workers);
+  await health();
+});
+
+/** Seconds since it started. */
+async function processorTime(pid: number): Promise<number> {
+  return (await processUsage(pid))?.cpu ?? assert.fail(`there is no process ${pid}`);
+}
+
+/** An empty report (RFC 3550, section 6.4.2). */
+function receiverReport(source: number): Buffer {
+  const packet = Buffer.from('80c9000100000000', 'hex');
+  packet.writeUInt32BE(source, 4);
+  return packet;
+}
+
+/** Asks for one packet again (RFC 4585, section 6.2.1). */
+function genericNack(source: number, number: number): Buffer {
+  const packet = Buffer.from('81cd0003000000010000000000000000', 'hex');
+  packet.writeUInt32BE(source, 8);
+  packet.writeUInt16BE(number, 12);
+  return packet;
+}
 
 /** A node with a healthy room, and a guest in a room beside it. */
 async function startScene(t: TestContext) {
