@@ -40,7 +40,7 @@ async function publishCode(peer: PagePeer, colour: Colour): Promise<void> {
     oscillator.connect(gain).connect(out);
     oscillator.start();
     setInterval(() => {
-      const flash = Date.now() % 2000 < 100;
+      const flash = Math.floor(Date.now() / 100) % 20 === 0;
       gain.gain.value = flash ? 0.8 : 0;
       context.fillStyle = flash ? 'white' : style;
       context.fillRect(0, 0, 640, 360);

@@ -1,6 +1,5 @@
 // A million mutated frames over real sockets into EPMD, the handshake and established connections: nodes go on as if nothing was.
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { test } from 'node:test';
 import { operations, writeControl } from '../../node/cluster/erlang/control.ts';
@@ -11,9 +10,11 @@ import { TermWriter } from '../../node/cluster/erlang/term-writer.ts';
 import { atom, ImproperList, Pid, Reference, tuple } from '../../node/cluster/erlang/terms.ts';
 import { startDistNode } from '../kit/dist-nodes.ts';
 import { Stranger } from '../kit/dist-stranger.ts';
+import { emits, eventually } from '../kit/eventually.ts';
 import { freePort } from '../kit/free-ports.ts';
 import { Mutator } from '../kit/mutator.ts';
 import { liveHeap } from '../kit/resources.ts';
+import { turns } from '../kit/turns.ts';
 
 const stranger = 'zz@127.0.0.1';
 const pid = new Pid(stranger, 1, 0, 7);
@@ -80,11 +81,11 @@ test('a million mutated frames leave nodes, their calls and their memory as they
         const length = Buffer.alloc(4);
         length.writeUInt32BE(bytes.length);
         socket.socket.write(Buffer.concat([length, bytes]));
-        if (left % 4 === 0) await new Promise((resolve) => setImmediate(resolve));
+        if (left % 4 === 0) await turns();
       }
       socket.socket.destroy();
       await closed;
-      while (a.node.isConnected(stranger)) await once(a.node, 'nodeDown');
+      await eventually('the stranger is gone', () => !a.node.isConnected(stranger), { wakes: emits(a.node, 'nodeDown') });
     }
   };
 

@@ -1,9 +1,10 @@
 // Somebody without any token against a node: sockets, guesses, a page in the browser of its user, made-up addresses.
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import type { TestContext } from 'node:test';
 import { apiClient } from '../kit/api-client.ts';
+import { emits, eventually } from '../kit/eventually.ts';
 import { type NodeProcess, startNodeProcess } from '../kit/node-process.ts';
 import { PeerSocket } from '../kit/peer-socket.ts';
 import { apiToken } from '../kit/start-node.ts';
@@ -92,7 +93,7 @@ class Crowd {
   readonly #open = new Set<Socket>();
   readonly #node: NodeProcess;
   readonly #path: string;
-  #left: (() => void) | undefined;
+  readonly #left = new EventEmitter();
 
   constructor(t: TestContext, node: NodeProcess, path: string) {
     this.#node = node;
@@ -109,10 +110,7 @@ class Crowd {
 
   /** Resolves when the node has cut all but so many. */
   async shrunkTo(count: number): Promise<void> {
-    while (this.#open.size > count)
-      await new Promise<void>((resolve) => {
-        this.#left = resolve;
-      });
+    await eventually(`all but ${count} are cut`, () => this.#open.size <= count, { wakes: emits(this.#left, 'left') });
   }
 
   async #enter(): Promise<void> {
@@ -121,7 +119,7 @@ class Crowd {
     socket.on('error', () => {});
     socket.on('close', () => {
       this.#open.delete(socket);
-      this.#left?.();
+      this.#left.emit('left');
     });
     const lines = ['host: x', 'connection: upgrade', 'upgrade: websocket', 'sec-websocket-version: 13', `x-forwarded-for: ${host}`];
     socket.write(`GET ${this.#path} HTTP/1.1\r\n${lines.join('\r\n')}\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n`);

@@ -2,35 +2,19 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sourceFiles } from './source-files.ts';
-
-const now = String.raw`\b(?:Date|performance)\.now\(\)`;
-const pause = String.raw`await (?:(?:sleep|wait|delay|pause|setTimeout)\(|new Promise(?:<void>)?\(\(\w+\) => setTimeout\()`;
-
-const rules: Record<string, RegExp> = {
-  'compares the clock with an end: wait with eventually(), or go on for a while with keepDoing() (test/kit)': new RegExp(
-    `${now}(?: - [\\w.]+)? [<>]|(?<!=)[<>]=? ${now}`,
-  ),
-  'asks again and again: eventually() does (test/kit)': new RegExp(String.raw`\b(?:while|for) \(.*(?:\) ${pause}|; ${pause}.*\)\) )`),
-  'judges how long something took: assertPrompt() names the promise, and its bound is five times that (test/kit)':
-    /assert\.ok\([^;]*\b(?:took|elapsed\(\)|passed|lasted|waited) <[^;]*\)/,
-};
+import { strays } from './waiting.ts';
 
 /** With the reason. A bench is about time as a whole. */
 const named: Record<string, string> = {
   'test/kit/eventually.ts': 'it is the wait',
+  'test/kit/turns.ts': 'it lets things run',
   'test/kit/pace.ts': 'what goes on for a while or on a schedule does so here',
   'test/kit/promised-time.ts': 'it is the judgement',
   'test/kit/client-page.ts': 'a page gives up a picture that does not come: its code cannot import the kit',
+  'test/kit/kube/service-ports.ts': 'a port is asked for as long as the service is there',
   'test/browser/console-kit.ts': 'a page listens for a while: its code is text',
   'test/browser/guest.test.ts': 'a page looks at a meter for a while: its code is text',
 };
-
-function strays(path: string, text: string): string[] {
-  const lines = text.split('\n');
-  return Object.entries(rules).flatMap(([rule, pattern]) =>
-    lines.flatMap((line, index) => (pattern.test(line) ? [`${path}:${index + 1} ${rule}: ${line.trim()}`] : [])),
-  );
-}
 
 const files = sourceFiles(['test']).filter(({ path }) => !path.startsWith('test/bench/') && !path.startsWith('test/house/'));
 
@@ -49,17 +33,37 @@ test('each file that may compare the clock still does', () => {
   assert.deepEqual(clean, []);
 });
 
-test('what has been written so far is what is refused', () => {
-  for (const line of [
+test('what has been written so far is what is refused, however it is laid out', () => {
+  for (const code of [
     "for (const end = Date.now() + 60_000; !(await holds()); await sleep(50)) assert.ok(Date.now() < end, 'no');",
     'while (!holds() && performance.now() < deadline) await look();',
     'if (performance.now() - started > patience) throw new Error(what);',
+    'if (deadline - Date.now() <= 0) throw new Error(what);',
     'while (!(await there())) await new Promise((resolve) => setTimeout(resolve, 10));',
-    'while (count < 3) await sleep(20);',
+    'while (count < most()) await sleep(20);',
+    'while (count < 3) await new Promise(setImmediate);',
+    'for (let tries = 0; !answered(); tries += 1) {\n  send(probe);\n  await sleep(5);\n}',
+    'for (let tries = 0; tries < 9; tries += 1) {\n  if (await answered()) break;\n  await sleep(5);\n}',
+    'for (;;) {\n  const found = find();\n  if (found) return found;\n  await new Promise((resolve) => waiting.add(resolve));\n}',
+    "while (sockets.length === 0)\n  await once(server, 'connection');",
+    'do {\n  await sleep(10);\n} while (!seen());',
+    'for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));',
+    'page.evaluate("while (!seen()) await new Promise((resolve) => setTimeout(resolve, 10));");',
     'assert.ok(performance.now() - began < 5_000);',
     'assert.ok(took > 100 && took < 15_000);',
+    'assert.ok(seen.took < 15_000);',
+    'const time = performance.now() - began;\nassert.ok(\n  time < 900,\n);',
+    'const since = stopwatch();\nassert.ok(900 > since());',
   ])
-    assert.notDeepEqual(strays('x', line), [], line);
-  for (const line of ['const since = () => performance.now();', 'assert.ok(took > 2_500);', 'const later = Date.now() + 1_000 * hours;'])
-    assert.deepEqual(strays('x', line), [], line);
+    assert.notDeepEqual(strays('x', `async () => {\n${code}\n};`), [], code);
+  for (const code of [
+    'const since = () => performance.now();',
+    'assert.ok(took > 2_500);',
+    'const later = Date.now() + 1_000 * hours;',
+    'for (let second = 0; second < 10; second += 1) {\n  send();\n  await sleep(20);\n}',
+    'for (const size of sizes) {\n  await grow(size);\n  await sleep(20);\n}',
+    'for (let next = await take(); next; next = await take()) done.push(next);',
+    'while (!signal.aborted) {\n  await list();\n  await sleep(100);\n}',
+  ])
+    assert.deepEqual(strays('x', `async () => {\n${code}\n};`), [], code);
 });

@@ -10,6 +10,7 @@ import { FakeKinds } from './fake-components.ts';
 import { type FakeLinks, FakeNetwork } from './fake-links.ts';
 import { FakeMedia } from './fake-media.ts';
 import { noLimits } from './rooms.ts';
+import { turns } from './turns.ts';
 
 export type TestNode = {
   name: NodeName;
@@ -82,5 +83,5 @@ export function makeNode(network: FakeNetwork, name: NodeName, limits: Partial<L
 
 /** Everything that was under way between nodes has arrived. */
 export async function quiet(): Promise<void> {
-  for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+  await turns(20);
 }

@@ -11,6 +11,7 @@ import {
   parseNamePacket,
 } from '../../node/cluster/erlang/handshake-packets.ts';
 import { Stranger } from './dist-stranger.ts';
+import { emits, eventually } from './eventually.ts';
 
 export type RelayOptions = {
   /** Whose place is taken, the part before the @ of a node on 127.0.0.1 or localhost. */
@@ -42,11 +43,9 @@ export async function startRelay(t: TestContext, options: RelayOptions): Promise
     socket.pause();
     dialled.push(socket);
     t.after(() => socket.destroy());
-    server.emit('dialled');
   });
   return async () => {
-    while (dialled.length === 0) await once(server, 'dialled');
-    return relay(t, dialled.shift() as Socket, options);
+    return relay(t, await eventually('a node dials', () => dialled.shift(), { wakes: emits(server, 'connection') }), options);
   };
 }
 

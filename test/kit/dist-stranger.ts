@@ -7,6 +7,7 @@ import { ownFlags } from '../../node/cluster/erlang/flags.ts';
 import { cookieDigest, namePacket, parseChallengePacket, replyPacket } from '../../node/cluster/erlang/handshake-packets.ts';
 import { PacketReader } from '../../node/cluster/erlang/packet-reader.ts';
 import { testCookie } from './dist-nodes.ts';
+import { emits, eventually } from './eventually.ts';
 
 export class Stranger {
   readonly socket: Socket;
@@ -37,12 +38,11 @@ export class Stranger {
 
   /** The next packet; undefined once the other side has closed. */
   async read(): Promise<Buffer | undefined> {
-    for (;;) {
+    const next = () => {
       const packet = this.#reader.next();
-      if (packet) return packet;
-      if (this.#closed) return undefined;
-      await Promise.race([once(this.socket, 'data'), once(this.socket, 'close')]);
-    }
+      return (packet || this.#closed) && { packet };
+    };
+    return (await eventually('a packet', next, { wakes: emits(this.socket, 'data', 'close') })).packet;
   }
 
   sayName(name: string, flags = ownFlags): void {

@@ -1,8 +1,9 @@
 // A DNS server of the tests' own: A and AAAA over UDP and TCP, changed while it runs, and wrong in every way that a server can be.
 import { createSocket, type Socket as UdpSocket } from 'node:dgram';
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { type AddressInfo, createServer, isIP, isIPv6, type Server, type Socket, SocketAddress } from 'node:net';
 import type { TestContext } from 'node:test';
+import { emits, eventually } from './eventually.ts';
 
 export type RecordType = 'A' | 'AAAA';
 /** `truncated`: UDP says that the answer is on TCP, where it is. `garbage`: bytes that are no answer. */
@@ -27,7 +28,7 @@ export class DnsServer {
   readonly #udp: UdpSocket;
   readonly #tcp: Server;
   readonly #sockets = new Set<Socket>();
-  #onAsked: (() => void)[] = [];
+  readonly #events = new EventEmitter();
 
   constructor(udp: UdpSocket, tcp: Server) {
     this.#udp = udp;
@@ -67,7 +68,7 @@ export class DnsServer {
   /** When so many more queries have come. */
   async queries(count: number): Promise<void> {
     const until = this.asked.length + count;
-    while (this.asked.length < until) await new Promise<void>((resolve) => this.#onAsked.push(resolve));
+    await eventually(`${count} queries more`, () => this.asked.length >= until, { wakes: emits(this.#events, 'asked') });
   }
 
   async close(): Promise<void> {
@@ -99,7 +100,7 @@ export class DnsServer {
     if (!question) return undefined;
     const { name, type } = question;
     this.asked.push(`${type ?? 'other'} ${name}`);
-    for (const resolve of this.#onAsked.splice(0)) resolve();
+    this.#events.emit('asked');
     const fault = type && this.#faults.get(type);
     if (fault === 'silent') return undefined;
     if (fault === 'garbage') return Buffer.concat([uint16(question.id), Buffer.alloc(40, 0xc3)]);

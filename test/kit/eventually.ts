@@ -1,5 +1,6 @@
 // The one wait of the tests for what comes to hold: told of it by an event where there is one, by looking again where there is none.
 import { AssertionError } from 'node:assert/strict';
+import type { EventEmitter } from 'node:events';
 // Not the global ones: a test that mocks timers waits too.
 import { clearTimeout, setTimeout } from 'node:timers';
 import { inspect } from 'node:util';
@@ -9,7 +10,7 @@ export type EventuallyOptions = {
   within?: number;
   /** Milliseconds between two looks, at most. */
   every?: number;
-  /** Subscribes `wake` to what may change the answer, and returns what ends that: `(wake) => { room.on('x', wake); return () => room.off('x', wake); }`. */
+  /** Subscribes `wake` to what may change the answer, and returns what ends that: emits() for an emitter. */
   wakes?: (wake: () => void) => () => void;
 };
 
@@ -53,6 +54,16 @@ export async function eventually<Answer>(
   const cut = answer.length > longestAnswer ? `${answer.slice(0, longestAnswer)}…` : answer;
   const message = `${typeof what === 'string' ? what : await what()}: not within ${within} ms; the last answer was ${cut}`;
   throw new AssertionError({ message, stackStartFn: eventually });
+}
+
+/** `wakes` of eventually(): each of these events. */
+export function emits(source: Pick<EventEmitter, 'on' | 'off'>, ...events: string[]): (wake: () => void) => () => void {
+  return (wake) => {
+    for (const event of events) source.on(event, wake);
+    return () => {
+      for (const event of events) source.off(event, wake);
+    };
+  };
 }
 
 const nothing = Symbol('nothing');

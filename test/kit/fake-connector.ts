@@ -1,5 +1,7 @@
 // Connections between nodes that a test decides: who answers, who does not, and who is lost.
+import { EventEmitter } from 'node:events';
 import type { Connector } from '../../node/cluster/discovery/connector.ts';
+import { emits, eventually } from './eventually.ts';
 
 export class FakeConnector implements Connector {
   readonly self: string;
@@ -15,7 +17,7 @@ export class FakeConnector implements Connector {
   onMeet: (name: string) => void = () => {};
   readonly #nodes = new Set<string>();
   #waiting: (() => void)[] = [];
-  #watchers: (() => void)[] = [];
+  readonly #events = new EventEmitter();
   #underWay = 0;
 
   constructor(self: string) {
@@ -41,7 +43,7 @@ export class FakeConnector implements Connector {
   /** Connected, whoever dialled. */
   meet(name: string): void {
     this.#nodes.add(name);
-    for (const watcher of this.#watchers.splice(0)) watcher();
+    this.#events.emit('met');
   }
 
   cut(name: string): void {
@@ -55,7 +57,7 @@ export class FakeConnector implements Connector {
 
   /** When all of these are connected. */
   async connected(...names: string[]): Promise<void> {
-    while (!names.every((name) => this.#nodes.has(name))) await new Promise<void>((resolve) => this.#watchers.push(resolve));
+    await eventually(`${names} are connected`, () => names.every((name) => this.#nodes.has(name)), { wakes: emits(this.#events, 'met') });
   }
 
   dialsOf(name: string): number {

@@ -8,6 +8,7 @@ import type { CloseReason, PeerConnection } from '../../node/rooms/ports.ts';
 import { TokenKeys } from '../../node/rooms/tokens.ts';
 import { FakeKinds } from './fake-components.ts';
 import { FakeMedia } from './fake-media.ts';
+import { turns } from './turns.ts';
 
 export const noLimits: LocalLimits = {
   maxRooms: null,
@@ -107,5 +108,5 @@ export async function publish(from: TestPeer, kind: 'audio' | 'video', metadata:
 
 /** Everything that was ready to run has run: fake media answers within microtasks and immediates. */
 export async function settled(): Promise<void> {
-  for (let turn = 0; turn < 3; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+  await turns(3);
 }

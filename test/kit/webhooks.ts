@@ -2,6 +2,7 @@
 import type { TestContext } from 'node:test';
 import { type WebhookSettings, Webhooks, type WebhooksOptions } from '../../node/events/webhooks/webhooks.ts';
 import type { RoomEvent } from '../../node/rooms/events.ts';
+import { eventually } from './eventually.ts';
 import { recordedLog } from './recorded-log.ts';
 
 export const secret = `whsec_${Buffer.from('a secret of twenty-four bytes').toString('base64')}`;
@@ -22,6 +23,11 @@ export function startWebhooks(t: TestContext, settings: WebhookSettings, options
   });
   t.after(() => webhooks.close(0));
   return { webhooks, ...recorded };
+}
+
+/** Resolves when no more than `left` events wait: the others are delivered or dead. */
+export async function untilPending(webhooks: Pick<Webhooks, 'counters'>, left = 0): Promise<void> {
+  await eventually(`${left} events wait`, () => webhooks.counters().pending <= left, { every: 2 });
 }
 
 export function roomEvent(roomId: string, seq: number, type: RoomEvent['type'] = 'PeerAdded'): RoomEvent {

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
+import { eventually } from '../kit/eventually.ts';
 import { lengthOf, linesOf } from '../kit/kube/audit-log.ts';
 import { type Anything, isAvailable, isReady, mediaCluster, startMediaStage } from '../kit/kube/media-stage.ts';
 import { runOperator, startOperator } from '../kit/kube/operator-process.ts';
@@ -42,12 +43,11 @@ async function versions(): Promise<Record<string, string>> {
 
 /** Once nobody writes any more: what Kubernetes' own controllers note of a pod or a budget comes some time after what it is about. */
 async function restingVersions(): Promise<Record<string, string>> {
-  for (let [before, looks] = [await versions(), 0]; ; looks += 1) {
+  return await eventually('nobody writes', async () => {
+    const before = await versions();
     await sleep(500);
-    const now = await versions();
-    if (isDeepStrictEqual(now, before) || looks === 60) return now;
-    before = now;
-  }
+    return isDeepStrictEqual(await versions(), before) && before;
+  });
 }
 
 type Audited = {

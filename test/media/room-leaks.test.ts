@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { ServiceError } from '../../node/errors.ts';
 import { eventually } from '../kit/eventually.ts';
 import { memoryOf } from '../kit/memory.ts';
+import { turns } from '../kit/turns.ts';
 import { engineFor, openPeer, openRoom, opusParameters, pidsOf, videoParameters } from './kit.ts';
 
 const MiB = 1024 * 1024;
@@ -40,11 +41,11 @@ test('200 rooms with media, opened and closed ten times: the memory of the worke
 
 test('a room that is closed while its media is being made leaves nothing', async (t) => {
   const engine = await engineFor(t);
-  for (let turns = 0; turns < 30; turns += 1) {
+  for (let turn = 0; turn < 30; turn += 1) {
     const room = openRoom(engine);
     const peer = room.openPeer('p', { layersChanged: () => {}, failed: () => {} });
     const pending = [room.rtpCapabilities(), peer.createTransport('send', { sctp: true }), peer.createTransport('recv', { sctp: false })];
-    for (let turn = 0; turn < turns; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    await turns(turn);
     room.close();
     for (const result of await Promise.allSettled(pending))
       assert.ok(result.status === 'fulfilled' || result.reason instanceof ServiceError);

@@ -102,6 +102,7 @@ for (const [name, open] of engines) {
 }
 
 test('RTP flows from resume on, with sender reports, and counts as forwarded', async (t) => {
+  const began = Date.now();
   const engine = await engineFor(t);
   const room = openRoom(engine);
   const { send } = await publish(t, room, opus);
@@ -133,7 +134,8 @@ test('RTP flows from resume on, with sender reports, and counts as forwarded', a
     to.received.some((each) => isRtcp(each) && senderTimes(each).some((report) => report.ssrc === sent)),
   );
   const [report] = to.received.filter(isRtcp).flatMap(senderTimes);
-  assert.ok(Math.abs((report?.time ?? 0) - Date.now()) < 10_000, 'its time is that of this machine');
+  const now = Date.now();
+  assert.ok(report && report.time > began - 10_000 && report.time < now + 10_000, 'its time is that of this machine');
   output.close();
   await eventually('nothing forwarded', () => engine.load().forwardedTracks === 0);
 });

@@ -1,6 +1,7 @@
 // kubectl as a user runs it.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { eventually } from '../eventually.ts';
 
 const defaultTimeout = 90_000;
 
@@ -35,10 +36,11 @@ export function kubectlOf(program: string, kubeconfig: string, cache: string): K
     return { code: code ?? 1, stdout, stderr };
   };
   return async (args, options = {}) => {
-    for (;;) {
+    const look = async () => {
       const result = await run(args, options);
       // `kubectl wait` of a definition that is so young that it has no conditions yet.
-      if (!result.stderr.includes('.status.conditions accessor error')) return result;
-    }
+      return !result.stderr.includes('.status.conditions accessor error') && result;
+    };
+    return await eventually('the definition has conditions', look, { within: 2 * (options.timeoutMs ?? defaultTimeout) });
   };
 }

@@ -1,11 +1,13 @@
 // Keeping a session over lost sockets, against a scripted server.
 import assert from 'node:assert/strict';
+import { EventEmitter } from 'node:events';
 import { type TestContext, test } from 'node:test';
 import type { Closing } from '../../../node/client/src/closing.ts';
 import { Connection, type ConnectionOptions } from '../../../node/client/src/connection.ts';
 import { RequestError, RoomClosedError, SessionLostError } from '../../../node/client/src/errors.ts';
 import { defaultTiming, type Timing, type WebSocketConstructor } from '../../../node/client/src/options.ts';
 import type { ServerEvent, Welcome } from '../../../node/client/src/protocol.ts';
+import { emits, eventually } from '../../kit/eventually.ts';
 import { freePort } from '../../kit/free-ports.ts';
 import { assertPrompt, stopwatch } from '../../kit/promised-time.ts';
 import { emptyWelcome, type FakeSocket, startFakeServer } from './fake-server.ts';
@@ -19,10 +21,10 @@ type Happening =
 /** A connection that writes down what it tells. */
 function connectionTo(t: TestContext, urls: string[], changes: Partial<ConnectionOptions> = {}) {
   const happenings: Happening[] = [];
-  const waiting = new Set<() => void>();
+  const told = new EventEmitter();
   const tell = (happening: Happening) => {
     happenings.push(happening);
-    for (const wake of waiting) wake();
+    told.emit('told');
   };
   const timing = { ...defaultTiming, retryDelays: [0, 20, 40], ...changes.timing };
   const connection = new Connection(
@@ -49,12 +51,8 @@ function connectionTo(t: TestContext, urls: string[], changes: Partial<Connectio
   );
   t.after(() => connection.leave());
   const until = async <Name extends Happening['name']>(name: Name, count = 1): Promise<Extract<Happening, { name: Name }>> => {
-    for (;;) {
-      const found = happenings.filter((each): each is Extract<Happening, { name: Name }> => each.name === name);
-      const wanted = found[count - 1];
-      if (wanted) return wanted;
-      await new Promise<void>((resolve) => waiting.add(resolve));
-    }
+    const named = () => happenings.filter((each): each is Extract<Happening, { name: Name }> => each.name === name);
+    return await eventually(`${name} ${count}`, () => named()[count - 1], { wakes: emits(told, 'told') });
   };
   return { connection, happenings, until };
 }

@@ -6,6 +6,7 @@ import type { Duplex } from 'node:stream';
 import type { TestContext } from 'node:test';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { EventData, RequestFrame, Welcome } from '../../../node/client/src/protocol.ts';
+import { emits, eventually } from '../../kit/eventually.ts';
 
 export const emptyWelcome: Welcome = {
   sessionId: 'session-1',
@@ -55,7 +56,6 @@ export class FakeSocket {
   readonly #early: RequestFrame[] = [];
   #welcomed = false;
   #count = 0;
-  readonly #waiting: (() => void)[] = [];
   /** Methods that are answered without being told, with these data. */
   readonly #automatic = new Map<string, (frame: RequestFrame) => object>();
 
@@ -65,7 +65,6 @@ export class FakeSocket {
     webSocket.on('message', (data) => {
       const frame = JSON.parse(String(data)) as RequestFrame;
       this.#count += 1;
-      for (const wake of this.#waiting.splice(0)) wake();
       if (frame.method === 'authenticate' || this.#welcomed) this.#take(frame);
       else this.#early.push(frame);
     });
@@ -77,7 +76,7 @@ export class FakeSocket {
 
   /** Resolves when so many frames came, answered or not. */
   async arrived(count: number): Promise<void> {
-    while (this.#count < count) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    await eventually(`${count} frames`, () => this.#count >= count, { wakes: emits(this.webSocket, 'message') });
   }
 
   /** The next request that is not answered by itself. */

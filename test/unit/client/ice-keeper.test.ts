@@ -4,6 +4,7 @@ import { type TestContext, test } from 'node:test';
 import { Device, FakeHandler, testFakeParameters, type types } from 'mediasoup-client';
 import { IceKeeper } from '../../../node/client/src/ice-keeper.ts';
 import { defaultTiming } from '../../../node/client/src/options.ts';
+import { turns } from '../../kit/turns.ts';
 
 async function keep(t: TestContext) {
   const { generateNativeRtpCapabilities, generateLocalDtlsParameters } = testFakeParameters;
@@ -26,7 +27,7 @@ async function keep(t: TestContext) {
   /** Lets time pass, and what waits for promises happen. */
   const pass = async (milliseconds: number) => {
     t.mock.timers.tick(milliseconds);
-    for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    await turns(20);
   };
   return { keeper, become, pass, restarts: () => restarts };
 }

@@ -1,6 +1,8 @@
 // A room client against a scripted server, with everything that it tells.
+import { EventEmitter } from 'node:events';
 import type { TestContext } from 'node:test';
 import { RoomClient, type RoomClientOptions, type RoomEvents } from '../../../node/client/src/index.ts';
+import { emits, eventually } from '../../kit/eventually.ts';
 import type { FakeServer } from './fake-server.ts';
 
 export const timing = { retryDelays: [0, 10], resumePause: 10 };
@@ -31,22 +33,19 @@ export function roomAt(t: TestContext, server: FakeServer, options: Partial<Room
   const room = new RoomClient({ url: server.url, token: 'token', timing, ...options });
   t.after(() => room.leave());
   const told: { name: keyof RoomEvents; data: unknown }[] = [];
-  const waiting = new Set<() => void>();
+  const events = new EventEmitter();
   for (const name of names) {
     room.on(name, (data) => {
       told.push({ name, data });
-      for (const wake of waiting) wake();
+      events.emit('told');
     });
   }
   const until = async <Name extends keyof RoomEvents>(
     name: Name,
     matches: (data: RoomEvents[Name]) => boolean = () => true,
   ): Promise<RoomEvents[Name]> => {
-    for (;;) {
-      const found = told.find((each) => each.name === name && matches(each.data as RoomEvents[Name]));
-      if (found) return found.data as RoomEvents[Name];
-      await new Promise<void>((resolve) => waiting.add(resolve));
-    }
+    const find = () => told.find((each) => each.name === name && matches(each.data as RoomEvents[Name]));
+    return (await eventually(name, find, { wakes: emits(events, 'told') })).data as RoomEvents[Name];
   };
   return { room, told, until };
 }

@@ -5,7 +5,9 @@ import { ClusterWebhooks } from '../../../node/cluster/cluster-webhooks.ts';
 import { ServiceError } from '../../../node/errors.ts';
 import { silentLog } from '../../../node/log.ts';
 import type { DeadLetterView, OwnWebhooks, WebhookReplay, WebhookStatus } from '../../../node/rooms/webhook-control.ts';
+import { eventually } from '../../kit/eventually.ts';
 import { FakeNetwork } from '../../kit/fake-links.ts';
+import { turns } from '../../kit/turns.ts';
 import { roomEvent } from '../../kit/webhooks.ts';
 
 const status: WebhookStatus = {
@@ -89,7 +91,7 @@ test('nodes that are silent for 2 s, or answer what nobody understands, are name
   nodes[1]?.links.handle({ call: () => new Promise(() => {}), cast: () => {} });
   nodes[2]?.links.handle({ call: async () => 'nonsense', cast: () => {} });
   const answers = Promise.all([asked.status(), asked.deadLetters({}, 9)]);
-  for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+  await turns(20);
   t.mock.timers.tick(2_000);
   const [states, { letters, incomplete }] = await answers;
   assert.deepEqual(
@@ -148,7 +150,7 @@ test('what a node hands over goes to the next where one refuses or does not answ
   network.connectAll();
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const first = ending.handOver([]);
-  while (asked.length < 1) await new Promise((resolve) => setImmediate(resolve));
+  await eventually('the first is asked', () => asked.length === 1, { every: 2 });
   t.mock.timers.tick(10_000);
   await first;
   await ending.handOver([]);

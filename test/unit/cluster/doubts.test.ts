@@ -1,6 +1,6 @@
 // Nodes that are gone without a word: found out when they are needed, by all at once, and nobody else is taken for one.
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Doubts, type DoubtTimes } from '../../../node/cluster/doubts.ts';
@@ -8,6 +8,7 @@ import { ErlangLinks } from '../../../node/cluster/erlang-links.ts';
 import { ServiceError } from '../../../node/errors.ts';
 import { connectedTo, startDistNode } from '../../kit/dist-nodes.ts';
 import { Stranger } from '../../kit/dist-stranger.ts';
+import { emits, eventually } from '../../kit/eventually.ts';
 import { freePort } from '../../kit/free-ports.ts';
 
 /** Nobody is trusted for long, so that the test is quick. */
@@ -18,11 +19,11 @@ async function startLinked(t: TestContext, name: string, epmdPort: number) {
   const { node, record } = await startDistNode(t, name, epmdPort);
   const links = new ErlangLinks(node.name, record.log, times);
   links.handle({ call: async () => 'done', cast: () => {} });
-  const ups: (() => void)[] = [];
-  links.listen({ up: () => ups.splice(0).forEach((wake) => void wake()), down: () => {} });
+  const ups = new EventEmitter();
+  links.listen({ up: () => ups.emit('up'), down: () => {} });
   links.attach(node);
   const meets = async (count: number) => {
-    while (links.nodes().length < count) await new Promise<void>((resolve) => ups.push(resolve));
+    await eventually(`${count} nodes`, () => links.nodes().length >= count, { wakes: emits(ups, 'up') });
   };
   return { node, record, links, meets };
 }

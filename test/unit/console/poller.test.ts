@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { type Polled, Poller } from '../../../node/console/src/hooks/poller.ts';
+import { turns } from '../../kit/turns.ts';
 
 /** Answers by hand, time by hand. */
 function start(t: TestContext, every = 1_000) {
@@ -26,20 +27,15 @@ function start(t: TestContext, every = 1_000) {
   });
   t.after(() => poller.close());
   const pass = async (milliseconds: number) => {
-    await settle();
+    await turns();
     t.mock.timers.tick(milliseconds);
-    await settle();
+    await turns();
   };
   const show = (hidden: boolean) => {
     look.hidden = hidden;
     for (const listener of listeners) listener();
   };
   return { poller, questions, told, pass, show, listeners };
-}
-
-/** Lets promises that are settled already be seen. */
-async function settle(): Promise<void> {
-  for (let i = 0; i < 10; i += 1) await Promise.resolve();
 }
 
 test('the next question comes some time after the answer, never beside one that is under way', async (t) => {
@@ -51,7 +47,7 @@ test('the next question comes some time after the answer, never beside one that 
   void poller.refresh();
   assert.equal(questions.length, 1);
   questions[0]?.answer(1);
-  await settle();
+  await turns();
   assert.equal(questions.length, 2, 'whoever asked meanwhile is asked for once');
   questions[1]?.answer(2);
   await pass(500);
@@ -71,7 +67,7 @@ test('what was known stays while questions fail, each failure makes the pause lo
   const pauses: number[] = [];
   for (let round = 1; round < 9; round += 1) {
     questions[round]?.fail();
-    await settle();
+    await turns();
     let pause = 0;
     for (; questions.length === round + 1 && pause < 60_000; pause += 250) await pass(250);
     pauses.push(pause);
@@ -92,12 +88,12 @@ test('what was known stays while questions fail, each failure makes the pause lo
 test('nobody is asked while the page is hidden, and at once when it is shown again', async (t) => {
   const { questions, pass, show } = start(t);
   questions[0]?.answer(1);
-  await settle();
+  await turns();
   show(true);
   await pass(600_000);
   assert.equal(questions.length, 1);
   show(false);
-  await settle();
+  await turns();
   assert.equal(questions.length, 2);
   show(true);
   show(false);

@@ -3,7 +3,9 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { test } from 'node:test';
+import { promisify } from 'node:util';
 import { SocketTraffic } from '../../../node/http/socket-traffic.ts';
+import { emits, eventually } from '../../kit/eventually.ts';
 
 test('bytes of living and of closed connections are counted once each', async (t) => {
   const traffic = new SocketTraffic();
@@ -16,17 +18,14 @@ test('bytes of living and of closed connections are counted once each', async (t
   await once(server, 'listening');
   t.after(() => server.close());
   const { port } = server.address() as AddressInfo;
+  const connections = promisify(server.getConnections.bind(server));
   for (const round of [1, 2, 3]) {
     const client = connect(port, '127.0.0.1');
     client.write(Buffer.alloc(100));
-    while (client.bytesRead < 200) await once(client, 'data');
+    await eventually('the answer', () => client.bytesRead >= 200, { wakes: emits(client, 'data') });
     assert.deepEqual(traffic.read(), { received: 100 * round, sent: 200 * round });
     client.destroy();
-    while ((await new Promise<number>((resolve) => server.getConnections((_, count) => resolve(count)))) > 0) await setImmediatePromise();
+    await eventually('no connection', async () => (await connections()) === 0);
     assert.deepEqual(traffic.read(), { received: 100 * round, sent: 200 * round });
   }
 });
-
-function setImmediatePromise(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
-}

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import { test } from 'node:test';
-import { eventually } from '../../kit/eventually.ts';
+import { emits, eventually } from '../../kit/eventually.ts';
 
 /** Timers that are set now: nothing of a wait may stay. */
 const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
@@ -23,7 +23,7 @@ test('an event makes it look, long before the next turn', async () => {
   const source = new EventEmitter();
   const before = timers();
   let looks = 0;
-  const waiting = eventually('the third', () => ++looks === 3, { every: 3_600_000, wakes: told(source) });
+  const waiting = eventually('the third', () => ++looks === 3, { every: 3_600_000, wakes: emits(source, 'change') });
   for (let count = 0; count < 2; count += 1) {
     await new Promise((resolve) => setImmediate(resolve));
     source.emit('change');
@@ -42,14 +42,14 @@ test('an event during a look makes it look once more', async () => {
     source.emit('change');
     return answer;
   };
-  assert.equal(await eventually('it holds', look, { every: 3_600_000, wakes: told(source) }), true);
+  assert.equal(await eventually('it holds', look, { every: 3_600_000, wakes: emits(source, 'change') }), true);
 });
 
 test('a failure says what was waited for, how long, and the last answer', async () => {
   const source = new EventEmitter();
   const before = timers();
   const wait = (what: string | (() => Promise<string>), answer: unknown) =>
-    eventually(what, () => answer, { within: 5, every: 1, wakes: told(source) });
+    eventually(what, () => answer, { within: 5, every: 1, wakes: emits(source, 'change') });
   await assert.rejects(wait('the room is there', 0), {
     code: 'ERR_ASSERTION',
     message: 'the room is there: not within 5 ms; the last answer was 0',
@@ -72,7 +72,7 @@ test('a look that never ends fails in time', async () => {
 test('what a look throws ends the wait', async () => {
   const source = new EventEmitter();
   const look = async () => assert.fail('it crashed');
-  await assert.rejects(eventually('it runs', look, { wakes: told(source) }), { message: 'it crashed' });
+  await assert.rejects(eventually('it runs', look, { wakes: emits(source, 'change') }), { message: 'it crashed' });
   assert.equal(source.listenerCount('change'), 0);
 });
 
@@ -81,10 +81,3 @@ test('a test with mocked timers waits too', async (t) => {
   let looks = 0;
   assert.equal(await eventually('the third', () => ++looks === 3, { every: 1 }), true);
 });
-
-function told(source: EventEmitter): (wake: () => void) => () => void {
-  return (wake) => {
-    source.on('change', wake);
-    return () => source.off('change', wake);
-  };
-}

@@ -6,6 +6,7 @@ import { isAllowedOrigin } from '../../../node/signaling/origin.ts';
 import { Outbox, type OutboxLimits } from '../../../node/signaling/outbox.ts';
 import { renewalDelay, TokenRenewal } from '../../../node/signaling/token-renewal.ts';
 import { TokenBucket } from '../../../node/token-bucket.ts';
+import { turns } from '../../kit/turns.ts';
 
 const texts = (frames: readonly Buffer[] | undefined) => frames?.map(String);
 /** With room for everything but what a test limits. */
@@ -128,13 +129,10 @@ test('a renewal is made again and again, with the life of each new token, until 
     renewed: (token) => renewed.push(token),
   });
   renewal.schedule(claims());
-  const settle = async () => {
-    for (let count = 0; count < 10; count += 1) await Promise.resolve();
-  };
   const pass = async (time: number) => {
     // In steps, since a timer of more than 24.8 days is made of several, and each may be late by a step.
     for (let left = time; left > 0; left -= 60_000) t.mock.timers.tick(60_000);
-    await settle();
+    await turns();
   };
   await pass(lifetime - 15 * 60_000);
   assert.deepEqual(renewed, []);

@@ -1,9 +1,10 @@
 // Mocked time for discovery: timers that a test lets run out, and a clock that goes with them.
 import type { TestContext } from 'node:test';
+import { turns } from '../../../kit/turns.ts';
 
 /** Lets what was resolved take its effects. */
 export async function settle(): Promise<void> {
-  for (let turn = 0; turn < 5; turn += 1) await new Promise<void>((resolve) => setImmediate(resolve));
+  await turns(5);
 }
 
 export type Clock = { now: () => number; pass: (milliseconds: number) => Promise<void> };

@@ -13,6 +13,7 @@ import type { ForwardTarget } from '../../../../node/cluster/proxy/peer-socket-p
 import type { RequestObservation } from '../../../../node/http/access-log.ts';
 import { silentLog } from '../../../../node/log.ts';
 import { makeContent } from '../../../kit/content.ts';
+import { eventually } from '../../../kit/eventually.ts';
 import { type FakeLinks, FakeNetwork } from '../../../kit/fake-links.ts';
 import { addFiles, makeResources } from '../../../kit/resources-folder.ts';
 import { readToken, startServer, token } from '../../http/server.ts';
@@ -321,7 +322,7 @@ test('where the client goes, the request to the owner ends', async (t) => {
   assert.equal(response.status, 200);
   abort.abort();
   await ended.promise;
-  while (node.http.running > 0) await new Promise((resolve) => setImmediate(resolve));
+  await eventually('no request runs', () => node.http.running === 0);
 });
 
 test('only headers that belong to the file are passed on', async (t) => {

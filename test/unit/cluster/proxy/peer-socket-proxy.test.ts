@@ -11,6 +11,8 @@ import { silentLog } from '../../../../node/log.ts';
 import type { ForwardedSocket } from '../../../../node/rooms/forwarded-socket.ts';
 import { TokenKeys } from '../../../../node/rooms/tokens.ts';
 import { type PeerSocketsOptions, peerSocketPath } from '../../../../node/signaling/peer-sockets.ts';
+import { emits, eventually } from '../../../kit/eventually.ts';
+import { keepDoing } from '../../../kit/pace.ts';
 import { PeerSocket } from '../../../kit/peer-socket.ts';
 import { startSocketServer, type WelcomeData } from '../../signaling/socket-server.ts';
 
@@ -107,7 +109,7 @@ test('the owner closes with its own codes and reasons', async (t) => {
   await left.request('leave');
   assert.deepEqual(await left.closed, { code: 1000, reason: 'Peer left' });
   await owner.happened('PeerDisconnected', 'left');
-  while (proxy.size > 0) await new Promise((resolve) => setImmediate(resolve));
+  await eventually('nothing is carried', () => proxy.size === 0);
 });
 
 test('how the client goes is what the owner hears: 1000 ends the session, anything else may be resumed', async (t) => {
@@ -270,6 +272,15 @@ async function startStub(t: TestContext) {
   return { client, owner, proxy, waiting: () => carried?.bufferedBytes ?? 0 };
 }
 
+/** Everybody between has taken what they take: the sender's own queue is as long after a while as before. */
+async function standsStill(queued: () => number, watch: () => void = () => {}): Promise<void> {
+  await eventually('the queue stands still', async () => {
+    const before = queued();
+    await keepDoing(100, watch, 2);
+    return queued() === before;
+  });
+}
+
 test('a client that does not read makes the owner wait, and then gets every frame', async (t) => {
   const { client, owner, waiting } = await startStub(t);
   client.webSocket.pause();
@@ -277,19 +288,16 @@ test('a client that does not read makes the owner wait, and then gets every fram
   const count = 200;
   for (let sent = 0; sent < count; sent += 1) owner.send(frame);
   let most = 0;
-  let before = -1;
-  // Until the owner's own queue stands still: everybody between has taken what they take.
-  while (owner.bufferedAmount !== before) {
-    before = owner.bufferedAmount;
-    for (let turn = 0; turn < 50; turn += 1) {
+  await standsStill(
+    () => owner.bufferedAmount,
+    () => {
       most = Math.max(most, waiting());
-      await new Promise((resolve) => setTimeout(resolve, 2));
-    }
-  }
+    },
+  );
   assert.ok(owner.bufferedAmount > 10 * 1024 * 1024, `the owner still has ${owner.bufferedAmount}`);
   assert.ok(most < 3 * 1024 * 1024, `${most} bytes waited at the node between`);
   client.webSocket.resume();
-  while (client.frames.length < count) await once(client.webSocket, 'message');
+  await eventually('every frame', () => client.frames.length >= count, { wakes: emits(client.webSocket, 'message') });
   assert.equal(client.frames.length, count);
 });
 
@@ -301,14 +309,11 @@ test('an owner that does not read makes the client wait, and then gets every fra
   const filling = 'x'.repeat(200 * 1024);
   const count = 200;
   for (let sent = 0; sent < count; sent += 1) client.send(JSON.stringify({ n: sent, filling }));
-  let before = -1;
-  while (client.webSocket.bufferedAmount !== before) {
-    before = client.webSocket.bufferedAmount;
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
-  assert.ok(before > 10 * 1024 * 1024, `the client still has ${before}`);
+  await standsStill(() => client.webSocket.bufferedAmount);
+  const { bufferedAmount } = client.webSocket;
+  assert.ok(bufferedAmount > 10 * 1024 * 1024, `the client still has ${bufferedAmount}`);
   owner.resume();
-  while (heard.length < count + 1) await once(owner, 'message');
+  await eventually('every frame', () => heard.length > count, { wakes: emits(owner, 'message') });
   assert.deepEqual(
     heard.slice(1).map((text) => (JSON.parse(text) as { n: number }).n),
     Array.from({ length: count }, (_, at) => at),
@@ -334,5 +339,5 @@ test('any code that may be sent goes through both ways, those that may not becom
   const [code, reason] = (await once(owner, 'close')) as [number, Buffer];
   assert.deepEqual([code, reason.toString()], [4321, 'because']);
   await client.closed;
-  while (proxy.size > 0) await new Promise((resolve) => setImmediate(resolve));
+  await eventually('nothing is carried', () => proxy.size === 0);
 });

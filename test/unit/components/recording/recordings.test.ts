@@ -7,6 +7,7 @@ import { cluster, matroskaHead, opusHead } from '../../../../node/components/rec
 import { type RecordingPlan, Recordings } from '../../../../node/components/recording/recordings.ts';
 import { silentLog } from '../../../../node/log.ts';
 import { LocalContent } from '../../../../node/storage/local-content.ts';
+import { eventually } from '../../../kit/eventually.ts';
 import { noUploads } from '../../../kit/kinds.ts';
 import { opusPacket } from '../../../kit/ogg-file.ts';
 import { makeResources } from '../../../kit/resources-folder.ts';
@@ -109,7 +110,7 @@ test('what a crash left is finished by the next process, but not while somebody 
   const frames = Array.from({ length: 10 }, (_, index) => ({ time: index * 20, data: opusPacket(60, index), key: true }));
   await writeFile(path, Buffer.concat([head, cluster(frames).subarray(0, -10)]));
   recording.update(entry, { startTime: start + 100 });
-  while ((await report(recording.id)).tracks.length === 0) await new Promise((resolve) => setImmediate(resolve));
+  await eventually('the report names the track', async () => (await report(recording.id)).tracks.length > 0);
   assert.equal(await recordings.recover(), 0);
   const next = open();
   await age(recording.id, 9000);

@@ -5,6 +5,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { NodeTransport } from '../../../../node/components/sip/wire/node-transport.ts';
 import type { SipTarget } from '../../../../node/components/sip/wire/targets.ts';
+import { emits, eventually } from '../../../kit/eventually.ts';
 import { freePort } from '../../../kit/free-ports.ts';
 
 type Server = { target: SipTarget; next: () => Promise<Socket> };
@@ -22,9 +23,9 @@ async function serve(t: TestContext): Promise<Server> {
   const target: SipTarget = { transport: 'TCP', ip: '127.0.0.1', port: (server.address() as AddressInfo).port };
   let taken = 0;
   const next = async () => {
-    while (sockets.length <= taken) await once(server, 'connection');
+    const socket = await eventually('a connection', () => sockets[taken], { wakes: emits(server, 'connection') });
     taken += 1;
-    return sockets[taken - 1] as Socket;
+    return socket;
   };
   return { target, next };
 }

@@ -10,8 +10,9 @@ import { LeftSpools, type LeftSpoolsOptions } from '../../../../node/events/webh
 import { SpoolFolder } from '../../../../node/events/webhooks/spool-folder.ts';
 import { WebhookStore } from '../../../../node/events/webhooks/store.ts';
 import { silentLog } from '../../../../node/log.ts';
+import { eventually } from '../../../kit/eventually.ts';
 import { refuse, startReceiver, take } from '../../../kit/webhook-receiver.ts';
-import { roomEvent, startWebhooks, testSettings } from '../../../kit/webhooks.ts';
+import { roomEvent, startWebhooks, testSettings, untilPending } from '../../../kit/webhooks.ts';
 
 const spoolingProcess = join(import.meta.dirname, '../../../kit/spooling-process.ts');
 
@@ -65,7 +66,7 @@ describe('a node that comes back under another name', () => {
     const receiver = await startReceiver(t, refuse(500));
     const first = startWebhooks(t, testSettings(), { store: await openStore(base, 'old@host'), dispatcher: { delay: () => 1_000_000 } });
     first.webhooks.publish(roomEvent('dead', 1), gone.url);
-    while (first.webhooks.counters().pending > 0) await new Promise((resolve) => setImmediate(resolve));
+    await untilPending(first.webhooks);
     for (const seq of [1, 2, 3]) first.webhooks.publish(roomEvent('one', seq), receiver.url);
     // The one try that it makes is not to arrive later, when the others are counted.
     await receiver.until(1);
@@ -78,7 +79,7 @@ describe('a node that comes back under another name', () => {
       receiver.received.map(({ id }) => id),
       ['one-1', 'one-2', 'one-3'],
     );
-    while (existsSync(join(base, 'old@host'))) await new Promise((resolve) => setImmediate(resolve));
+    await eventually('the old folder is gone', () => !existsSync(join(base, 'old@host')), { every: 2 });
     assert.deepEqual(
       webhooks.deadLetters({}, 10).map(({ eventId }) => eventId),
       ['dead-1'],

@@ -2,10 +2,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { eventually } from '../../../kit/eventually.ts';
 import { freePort } from '../../../kit/free-ports.ts';
 import { stopwatch } from '../../../kit/promised-time.ts';
 import { refuse, startReceiver, take } from '../../../kit/webhook-receiver.ts';
-import { roomEvent, startWebhooks, testSettings } from '../../../kit/webhooks.ts';
+import { roomEvent, startWebhooks, testSettings, untilPending } from '../../../kit/webhooks.ts';
 
 const inOrder = (room: string, count: number) => Array.from({ length: count }, (_, index) => `${room}-${index + 1}`);
 
@@ -14,7 +15,7 @@ describe('a receiver', () => {
     const port = await freePort();
     const { webhooks, of } = startWebhooks(t, testSettings());
     for (let seq = 1; seq <= 5; seq += 1) webhooks.publish(roomEvent('one', seq), `http://127.0.0.1:${port}/hook`);
-    while (webhooks.counters().retries < 3) await new Promise((resolve) => setImmediate(resolve));
+    await eventually('three tries have failed', () => webhooks.counters().retries >= 3, { every: 2 });
     assert.match(String(of('info')[0]?.why), /ECONNREFUSED/);
     const receiver = await startReceiver(t, undefined, port);
     await receiver.until(5);
@@ -82,7 +83,7 @@ describe('a receiver', () => {
       receiver.received.map(({ id }) => id),
       ['one-1', 'one-1', 'one-1', 'one-2'],
     );
-    while (webhooks.counters().pending > 0) await new Promise((resolve) => setImmediate(resolve));
+    await untilPending(webhooks);
     assert.equal(webhooks.counters().retries, 2);
   });
 
@@ -97,7 +98,7 @@ describe('a receiver', () => {
     webhooks.publish(roomEvent('one', 1), refusing.url);
     webhooks.publish(roomEvent('two', 1), silent);
     for (const url of [refusing.url, silent])
-      while (told(url)?.problem === undefined) await new Promise((resolve) => setImmediate(resolve));
+      await eventually(`the problem of ${url}`, () => told(url)?.problem !== undefined, { every: 2 });
     assert.deepEqual(told(refusing.url), {
       url: refusing.url,
       pending: 1,
@@ -109,14 +110,14 @@ describe('a receiver', () => {
     assert.equal(told(silent)?.failing, true);
     const done = await startReceiver(t, refuse(410));
     webhooks.publish(roomEvent('three', 1), done.url);
-    while (webhooks.counters().dead < 1) await new Promise((resolve) => setImmediate(resolve));
+    await eventually('it is dead', () => webhooks.counters().dead >= 1, { every: 2 });
     const { pending, rooms, problem } = told(done.url) ?? {};
     assert.deepEqual([pending, rooms], [0, 0]);
     assert.match(problem ?? '', /410/);
     webhooks.publish(roomEvent('three', 2, 'RoomDeleted'), done.url);
     assert.equal(told(done.url), undefined, 'the room is over');
     refusing.answer(take);
-    while (webhooks.counters().pending > 1) await new Promise((resolve) => setImmediate(resolve));
+    await untilPending(webhooks, 1);
     assert.equal(told(refusing.url), undefined);
     assert.deepEqual(told(cluster.url), idle);
   });
@@ -132,7 +133,7 @@ describe('a receiver', () => {
     const { roomId, incarnation, id: eventId } = ofAnother;
     const [taken] = receivers;
     webhooks.take([{ url: taken?.url, roomId, incarnation, eventId, at: Date.now(), body: JSON.stringify(ofAnother) }]);
-    while (webhooks.counters().pending > 0) await new Promise((resolve) => setImmediate(resolve));
+    await untilPending(webhooks);
     assert.equal(webhooks.counters().dead, 7);
     assert.deepEqual(webhooks.receivers(), []);
   });

@@ -8,6 +8,7 @@ import { describe, it, type TestContext } from 'node:test';
 import type { Delivery } from '../../../../node/events/webhooks/delivery.ts';
 import { Spool, type SpoolOptions } from '../../../../node/events/webhooks/spool.ts';
 import { silentLog } from '../../../../node/log.ts';
+import { eventually } from '../../../kit/eventually.ts';
 import { recordedLog } from '../../../kit/recorded-log.ts';
 
 function folderOf(t: TestContext): string {
@@ -128,8 +129,10 @@ describe('the webhook spool', () => {
       assert.ok(before.pending.length > 0 && before.pending.length < 100, 'what was written before is whole');
       await before.spool.close();
       rmSync(filler);
-      while (!of('info').some(({ msg }) => msg.includes('written again')) || Spool.open(folder, { log: silentLog() }).pending.length < 100)
-        await new Promise((resolve) => setTimeout(resolve, 10));
+      await eventually('all is written again', () => {
+        const told = of('info').some(({ msg }) => msg.includes('written again'));
+        return told && Spool.open(folder, { log: silentLog() }).pending.length === 100;
+      });
       assert.deepEqual(numbers(Spool.open(folder, { log: silentLog() }).pending), range(1, 100));
     } finally {
       await spool.close();

@@ -10,9 +10,10 @@ import { DeadLetters } from '../../../../node/events/webhooks/dead-letters.ts';
 import { SpoolFolder } from '../../../../node/events/webhooks/spool-folder.ts';
 import { WebhookStore } from '../../../../node/events/webhooks/store.ts';
 import { silentLog } from '../../../../node/log.ts';
+import { eventually } from '../../../kit/eventually.ts';
 import { recordedLog } from '../../../kit/recorded-log.ts';
 import { refuse, startReceiver, take } from '../../../kit/webhook-receiver.ts';
-import { roomEvent, startWebhooks, testSettings } from '../../../kit/webhooks.ts';
+import { roomEvent, startWebhooks, testSettings, untilPending } from '../../../kit/webhooks.ts';
 
 const spoolingProcess = join(import.meta.dirname, '../../../kit/spooling-process.ts');
 
@@ -27,10 +28,6 @@ async function openStore(base: string): Promise<WebhookStore> {
   assert.ok(store);
   return store;
 }
-
-const nothingPending = async (webhooks: { counters: () => { pending: number } }) => {
-  while (webhooks.counters().pending > 0) await new Promise((resolve) => setImmediate(resolve));
-};
 
 describe('a process that is killed with -9', () => {
   for (const state of ['refuses everything', 'takes everything'] as const) {
@@ -48,7 +45,7 @@ describe('a process that is killed with -9', () => {
       assert.ok(published >= 100);
       receiver.answer(take);
       const { webhooks } = startWebhooks(t, testSettings(), { store: await openStore(base) });
-      await nothingPending(webhooks);
+      await untilPending(webhooks);
       const bodies = new Map<string, string>();
       for (const { id, body } of receiver.received) {
         assert.equal(bodies.get(id) ?? body, body, 'the same id with the same body');
@@ -69,7 +66,7 @@ describe('dead letters', () => {
     const { webhooks } = startWebhooks(t, testSettings(), { store: await openStore(base) });
     for (const seq of [1, 2]) webhooks.publish(roomEvent('one', seq), receiver.url);
     webhooks.publish(roomEvent('two', 1), receiver.url);
-    await nothingPending(webhooks);
+    await untilPending(webhooks);
     assert.deepEqual(
       webhooks.deadLetters({ roomId: 'one' }, 10).map(({ eventId, reason }) => [eventId, reason]),
       [
@@ -83,7 +80,7 @@ describe('dead letters', () => {
     receiver.received.length = 0;
     const again = startWebhooks(t, testSettings(), { store: await openStore(base) }).webhooks;
     assert.equal(again.replay({ roomId: 'one' }), 2);
-    await nothingPending(again);
+    await untilPending(again);
     assert.deepEqual(
       receiver.received.map(({ id }) => id),
       ['one-1', 'one-2'],
@@ -130,14 +127,14 @@ describe('the end of a node', () => {
     const receiver = await startReceiver(t, refuse(500));
     const first = startWebhooks(t, testSettings(), { store: await openStore(base), dispatcher: { delay: () => 1_000_000 } });
     for (const seq of [1, 2]) first.webhooks.publish(roomEvent('one', seq), receiver.url);
-    while (first.webhooks.counters().retries === 0) await new Promise((resolve) => setImmediate(resolve));
+    await eventually('a try has failed', () => first.webhooks.counters().retries > 0, { every: 2 });
     const end = first.webhooks.close(3_000);
     await receiver.until(2);
     await end;
     assert.match(String(first.of('warn').at(-1)?.msg), /not all delivered/);
     receiver.answer(take);
     const second = startWebhooks(t, testSettings(), { store: await openStore(base) });
-    await nothingPending(second.webhooks);
+    await untilPending(second.webhooks);
     assert.deepEqual(
       receiver.received.slice(-2).map(({ id }) => id),
       ['one-1', 'one-2'],
@@ -164,7 +161,7 @@ describe('a full disk', () => {
       assert.equal(of('error').filter(({ msg }) => msg.includes('from memory only')).length, 1);
       assert.ok(webhooks.counters().spoolErrors > 0);
       receiver.answer(take);
-      await nothingPending(webhooks);
+      await untilPending(webhooks);
       const delivered = [...new Set(receiver.received.map(({ id }) => id))];
       assert.deepEqual(
         delivered,

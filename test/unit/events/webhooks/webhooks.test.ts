@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { Webhook } from 'standardwebhooks';
 import { refuse, startReceiver, take } from '../../../kit/webhook-receiver.ts';
-import { roomEvent, secret, startWebhooks, testSettings } from '../../../kit/webhooks.ts';
+import { roomEvent, secret, startWebhooks, testSettings, untilPending } from '../../../kit/webhooks.ts';
 
 const other = `whsec_${Buffer.from('another secret of 24 bytes or more').toString('base64')}`;
 
@@ -74,7 +74,7 @@ describe('deliveries', () => {
       webhooks.publish(roomEvent('two', seq), receiver.url);
     }
     await receiver.untilTrue(() => webhooks.counters().delivered >= 39);
-    while (webhooks.counters().pending > 0) await new Promise((resolve) => setImmediate(resolve));
+    await untilPending(webhooks);
     for (const { id } of receiver.received) if (!taken.includes(id)) taken.push(id);
     for (const room of ['one', 'two']) {
       const first = taken.filter((id) => id.startsWith(`${room}-`));
@@ -130,7 +130,7 @@ describe('deliveries', () => {
     const { webhooks } = startWebhooks(t, testSettings());
     for (let seq = 1; seq <= 3; seq += 1) webhooks.publish(roomEvent('gone', seq), receiver.url);
     await receiver.until(1);
-    while (webhooks.counters().pending > 0) await new Promise((resolve) => setImmediate(resolve));
+    await untilPending(webhooks);
     webhooks.publish(roomEvent('gone', 4), receiver.url);
     webhooks.publish(roomEvent('other', 1), receiver.url);
     await receiver.until(2);
@@ -146,7 +146,7 @@ describe('deliveries', () => {
     const { webhooks, of } = startWebhooks(t, testSettings({ maxAge: 2_000 }), { dispatcher: { delay: () => 1_000_000 } });
     webhooks.publish(roomEvent('one', 1), receiver.url);
     await receiver.until(2);
-    while (webhooks.counters().pending > 0) await new Promise((resolve) => setImmediate(resolve));
+    await untilPending(webhooks);
     assert.equal(webhooks.counters().dead, 1);
     assert.match(String(of('error')[0]?.reason), /too old; the receiver answered 500/);
   });
@@ -193,8 +193,7 @@ describe('deliveries', () => {
     doubting.webhooks.publish(roomEvent('doubting', 1), url);
     const believing = startWebhooks(t, testSettings(), { poster: { ca: readFileSync(cert, 'utf8') } });
     believing.webhooks.publish(roomEvent('believing', 1), url);
-    for (const { webhooks } of [doubting, believing])
-      while (webhooks.counters().pending > 0) await new Promise((resolve) => setImmediate(resolve));
+    for (const { webhooks } of [doubting, believing]) await untilPending(webhooks);
     assert.match(String(doubting.of('error')[0]?.reason), /self-signed certificate/);
     assert.deepEqual(taken, ['believing-1']);
   });
@@ -254,7 +253,7 @@ describe('private addresses, where they are forbidden', () => {
       const receiver = await startReceiver(t);
       const { webhooks, of } = startWebhooks(t, testSettings({ allowPrivate: false }));
       webhooks.publish(roomEvent('one', 1), `http://${host}:${receiver.port}/`);
-      while (webhooks.counters().pending > 0) await new Promise((resolve) => setImmediate(resolve));
+      await untilPending(webhooks);
       assert.match(String(of('error')[0]?.reason), /private address/);
       assert.equal(receiver.received.length, 0);
     });
@@ -266,7 +265,7 @@ describe('private addresses, where they are forbidden', () => {
       poster: { lookup: (_, __, callback) => callback(null, [{ address: '127.0.0.1', family: 4 }]) },
     });
     webhooks.publish(roomEvent('one', 1), `http://hooks.example:${receiver.port}/`);
-    while (webhooks.counters().pending > 0) await new Promise((resolve) => setImmediate(resolve));
+    await untilPending(webhooks);
     assert.match(String(of('error')[0]?.reason), /hooks\.example is or resolves to a private address/);
     assert.equal(receiver.received.length, 0);
   });
@@ -283,7 +282,7 @@ describe('private addresses, where they are forbidden', () => {
     await receiver.until(1);
     settings.allowPrivate = false;
     webhooks.publish(roomEvent('one', 2), `http://hooks.example:${receiver.port}/`);
-    while (webhooks.counters().pending > 0) await new Promise((resolve) => setImmediate(resolve));
+    await untilPending(webhooks);
     assert.equal(receiver.received.length, 1);
     assert.equal(webhooks.counters().dead, 1);
   });

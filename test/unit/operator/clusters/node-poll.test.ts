@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
 import { type TestContext, test } from 'node:test';
 import { believed, type NodeHealth, NodePoll } from '../../../../operator/clusters/node-poll.ts';
+import { eventually } from '../../../kit/eventually.ts';
 
 const well: NodeHealth = {
   state: 'accepting',
@@ -108,14 +109,14 @@ test('a node that was asked before it listened is asked anew as soon as its pod 
 });
 
 test('a node whose pod becomes ready while it is asked in vain is asked once more right after that', async (t) => {
-  const { poll, answers, told, asked } = start(t, { usual: 3_600_000, quick: 3_600_000 });
+  const { poll, answers, asked } = start(t, { usual: 3_600_000, quick: 3_600_000 });
   const first = asked();
   poll.watch('n/c', [{ uid: 'a', url: 'http://a', signed: true, ready: false }], true);
   await first;
   poll.watch('n/c', [{ uid: 'a', url: 'http://a', signed: true, ready: true }], true);
   answers.set('http://a', well);
-  for (; poll.report('n/c', 'a') === undefined; ) await told();
-  assert.deepEqual(poll.report('n/c', 'a')?.health, well);
+  const { health } = await eventually('what it says', () => poll.report('n/c', 'a'));
+  assert.deepEqual(health, well);
 });
 
 test('a pod of the same name on another address is another node', async (t) => {

@@ -5,6 +5,7 @@ import { cutBytes, EventRecorder } from '../../../../operator/kube/event-recorde
 import { KubeError } from '../../../../operator/kube/kube-error.ts';
 import type { KubeObject, Resource } from '../../../../operator/kube/objects.ts';
 import { silentLog } from '../../../../operator/log.ts';
+import { turns } from '../../../kit/turns.ts';
 import { room } from './fake-api.ts';
 
 type Event = KubeObject & { note: string; series?: { count: number; lastObservedTime: string }; [field: string]: unknown };
@@ -33,26 +34,23 @@ function start(t: TestContext) {
     log: silentLog(),
     random: () => 0.5,
   });
-  const settle = async () => {
-    for (let i = 0; i < 400; i++) await Promise.resolve();
-  };
   const pass = async (ms: number, step = 1000) => {
-    await settle();
+    await turns();
     for (let gone = 0; gone < ms; gone += step) {
       t.mock.timers.tick(step);
-      await settle();
+      await turns();
     }
   };
   const ready = (of = 'standup') => recorder.emit(room(of, '7'), 'Normal', 'RoomCreated', 'Create', `The room is on node mr-0.`);
-  return { recorder, written, state, settle, pass, ready };
+  return { recorder, written, state, pass, ready };
 }
 
 describe('the recorder of events', () => {
   it('tells what happened to which object, as the API wants it', async (t) => {
-    const { written, settle, ready } = start(t);
+    const { written, ready } = start(t);
     ready();
     assert.deepEqual(written, []);
-    await settle();
+    await turns();
     const [{ verb, event } = {} as Written] = written;
     assert.equal(verb, 'create');
     assert.match(event.metadata.name, /^standup\.[0-9a-f]+$/);
@@ -180,7 +178,7 @@ describe('the recorder of events', () => {
   });
 
   it('does not wait longer than 2 s for that', async (t) => {
-    const { recorder, state, settle, pass } = start(t);
+    const { recorder, state, pass } = start(t);
     state.failure = undefined;
     const hanging = new EventRecorder({
       client: { create: () => new Promise(() => {}), patch: () => new Promise(() => {}) } as never,
@@ -189,7 +187,7 @@ describe('the recorder of events', () => {
       log: silentLog(),
     });
     hanging.emit(room('a', '1'), 'Warning', 'Bad', 'Try', 'It hangs.');
-    await settle();
+    await turns();
     let closed = false;
     const closing = hanging.close().then(() => {
       closed = true;
@@ -202,9 +200,9 @@ describe('the recorder of events', () => {
   });
 
   it('cuts a note at a kilobyte, between two characters', async (t) => {
-    const { recorder, written, settle } = start(t);
+    const { recorder, written } = start(t);
     recorder.emit(room('a', '1'), 'Warning', 'R'.repeat(200), 'Act', `x${'😀'.repeat(400)}`);
-    await settle();
+    await turns();
     assert.ok(written[0]);
     const { note, reason } = written[0].event;
     assert.equal(Buffer.byteLength(String(note)), 1021);

@@ -4,6 +4,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { KubeError } from '../../../../operator/kube/kube-error.ts';
 import { LeaderElector } from '../../../../operator/kube/lease.ts';
 import { silentLog } from '../../../../operator/log.ts';
+import { turns } from '../../../kit/turns.ts';
 import { FakeLeases } from './fake-leases.ts';
 
 const unreachable = () => new KubeError({ status: 0, reason: 'Unreachable', message: 'The API server cannot be reached.' });
@@ -13,15 +14,12 @@ function world(t: TestContext) {
   t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] });
   const leases = new FakeLeases();
   let time = 0;
-  const settle = async () => {
-    for (let i = 0; i < 50; i++) await Promise.resolve();
-  };
   /** Lets time go by in steps, and everything happen that is due. */
   const pass = async (ms: number, step = 100) => {
     for (let gone = 0; gone < ms; gone += step) {
       time += step;
       t.mock.timers.tick(step);
-      await settle();
+      await turns();
     }
   };
   const elector = (identity: string) => {
@@ -61,7 +59,7 @@ function world(t: TestContext) {
   const freeze = (ms: number) => {
     time += ms;
   };
-  return { leases, elector, pass, settle, freeze, now: () => time };
+  return { leases, elector, pass, freeze, now: () => time };
 }
 
 describe('an elector of leaders', () => {

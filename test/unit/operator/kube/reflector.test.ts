@@ -5,6 +5,7 @@ import type { ServerResponse } from 'node:http';
 import { describe, it, type TestContext } from 'node:test';
 import { type KubeObject, keyOf, resources, type Stored } from '../../../../operator/kube/objects.ts';
 import { Reflector, type ReflectorOptions } from '../../../../operator/kube/reflector.ts';
+import { eventually } from '../../../kit/eventually.ts';
 import { recordedLog } from '../../../kit/recorded-log.ts';
 import { type Asked, connect, json, room, startFakeApi, status } from './fake-api.ts';
 
@@ -288,7 +289,7 @@ describe('a reflector', { concurrency: true }, () => {
     await api.until(2);
     open[0]?.send('MODIFIED', room('a', '2'));
     open[0]?.send('DELETED', room('a', '3'));
-    while (seen.length < 3) await new Promise(setImmediate);
+    await eventually('three changes', () => seen.length >= 3, { every: 2 });
     assert.deepEqual(seen, ['a', 'a', 'a deleted']);
     assert.equal(of('error').length, 2);
   });

@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { WorkQueue, type WorkQueueOptions } from '../../../../operator/kube/work-queue.ts';
+import { eventually } from '../../../kit/eventually.ts';
+import { turns } from '../../../kit/turns.ts';
 
 const never = new AbortController().signal;
 
@@ -64,7 +66,7 @@ describe('a work queue', () => {
       for (let key = await queue.take(never); key !== undefined; key = await queue.take(never)) {
         assert.ok(!busy.has(key), `${key} is worked on twice at once`);
         busy.add(key);
-        await new Promise(setImmediate);
+        await turns();
         busy.delete(key);
         done.push(key);
         queue.done(key);
@@ -73,9 +75,9 @@ describe('a work queue', () => {
     const workers = Array.from({ length: 5 }, work);
     for (let i = 0; i < 200; i++) {
       queue.add(`key-${i % 7}`);
-      if (i % 3 === 0) await new Promise(setImmediate);
+      if (i % 3 === 0) await turns();
     }
-    while (queue.depth > 0 || queue.workTimes().length > 0) await new Promise(setImmediate);
+    await eventually('all is done', () => queue.depth === 0 && queue.workTimes().length === 0, { every: 2 });
     queue.close();
     await Promise.all(workers);
     assert.equal(new Set(done).size, 7);
