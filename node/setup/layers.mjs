@@ -21,6 +21,7 @@ const sharesEpmd = /SVC_DIST_ENABLED|defaultEpmdPort/;
  * @property {boolean} [runtimes] needs Deno and Bun, where they can be had
  * @property {readonly string[]} packages of the distribution
  * @property {readonly import('./kubernetes-versions.mjs').KubernetesProgram[]} [programs] of Kubernetes, and an S3 server
+ * @property {readonly string[]} [goClient] files that run examples/go-client
  * @property {number} cores how many a file keeps busy on average; the table at the end of a run has what it was
  * @property {Readonly<Record<string, number>>} [heavy] files that keep more of them busy, or need them free because they measure
  * @property {readonly string[]} [first] files that take longest: begun last, they would run on alone
@@ -38,6 +39,7 @@ export const layers = [
     worker: true,
     packages: [...aptPackages.metrics, ...aptPackages.media, ...aptPackages.sip],
     programs: ['versitygw'],
+    goClient: ['go-client'],
     // Media is made in real time: each waits most of the time.
     cores: 0.3,
     heavy: { 'call-sound': 1.2, engine: 1.2, hls: 1.2, 'hls-composer': 1.2, leaks: 1.2, 'room-leaks': 1.2 },
@@ -122,9 +124,9 @@ export function testFiles(folder, filters) {
 /**
  * @param {Layer} layer
  * @param {string} file
- * @returns {string} its name within the layer, as `heavy` and `first` have it
+ * @returns {string} its name within the layer, as `heavy`, `first` and `goClient` have it
  */
-function nameOf(layer, file) {
+export function nameOf(layer, file) {
   return relative(join(root, 'test', layer.name), file).replace(/\.test\.ts$/, '');
 }
 

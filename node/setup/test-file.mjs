@@ -101,7 +101,8 @@ function result(name, code, outcome, secrets, output) {
   const printed = search.found().map((sentence) => `${name}: ${sentence}`);
   const { counts, failures } = readOutcome(outcome);
   const { passed = 0, cancelled = 0, skipped = 0, todo = 0 } = counts;
-  const failed = (counts.failed ?? 0) + cancelled;
+  // node:test tells of a hook of a whole file or suite that failed, but does not count it, nor exit with a code.
+  const failed = Math.max((counts.failed ?? 0) + cancelled, failures.length);
   // A file may fail without a failed test, e.g. when it is ended from outside.
   const others = failed === 0 && code !== 0 ? [`${name} ended with code ${code}\n${output.slice(-2_000)}`] : [];
   return {

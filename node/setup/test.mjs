@@ -1,6 +1,6 @@
 // `npm test [-- LAYER ...] [PART_OF_A_FILE_NAME ...] [--changed [REV]]`: installs what the layers need, checks, runs them, counts.
 
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 
 import { ensureBuilds } from './builds.mjs';
@@ -9,7 +9,7 @@ import { checkNames, runCheck } from './check.mjs';
 import { ensureDependencies } from './dependencies.mjs';
 import { ensureGoClient } from './go-client.mjs';
 import { ensureKubernetes } from './kubernetes.mjs';
-import { chooseLayers, jobsOf, layers, sum, summary, testFiles } from './layers.mjs';
+import { chooseLayers, jobsOf, layers, nameOf, sum, summary, testFiles } from './layers.mjs';
 import { ensurePackages } from './packages.mjs';
 import { childEnvironment, root } from './paths.mjs';
 import { ensureRuntimes } from './runtimes.mjs';
@@ -72,10 +72,10 @@ async function setUp() {
   /** @type {Promise<unknown>} */
   let last = Promise.resolve();
   for (const { layer, files } of filled) {
-    const { name, programs } = layer;
+    const { name, programs, goClient = [] } = layer;
     if (!programs) continue;
     last = last.catch(() => {}).then(() => ensureKubernetes(programs));
-    if (files.some((file) => basename(file) === 'go-client.test.ts')) last = last.then(ensureGoClient);
+    if (files.some((file) => goClient.includes(nameOf(layer, file)))) last = last.then(ensureGoClient);
     coming.set(name, last);
   }
   // Each layer tells of its own.

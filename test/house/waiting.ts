@@ -15,8 +15,7 @@ type Stray = { at: number; end: number; rule: keyof typeof rules };
 
 const now = /^(?:Date|performance)\.now\(\)$/;
 const loop = /^(?:While|DoWhile|For|ForOf)Statement$/;
-const sleep =
-  /^(?:(?:sleep|wait|delay|pause|setTimeout|setImmediate)\(|Promise\.resolve\(\)|new Promise\b.*\bset(?:Timeout|Immediate)\b)/s;
+const sleep = /^(?:(?:sleep|wait|delay|pause|setTimeout|setImmediate)\(|Promise\.resolve\(\)|new Promise\b.*\bset(?:Timeout|Immediate)\b)/s;
 const event = /^(?:once\(|turns\(|new Promise\b|Promise\.\w+\(\[once\()/;
 const length = /^(?:took|elapsed|passed|lasted|waited)$/;
 const codeInText = /\b(?:while|for) \(|\.now\(\)/;

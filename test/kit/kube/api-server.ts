@@ -4,6 +4,7 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { checkLast } from '../check-last.ts';
 import { eventually } from '../eventually.ts';
 import { freePorts } from '../free-ports.ts';
 import { kubernetesPrograms } from './binaries.ts';
@@ -78,6 +79,7 @@ export class ApiServer {
     const dir = mkdtempSync(join(tmpdir(), `${folderPrefix}${process.pid}-`));
     const server = new ApiServer(dir, await freePorts(3), options);
     scope.after(() => server.close());
+    checkLast(scope, () => server.printed.check());
     await mkdir(join(dir, 'kubectl'));
     const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
     writeFileSync(server.serviceAccountKey, privateKey.export({ type: 'pkcs1', format: 'pem' }), { mode: 0o600 });
@@ -194,7 +196,7 @@ export class ApiServer {
     this.#endings.unshift(end);
   }
 
-  /** Ends everything and removes the folder. Idempotent. @throws where somebody printed a secret */
+  /** Ends everything and removes the folder. Idempotent. */
   async close(): Promise<void> {
     await this.#noteSecrets();
     for (const end of this.#endings.splice(0)) await end();
@@ -202,7 +204,6 @@ export class ApiServer {
     // Nothing is kept, so nobody is asked politely.
     await Promise.all([...this.#children.values()].map((child) => child.stop('SIGKILL')));
     rmSync(this.dir, { recursive: true, force: true, maxRetries: 3 });
-    this.printed.check();
   }
 
   /** Those that there are, where the API server runs. */

@@ -67,7 +67,9 @@ test('files that make network devices or nodes of a cluster have a network of th
 test('files that a layer names are there', () => {
   for (const layer of layers) {
     const files = jobsOf([{ layer, files: testFiles(join(tests, layer.name), []) }]).map(({ name }) => name);
-    const named = [...Object.keys(layer.heavy ?? {}), ...(layer.first ?? [])].map((file) => `${layer.name}/${file}`);
+    const named = [...Object.keys(layer.heavy ?? {}), ...(layer.first ?? []), ...(layer.goClient ?? [])].map(
+      (file) => `${layer.name}/${file}`,
+    );
     assert.deepEqual(
       named.filter((name) => !files.includes(name)),
       [],

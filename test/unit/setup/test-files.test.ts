@@ -69,6 +69,22 @@ test('a file fails without a failed test if it cannot be loaded or does not end 
   assert.match(failures.join('\n'), /stays\.test\.ts was still running after 2 s and was ended; open: .*Timeout/);
 });
 
+test('a hook that fails at the end of a file or of a suite fails the file', async (t) => {
+  const hooks = {
+    file: `import { after } from 'node:test'; after(() => { throw new Error('it stays'); }); ${good}`,
+    suite: `import { after, describe } from 'node:test'; describe('all', () => { after(() => { throw new Error('it stays'); }); ${good} });`,
+  };
+  const { results, failures } = await runTestFiles(jobs(t, hooks), process.env);
+  assert.deepEqual(
+    [...results.values()].map(({ passed, failed }) => [passed, failed]),
+    [
+      [1, 1],
+      [1, 1],
+    ],
+  );
+  assert.equal(failures.filter((failure) => failure.includes('it stays')).length, 2);
+});
+
 test('a secret that a file noted and printed fails it', async (t) => {
   const prints = `test('prints', () => {
     fs.appendFileSync(process.env.MEDIAROOMS_TEST_SECRETS, JSON.stringify({ kind: 'an API token', value: 'abcdefghijklmnopqrst' }) + '\\n');
