@@ -7,6 +7,8 @@ export type ForwardedSocketListener = {
   message: (text: string) => void;
   /** The client is gone; `code` as in RFC 6455, section 7.4: 1006 where there was no closing handshake. Not called after close(). */
   lost: (code: number, reason: string) => void;
+  /** Pings go through to the client: how long it may be silent is known where its peer is. */
+  pong: () => void;
 };
 
 export type ForwardedSocket = {
@@ -19,6 +21,7 @@ export type ForwardedSocket = {
   /** Frames that came before wait; where there are too many, the socket is closed. */
   listen: (listener: ForwardedSocketListener) => void;
   send: (text: string) => void;
+  ping: () => void;
   /** Resolves when the client has taken most of what was sent, or is gone. */
   drained: () => Promise<void>;
   pause: () => void;

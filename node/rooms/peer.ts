@@ -152,9 +152,14 @@ export class Peer {
     return this.#room.media.openPeer(this.id, { layersChanged: () => {}, failed: () => {} });
   }
 
-  /** How long a lost socket is waited for, in milliseconds: at most as long as the peer stays without one. */
-  resumeWindow(most: number): number {
-    return Math.min(most, this.#room.disconnectedTimeout() ?? most);
+  /** How long a lost socket is waited for, in milliseconds: at most as long as the peer stays without one. `since`: that it was silent before. */
+  resumeWindow(most: number, since = 0): number {
+    return Math.max(0, Math.min(most, (this.#room.disconnectedTimeout() ?? Number.POSITIVE_INFINITY) - since));
+  }
+
+  /** How long its socket may be silent, in milliseconds: the other half of the time that the peer stays without one is left to come back. */
+  patience(most: number): number {
+    return Math.min(most, (this.#room.disconnectedTimeout() ?? Number.POSITIVE_INFINITY) / 2);
   }
 
   /** The connection is gone for good: tracks go, the peer stays. `since`: milliseconds that its socket has been lost. Idempotent. */

@@ -136,7 +136,7 @@ export class Door {
     if (!listener) return;
     socket.listen(listener);
     for (const each of early) listener.message(each.text, each.bytes);
-    if (lostWith) listener.lost(lostWith.code, lostWith.reason);
+    if (lostWith) listener.lost(lostWith.code, lostWith.reason, 0);
   }
 }
 

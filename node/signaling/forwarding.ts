@@ -20,6 +20,7 @@ export function forwardedSocket(
       if (target) target.lost(code, reason);
       else lostEarly = { code, reason };
     },
+    pong: () => target?.pong(),
   };
   const forwarded: ForwardedSocket = {
     first,
@@ -35,6 +36,7 @@ export function forwardedSocket(
       if (lostEarly) to.lost(lostEarly.code, lostEarly.reason);
     },
     send: (text) => socket.send(text),
+    ping: () => socket.ping(),
     drained: () => socket.drained(),
     pause: () => socket.pause(),
     resume: () => socket.resume(),

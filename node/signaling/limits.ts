@@ -37,8 +37,9 @@ export const defaultLimits = {
   bufferedBytes: 8 * 1024 * 1024,
   /** Beyond it the messages of peers are lost, and nothing else. */
   dataBufferedBytes: 1024 * 1024,
-  pingInterval: 30_000,
+  /** How long a socket may answer no ping, of which two go in that time: at most, and at least for peers that are removed soon. */
   pongTimeout: 60_000,
+  leastPongTimeout: 2_000,
   /** How long a closing handshake may take. */
   closeTimeout: 2_000,
   /** How deep JSON may be nested. */

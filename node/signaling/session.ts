@@ -98,6 +98,8 @@ export class PeerSession implements PeerConnection {
     this.#live = false;
     this.#socket?.close('takenOver');
     this.#socket = socket;
+    const { pongTimeout, leastPongTimeout } = this.#options.limits;
+    socket.watch(() => Math.max(leastPongTimeout, this.peer.patience(pongTimeout)));
   }
 
   isOn(socket: TextSocket): boolean {
@@ -137,7 +139,7 @@ export class PeerSession implements PeerConnection {
       message: (text, bytes) => {
         if (this.#socket === socket) this.#receive(socket, text, bytes);
       },
-      lost: (code) => this.#socketLost(socket, code),
+      lost: (code, _, silentFor) => this.#socketLost(socket, code, silentFor),
     };
   }
 
@@ -291,7 +293,7 @@ export class PeerSession implements PeerConnection {
     this.#socketLost(socket, 1006);
   }
 
-  #socketLost(socket: TextSocket, code: number): void {
+  #socketLost(socket: TextSocket, code: number, silentFor = 0): void {
     if (this.#socket !== socket || this.#ended) return;
     this.#socket = undefined;
     this.#live = false;
@@ -299,7 +301,7 @@ export class PeerSession implements PeerConnection {
       this.end('left');
       return;
     }
-    const window = this.resumeWindow;
-    this.#window = new Timer(window, () => this.end('goingAway', window));
+    const window = this.peer.resumeWindow(this.#options.resumeWindow() * 1_000, silentFor);
+    this.#window = new Timer(window, () => this.end('goingAway', silentFor + window));
   }
 }

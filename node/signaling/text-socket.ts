@@ -10,8 +10,12 @@ const lowWater = 64 * 1024;
 export type TextSocketListener = {
   /** One text frame; `bytes` is its size. */
   message: (text: string, bytes: number) => void;
-  /** The socket is gone, for whatever reason but our own close(); at most once. `code` as in RFC 6455, section 7.4: 1006 where there was no closing handshake. */
-  lost: (code: number, reason: string) => void;
+  /**
+   * The socket is gone, for whatever reason but our own close(); at most once. `code` as in RFC 6455, section 7.4: 1006 where there was no
+   * closing handshake. `silentFor`: milliseconds that it has answered no ping, where it is cut for that; else 0.
+   */
+  lost: (code: number, reason: string, silentFor: number) => void;
+  pong?: () => void;
 };
 
 /**
@@ -21,13 +25,16 @@ export type TextSocketListener = {
 export class TextSocket {
   readonly #socket: WebSocket;
   readonly #limits: Limits;
-  readonly #ping: NodeJS.Timeout;
   readonly #gone: Promise<void>;
   #listener: TextSocketListener;
   #maxBytes: number;
   #closing: NodeJS.Timeout | undefined;
   #open = true;
+  #patience: () => number;
+  #life: NodeJS.Timeout | undefined;
   #heardAt = performance.now();
+  /** Whether a ping has no answer yet. */
+  #asked = false;
   #drainWaiters: (() => void)[] = [];
 
   constructor(socket: WebSocket, limits: Limits, listener: TextSocketListener) {
@@ -35,9 +42,12 @@ export class TextSocket {
     this.#limits = limits;
     this.#listener = listener;
     this.#maxBytes = limits.firstMessageBytes;
-    this.#ping = setInterval(() => this.#checkLife(), limits.pingInterval);
+    this.#patience = () => limits.pongTimeout;
+    this.#checkIn(this.#patience() / 2);
     socket.on('pong', () => {
       this.#heardAt = performance.now();
+      this.#asked = false;
+      this.#listener.pong?.();
     });
     socket.on('message', (data, binary) => this.#onMessage(data, binary));
     // An error (a bad frame, one above ws's limit, a reset) is followed by `close`, which is what counts.
@@ -67,6 +77,18 @@ export class TextSocket {
 
   listen(listener: TextSocketListener): void {
     this.#listener = listener;
+  }
+
+  /** `patience`: how long it may answer no ping, in milliseconds. Asked at each ping; two go in that time. */
+  watch(patience: () => number): void {
+    this.#patience = patience;
+    this.#heardAt = performance.now();
+    this.#checkIn(patience() / 2);
+  }
+
+  /** A pong is told to the listener. */
+  ping(): void {
+    if (this.#open) this.#socket.ping();
   }
 
   /** Takes messages up to this size from now on. */
@@ -135,23 +157,37 @@ export class TextSocket {
   /** Closes because of what came, and says that the socket is lost: what hangs on it may be resumed. */
   refuse(name: CloseName): void {
     this.close(name);
-    this.#listener.lost(closeCodes[name].code, '');
+    this.#listener.lost(closeCodes[name].code, '', 0);
+  }
+
+  #checkIn(delay: number): void {
+    clearTimeout(this.#life);
+    // Answers that came while this process was busy are read before.
+    this.#life = setTimeout(() => setImmediate(() => this.#checkLife()), delay);
   }
 
   #checkLife(): void {
-    if (performance.now() - this.#heardAt >= this.#limits.pongTimeout) this.#cut();
-    else this.#socket.ping();
+    if (!this.#open) return;
+    const patience = this.#patience();
+    const silentFor = performance.now() - this.#heardAt;
+    if (silentFor >= patience && this.#asked) {
+      this.#cut(silentFor);
+      return;
+    }
+    this.#asked = true;
+    this.#socket.ping();
+    this.#checkIn(silentFor < patience ? Math.min(patience / 2, patience - silentFor) : patience / 2);
   }
 
-  #cut(): void {
+  #cut(silentFor = 0): void {
     this.terminate();
-    this.#listener.lost(1006, '');
+    this.#listener.lost(1006, '', silentFor);
   }
 
   #lose(code: number, reason: string): void {
     if (!this.#open) return;
     this.#end();
-    this.#listener.lost(code, reason);
+    this.#listener.lost(code, reason, 0);
   }
 
   #tellDrained(): void {
@@ -160,6 +196,6 @@ export class TextSocket {
 
   #end(): void {
     this.#open = false;
-    clearInterval(this.#ping);
+    clearTimeout(this.#life);
   }
 }

@@ -1,4 +1,4 @@
-// A TCP connection that a test can cut and mend: what a lost network is to a websocket.
+// A TCP connection that a test can cut and mend, or let fall silent: what a lost network is to a websocket.
 import { connect, type Socket } from 'node:net';
 import { Transform } from 'node:stream';
 import { type Hold, join, startTcpServer } from './tcp-server.ts';
@@ -8,6 +8,8 @@ export type TcpProxy = {
   /** Ends every connection and refuses new ones until mend(). */
   cut: () => void;
   mend: () => void;
+  /** From now on nothing goes through, either way, and nobody is told that it ended. */
+  hush: () => void;
   /** Connections that were let through so far. */
   connections: () => number;
   /** From now on no more bytes per second go to the target, on each connection; undefined: as many as there are. */
@@ -17,6 +19,7 @@ export type TcpProxy = {
 /** Forwards to a port of the same address of this machine; ended with the test, or with the file whose `after` is given. */
 export async function startTcpProxy(t: { after: (end: () => void) => void }, targetPort: number, address = '127.0.0.1'): Promise<TcpProxy> {
   let open = true;
+  let silent = false;
   let count = 0;
   let rate: number | undefined;
   const serve = (client: Socket, hold: Hold) => {
@@ -24,6 +27,7 @@ export async function startTcpProxy(t: { after: (end: () => void) => void }, tar
       client.resetAndDestroy();
       return;
     }
+    if (silent) return;
     count += 1;
     const slow = slowed(() => rate);
     join(client, hold(connect(targetPort, address)), slow);
@@ -40,6 +44,10 @@ export async function startTcpProxy(t: { after: (end: () => void) => void }, tar
       open = true;
     },
     connections: () => count,
+    hush: () => {
+      silent = true;
+      for (const socket of sockets) socket.unpipe().pause();
+    },
     throttle: (bytesPerSecond) => {
       rate = bytesPerSecond;
     },

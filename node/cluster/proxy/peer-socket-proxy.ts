@@ -70,6 +70,7 @@ export class PeerSocketProxy {
       headers: { [forwardedHeader]: this.#options.tokens.sign({ client, path, to: target.name }) },
       handshakeTimeout: openDeadline,
       perMessageDeflate: false,
+      autoPong: false,
       maxPayload: maxFrame,
       ...(target.tls ? nodeTls(target, this.#options.ownCertificate?.()) : {}),
     });

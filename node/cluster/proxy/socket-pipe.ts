@@ -23,6 +23,8 @@ export class SocketPipe {
   #earlyBytes = 0;
   #clientPaused = true;
   #closing = false;
+  /** Whether the owner waits for a pong. */
+  #asked = false;
   #heardAt = performance.now();
   #timers: NodeJS.Timeout[] = [];
 
@@ -33,6 +35,10 @@ export class SocketPipe {
     client.pause();
     owner.on('open', () => this.#opened());
     owner.on('message', (data, binary) => this.#fromOwner(data, binary));
+    owner.on('ping', () => {
+      this.#asked = true;
+      client.ping();
+    });
     owner.on('pong', () => {
       this.#heardAt = performance.now();
     });
@@ -47,6 +53,7 @@ export class SocketPipe {
     client.listen({
       message: (text) => this.#fromClient(text),
       lost: (code, reason) => this.#closeOwner(code, reason),
+      pong: () => this.#answerPing(),
     });
     // Also where this node closed the client's socket itself.
     void client.gone.then(() => this.#closeOwner(nodeGoingAway.code, nodeGoingAway.reason));
@@ -125,6 +132,13 @@ export class SocketPipe {
     this.#owner.close(code, reason);
     this.#owner.resume();
     this.#timers.push(setTimeout(() => this.#owner.terminate(), closeTimeout));
+  }
+
+  /** Once for each ping, however many pongs come. */
+  #answerPing(): void {
+    if (!this.#asked || this.#owner.readyState !== this.#owner.OPEN) return;
+    this.#asked = false;
+    this.#owner.pong();
   }
 
   #checkLife(): void {

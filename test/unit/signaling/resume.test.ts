@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { PeerSocket } from '../../kit/peer-socket.ts';
+import { assertPrompt, stopwatch } from '../../kit/promised-time.ts';
 import { joinPeer, makeRooms } from '../../kit/rooms.ts';
 import { startSocketServer, type WelcomeData } from './socket-server.ts';
 
@@ -219,6 +220,8 @@ test('a peer without a socket is waited for no longer than its timeout says, fro
   await rooms.createRoom({ roomId: 'room' });
   const { peer } = await joinPeer(rooms, 'room', 'a');
   assert.deepEqual([peer.resumeWindow(10_000), peer.resumeWindow(1_000)], [2_000, 1_000]);
+  assert.deepEqual([peer.resumeWindow(10_000, 500), peer.resumeWindow(10_000, 3_000)], [1_500, 0]);
+  assert.deepEqual([peer.patience(60_000), peer.patience(500)], [1_000, 500]);
   peer.disconnect(2_000);
   t.mock.timers.tick(0);
   assert.deepEqual(kinds().slice(-2), ['PeerDisconnected:a', 'PeerDeleted:a']);
@@ -234,4 +237,20 @@ test('a socket that is cut is a peer that is gone after its timeout, not after t
   await socket.cut();
   await server.happened('PeerDeleted', 'a');
   assert.deepEqual(server.types('a').slice(-2), ['PeerDisconnected', 'PeerDeleted']);
+});
+
+test('a socket that falls silent is seen by the timeout of its peer, which is gone after that', async (t) => {
+  const server = await startSocketServer(t, { resumeWindow: () => 3_600 });
+  const { token } = await server.addPeer('a');
+  const lively = await server.enter('b');
+  await server.rooms.patchRoom('room', { peerDisconnectedTimeout: 4 });
+  const silent = await PeerSocket.open(server.url, { autoPong: false });
+  await silent.request('authenticate', { token });
+  const took = stopwatch();
+  assert.equal((await silent.closed).code, 1006);
+  assert.deepEqual(server.types('a').slice(-1), ['PeerConnected']);
+  await server.happened('PeerDeleted', 'a');
+  assertPrompt('the removal of a peer that fell silent', took(), { promised: 4_000 });
+  assert.deepEqual(server.types('a').slice(-2), ['PeerDisconnected', 'PeerDeleted']);
+  assert.equal((await lively.request('ping')).ok, true);
 });

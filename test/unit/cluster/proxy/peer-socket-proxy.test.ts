@@ -243,6 +243,19 @@ test('frames above the limits close the client with the same codes as at the own
   assert.deepEqual(await fast.closed, { code: 4429, reason: 'Too many messages' });
 });
 
+test('pings go through to the client: the owner cuts the socket of one that falls silent, and of no other', async (t) => {
+  const owner = await startNode(t, 'svc@owner', { limits: { pongTimeout: 1_500, leastPongTimeout: 0 } });
+  const wrong = await startNode(t, 'svc@wrong', { proxy: makeProxy(t, () => owner.target) });
+  const { token } = await owner.addPeer('alice');
+  const lively = await PeerSocket.enter(wrong.url, (await owner.addPeer('bob')).token);
+  const silent = await PeerSocket.open(wrong.url, { autoPong: false });
+  const { data } = await silent.request('authenticate', { token });
+  assert.deepEqual(await silent.closed, { code: 1001, reason: 'Node going away: resume at another node' });
+  assert.equal((await lively.request('ping')).ok, true);
+  const resumed = await PeerSocket.enter(wrong.url, token, { resume: data?.sessionId, received: 0 });
+  assert.equal((resumed.welcome.data as WelcomeData).resumed, true);
+});
+
 /** An owner that does what the test says, in place of a node. */
 async function startStub(t: TestContext) {
   const server = createServer();
