@@ -1,10 +1,12 @@
 // Routes of recordings: files, from whichever node has them.
 import { z } from 'zod';
+import { ServiceError } from '../errors.ts';
 import { type ContentName, roomOfRecording } from '../rooms/content.ts';
-import { reportSchema } from '../rooms/recording-report.ts';
+import { maxReport, readReport, reportSchema } from '../rooms/recording-report.ts';
 import { maxDescribed, recordingSummarySchema } from '../rooms/recordings.ts';
 import { cachingOfKept, changePlaylist, toAnswer } from './playlist-answers.ts';
 import { type Answer, type Route, type RouteRequest, route, type Services } from './route.ts';
+import { wholeOf } from './whole-content.ts';
 
 /** Errors of every call that looks for something over the cluster. */
 export const searchErrors = ['not_found', 'node_unreachable', 'unavailable'] as const;
@@ -66,13 +68,15 @@ export const contentRoutes: readonly Route[] = [
     tag: 'content',
     summary: 'Show the report of a recording: its tracks, files and times.',
     auth: 'token',
-    answers: {
-      200: { description: 'The report.', schema: reportSchema },
-      206: { description: 'The part of the report that was asked for.', type: 'application/octet-stream' },
+    answers: { 200: { description: 'The report.', schema: reportSchema } },
+    errors: searchErrors,
+    handle: async ({ params: { recordingId: folder }, transfer }, { content }) => {
+      const whole = { method: 'GET', range: undefined, ifRange: undefined } as const;
+      const found = await content.open({ kind: 'recording', folder, file: 'report.json', ...transfer(), ...whole });
+      const report = readReport((await wholeOf(found, maxReport, 'The report')).toString());
+      if (!report) throw new ServiceError('not_found', `Recording ${folder} has no report that can be read`);
+      return { status: 200, json: report };
     },
-    errors: [...searchErrors, 'range_not_satisfiable'],
-    handle: (request, services) =>
-      sendFile({ kind: 'recording', folder: request.params.recordingId, file: 'report.json' }, request, services),
   }),
   route({
     method: 'DELETE',

@@ -1,11 +1,11 @@
 // How files of streams are answered: for how long who may keep them, and playlists that carry a viewer's token.
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import { ServiceError } from '../errors.ts';
 import type { ContentAnswer } from '../rooms/content.ts';
 import { withToken } from '../rooms/playlist-token.ts';
 import { errorBody } from './answers.ts';
 import type { Answer, RouteRequest } from './route.ts';
+import { wholeOf } from './whole-content.ts';
 
 const compress = promisify(gzip);
 
@@ -48,14 +48,7 @@ function cachingFor(caching: string, viewer: RouteRequest['viewer']): string {
 export async function changePlaylist(content: ContentAnswer, { viewer, acceptsGzip }: RouteRequest): Promise<ContentAnswer> {
   const { status, body } = content;
   if (status !== 200 || !body) return content;
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of body as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > maxPlaylist) throw new ServiceError('unavailable', 'The playlist is too large');
-    chunks.push(chunk);
-  }
-  const whole = Buffer.concat(chunks);
+  const whole = await wholeOf(content, maxPlaylist, 'The playlist');
   const text = viewer ? Buffer.from(withToken(whole.toString('utf8'), viewer.token)) : whole;
   const bytes = acceptsGzip ? await compress(text) : text;
   const { 'content-type': type = 'application/vnd.apple.mpegurl' } = content.headers;

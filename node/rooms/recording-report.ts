@@ -47,3 +47,15 @@ export const reportSchema = z
   })
   .meta({ id: 'RecordingReport', description: 'Which file holds which track, and when each began.' });
 export type Report = z.infer<typeof reportSchema>;
+
+/** Bytes of one that is read, whoever wrote it. */
+export const maxReport = 16 * 1024 * 1024;
+
+/** A stored report as it is today: what later versions added has its default. @returns undefined where the text is no report */
+export function readReport(text: string): Report | undefined {
+  try {
+    return reportSchema.safeParse(JSON.parse(text)).data;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,7 +1,8 @@
 // Which folders of a bucket are recordings of ours: others may share it. Each of ours has a marker object before it has anything else.
 import { text } from 'node:stream/consumers';
+import { maxReport } from '../rooms/recording-report.ts';
 import { inGroups } from './in-groups.ts';
-import { maxReport, reportName } from './report-file.ts';
+import { reportName } from './report-file.ts';
 import { StorageError } from './s3/s3-errors.ts';
 import type { S3Store } from './s3/s3-store.ts';
 import { chunksBelow, parseChunk } from './uploads/chunks.ts';

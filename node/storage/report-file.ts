@@ -5,8 +5,6 @@ import { z } from 'zod';
 import type { UploadState } from '../rooms/recordings.ts';
 
 export const reportName = 'report.json';
-/** Bytes of one that is read, whoever wrote it. */
-export const maxReport = 16 * 1024 * 1024;
 
 export const reportFileSchema = z.record(z.string(), z.unknown());
 export type ReportFile = z.infer<typeof reportFileSchema>;

@@ -2,7 +2,7 @@
 import { readFile, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Log } from '../../log.ts';
-import { type Report, reportSchema } from '../../rooms/recording-report.ts';
+import { type Report, readReport } from '../../rooms/recording-report.ts';
 import { reportName, writeReportFile } from '../../storage/report-file.ts';
 import { Timer } from '../../timer.ts';
 
@@ -58,7 +58,8 @@ export async function readStreamReport(folder: string): Promise<{ report: Report
   try {
     const path = join(folder, reportName);
     const [text, { mtimeMs }] = await Promise.all([readFile(path, 'utf8'), stat(path)]);
-    return { report: reportSchema.parse(JSON.parse(text)), touched: mtimeMs };
+    const report = readReport(text);
+    return report && { report, touched: mtimeMs };
   } catch {
     return undefined;
   }

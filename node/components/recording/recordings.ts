@@ -5,7 +5,7 @@ import type { Log } from '../../log.ts';
 import type { S3Place } from '../../rooms/component-options.ts';
 import { recordingIdOf, recordingIdSchema } from '../../rooms/content.ts';
 import type { RoomIdentity } from '../../rooms/ports.ts';
-import { type Report, reportSchema } from '../../rooms/recording-report.ts';
+import { type Report, readReport } from '../../rooms/recording-report.ts';
 import { reportName, writeReportFile } from '../../storage/report-file.ts';
 import type { UploadPlan, Uploads } from '../../storage/upload.ts';
 import { allWithin, Timer } from '../../timer.ts';
@@ -178,8 +178,8 @@ export class Recordings {
     try {
       const path = join(this.#folder, id, reportName);
       const [text, { mtimeMs }] = await Promise.all([readFile(path, 'utf8'), stat(path)]);
-      const parsed = reportSchema.safeParse(JSON.parse(text));
-      return parsed.success ? { report: parsed.data, touched: mtimeMs } : undefined;
+      const report = readReport(text);
+      return report && { report, touched: mtimeMs };
     } catch {
       // Removed meanwhile, or not made by us.
       return undefined;

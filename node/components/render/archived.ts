@@ -7,9 +7,9 @@ import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceError } from '../../errors.ts';
 import { type ContentAnswer, fileNameSchema, recordingIdSchema } from '../../rooms/content.ts';
-import { type Report, reportSchema } from '../../rooms/recording-report.ts';
+import { maxReport, type Report, readReport } from '../../rooms/recording-report.ts';
 import { type RenderArchive, renderedName } from '../../rooms/renders.ts';
-import { maxReport, reportName, reportText } from '../../storage/report-file.ts';
+import { reportName, reportText } from '../../storage/report-file.ts';
 import { retryDelay, uploadSettings } from '../../storage/uploads/settings.ts';
 import { Timer } from '../../timer.ts';
 import { readState, stateName } from './render-state.ts';
@@ -69,13 +69,9 @@ export class ArchivedRecordings {
     const answer = await this.#open(id, reportName, AbortSignal.timeout(reportDeadline));
     if (!answer?.body) throw new ServiceError('not_found', `Recording ${id} does not exist, neither on the disk of a node nor in S3`);
     if (Number(answer.headers['content-length']) > maxReport) answer.body.destroy();
-    const parsed = reportSchema.safeParse(
-      await text(answer.body)
-        .then(JSON.parse)
-        .catch(() => undefined),
-    );
-    if (!parsed.success) throw new ServiceError('bad_request', `Recording ${id} has no report: nobody knows what belongs where`);
-    return parsed.data;
+    const report = await text(answer.body).then(readReport, () => undefined);
+    if (!report) throw new ServiceError('bad_request', `Recording ${id} has no report: nobody knows what belongs where`);
+    return report;
   }
 
   /** Makes the folder, with nothing in it. @throws Error where the disk refuses */

@@ -2,9 +2,9 @@
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Report, reportSchema } from '../../rooms/recording-report.ts';
+import { maxReport, type Report, reportSchema } from '../../rooms/recording-report.ts';
 import { issueSentence } from '../../sentences.ts';
-import { maxReport, reportName } from '../../storage/report-file.ts';
+import { reportName } from '../../storage/report-file.ts';
 import { diskReason } from '../av/disk-reason.ts';
 import { linkToParent } from '../av/parent-link.ts';
 import { planOf } from './plan.ts';
