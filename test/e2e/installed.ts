@@ -1,4 +1,5 @@
 // The chart installed on a cluster of real kubelets, as its users meet it: through kubectl, helm, REST and browsers from outside.
+import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, type TestContext } from 'node:test';
@@ -12,6 +13,7 @@ import { type Cluster, type ClusterOptions, startCluster } from '../kit/kube/clu
 import { diagnosis } from '../kit/kube/cluster/diagnosis.ts';
 import type { Scope } from '../kit/kube/scope.ts';
 import { servePlainPage } from '../kit/plain-page.ts';
+import { problemOfReceived } from '../kit/received-answer.ts';
 import { timing } from './timings.ts';
 
 export const chart = join(import.meta.dirname, '../../helm');
@@ -172,7 +174,7 @@ export class Installed {
     return { status, body: body === '' ? undefined : JSON.parse(body) };
   }
 
-  /** A request from outside. The answer's head is in `head`. */
+  /** A request from outside. The answer's head is in `head`. @throws where a node answers other than openapi.json says */
   async ask(url: string, { method = 'GET', headers = [], body }: AskOptions = {}): Promise<{ status: number; head: string; body: string }> {
     const places = ['--resolve', `${host}:443:${this.cluster.ingressAddress}`, '--cacert', this.certificates.authority];
     const command = ['curl', '--silent', '--show-error', '--http1.1', '--include', '--max-time', '20', ...places, '--request', method];
@@ -181,6 +183,9 @@ export class Installed {
     const input = [...headers.map((each) => quoted('header', each)), ...(body === undefined ? [] : [quoted('data', body)])].join('\n');
     const { stdout } = await this.cluster.run([...this.cluster.hub.wrapNetwork, ...command, '--config', '-', url], { input });
     const [, head = '', code = '', text = ''] = /^(HTTP\S+ (\d+)[\s\S]*?)\r\n\r\n([\s\S]*)$/.exec(stdout) ?? [];
+    const fields = [...head.matchAll(/^([^\s:]+): *([^\r]*)/gm)].map(([, name = '', value = '']): [string, string] => [name, value]);
+    const problem = problemOfReceived({ method, url, status: Number(code), headers: new Headers(fields), body: text });
+    assert.ok(problem === undefined, problem);
     return { status: Number(code), head, body: text };
   }
 

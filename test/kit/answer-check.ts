@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { subscribe } from 'node:diagnostics_channel';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { problemOfAnswer } from './openapi.ts';
+import { jsonOf, problemOfAnswer } from './openapi.ts';
 
 type Exchange = { request: IncomingMessage; response: ServerResponse & { locals?: { trace?: { route?: string } } } };
 type Problem = { port: number; sentence: string };
@@ -78,14 +78,8 @@ function isJson(response: ServerResponse): boolean {
   return String(response.getHeader('content-type')).startsWith('application/json') && !response.hasHeader('content-encoding');
 }
 
-/** The parsed JSON, a text where it is something else, undefined where there is none. */
+/** As problemOfAnswer() takes it. */
 function bodyOf(response: ServerResponse, chunks: readonly Buffer[]): unknown {
   if (!isJson(response)) return Number(response.getHeader('content-length')) > 0 ? 'something' : undefined;
-  const text = Buffer.concat(chunks).toString();
-  if (text === '') return undefined;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
+  return jsonOf(Buffer.concat(chunks).toString());
 }

@@ -47,6 +47,16 @@ export function checkResponse(method: string, path: string, status: number, body
   assert.ok(problem === undefined, `${problem}: ${JSON.stringify(body)}`);
 }
 
+/** The parsed JSON, the text where it is something else, undefined where there is none. */
+export function jsonOf(text: string): unknown {
+  if (text === '') return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
 function templateOf(path: string): string | undefined {
   if (testedDocument.paths[path]) return path;
   return Object.keys(testedDocument.paths).find((template) => new RegExp(`^${template.replaceAll(/\{\w+\}/g, '[^/]+')}/?$`).test(path));

@@ -5,6 +5,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { assertDocumented, assertNoneMarked, problemMark } from '../../kit/answer-check.ts';
+import { problemOfReceived } from '../../kit/received-answer.ts';
 
 type Given = { route?: string | undefined; status: number; json?: unknown; length?: number; node?: boolean };
 
@@ -69,4 +70,18 @@ test('what is as documented passes, and so does what is no REST of a node', asyn
 test('a line of a node in another process fails the test that started it', () => {
   assertNoneMarked('{"msg":"node started"}\n');
   assert.throws(() => assertNoneMarked(`{"msg":"node started"}\n${problemMark}GET /x -> 403 is not documented\n`), /GET \/x -> 403/);
+});
+
+test('what a client gets of a node is compared too, whichever path of Ingress it comes by; what a proxy answers is not', () => {
+  const of = (url: string, status: number, json: unknown, more: Record<string, string> = { 'x-request-id': 'i' }) => {
+    const headers = new Headers({ 'content-type': 'application/json', ...more });
+    return problemOfReceived({ method: 'GET', url: `https://rooms.test${url}`, status, headers, body: JSON.stringify(json) ?? '' });
+  };
+  assert.match(of('/n/1/room/r?x=1', 403, error) ?? '', /GET \/room\/r -> 403 is not documented, only 200, /);
+  assert.match(of('/health', 200, { data: { status: 'FINE' } }) ?? '', /GET \/health -> 200 is not as documented: /);
+  assert.match(of('/health', 200, undefined) ?? '', /is not as documented: /);
+  assert.equal(of('/n/0/room/r', 404, { errors: 'No', code: 'room_not_found' }), undefined);
+  assert.equal(of('/health', 502, { message: 'Bad Gateway' }, {}), undefined);
+  assert.equal(of('/', 200, undefined, { 'x-request-id': 'i', 'content-type': 'text/html' }), undefined);
+  assert.equal(of('/hls/r/a.m4s', 200, 'bytes', { 'x-request-id': 'i', 'content-type': 'video/iso.segment' }), undefined);
 });
