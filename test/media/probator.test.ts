@@ -1,0 +1,90 @@
+// The packets that a server measures bandwidth with, as docs/protocol.md says: seen as they come, by a receiver that is told of no such track.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { root } from '../../node/setup/paths.mjs';
+import { apiClient } from '../kit/api-client.ts';
+import { MediaLink } from '../kit/hostile/media-link.ts';
+import { dueSince } from '../kit/pace.ts';
+import { PeerSocket } from '../kit/peer-socket.ts';
+import { startNode } from '../kit/start-node.ts';
+
+type Capabilities = {
+  codecs: { mimeType: string; rtcpFeedback: { type: string }[] }[];
+  headerExtensions: { uri: string; preferredId: number }[];
+};
+
+/** Together they want more than what a server begins with. */
+const ssrcs = [7_001, 7_002];
+const packetInterval = 10;
+/** A key frame of VP8 of 16 by 16 pixels (RFC 7741, section 4.2; RFC 6386, section 9.1), without what follows its header. */
+const picture = Buffer.from([0x10, 0x50, 0x01, 0x00, 0x9d, 0x01, 0x2a, 16, 0, 16, 0]);
+
+function videoPacket(ssrc: number, number: number): Buffer {
+  const header = Buffer.from([0x80, 0x80 | 96, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+  header.writeUInt16BE(number & 0xffff, 2);
+  header.writeUInt32BE((number * 3_000) >>> 0, 4);
+  header.writeUInt32BE(ssrc, 8);
+  return Buffer.concat([header, picture, Buffer.alloc(900, number & 0xff)]);
+}
+
+for (const [feedback, extension] of [
+  ['transport-cc', 'transport-wide-cc'],
+  ['goog-remb', 'abs-send-time'],
+] as const) {
+  test(`a client that offers ${feedback} with ${extension} gets packets of the probator`, async (t) => {
+    const { url, token, peerSocketUrl } = await startNode(t);
+    const api = apiClient(url, token);
+    await api.post('/room', { roomId: 'r' });
+    const enter = async () => PeerSocket.enter(peerSocketUrl, (await api.post('/room/r/peer', { type: 'webrtc' })).body.data.token);
+    const open = async (peer: PeerSocket, direction: 'send' | 'recv') => {
+      const link = await MediaLink.open(peer, direction);
+      t.after(() => link.close());
+      return link;
+    };
+    const [sender, receiver] = [await enter(), await enter()];
+    const sending = await open(sender, 'send');
+    const codecs = [{ mimeType: 'video/VP8', payloadType: 96, clockRate: 90_000 }];
+    for (const ssrc of ssrcs) {
+      const rtpParameters = { codecs, encodings: [{ ssrc }], rtcp: { cname: 'sender' } };
+      assert.ok((await sender.request('publish', { transportId: sending.id, kind: 'video', rtpParameters })).ok);
+    }
+
+    const room = receiver.welcome.data?.rtpCapabilities as Capabilities;
+    const understood = {
+      codecs: room.codecs
+        .filter(({ mimeType }) => mimeType === 'video/VP8')
+        .map((codec) => ({ ...codec, rtcpFeedback: codec.rtcpFeedback.filter(({ type }) => type === feedback) })),
+      headerExtensions: room.headerExtensions.filter(({ uri }) => uri.includes(extension)),
+    };
+    assert.ok((await receiver.request('join', { rtpCapabilities: understood })).ok);
+    const receiving = await open(receiver, 'recv');
+    await receiver.waitFor('trackSubscribed', ({ following }) => following === 0);
+    const trackIds = receiver.events('trackSubscribed').map(({ data }) => data.trackId);
+    assert.equal(trackIds.length, ssrcs.length);
+    const seen = new Promise<Buffer>((resolve) => {
+      receiving.onPacket = (packet) => packet.readUInt32BE(8) === 1_234 && resolve(packet);
+    });
+    assert.ok((await receiver.request('tracksReady', { trackIds })).ok);
+    let number = 0;
+    const started = performance.now();
+    const pictures = setInterval(() => {
+      for (; number < dueSince(started, packetInterval); number += 1) for (const ssrc of ssrcs) sending.sendRtp(videoPacket(ssrc, number));
+    }, packetInterval);
+    t.after(() => clearInterval(pictures));
+
+    const packet = await seen;
+    assert.equal((packet[1] ?? 0) & 0x7f, 127);
+    // One-byte header extensions (RFC 8285, section 4.2): their mid stands in the clear.
+    const mid = room.headerExtensions.find(({ uri }) => uri.endsWith(':mid'))?.preferredId ?? 0;
+    const element = Buffer.concat([Buffer.from([(mid << 4) | ('probator'.length - 1)]), Buffer.from('probator')]);
+    assert.ok(packet.subarray(12, 12 + 4 + packet.readUInt16BE(14) * 4).includes(element), packet.toString('hex'));
+    assert.equal(receiver.events('trackSubscribed').length, ssrcs.length);
+  });
+}
+
+test('the document says the same', () => {
+  const page = readFileSync(join(root, 'docs/protocol.md'), 'utf8');
+  assert.match(page, /^\*\*Probator\.\*\* .*SSRC 1234 and payload type 127 \(`mid` `probator`/m);
+});
