@@ -63,7 +63,7 @@ export class Peer {
     this.#room = room;
     this.#log = room.log.child({ peer: setup.id });
     this.#dataBudget = DataBudget.ofPeer(room.dataMaxBytes);
-    this.scheduleRemoval();
+    this.#scheduleRemoval();
   }
 
   get connected(): boolean {
@@ -166,7 +166,7 @@ export class Peer {
   disconnect(since = 0): void {
     if (!this.#endSession()) return;
     this.#room.presenceChanged();
-    this.scheduleRemoval(since);
+    this.#scheduleRemoval(since);
   }
 
   /** Takes the peer out of its room. `reason` is told in PeerDeleted, `closeReason` to the peer. Idempotent. */
@@ -338,8 +338,13 @@ export class Peer {
     return this.#moderation.lift(trackId);
   }
 
+  timeoutChanged(): void {
+    this.#session?.connection.patienceChanged();
+    this.#scheduleRemoval();
+  }
+
   /** (Re)starts the time after which a peer that is not connected goes. */
-  scheduleRemoval(since = 0): void {
+  #scheduleRemoval(since = 0): void {
     this.#removal?.stop();
     const timeout = this.#room.disconnectedTimeout();
     if (this.#gone || this.connected || timeout === null) return;

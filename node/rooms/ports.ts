@@ -218,5 +218,7 @@ export type CloseReason = (typeof closeReasons)[keyof typeof closeReasons];
 /** The connection of a peer as the domain sees it: events go out in order; close() is final. */
 export interface PeerConnection {
   send(event: PeerEvent): void;
+  /** How long it may be silent (Peer.patience) is another time now. */
+  patienceChanged(): void;
   close(reason: CloseReason): void;
 }

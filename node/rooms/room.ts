@@ -146,7 +146,7 @@ export class Room {
     const given = Object.entries(patch).filter(([, value]) => value !== undefined);
     this.#config = { ...this.#config, ...Object.fromEntries(given) };
     if ('peerlessPurgeTimeout' in patch) this.#schedulePurge();
-    if ('peerDisconnectedTimeout' in patch) for (const peer of this.#peers.values()) peer.scheduleRemoval();
+    if ('peerDisconnectedTimeout' in patch) for (const peer of this.#peers.values()) peer.timeoutChanged();
   }
 
   findPeer(peerId: string): Peer | undefined {

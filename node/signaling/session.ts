@@ -98,8 +98,7 @@ export class PeerSession implements PeerConnection {
     this.#live = false;
     this.#socket?.close('takenOver');
     this.#socket = socket;
-    const { pongTimeout, leastPongTimeout } = this.#options.limits;
-    socket.watch(() => Math.max(leastPongTimeout, this.peer.patience(pongTimeout)));
+    this.patienceChanged();
   }
 
   isOn(socket: TextSocket): boolean {
@@ -150,6 +149,11 @@ export class PeerSession implements PeerConnection {
     if (event.event !== 'data') this.#push(eventFrame(event));
     else if (this.#live && this.#socket && this.#socket.bufferedBytes > this.#options.limits.dataBufferedBytes) this.#drop(this.#socket);
     else this.#push(eventFrame(event), true);
+  }
+
+  patienceChanged(): void {
+    const { pongTimeout, leastPongTimeout } = this.#options.limits;
+    this.#socket?.watch(Math.max(leastPongTimeout, this.peer.patience(pongTimeout)));
   }
 
   close(reason: CloseReason): void {

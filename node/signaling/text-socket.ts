@@ -30,7 +30,7 @@ export class TextSocket {
   #maxBytes: number;
   #closing: NodeJS.Timeout | undefined;
   #open = true;
-  #patience: () => number;
+  #patience: number;
   #life: NodeJS.Timeout | undefined;
   #heardAt = performance.now();
   /** Whether a ping has no answer yet. */
@@ -42,8 +42,8 @@ export class TextSocket {
     this.#limits = limits;
     this.#listener = listener;
     this.#maxBytes = limits.firstMessageBytes;
-    this.#patience = () => limits.pongTimeout;
-    this.#checkIn(this.#patience() / 2);
+    this.#patience = limits.pongTimeout;
+    this.#checkIn(this.#patience / 2);
     socket.on('pong', () => {
       this.#heardAt = performance.now();
       this.#asked = false;
@@ -79,11 +79,11 @@ export class TextSocket {
     this.#listener = listener;
   }
 
-  /** `patience`: how long it may answer no ping, in milliseconds. Asked at each ping; two go in that time. */
-  watch(patience: () => number): void {
+  /** From now on it may answer no ping for so many milliseconds; two go in that time. */
+  watch(patience: number): void {
     this.#patience = patience;
     this.#heardAt = performance.now();
-    this.#checkIn(patience() / 2);
+    this.#checkIn(patience / 2);
   }
 
   /** A pong is told to the listener. */
@@ -168,7 +168,7 @@ export class TextSocket {
 
   #checkLife(): void {
     if (!this.#open) return;
-    const patience = this.#patience();
+    const patience = this.#patience;
     const silentFor = performance.now() - this.#heardAt;
     if (silentFor >= patience && this.#asked) {
       this.#cut(silentFor);

@@ -64,6 +64,8 @@ export class TestConnection implements PeerConnection {
     this.events.push(event);
   }
 
+  patienceChanged(): void {}
+
   close(reason: CloseReason): void {
     this.closed = reason;
   }

@@ -243,9 +243,9 @@ test('a socket that falls silent is seen by the timeout of its peer, which is go
   const server = await startSocketServer(t, { resumeWindow: () => 3_600 });
   const { token } = await server.addPeer('a');
   const lively = await server.enter('b');
-  await server.rooms.patchRoom('room', { peerDisconnectedTimeout: 4 });
   const silent = await PeerSocket.open(server.url, { autoPong: false });
   await silent.request('authenticate', { token });
+  await server.rooms.patchRoom('room', { peerDisconnectedTimeout: 4 });
   const took = stopwatch();
   assert.equal((await silent.closed).code, 1006);
   assert.deepEqual(server.types('a').slice(-1), ['PeerConnected']);
