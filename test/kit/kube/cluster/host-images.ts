@@ -3,6 +3,8 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { imagesDirectory } from '../../../../node/setup/images-store.mjs';
+import { withLock } from '../../../../node/setup/lock.mjs';
+import { cacheDirectory } from '../../../../node/setup/paths.mjs';
 import { eventually } from '../../eventually.ts';
 import { Child } from '../child.ts';
 import { runCommand } from './command.ts';
@@ -18,7 +20,8 @@ const copyDeadline = 180_000;
 /** @param archives paths of OCI archives @returns a folder as containerd has it, which nobody may change */
 export async function hostImages(archives: readonly string[]): Promise<string> {
   const all = join(imagesDirectory(), 'hosts');
-  const files = archives.map((path) => [path, statSync(path).size, statSync(path).mtimeMs]);
+  // Each has in its name what it was made of; its time is that of its last use.
+  const files = archives.map((path) => [path, statSync(path).size]);
   const folder = join(
     all,
     createHash('sha256')
@@ -26,22 +29,22 @@ export async function hostImages(archives: readonly string[]): Promise<string> {
       .digest('hex')
       .slice(0, 16),
   );
-  if (!existsSync(folder)) {
-    mkdirSync(all, { recursive: true });
-    const work = mkdtempSync(join(all, '.make-'));
-    try {
-      await importAll(work, archives);
-      renameSync(join(work, 'root'), folder);
-    } catch (error) {
-      // Another process may have been as fast.
-      if (!existsSync(folder)) throw error;
-    } finally {
-      rmSync(work, { recursive: true, force: true });
+  // Files that begin at once need it once.
+  return withLock(join(cacheDirectory(), 'locks', 'host-images'), async () => {
+    if (!existsSync(folder)) {
+      mkdirSync(all, { recursive: true });
+      const work = mkdtempSync(join(all, '.make-'));
+      try {
+        await importAll(work, archives);
+        renameSync(join(work, 'root'), folder);
+      } finally {
+        rmSync(work, { recursive: true, force: true });
+      }
     }
-  }
-  utimesSync(folder, new Date(), new Date());
-  forgetOld(all);
-  return folder;
+    utimesSync(folder, new Date(), new Date());
+    forgetOld(all);
+    return folder;
+  });
 }
 
 /** Gives a host these images, before its containerd starts. @param root of that containerd; it is not there yet */
