@@ -8,8 +8,8 @@ import { aptPackages } from './packages.mjs';
 import { root } from './paths.mjs';
 import { Reach } from './reach.mjs';
 
-/** The part of the kit that makes network devices. */
-const networkKit = join(root, 'test', 'kit', 'network-namespace.ts');
+/** The parts of the kit that make network devices. */
+const networkKits = ['network-namespace.ts', 'kube/cluster/cluster.ts'].map((part) => join(root, 'test', 'kit', part));
 /** Words of tests that start nodes of a cluster: they share the one EPMD of a network, and whoever has it takes all names along when it ends. */
 const sharesEpmd = /SVC_DIST_ENABLED|defaultEpmdPort/;
 
@@ -95,6 +95,19 @@ export const layers = [
 ];
 
 /**
+ * Of `npm run e2e`. Each file has a cluster of several machines, which waits as much as it computes.
+ * @type {Layer}
+ */
+export const endToEnd = {
+  name: 'e2e',
+  packages: [],
+  cores: 1,
+  first: ['outages', 'upgrade'],
+  testTimeout: 300_000,
+  fileTimeout: 1_200_000,
+};
+
+/**
  * Splits the arguments of `npm test -- ...` into layers and parts of file names.
  * @param {readonly string[]} args
  * @returns {{ chosen: readonly Layer[], filters: string[] }} no layer named: all
@@ -149,7 +162,9 @@ export function jobsOf(plan) {
   const jobs = plan.flatMap(({ layer, files }) =>
     files.map((file) => {
       const own = nameOf(layer, file);
-      const ownNetwork = layer.name === 'cluster' || reach.of(file).has(networkKit) || reach.mentions(file, join(root, 'test'), sharesEpmd);
+      const reached = reach.of(file);
+      const makesDevices = networkKits.some((kit) => reached.has(kit));
+      const ownNetwork = layer.name === 'cluster' || makesDevices || reach.mentions(file, join(root, 'test'), sharesEpmd);
       return { name: `${layer.name}/${own}`, file, layer, cores: layer.heavy?.[own] ?? layer.cores, ownNetwork };
     }),
   );
@@ -207,6 +222,6 @@ export function summary(rows) {
  * @param {Counts} counts
  * @returns {string} the line that others read
  */
-export function countsLine({ passed, failed, skipped }) {
+function countsLine({ passed, failed, skipped }) {
   return `${passed} passed, ${failed} failed, ${skipped} skipped`;
 }

@@ -2,11 +2,13 @@
 
 import { availableParallelism } from 'node:os';
 
+import { sum } from './layers.mjs';
 import { criticalPath, runJobs } from './schedule.mjs';
 import { seconds } from './steps.mjs';
 import { runTestFile } from './test-file.mjs';
 
 /**
+ * @typedef {import('./layers.mjs').Layer} Layer
  * @typedef {import('./layers.mjs').TestJob} TestJob
  * @typedef {import('./test-file.mjs').FileResult} FileResult
  * @typedef {TestJob & { programs?: Promise<unknown> }} ReadyJob
@@ -88,6 +90,19 @@ export function report({ failures, flaky }) {
   for (const each of flaky) console.log(`\n⚠ flaky: ${each}`);
   for (const failure of failures) console.log(`\n✖ ${failure}`);
   if (flaky.length > 0) console.log(`\n${flakySentence(flaky)}`);
+}
+
+/**
+ * @param {Layer} layer
+ * @param {Outcome['results']} results
+ * @returns {import('./layers.mjs').Row} of the table at the end
+ */
+export function rowOf(layer, results) {
+  const own = [...results].filter(([job]) => job.layer === layer).map(([, result]) => result);
+  if (own.length === 0) return { name: layer.name, ...sum([]), milliseconds: 0, note: 'no tests here yet' };
+  const milliseconds = own.reduce((all, each) => all + each.milliseconds, 0);
+  const computed = own.reduce((all, each) => all + (each.computed ?? Number.NaN), 0);
+  return { name: layer.name, ...sum(own), milliseconds, computed };
 }
 
 /**

@@ -14,7 +14,7 @@ import { ensurePackages } from './packages.mjs';
 import { childEnvironment, root } from './paths.mjs';
 import { ensureRuntimes } from './runtimes.mjs';
 import { fail, SetupError, seconds } from './steps.mjs';
-import { report, runTestFiles, tooFlaky } from './test-files.mjs';
+import { report, rowOf, runTestFiles, tooFlaky } from './test-files.mjs';
 import { ensureWorker, findWorker } from './worker.mjs';
 
 /**
@@ -101,14 +101,9 @@ async function runChecks() {
  * @returns {Row}
  */
 function row(layer, { results, unready }) {
-  const { name } = layer;
-  const missing = unready.filter(({ job }) => job.layer === layer);
-  if (missing.length > 0) return { name, passed: 0, failed: 1, skipped: 0, milliseconds: 0, note: 'its programs could not be got' };
-  const own = [...results].filter(([job]) => job.layer === layer).map(([, result]) => result);
-  if (own.length === 0) return { name, passed: 0, failed: 0, skipped: 0, milliseconds: 0, note: 'no tests here yet' };
-  const milliseconds = own.reduce((all, each) => all + each.milliseconds, 0);
-  const computed = own.reduce((all, each) => all + (each.computed ?? Number.NaN), 0);
-  return { name, ...sum(own), milliseconds, computed };
+  const missing = unready.some(({ job }) => job.layer === layer);
+  if (!missing) return rowOf(layer, results);
+  return { name: layer.name, passed: 0, failed: 1, skipped: 0, milliseconds: 0, note: 'its programs could not be got' };
 }
 
 /**

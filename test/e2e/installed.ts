@@ -14,7 +14,7 @@ import { diagnosis } from '../kit/kube/cluster/diagnosis.ts';
 import type { Scope } from '../kit/kube/scope.ts';
 import { servePlainPage } from '../kit/plain-page.ts';
 import { problemOfReceived } from '../kit/received-answer.ts';
-import { timing } from './timings.ts';
+import { tell, timing } from './timings.ts';
 
 export const chart = join(import.meta.dirname, '../../helm');
 /** Of Ingress, and of the page that people in rooms look at. */
@@ -47,6 +47,11 @@ export class Installed {
   static async prepare(scope: Scope, options: ClusterOptions = {}): Promise<Installed> {
     const images = await imageArchives();
     const cluster = await timing('cluster up', () => startCluster(scope, { ...options, images }));
+    // Its hosts have lost their power then.
+    scope.after(async () => {
+      const computed = cluster.nodes.reduce((sum, node) => sum + node.computed, 0);
+      tell('computed by pods', computed);
+    });
     const namespace = 'media';
     const certificates = await makeCertificates(cluster.server.dir, [host, pageHost]);
     const { certificate, key } = certificates;

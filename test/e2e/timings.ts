@@ -1,12 +1,14 @@
 // How long things took and how large they are, for the table at the end of `npm run e2e`.
 import { appendFileSync } from 'node:fs';
-import { timingsVariable } from '../../node/setup/paths.mjs';
+import { basename } from 'node:path';
+import { testFileVariable, timingsVariable } from '../../node/setup/paths.mjs';
 
 /** Puts it into the table: milliseconds, if nothing else is said. */
 export function tell(what: string, value: number, unit: 'ms' | 'MB' | 'mcores' = 'ms'): void {
-  const file = process.env[timingsVariable];
-  if (file === undefined) console.log(`${what}: ${Math.round(value)} ${unit}`);
-  else appendFileSync(file, `${JSON.stringify({ what, value, unit })}\n`);
+  const told = process.env[timingsVariable];
+  const file = basename(process.env[testFileVariable] ?? '', '.test.ts');
+  if (told === undefined) console.log(`${what}: ${Math.round(value)} ${unit}`);
+  else appendFileSync(told, `${JSON.stringify({ file, what, value, unit })}\n`);
 }
 
 export async function timing<T>(what: string, work: () => Promise<T>): Promise<T> {

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 
-import { chooseLayers, jobsOf, layers, sum, summary, testFiles } from '../../../node/setup/layers.mjs';
+import { chooseLayers, endToEnd, jobsOf, layers, sum, summary, testFiles } from '../../../node/setup/layers.mjs';
 
 test('without a name all layers run, house first and browser last', () => {
   const { chosen, filters } = chooseLayers([]);
@@ -27,7 +27,7 @@ test('named layers run in their own order, other words filter files', () => {
 });
 
 test('a file outlives its tests: its deadline is the longer one in every layer', () => {
-  for (const { name, testTimeout, fileTimeout } of layers) assert.ok(fileTimeout > testTimeout, name);
+  for (const { name, testTimeout, fileTimeout } of [...layers, endToEnd]) assert.ok(fileTimeout > testTimeout, name);
 });
 
 const tests = join(import.meta.dirname, '../..');
@@ -47,7 +47,7 @@ test('heavy files have their turn first, then long ones, and the layer of the sh
 });
 
 test('files that make network devices or nodes of a cluster have a network of their own', () => {
-  const plan = layers.map((layer) => ({ layer, files: testFiles(join(tests, layer.name), []) }));
+  const plan = [...layers, endToEnd].map((layer) => ({ layer, files: testFiles(join(tests, layer.name), []) }));
   const own = new Map(jobsOf(plan).map(({ name, ownNetwork }) => [name, ownNetwork]));
   const names = [
     'cluster/network',
@@ -55,17 +55,19 @@ test('files that make network devices or nodes of a cluster have a network of th
     'browser/network-cuts',
     'browser/node-loss',
     'hostile/cluster',
+    'e2e/install',
+    'e2e/upgrade',
     'media/engine',
     'unit/media/ports',
   ];
   assert.deepEqual(
     names.map((name) => own.get(name)),
-    [true, true, true, true, true, false, false],
+    [true, true, true, true, true, true, true, false, false],
   );
 });
 
 test('files that a layer names are there', () => {
-  for (const layer of layers) {
+  for (const layer of [...layers, endToEnd]) {
     const files = jobsOf([{ layer, files: testFiles(join(tests, layer.name), []) }]).map(({ name }) => name);
     const named = [...Object.keys(layer.heavy ?? {}), ...(layer.first ?? []), ...(layer.goClient ?? [])].map(
       (file) => `${layer.name}/${file}`,

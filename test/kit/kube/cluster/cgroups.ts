@@ -26,6 +26,15 @@ export async function removeCgroup(name: string): Promise<void> {
   for (const hierarchy of hierarchies()) await removeTree(join(hierarchy, name));
 }
 
+/** @returns processor time that all in it have used, in milliseconds; 0 where it is not there */
+export function computedIn(name: string): number {
+  const unified = existsSync(join(top, 'cgroup.controllers'));
+  const file = unified ? join(top, name, 'cpu.stat') : join(top, 'cpuacct', name, 'cpuacct.usage');
+  if (!existsSync(file)) return 0;
+  const text = readFileSync(file, 'utf8');
+  return unified ? Number(/^usage_usec (\d+)$/m.exec(text)?.[1]) / 1e3 : Number(text) / 1e6;
+}
+
 export type Usage = { memoryBytes: number; cpuMs: number };
 
 /** What a pod uses (memory without caches of files) and has used of processors. @throws where it is not there */

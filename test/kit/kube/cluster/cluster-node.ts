@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { eventually } from '../../eventually.ts';
 import { kubernetesPrograms } from '../binaries.ts';
 import { Child } from '../child.ts';
-import { cgroupName, makeCgroup, podUsage, removeCgroup, type Usage } from './cgroups.ts';
+import { cgroupName, computedIn, makeCgroup, podUsage, removeCgroup, type Usage } from './cgroups.ts';
 import { runCommand } from './command.ts';
 import { placeImages } from './host-images.ts';
 import { Machine } from './machine.ts';
@@ -37,6 +37,7 @@ export class ClusterNode {
   readonly #place: NodePlace;
   #machine: Machine | undefined;
   #children: Record<string, Child> = {};
+  #computed = 0;
 
   private constructor(options: ClusterNodeOptions) {
     const { index, dir } = options;
@@ -105,6 +106,7 @@ export class ClusterNode {
     if (this.#options.hub.lives) await this.#options.hub.run(['ip', 'link', 'del', this.#cable], { mayFail: true });
     await this.#machine?.kill();
     await Promise.all(Object.values(this.#children).map((child) => child.stop()));
+    this.#computed += computedIn(this.#place.cgroup);
     await removeCgroup(this.#place.cgroup);
   }
 
@@ -121,6 +123,11 @@ export class ClusterNode {
   /** Of a pod on it. */
   podUsage(uid: string): Usage {
     return podUsage(this.#place.cgroup, uid);
+  }
+
+  /** Processor time of its pods until it last lost its power, in milliseconds: they are no children of this process. */
+  get computed(): number {
+    return this.#computed;
   }
 
   get #cable(): string {
