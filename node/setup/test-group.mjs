@@ -1,31 +1,41 @@
-// The processes of one test file as a control group of Linux: how much they computed together, and which of them it left behind.
+// The processes of one test file as a control group of Linux: they share processors evenly with other files, and it tells how much they computed
+// together and which of them were left behind.
 
 import { existsSync, mkdirSync, readFileSync, rmdirSync } from 'node:fs';
 import { join } from 'node:path';
 
 const top = '/sys/fs/cgroup';
-/** Version 2 of control groups has one tree, version 1 one for each controller. */
+/** Version 2 of control groups has one tree, version 1 one for each controller, or for several: names of the same folder. */
 const isUnified = existsSync(join(top, 'cgroup.controllers'));
-const tree = isUnified ? top : join(top, 'cpuacct');
+const [tree, ...others] = isUnified ? [top] : ['cpuacct', 'cpu'].map((controller) => join(top, controller));
 
 let count = 0;
 
 export class TestGroup {
-  /** @type {string} */
+  /** @type {string} of what is counted */
   #folder;
+  /** @type {readonly string[]} of what is shared: without it, what yields to everything (`nice`) waits for the other files for ever */
+  #shares;
 
-  /** @param {string} folder */
-  constructor(folder) {
+  /**
+   * @param {string} folder
+   * @param {readonly string[]} shares
+   */
+  constructor(folder, shares) {
     this.#folder = folder;
+    this.#shares = shares;
   }
 
   /** @returns {TestGroup | undefined} undefined where this process may make none: only root may, on Linux */
   static make() {
     count += 1;
-    const folder = join(tree, `tests-of-mediarooms-${process.pid}-${count}`);
+    const name = `tests-of-mediarooms-${process.pid}-${count}`;
     try {
+      const folder = join(tree ?? top, name);
       mkdirSync(folder);
-      return new TestGroup(folder);
+      const shares = others.map((each) => join(each, name));
+      for (const each of shares) mkdirSync(each, { recursive: true });
+      return new TestGroup(folder, shares);
     } catch {
       return undefined;
     }
@@ -33,7 +43,8 @@ export class TestGroup {
 
   /** @returns {string[]} what a command begins with to run in the group */
   get wrap() {
-    return ['sh', '-ec', 'echo $$ > "$0"; exec "$@"', join(this.#folder, 'cgroup.procs')];
+    const enter = [this.#folder, ...this.#shares].map((folder) => `echo $$ > ${join(folder, 'cgroup.procs')}`);
+    return ['sh', '-ec', `${enter.join('; ')}; exec "$@"`, 'sh'];
   }
 
   /** @returns {number} processor time of all that ran in the group, in milliseconds */
@@ -63,12 +74,15 @@ export class TestGroup {
   }
 
   #remove() {
-    try {
-      rmdirSync(this.#folder);
-      return true;
-    } catch {
-      return !existsSync(this.#folder);
+    // What is counted last: it says whether there is a group.
+    for (const folder of [...this.#shares, this.#folder]) {
+      try {
+        rmdirSync(folder);
+      } catch {
+        if (existsSync(folder)) return false;
+      }
     }
+    return true;
   }
 
   /** @param {string} file */
