@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { Environment } from '../../node/env.ts';
 import { apiClient } from '../kit/api-client.ts';
+import { watchOwnLoop, watchSlowdown } from '../kit/busy-machine.ts';
+import { eventually } from '../kit/eventually.ts';
 import { freePort } from '../kit/free-ports.ts';
 import { makeTone } from '../kit/media-files.ts';
 import { memoryOf } from '../kit/memory.ts';
@@ -11,7 +13,7 @@ import { scrape } from '../kit/metrics.ts';
 import { startNodeProcess } from '../kit/node-process.ts';
 import { keepDoing } from '../kit/pace.ts';
 import { PeerSocket } from '../kit/peer-socket.ts';
-import { stopwatch } from '../kit/promised-time.ts';
+import { assertPrompt, stopwatch } from '../kit/promised-time.ts';
 import { makeResources } from '../kit/resources-folder.ts';
 import { seededRandom } from '../kit/seeded-random.ts';
 import { apiToken } from '../kit/start-node.ts';
@@ -19,8 +21,8 @@ import { refuse, startReceiver } from '../kit/webhook-receiver.ts';
 import { attack } from './attack.ts';
 import { attacks } from './guest.attacks.ts';
 
-/** Milliseconds in which a message of the healthy room is there: 250 are promised, and this machine has other work. */
-const prompt = 1_250;
+/** Milliseconds in which a message of the healthy room is promised to be there. */
+const promised = 250;
 /** How long an attack goes on, in milliseconds. */
 const duration = 2_000;
 
@@ -48,15 +50,18 @@ async function stage(t: TestContext, env: Environment = {}) {
   const rss = () => memoryOf(node.pid) / 2 ** 20;
   const lag = async () => (await scrape(`http://127.0.0.1:${metricsPort}/metrics`)).get('nodejs_eventloop_lag_max_seconds') ?? 0;
   const health = await startHealth(await enter('a', 'healthy'), await enter('b', 'healthy'));
+  const [own, slowdown] = [watchOwnLoop(t), watchSlowdown(node.pid)];
   const before = rss();
   await lag();
-  /** Ends the healthy room's talk and says how all went. `within`: milliseconds for its messages. */
-  const figures = async (within = prompt) => {
+  /** Ends the healthy room's talk and says how all went. `isPrompt`: its messages have a machine that has time for them. */
+  const figures = async ({ isPrompt = true } = {}) => {
     const seconds = await lag();
     const talk = await health();
-    const text = `messages of the healthy room within ${talk.worst} ms, lag ${Math.round(seconds * 1000)} ms, ${Math.round(before)} to ${Math.round(rss())} MB`;
+    // Speaker, listener and attacker are this process: each message is sent in one turn of it and read in another.
+    const took = Math.max(0, talk.worst - 2 * own()) / slowdown();
+    const text = `messages of the healthy room within ${talk.worst} ms, of which the node ${Math.round(took)}, lag ${Math.round(seconds * 1000)} ms, ${Math.round(before)} to ${Math.round(rss())} MB`;
     t.diagnostic(text);
-    assert.ok(talk.worst < within, text);
+    if (isPrompt) assertPrompt(text, took, { promised });
     assert.equal(talk.got, talk.sent, 'no message of the healthy room is lost');
     return { grown: rss() - before, text };
   };
@@ -100,7 +105,12 @@ attack(attacks.largeData, async (t) => {
   const guest = await enter('guest');
   for (const { seen } of listeners) seen.bytes = 0;
   const payload = 'x'.repeat(250_000);
-  await repeat(50, () => guest.webSocket.readyState === guest.webSocket.OPEN && guest.post('sendData', { label: 'x', payload }));
+  const send = () => {
+    if (guest.webSocket.readyState !== guest.webSocket.OPEN) return true;
+    guest.post('sendData', { label: 'x', payload });
+    return false;
+  };
+  await eventually('the guest is cut', send, { every: 20 });
   assert.deepEqual(await guest.closed, { code: 4429, reason: 'Too many messages' });
   assert.equal(Math.max(...listeners.map(({ seen }) => seen.bytes)), 0);
   const { grown, text } = await figures();
@@ -114,13 +124,15 @@ attack(attacks.manyData, async (t) => {
   for (const { socket } of slow) socket.webSocket.pause();
   const guests = await Promise.all(['g1', 'g2', 'g3', 'g4'].map((peerId) => listen(peerId)));
   const payload = 'x'.repeat(16_000);
+  const elapsed = stopwatch();
   await repeat(50, () => {
     for (const { socket } of guests) socket.post('sendData', { label: 'x', payload });
   });
   const { grown, text } = await figures();
   // Of 4 MiB of the burst and 1 MiB a second, a room of 103 gets 8 MiB a second and four seconds' worth at once.
+  const seconds = 4 + elapsed() / 1000 + 1;
   const bytes = listeners.slice(10).reduce((sum, { seen }) => sum + seen.bytes, 0);
-  assert.ok(bytes > 0 && bytes < 1.2 * (4 + duration / 1000 + 2) * 8 * 1024 * 1024, `${bytes} bytes were delivered`);
+  assert.ok(bytes > 0 && bytes < 1.2 * seconds * 8 * 1024 * 1024, `${bytes} bytes were delivered`);
   assert.ok(grown < 300, text);
   for (const { socket } of slow) socket.webSocket.resume();
   for (const { socket } of [...listeners, ...guests]) assert.equal(socket.webSocket.readyState, socket.webSocket.OPEN);
@@ -151,7 +163,7 @@ attack(attacks.memory, async (t) => {
     grown.push(Math.round(rss() - before));
   }
   // What it is about is memory: so many requests have a busy machine to themselves.
-  const { text } = await figures(Number.POSITIVE_INFINITY);
+  const { text } = await figures({ isPrompt: false });
   t.diagnostic(`${grown.join(', ')} MB above the start`);
   assert.ok(
     grown.every((each) => each < 150),

@@ -2,6 +2,7 @@
 
 import type { CallHandler, CastHandler, LinkListener, Links, NodeName } from '../../node/cluster/links.ts';
 import { ServiceError } from '../../node/errors.ts';
+import { turns } from './turns.ts';
 
 /** All links of one test. */
 export class FakeNetwork {
@@ -121,7 +122,7 @@ export class FakeLinks implements Links {
   /** Starts the work in order of arrival; calls go on side by side. */
   async #deliver(from: NodeName, work: () => Promise<unknown> | undefined): Promise<unknown> {
     const turn = this.#inbox.get(from) ?? Promise.resolve();
-    const started = turn.then(() => new Promise<void>((resolve) => setImmediate(resolve)));
+    const started = turn.then(() => turns());
     this.#inbox.set(from, started);
     await started;
     if (this.frozen) return new Promise(() => {});

@@ -93,6 +93,9 @@ async function decode(path: string, args: readonly string[]): Promise<Buffer> {
   return Buffer.from(stdout);
 }
 
+/** Milliseconds: all but the last second of a recording outlives a kill -9, on a machine that has time. */
+export const promisedLoss = 1_000;
+
 export function assertNear(actual: number | undefined, expected: number, within: number, what: string): void {
   assert.ok(actual !== undefined && Math.abs(actual - expected) <= within, `${what}: ${actual} instead of ${expected} (± ${within})`);
 }

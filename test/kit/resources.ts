@@ -1,6 +1,7 @@
 // What a process holds: open handles, timers, heap after collection; for tests that look for leaks.
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import { turns } from './turns.ts';
 
 setFlagsFromString('--expose-gc');
 const gc = runInNewContext('gc') as () => void;
@@ -16,7 +17,7 @@ export function activeResources(): Record<string, number> {
 export async function liveHeap(): Promise<number> {
   for (let round = 0; round < 3; round += 1) {
     gc();
-    await new Promise((resolve) => setImmediate(resolve));
+    await turns();
   }
   return process.memoryUsage().heapUsed;
 }

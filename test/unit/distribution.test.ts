@@ -1,12 +1,12 @@
 // When a node that starts knows the others: it is not ready before, and it does not wait for them for ever.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { setImmediate as turn } from 'node:timers/promises';
 import { Atom, type Term, tuple } from '../../node/cluster/erlang/terms.ts';
 import { ErlangLinks } from '../../node/cluster/erlang-links.ts';
 import { Distribution } from '../../node/distribution.ts';
 import { startDistNode, testCookie } from '../kit/dist-nodes.ts';
 import { freePort } from '../kit/free-ports.ts';
+import { turns } from '../kit/turns.ts';
 
 /** Beside a node that is asked whether it is one of the service, and does not answer yet. */
 async function startBeside(t: TestContext, meets = () => false) {
@@ -49,7 +49,7 @@ async function startBeside(t: TestContext, meets = () => false) {
     answer: async () => {
       answer.resolve(tuple(new Atom('ok'), 'null'));
       await met.promise;
-      await turn();
+      await turns();
     },
   };
 }

@@ -3,13 +3,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type LocalTrack, RequestError, RoomClosedError, type RoomEvents } from '../../../node/client/src/index.ts';
 import { LocalSender, type Switches } from '../../../node/client/src/react/local-sender.ts';
+import { turns } from '../../kit/turns.ts';
 
 type Publication = { kind: string; paused: boolean | undefined; resolve: (local: LocalTrack) => void; reject: (error: Error) => void };
 type Ended = RoomEvents['localTrackEnded'];
 
 const source = (kind: 'audio' | 'video', readyState = 'live') => ({ kind, readyState }) as MediaStreamTrack;
-const settle = () => new Promise((resolve) => setImmediate(resolve));
-
 /** A published track that writes down what is asked of it. */
 function local(kind: 'audio' | 'video', paused = false): LocalTrack & { asked: string[] } {
   const asked: string[] = [];
@@ -65,10 +64,10 @@ test('what is switched while it is being published counts once it is', async () 
   sender.set('video', false);
   publications[0]?.resolve(audio);
   publications[1]?.resolve(video);
-  await settle();
+  await turns();
   assert.deepEqual([audio.asked, video.asked], [['resume'], ['pause']]);
   sender.set('video', true);
-  await settle();
+  await turns();
   assert.deepEqual(video.asked, ['pause', 'resume']);
   assert.equal(publications.length, 2);
 });
@@ -77,11 +76,11 @@ test('closed, it takes away what is published, and what is being published as so
   const { sender, publications, told, listens } = stage();
   const [audio, video] = [local('audio'), local('video')];
   publications[0]?.resolve(audio);
-  await settle();
+  await turns();
   sender.close();
   sender.close();
   publications[1]?.resolve(video);
-  await settle();
+  await turns();
   assert.deepEqual([audio.asked, video.asked, told, listens()], [['unpublish'], ['unpublish'], [], false]);
 });
 
@@ -89,7 +88,7 @@ test('what the server took away is off, with a sentence, and is published again 
   const { sender, publications, told, end } = stage([source('video')]);
   const video = local('video');
   publications[0]?.resolve(video);
-  await settle();
+  await turns();
   end({ track: local('video'), reason: 'removed' });
   assert.deepEqual(told, [], 'a track of somebody else in the page');
   end({ track: video, reason: 'removed' });
@@ -105,7 +104,7 @@ test('a source that has ended has to be asked for anew', async () => {
   const { sender, publications, told, end } = stage(tracks);
   const audio = local('audio');
   publications[0]?.resolve(audio);
-  await settle();
+  await turns();
   tracks[0] = source('audio', 'ended');
   end({ track: audio, reason: 'ended' });
   assert.deepEqual(told, ['audio off', 'The microphone ended: its device may be gone']);
@@ -118,6 +117,6 @@ test('what the server refuses is off; what ends with its room is as it was chose
   const { publications, told } = stage();
   publications[0]?.reject(new RequestError('forbidden', 'This peer must not send sound'));
   publications[1]?.reject(new RoomClosedError({ reason: 'roomStopped', code: 1000, message: 'The room was stopped', canRetry: false }));
-  await settle();
+  await turns();
   assert.deepEqual(told, ['audio off', 'This peer must not send sound', 'The room was stopped']);
 });

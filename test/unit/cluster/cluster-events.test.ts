@@ -9,6 +9,7 @@ import type { RoomEvent } from '../../../node/rooms/events.ts';
 import { quiet } from '../../kit/cluster.ts';
 import { type FakeLinks, FakeNetwork } from '../../kit/fake-links.ts';
 import { seededRandom } from '../../kit/seeded-random.ts';
+import { turns } from '../../kit/turns.ts';
 
 type TestNode = {
   name: string;
@@ -102,7 +103,7 @@ test('after a lost connection both sides hear what happened meanwhile, also when
   network.connect('svc@a', 'svc@b');
   for (let turn = 0; turn < 30; turn += 1) {
     a.say();
-    await new Promise((resolve) => setImmediate(resolve));
+    await turns();
   }
   await quiet();
   assert.deepEqual(from(b, a), upTo(1_531));
@@ -230,7 +231,7 @@ test('under churn nobody misses an event or hears one twice', async () => {
     if (dice < 0.05 && one !== other) network.cut(one, other);
     else if (dice < 0.15 && one !== other) network.connect(one, other);
     else if (dice < 0.9) nodes[names.indexOf(one)]?.say();
-    else await new Promise((resolve) => setImmediate(resolve));
+    else await turns();
   }
   network.connectAll();
   for (let turn = 0; turn < 50; turn += 1) await quiet();

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { Chat } from '../../../node/console/src/chat/chat.ts';
 import { longestText, messageText, textParts } from '../../../node/console/src/chat/chat-text.ts';
 import { assertPrompt, stopwatch } from '../../kit/promised-time.ts';
+import { turns } from '../../kit/turns.ts';
 
 test('only text is a message, without what nobody sees, and no longer than one may be', () => {
   assert.equal(messageText({ text: ' <b>hi</b> \n' }), '<b>hi</b>');
@@ -107,11 +108,11 @@ test('a message is on its way, then sent; one that failed says why and can be se
   const state = () => chat.state.messages.map((message) => [message.text, message.state, message.problem]);
   assert.deepEqual(state(), [['hello', 'sending', undefined]]);
   answers[0]?.reject(new Error('This peer is not permitted to send data'));
-  await new Promise(setImmediate);
+  await turns();
   assert.deepEqual(state(), [['hello', 'failed', 'This peer is not permitted to send data.']]);
   chat.sendAgain(chat.state.messages[0]?.id ?? 0);
   assert.equal(chat.state.messages[0]?.state, 'sending');
   answers[1]?.resolve();
-  await new Promise(setImmediate);
+  await turns();
   assert.equal(chat.state.messages[0]?.state, 'sent');
 });

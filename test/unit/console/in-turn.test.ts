@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { inTurn } from '../../../node/console/src/hooks/in-turn.ts';
-
-const settle = () => new Promise((resolve) => setImmediate(resolve));
+import { turns } from '../../kit/turns.ts';
 
 test('what has the same name waits for what came before it, also where that fails; what has another does not', async () => {
   const said: string[] = [];
@@ -15,7 +14,7 @@ test('what has the same name waits for what came before it, also where that fail
   const second = inTurn('a', async () => said.push('second'));
   const other = inTurn('b', async () => said.push('other'));
   await other;
-  await settle();
+  await turns();
   assert.deepEqual(said, ['first', 'other']);
   first.reject(new Error('refused'));
   await assert.rejects(failed, /refused/);

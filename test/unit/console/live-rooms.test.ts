@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { type Api, ApiError } from '../../../node/console/src/api/rest.ts';
 import { LiveRooms } from '../../../node/console/src/rooms/live-rooms.ts';
+import { turns } from '../../kit/turns.ts';
 
 type Question = { answer: (incarnation: string) => void; notFound: () => void };
 
@@ -30,8 +31,6 @@ class FakeSocket {
 const roomOf = (id: string, incarnation: string) => ({ id, incarnation, externalId: null, config: {}, peers: [], components: [] });
 
 /** Lets promises that are settled already be seen. */
-const settle = () => new Promise((resolve) => setImmediate(resolve));
-
 /** Without a room, subscribed; single rooms are answered by hand, and so is time. */
 async function start(t: TestContext) {
   t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] });
@@ -61,9 +60,9 @@ async function start(t: TestContext) {
   socket.onopen?.();
   socket.onmessage?.({ data: JSON.stringify({ id: 2, ok: true, data: {} }) });
   const pass = async (milliseconds: number) => {
-    await settle();
+    await turns();
     t.mock.timers.tick(milliseconds);
-    await settle();
+    await turns();
   };
   await pass(3_000);
   const shown = () => rooms.state.rows?.map(({ incarnation }) => incarnation);

@@ -3,8 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Api } from '../../../node/console/src/api/rest.ts';
 import { Playing } from '../../../node/console/src/recordings/playing.ts';
-
-const settle = () => new Promise((resolve) => setImmediate(resolve));
+import { turns } from '../../kit/turns.ts';
 
 test('a player that fails twice at once is opened once more, when the server answers again', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
@@ -24,12 +23,12 @@ test('a player that fails twice at once is opened once more, when the server ans
   const playing = new Playing({ api, scope: 'full', name, stream: true, cannotPlay: 'It cannot be played.' });
   t.after(() => playing.close());
   const phase = () => playing.state.now.phase;
-  await settle();
+  await turns();
   assert.equal(phase(), 'ready');
   await Promise.all([playing.failed(7), playing.failed(7)]);
   assert.equal(phase(), 'lost');
   t.mock.timers.tick(2_000);
-  await settle();
+  await turns();
   const { now } = playing.state;
   assert.deepEqual([addresses, now.phase, now.phase === 'ready' && now.from], [2, 'ready', 7]);
 });

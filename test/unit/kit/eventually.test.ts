@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import { test } from 'node:test';
 import { emits, eventually } from '../../kit/eventually.ts';
+import { turns } from '../../kit/turns.ts';
 
 /** Timers that are set now: nothing of a wait may stay. */
 const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
@@ -25,7 +26,7 @@ test('an event makes it look, long before the next turn', async () => {
   let looks = 0;
   const waiting = eventually('the third', () => ++looks === 3, { every: 3_600_000, wakes: emits(source, 'change') });
   for (let count = 0; count < 2; count += 1) {
-    await new Promise((resolve) => setImmediate(resolve));
+    await turns();
     source.emit('change');
   }
   assert.equal(await waiting, true);

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import { criticalPath, nextJob, runJobs } from '../../../node/setup/schedule.mjs';
+import { turns } from '../../kit/turns.ts';
 
 const job = (name: string, cores: number, programs?: Promise<unknown>) => ({ name, cores, ...(programs ? { programs } : {}) });
 const never = () => assert.fail('all programs can be had');
@@ -42,7 +43,7 @@ test('all jobs run, never more at once than the cores carry', async () => {
     async ({ name }) => {
       running += 1;
       most = Math.max(most, running);
-      await new Promise(setImmediate);
+      await turns();
       running -= 1;
       return name;
     },

@@ -12,6 +12,7 @@ import { sourcesStamp } from '../../../node/setup/builds.mjs';
 import { withLock } from '../../../node/setup/lock.mjs';
 import { root } from '../../../node/setup/paths.mjs';
 import { run, SetupError } from '../../../node/setup/steps.mjs';
+import { turns } from '../../kit/turns.ts';
 
 function temporary(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'mediarooms-setup-'));
@@ -61,7 +62,7 @@ test('two that hold the same lock run one after the other', async (t) => {
   const order: string[] = [];
   const first = withLock(lock, async () => {
     order.push('first in');
-    await new Promise((resolve) => setImmediate(resolve));
+    await turns();
     order.push('first out');
   });
   const second = withLock(lock, async () => order.push('second'), { poll: 1 });

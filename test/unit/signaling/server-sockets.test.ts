@@ -13,6 +13,7 @@ import { serverEventSchema } from '../../../node/signaling/server-messages.ts';
 import { ServerSockets, type ServerSocketsOptions, serverSocketPath } from '../../../node/signaling/server-sockets.ts';
 import { signedRequest, signedSocket } from '../../../operator/nodes/signature.ts';
 import { PeerSocket } from '../../kit/peer-socket.ts';
+import { turns } from '../../kit/turns.ts';
 
 async function start(t: TestContext, options: Partial<ServerSocketsOptions> = {}, capacity = 20) {
   const events = new EventLog(silentLog(), { node: 'n', capacity });
@@ -319,7 +320,7 @@ test('who was too slow takes up at its cursor, and gets what it missed as fast a
   const { data } = await again.request('subscribe', { events: 'all', cursor: { [server.source]: seen } });
   assert.deepEqual(data?.incomplete, []);
   again.webSocket.pause();
-  await new Promise((resolve) => setImmediate(resolve));
+  await turns();
   server.emit('RoomDeleted', 'a');
   again.webSocket.resume();
   await again.waitFor('roomEvent', ({ type }) => type === 'RoomDeleted');

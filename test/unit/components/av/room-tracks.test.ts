@@ -5,6 +5,7 @@ import { RoomTracks } from '../../../../node/components/av/room-tracks.ts';
 import { ServiceError } from '../../../../node/errors.ts';
 import { silentLog } from '../../../../node/log.ts';
 import type { OutgoingRtp, ReceivableTrack, RoomOutput } from '../../../../node/rooms/ports.ts';
+import { turns } from '../../../kit/turns.ts';
 
 const track: ReceivableTrack = { id: 't', kind: 'audio', encoding: 'opus', origin: { peerId: 'p' }, metadata: null };
 const rtp: OutgoingRtp = { kind: 'audio', ssrc: 1, payloadType: 100, clockRate: 48_000, channels: 2 };
@@ -34,8 +35,6 @@ function stage(t: TestContext) {
   return { tracks, asked, unsubscribed, resumed, added, removed };
 }
 
-const turn = () => new Promise((resolve) => setImmediate(resolve));
-
 test('a track that goes and comes again while it is subscribed is received, whichever way its first subscription ends', async (t) => {
   for (const first of ['refused', 'made'] as const) {
     const { tracks, asked, unsubscribed, resumed, added, removed } = stage(t);
@@ -45,10 +44,10 @@ test('a track that goes and comes again while it is subscribed is received, whic
     assert.deepEqual([asked.length, unsubscribed], [2, ['t']]);
     if (first === 'refused') asked[0]?.reject(new ServiceError('track_not_found', 'Track t does not exist'));
     else asked[0]?.resolve(rtp);
-    await turn();
+    await turns();
     assert.deepEqual([added, unsubscribed], [[], ['t']], first);
     asked[1]?.resolve(rtp);
-    await turn();
+    await turns();
     assert.deepEqual([added, unsubscribed], [['t'], ['t']], first);
     tracks.added(1);
     tracks.receive([]);
@@ -61,6 +60,6 @@ test('a track that goes while it is subscribed is subscribed no more and told to
   tracks.receive([track]);
   tracks.receive([]);
   asked[0]?.resolve(rtp);
-  await turn();
+  await turns();
   assert.deepEqual([added, removed, unsubscribed], [[], [], ['t', 't']]);
 });

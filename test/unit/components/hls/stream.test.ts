@@ -9,6 +9,7 @@ import { silentLog } from '../../../../node/log.ts';
 import type { ContentAnswer, PlaylistRequest } from '../../../../node/rooms/content.ts';
 import { type CheckedPlaylist, checkNext, checkPlaylist } from '../../../kit/hls-rules.ts';
 import { makeResources } from '../../../kit/resources-folder.ts';
+import { turns } from '../../../kit/turns.ts';
 
 const codecs = 'avc1.4d401f,mp4a.40.2';
 const first = 1000;
@@ -198,7 +199,7 @@ test('a playlist and a part are waited for: one wake-up for all, refused where t
   assert.match(await early, /CODECS="avc1.4d401f,mp4a.40.2",RESOLUTION=640x360,FRAME-RATE=24.000\nstream.m3u8/);
   const waiting = Array.from({ length: 1000 }, () => studio.open('stream.m3u8', { msn: 1001, part: 2 }));
   const hinted = studio.text('part-1001.2.m4s');
-  await new Promise((resolve) => setImmediate(resolve));
+  await turns();
   assert.equal(studio.stream.waiting, 1001);
   await studio.parts(1);
   const answers = await Promise.all(waiting);
@@ -222,7 +223,7 @@ test('a playlist and a part are waited for: one wake-up for all, refused where t
   assert.equal(studio.stream.waiting, 0);
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const late = assert.rejects(studio.open('stream.m3u8', { msn: 1003, part: 0 }), { code: 'unavailable' });
-  await new Promise((resolve) => setImmediate(resolve));
+  await turns();
   t.mock.timers.tick(6000);
   await late;
 });
