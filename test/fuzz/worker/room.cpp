@@ -599,4 +599,12 @@ namespace Fuzz
 			}
 		}
 	}
+
+	Call::Call(uint8_t choice)
+	  : publisher(this->room.CreateTransport("publisher", Transport::Kind::GUEST)),
+	    listener(this->room.CreateTransport("listener", Transport::Kind::GUEST)),
+	    pipe(this->room.CreateTransport("pipe", Transport::Kind::PIPE))
+	{
+		this->room.Publish(choice, this->publisher.get(), this->listener.get(), this->pipe.get());
+	}
 } // namespace Fuzz

@@ -102,6 +102,16 @@ namespace Fuzz
 		uint16_t talked{ 0 };
 	};
 
+	/** A room in which a guest publishes what an input chooses, forwarded to another guest and to a far node. */
+	struct Call
+	{
+		explicit Call(uint8_t choice);
+
+		Room room;
+		std::unique_ptr<Transport> publisher;
+		std::unique_ptr<Transport> listener;
+		std::unique_ptr<Transport> pipe;
+	};
 } // namespace Fuzz
 
 #endif

@@ -31,13 +31,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t len)
 	Fuzz::Begin();
 
 	const auto input = Fuzz::Parse(data, len);
-	Fuzz::Room room;
-	auto publisher = room.CreateTransport("publisher", Fuzz::Transport::Kind::GUEST);
-	auto listener  = room.CreateTransport("listener", Fuzz::Transport::Kind::GUEST);
-	auto pipe      = room.CreateTransport("pipe", Fuzz::Transport::Kind::PIPE);
+	Fuzz::Call call(input.choice);
 
-	room.Publish(input.choice, publisher.get(), listener.get(), pipe.get());
-	room.Talk(publisher.get(), 4);
+	call.room.Talk(call.publisher.get(), 4);
 
 	for (const auto& step : input.steps)
 	{
@@ -46,24 +42,24 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t len)
 		switch (step.kind % 16)
 		{
 			case 1:
-				room.shared.Advance(Fuzz::Number(bytes) % 5000);
+				call.room.shared.Advance(Fuzz::Number(bytes) % 5000);
 				break;
 			case 2:
-				room.Manage(bytes);
+				call.room.Manage(bytes);
 				break;
 			case 3:
-				room.Talk(publisher.get(), 1 + Fuzz::Number(bytes, 1) % 8);
+				call.room.Talk(call.publisher.get(), 1 + Fuzz::Number(bytes, 1) % 8);
 				break;
 			case 4:
-				Fuzz::Contain([&]() { pipe->ReceiveRtcp(bytes); });
+				Fuzz::Contain([&]() { call.pipe->ReceiveRtcp(bytes); });
 				break;
 			case 5:
 			{
-				for (const auto& [ssrc, seq] : std::map(listener->newestSeqs))
+				for (const auto& [ssrc, seq] : std::map(call.listener->newestSeqs))
 				{
 					const auto packet = nack(ssrc, seq, bytes);
 
-					Fuzz::Contain([&]() { listener->ReceiveRtcp(packet); });
+					Fuzz::Contain([&]() { call.listener->ReceiveRtcp(packet); });
 				}
 
 				break;
@@ -73,10 +69,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t len)
 			case 8:
 			case 9:
 			case 10:
-				Fuzz::Contain([&]() { publisher->ReceiveRtcp(bytes); });
+				Fuzz::Contain([&]() { call.publisher->ReceiveRtcp(bytes); });
 				break;
 			default:
-				Fuzz::Contain([&]() { listener->ReceiveRtcp(bytes); });
+				Fuzz::Contain([&]() { call.listener->ReceiveRtcp(bytes); });
 		}
 	}
 

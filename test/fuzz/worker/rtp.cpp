@@ -6,12 +6,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t len)
 	Fuzz::Begin();
 
 	const auto input = Fuzz::Parse(data, len);
-	Fuzz::Room room;
-	auto publisher = room.CreateTransport("publisher", Fuzz::Transport::Kind::GUEST);
-	auto listener  = room.CreateTransport("listener", Fuzz::Transport::Kind::GUEST);
-	auto pipe      = room.CreateTransport("pipe", Fuzz::Transport::Kind::PIPE);
-
-	room.Publish(input.choice, publisher.get(), listener.get(), pipe.get());
+	Fuzz::Call call(input.choice);
 
 	for (const auto& step : input.steps)
 	{
@@ -20,21 +15,21 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t len)
 		switch (step.kind % 16)
 		{
 			case 1:
-				room.shared.Advance(Fuzz::Number(bytes) % 5000);
+				call.room.shared.Advance(Fuzz::Number(bytes) % 5000);
 				break;
 			case 2:
-				room.Manage(bytes);
+				call.room.Manage(bytes);
 				break;
 			case 3:
-				Fuzz::Contain([&]() { listener->ReceiveRtcp(bytes); });
+				Fuzz::Contain([&]() { call.listener->ReceiveRtcp(bytes); });
 				break;
 			case 4:
-				Fuzz::Contain([&]() { publisher->ReceiveRtcp(bytes); });
+				Fuzz::Contain([&]() { call.publisher->ReceiveRtcp(bytes); });
 				break;
 			default:
-				Fuzz::Contain([&]() { publisher->ReceiveRtp(bytes); });
+				Fuzz::Contain([&]() { call.publisher->ReceiveRtp(bytes); });
 				// As often as packets of sound come.
-				room.shared.Advance(20);
+				call.room.shared.Advance(20);
 		}
 	}
 
