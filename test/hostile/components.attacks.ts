@@ -30,6 +30,6 @@ export const attacks = {
   swellingProcess: {
     attack: 'A process that works on media of a guest takes memory as fast as it can and says nothing any more',
     bound: 'its limit (1 GiB, at most half of the container), looked at by the node every 250 ms',
-    outcome: 'It is killed and started again; the node lives.',
+    outcome: 'It is killed and started again without the track that it most likely grew for; `ComponentTrackDropped` names it.',
   },
 } as const satisfies Record<string, Attack>;

@@ -102,39 +102,11 @@ attack(attacks.hugePictures, async (t) => {
 });
 
 attack(attacks.breaksTheProcess, async (t) => {
-  const [room, resources] = [openRoom(await engineFor(t)), await makeResources(t)];
-  const { log, of } = recordedLog();
-  const admission = new Admission(() => ({ budget: 1.5, cores: 2, busy: 0 }));
-  const streams = new Streams({ log, resources, node: () => 'svc@test', uploads: noUploads, admission });
-  const [dropped, crashes]: [string[][], string[]] = [[], []];
-  const unused = () => Promise.reject(new Error('not asked for'));
-  const runner = new HlsRunner({
-    host: {
-      ...hostFacts,
-      ...{ log, connect: unused, publish: unused, openOutput: () => room.openOutput(), finished: () => {} },
-      trackDropped: (...drop) => dropped.push(drop),
-      crashed: (reason) => crashes.push(reason),
-    },
-    streams,
-    options: readOptions({ width: 320, height: 180, segmentDuration: 1 }, false),
-    module: await flawedComposer(resources),
-  });
-  t.after(async () => {
-    await runner.close();
-    await streams.close();
-  });
-  await runner.start();
-  await startPublisher(t, { codec: 'vp8', content: '0xC81E1E', input: room.openInput(), trackId: 'healthy' });
-  const guests = await Promise.all([hostileTrack(t, room, 'VP8'), hostileTrack(t, room, 'VP8'), hostileTrack(t, room, 'VP8')]);
-  const healthy: ReceivableTrack = { id: 'healthy', origin: { peerId: 'p' }, kind: 'video', encoding: 'vp8', metadata: null };
-  runner.receive([healthy, ...guests.map(({ track }) => track)]);
-  const composers = () => of('info').filter(({ msg }) => msg === 'composer started').length;
+  const { guests, dropped, crashes, composers } = await flawedStream(t, 'process.abort()', 3);
   for (const guest of guests.slice(0, 2)) {
     const before = composers();
-    let count = 0;
     const send = () => {
-      guest.send(Buffer.concat([Buffer.from([0x10, ...vp8Key]), flaw]), count * 3000, true);
-      count += 1;
+      guest.sendFlaw();
       return composers() > before;
     };
     await eventually('the flaw is reached', send, { every: 20 });
@@ -145,7 +117,7 @@ attack(attacks.breaksTheProcess, async (t) => {
   );
   // Of a peer who did it twice nothing is taken any more.
   for (let count = 0; count < 20; count += 1) {
-    guests[2]?.send(Buffer.concat([Buffer.from([0x10, ...vp8Key]), flaw]), count * 3000, true);
+    guests[2]?.sendFlaw();
     await sleep(20);
   }
   assert.deepEqual([composers(), crashes], [3, []]);
@@ -168,16 +140,25 @@ attack(attacks.curiousProcess, async (t) => {
   assert.ok(!environment.includes(apiToken));
   assert.equal(getPriority(recorder.pid), 5);
   // One that was taken over, beside its node.
-  const { ask } = avChild(t);
+  const ask = avChild(t);
   for (const path of [`/proc/${process.pid}/environ`, `/proc/${node.pid}/environ`, '/proc/self/environ', '/etc/passwd'])
     assert.equal(await ask({ type: 'read', path }), 'ERR_ACCESS_DENIED', path);
 });
 
 attack(attacks.swellingProcess, async (t) => {
-  const { child, exit, ask } = avChild(t);
-  await ask({ type: 'echo', text: 'up' });
-  child.send({ type: 'swell' });
-  assert.equal(await exit, 'It used too much memory');
+  const swell = 'for (const held = []; ; ) held.push(Buffer.alloc(1024 * 1024, 1))';
+  const { guests, dropped, crashes, composers } = await flawedStream(t, swell, 1);
+  const [guest] = guests;
+  assert.ok(guest);
+  // Where it was at work on another track in that moment too, the next process finds out.
+  const send = () => {
+    guest.sendFlaw();
+    return dropped.length > 0;
+  };
+  await eventually('the track is found out', send, { every: 20 });
+  assert.deepEqual(dropped, [[guest.track.id, 'It broke the composer: It used too much memory']]);
+  await eventually('another is at work', () => composers() > 1);
+  assert.deepEqual(crashes, []);
 });
 
 const sps = '6742c01ed900a02ff96610000003001000000303c0f162e480';
@@ -245,8 +226,47 @@ async function hostileTrack(t: TestContext, room: RoomMedia, name: 'VP8' | 'H264
   return { track, send };
 }
 
-/** The composer as it is, in a process with a flaw that a packet can reach. */
-async function flawedComposer(folder: string): Promise<string> {
+/** A stream of a healthy track and of so many of one guest, made by the composer as it is but for a flaw that a packet can reach. `fault`: a statement. */
+async function flawedStream(t: TestContext, fault: string, tracks: number) {
+  const [room, resources] = [openRoom(await engineFor(t)), await makeResources(t)];
+  const { log, of } = recordedLog();
+  const admission = new Admission(() => ({ budget: 1.5, cores: 2, busy: 0 }));
+  const streams = new Streams({ log, resources, node: () => 'svc@test', uploads: noUploads, admission });
+  const [dropped, crashes]: [string[][], string[]] = [[], []];
+  const unused = () => Promise.reject(new Error('not asked for'));
+  const runner = new HlsRunner({
+    host: {
+      ...hostFacts,
+      ...{ log, connect: unused, publish: unused, openOutput: () => room.openOutput(), finished: () => {} },
+      trackDropped: (...drop) => dropped.push(drop),
+      crashed: (reason) => crashes.push(reason),
+    },
+    streams,
+    options: readOptions({ width: 320, height: 180, segmentDuration: 1 }, false),
+    module: await flawedComposer(resources, fault),
+  });
+  t.after(async () => {
+    await runner.close();
+    await streams.close();
+  });
+  await runner.start();
+  await startPublisher(t, { codec: 'vp8', content: '0xC81E1E', input: room.openInput(), trackId: 'healthy' });
+  const hostile = await Promise.all(Array.from({ length: tracks }, () => hostileTrack(t, room, 'VP8')));
+  const healthy: ReceivableTrack = { id: 'healthy', origin: { peerId: 'p' }, kind: 'video', encoding: 'vp8', metadata: null };
+  runner.receive([healthy, ...hostile.map(({ track }) => track)]);
+  let pictures = 0;
+  const guests = hostile.map(({ track, send }) => ({
+    track,
+    sendFlaw: () => {
+      pictures += 1;
+      send(Buffer.concat([Buffer.from([0x10, ...vp8Key]), flaw]), pictures * 3000, true);
+    },
+  }));
+  const composers = () => of('info').filter(({ msg }) => msg === 'composer started').length;
+  return { guests, dropped, crashes, composers };
+}
+
+async function flawedComposer(folder: string, fault: string): Promise<string> {
   const path = join(folder, 'composer.mjs');
   const [child, track] = ['composer-child', 'video-track'].map((name) =>
     JSON.stringify(new URL(`../../node/components/hls/${name}.ts`, import.meta.url)),
@@ -256,7 +276,7 @@ async function flawedComposer(folder: string): Promise<string> {
     `import { VideoTrack } from ${track};
     const { push } = VideoTrack.prototype;
     VideoTrack.prototype.push = function (packet, now) {
-      if (packet.payload.includes(${JSON.stringify(flaw.toString())})) process.abort();
+      if (packet.payload.includes(${JSON.stringify(flaw.toString())})) ${fault};
       push.call(this, packet, now);
     };
     await import(${child});`,
@@ -265,23 +285,21 @@ async function flawedComposer(folder: string): Promise<string> {
 }
 
 function avChild(t: TestContext) {
-  const exit = Promise.withResolvers<string>();
   let heard = Promise.withResolvers<string>();
   const child = new AvProcess<AvChildCommand, { text: string }>({
     log: silentLog(),
     module: join(import.meta.dirname, '../kit/av-child.ts'),
     reportSchema: z.strictObject({ text: z.string() }),
     onReport: ({ text }) => heard.resolve(text),
-    onExit: exit.resolve,
+    onExit: () => {},
     silence: 60_000,
   });
   t.after(() => child.end(1000));
-  const ask = (command: AvChildCommand) => {
+  return (command: AvChildCommand) => {
     heard = Promise.withResolvers();
     child.send(command);
     return heard.promise;
   };
-  return { child, ask, exit: exit.promise };
 }
 
 function childrenOf(pid: number): { pid: number; command: string }[] {

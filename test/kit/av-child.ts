@@ -9,6 +9,8 @@ const commandSchema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('hang') }),
   /** Works on this track from here. */
   z.strictObject({ type: z.literal('mark'), track: z.number() }),
+  /** Has worked on this track. */
+  z.strictObject({ type: z.literal('work'), track: z.number() }),
   z.strictObject({ type: z.literal('abort') }),
   z.strictObject({ type: z.literal('read'), path: z.string() }),
   /** Takes memory without a word in between. */
@@ -32,6 +34,9 @@ const { send } = linkToParent<typeof commandSchema, { text: string }>(commandSch
   else if (command.type === 'mark') {
     markTrack(command.track);
     send({ text: 'marked' });
+  } else if (command.type === 'work') {
+    markTrack(command.track)();
+    send({ text: 'worked' });
   } else if (command.type === 'environment') send({ text: Object.keys(process.env).join(' ') });
   else for (;;);
 });

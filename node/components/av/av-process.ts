@@ -10,6 +10,7 @@ import { Timer } from '../../timer.ts';
 import { withParent } from '../../with-parent.ts';
 import { maxMessageBytes, maxWaitingMessages } from './limits.ts';
 import { memoryLimit, watchMemory } from './memory-watch.ts';
+import { TrackGrowth } from './track-growth.ts';
 import { MarksReader } from './track-marks.ts';
 
 export type AvProcessOptions<Report> = {
@@ -20,7 +21,7 @@ export type AvProcessOptions<Report> = {
   onReport: (report: Report) => void;
   /**
    * It is gone, for whatever reason; called once, also after end(). `reason` is a sentence, `tracks` are those (markTrack()) that it was at
-   * work on; none where it was killed for its memory, which is the work of all of them.
+   * work on; where it was killed for its memory those that it most likely grew for, and none where all processes together had too much.
    */
   onExit: (reason: string, tracks: number[]) => void;
   /** Absolute paths of folders that it may read, and that it may also write to; else it reads its own program alone. */
@@ -53,6 +54,7 @@ const secondLook = 500;
 const maxLines = 100;
 
 const tooMuchMemory = 'It used too much memory';
+const tooMuchTogether = 'It used most of the memory of all components, which was too much';
 
 export class AvProcess<Command extends object, Report> {
   readonly #options: AvProcessOptions<Report>;
@@ -60,6 +62,7 @@ export class AvProcess<Command extends object, Report> {
   readonly #messageSchema: z.ZodType<{ alive: true } | { report: Report }>;
   readonly #gone: Promise<unknown>;
   readonly #marks = new MarksReader();
+  readonly #growth = new TrackGrowth();
   #unwatch: (() => void) | undefined;
   #silence: Timer | undefined;
   #waiting = 0;
@@ -88,7 +91,7 @@ export class AvProcess<Command extends object, Report> {
         const tracks = this.#marks.close();
         resolve();
         const reason = this.#fault ?? (signal ? `It was ended by ${signal}` : `It ended with code ${code ?? 'unknown'}`);
-        options.onExit(reason, reason === tooMuchMemory ? [] : tracks);
+        options.onExit(reason, this.#blamed(tracks));
       });
       // It could not be started: then there is no exit.
       this.#child.once('error', (error) => {
@@ -129,6 +132,12 @@ export class AvProcess<Command extends object, Report> {
     killer.stop();
   }
 
+  /** `marked`: what it was at work on when it ended. */
+  #blamed(marked: number[]): number[] {
+    if (this.#fault === tooMuchMemory) return this.#growth.greatest();
+    return this.#fault === tooMuchTogether ? [] : marked;
+  }
+
   #hear(message: unknown): void {
     this.#watch();
     const parsed = this.#messageSchema.safeParse(message);
@@ -138,7 +147,12 @@ export class AvProcess<Command extends object, Report> {
 
   #begun(pid: number): void {
     const { maxMemory = defaultMaxMemory, niceness = defaultNiceness } = this.#options;
-    this.#unwatch = watchMemory({ pid, limit: memoryLimit(maxMemory), onTooMuch: () => this.#kill(tooMuchMemory) });
+    this.#unwatch = watchMemory({
+      pid,
+      limit: memoryLimit(maxMemory),
+      onLook: (bytes) => this.#growth.look(bytes, this.#marks.read()),
+      onTooMuch: (alone) => this.#kill(alone ? tooMuchMemory : tooMuchTogether),
+    });
     try {
       // Threads that it makes later take it from its first one (sched(7)).
       setPriority(pid, niceness);

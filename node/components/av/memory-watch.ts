@@ -6,7 +6,10 @@ export type Watched = {
   pid: number;
   /** Bytes that it may have, all in all. */
   limit: number;
-  onTooMuch: () => void;
+  /** It holds so many now. */
+  onLook: (bytes: number) => void;
+  /** `alone`: it has more than its limit; else all together have too much, and it most. */
+  onTooMuch: (alone: boolean) => void;
 };
 
 /** Milliseconds between two looks. */
@@ -56,10 +59,12 @@ function look(): void {
   const bytes = new Map<Watched, number>();
   for (const each of watched) {
     const size = residentBytes(each.pid);
-    if (size !== undefined) bytes.set(each, size);
+    if (size === undefined) continue;
+    bytes.set(each, size);
+    each.onLook(size);
   }
   for (const each of findGreedy(bytes)) {
     watched.delete(each);
-    each.onTooMuch();
+    each.onTooMuch((bytes.get(each) ?? 0) > each.limit);
   }
 }

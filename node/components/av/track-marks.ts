@@ -7,7 +7,7 @@ import { join } from 'node:path';
 
 /** Number of the open file in the process. */
 export const marksFile = 4;
-/** Works that can be marked at once, each with the number of its track plus 1 (0: none) in as many bytes. */
+/** Works that can be marked at once, each with the number of its track plus 1 in as many bytes; negative when it is done, 0 where none was. */
 const slots = 256;
 const slotBytes = 8;
 
@@ -20,15 +20,31 @@ export class MarksReader {
     return this.#file ?? 'ignore';
   }
 
+  /** Tracks that are worked on, each once; between two works the one that was worked on last. Not after close(). */
+  read(): number[] {
+    const numbers = this.#numbers();
+    const marked = tracksOf(numbers);
+    // The first place is taken first.
+    return marked.length > 0 ? marked : tracksOf(numbers.slice(0, 1).map((number) => -number));
+  }
+
   /** Reads for the last time. @returns tracks that were worked on, each once */
   close(): number[] {
+    const numbers = this.#numbers();
+    if (this.#file !== undefined) closeSync(this.#file);
+    return tracksOf(numbers);
+  }
+
+  #numbers(): number[] {
     if (this.#file === undefined) return [];
     const bytes = Buffer.alloc(slots * slotBytes);
     readSync(this.#file, bytes, 0, bytes.length, 0);
-    closeSync(this.#file);
-    const numbers = Array.from({ length: slots }, (_, index) => bytes.readDoubleLE(index * slotBytes));
-    return [...new Set(numbers.filter((number) => number >= 1).map((number) => number - 1))];
+    return Array.from({ length: slots }, (_, index) => bytes.readDoubleLE(index * slotBytes));
   }
+}
+
+function tracksOf(numbers: readonly number[]): number[] {
+  return [...new Set(numbers.filter((number) => number >= 1).map((number) => number - 1))];
 }
 
 /** In memory where the system has such a place. */
@@ -64,6 +80,6 @@ export function markTrack(track: number): () => void {
   write(slot, track + 1);
   return () => {
     taken.delete(slot);
-    write(slot, 0);
+    write(slot, -(track + 1));
   };
 }

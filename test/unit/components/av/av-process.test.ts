@@ -11,6 +11,7 @@ import { AvProcess, type AvProcessOptions } from '../../../../node/components/av
 import { maxMessageBytes } from '../../../../node/components/av/limits.ts';
 import { findGreedy, memoryLimit } from '../../../../node/components/av/memory-watch.ts';
 import { RestartBudget } from '../../../../node/components/av/restarts.ts';
+import { TrackGrowth } from '../../../../node/components/av/track-growth.ts';
 import { silentLog } from '../../../../node/log.ts';
 import { isAlive } from '../../../kit/alive.ts';
 import type { AvChildCommand } from '../../../kit/av-child.ts';
@@ -106,13 +107,30 @@ test('one that speaks nonsense, or takes too much memory, is killed', async (t) 
   nonsense.child.send({ type: 'nonsense' });
   assert.equal(await nonsense.exit, 'It said what nobody understands');
   const greedy = startChild(t, { maxMemory: 300 * 1024 * 1024 });
+  await greedy.ask({ type: 'work', track: 2 });
   greedy.child.send({ type: 'allocate', bytes: 400 * 1024 * 1024 });
   assert.equal(await greedy.exit, 'It used too much memory');
+  assert.deepEqual(await greedy.lost, [2]);
   const silent = startChild(t, { maxMemory: 500 * 1024 * 1024, silence: 60_000 });
   await silent.ask({ type: 'mark', track: 1 });
   silent.child.send({ type: 'swell' });
   assert.equal(await silent.exit, 'It used too much memory');
-  assert.deepEqual(await silent.lost, []);
+  assert.deepEqual(await silent.lost, [1]);
+});
+
+test('of one that has too much memory the tracks that it most likely grew for are known', () => {
+  const growth = new TrackGrowth();
+  growth.look(90, []);
+  assert.deepEqual(growth.greatest(), []);
+  growth.look(100, [1]);
+  growth.look(160, [1, 2, 3]);
+  assert.deepEqual(growth.greatest(), [1, 2]);
+  growth.look(300, [2]);
+  assert.deepEqual(growth.greatest(), [2]);
+  // What was given back counts no more.
+  growth.look(30, [2]);
+  growth.look(130, [3]);
+  assert.deepEqual(growth.greatest(), [3]);
 });
 
 test('a process has half of the memory of its container at most, and all together three quarters', () => {
