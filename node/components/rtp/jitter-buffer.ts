@@ -22,6 +22,8 @@ export class JitterBuffer {
   #sequences = new Unwrap(16);
   readonly #timestamps = new Unwrap(32);
   #next: number | undefined;
+  /** The lowest number that is held, as far as it is known: to look for it with each packet would cost the more, the more a source sends. */
+  #first = Number.POSITIVE_INFINITY;
   #lost = 0;
 
   constructor(options: JitterBufferOptions) {
@@ -54,6 +56,7 @@ export class JitterBuffer {
     this.#sequences.next(packet.sequence);
     const { marker, payload } = packet;
     this.#held.set(sequence, { timestamp: this.#timestamps.next(packet.timestamp), marker, payload, arrival: now });
+    this.#first = Math.min(this.#first, sequence);
     this.drain(now);
   }
 
@@ -66,7 +69,8 @@ export class JitterBuffer {
         this.#options.out({ ...packet, lost: 0 });
         continue;
       }
-      const first = Math.min(...this.#held.keys());
+      if (!this.#held.has(this.#first)) this.#first = Math.min(...this.#held.keys());
+      const first = this.#first;
       const waited = now - (this.#held.get(first)?.arrival ?? now);
       if (waited < this.#options.wait && this.#held.size < maxHeld) return;
       const lost = first - this.#next;
