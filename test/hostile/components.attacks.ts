@@ -5,7 +5,7 @@ export const attacks = {
   manyUnits: {
     attack: 'A guest in a room that is recorded sends 28,000 packets of H.264, each of 390 NAL units',
     bound: '4,096 units and 8,192 packets a picture',
-    outcome: 'Its pictures are left out; the recorder goes on, and so do the tracks of others. Before, the recording ended.',
+    outcome: 'Its pictures are left out; the recorder goes on and loses no packet of the tracks of others. Before, the recording ended.',
   },
   noSize: {
     attack: 'A guest sends key pictures that say a size of nothing: one packet each',

@@ -46,8 +46,7 @@ attack(attacks.manyUnits, async (t) => {
     guest.send(units, count - (count % 7000) + 1);
     if (count % 15 === 0) await sleep(5);
   }
-  // A flood of some megabytes a second may overflow the socket of a recorder that waits for its turn on a busy machine.
-  await assertWhole(stage, healthy, recorder, 100);
+  await assertWhole(stage, healthy, recorder);
 });
 
 attack(attacks.noSize, async (t) => {
