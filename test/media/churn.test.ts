@@ -77,7 +77,8 @@ test(`${minutes} minutes in which a track comes or goes every second in two room
   for (const [room, started] of begun) {
     const { body } = await api.get(`/hls/${room}/stream.m3u8`);
     const seconds = assertContinuous(String(body));
-    assertNear(seconds, (performance.now() - started) / 1000, 6, 'seconds of the stream');
+    // Viewers are about 1.5 s behind: five times that.
+    assertNear(seconds, (performance.now() - started) / 1000, 7.5, 'seconds of the stream');
     assert.equal((await api.delete(`/room/${room}`)).status, 204);
   }
   await eventually('the processes of the components are gone', async () => {
