@@ -1,5 +1,6 @@
 // The way in: configuration, log, node, signals.
 
+import { giveBackMemoryWhenCalm } from './calm-memory.ts';
 import { AnnouncedAddresses } from './config/announced.ts';
 import { describeConfig } from './config/describe.ts';
 import { ConfigError } from './config/reader.ts';
@@ -45,6 +46,7 @@ const loaded = await readConfiguration();
 const log = createLog({ level: loaded.hot.current.logLevel, structured: loaded.config.structuredLogging });
 const node = await start(loaded, log);
 bindToProcess(node);
+giveBackMemoryWhenCalm();
 releaseSignals();
 log.info({ url: node.url, host: node.host }, 'node started');
 const token = loaded.hot.developmentToken;
