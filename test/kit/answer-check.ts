@@ -52,7 +52,7 @@ subscribe('http.server.response.finish', (message) => {
 });
 
 /** Sentences about the answers of the node at this port that are not as documented, since this was asked last. */
-export function takeProblems(port: number): string[] {
+function takeProblems(port: number): string[] {
   const found = problems.filter((problem) => problem.port === port);
   for (const problem of found) problems.splice(problems.indexOf(problem), 1);
   return found.map(({ sentence }) => sentence);

@@ -30,7 +30,8 @@ export function RecordingPage({ route: { recordingId } }: { route: RouteOf<'reco
     refreshEvery,
   );
   const report = resource.data === 'gone' ? undefined : resource.data;
-  const [deleting, setDeleting] = useState(false);
+  // As it was when somebody asked: the recording may be seen to be gone before the answer comes.
+  const [deleting, setDeleting] = useState<Report>();
   return (
     <>
       <a className="back-link" href={recordingsHash}>
@@ -45,7 +46,7 @@ export function RecordingPage({ route: { recordingId } }: { route: RouteOf<'reco
           report && (
             <>
               <CopyCurl call={recordingCalls.report(recordingId)} what="get the report" compact />
-              <ActionButton className="button" data-testid="delete-recording" onClick={() => setDeleting(true)}>
+              <ActionButton className="button" data-testid="delete-recording" onClick={() => setDeleting(report)}>
                 <TrashIcon />
                 Delete
               </ActionButton>
@@ -57,15 +58,15 @@ export function RecordingPage({ route: { recordingId } }: { route: RouteOf<'reco
       <ErrorNote problem={resource.problem} />
       {resource.data === 'gone' && (
         <EmptyState title="This recording is not there" testId="recording-gone">
-          It was deleted, or no node that answers has it.
+          It was deleted, its report cannot be read, or no node that answers has it.
         </EmptyState>
       )}
       {report && <RecordingView recordingId={recordingId} report={report} />}
-      {deleting && report && (
+      {deleting && (
         <DeleteDialog
           recordingId={recordingId}
-          report={report}
-          onClose={() => setDeleting(false)}
+          report={deleting}
+          onClose={() => setDeleting(undefined)}
           onDeleted={() => {
             window.location.hash = recordingsHash;
           }}
