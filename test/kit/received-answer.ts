@@ -7,9 +7,14 @@ export type ReceivedAnswer = { method: string; url: string; status: number; head
 /** The path of a node behind Ingress. */
 const nodePath = /^\/n\/\d+(?=\/)/;
 
+/** What a node answers at a path that is none of its own: Ingress leaves the path of a node as it is until it knows its route. */
+const nothingThere = 'There is nothing at this address';
+
 /** @returns what is not as the document says; undefined where all is, and for what no node answered (a proxy) or is for browsers (the console) */
 export function problemOfReceived({ method, url, status, headers, body }: ReceivedAnswer): string | undefined {
-  const path = new URL(url).pathname.replace(nodePath, '');
+  const { pathname } = new URL(url);
+  const path = pathname.replace(nodePath, '');
+  if (path !== pathname && status === 404 && body.includes(nothingThere)) return undefined;
   const json = isJson(headers);
   const fromNode = headers.has('x-request-id');
   if (!fromNode || (status < 400 && headers.get('content-type')?.startsWith('text/html'))) return undefined;

@@ -81,6 +81,9 @@ test('what a client gets of a node is compared too, whichever path of Ingress it
   assert.match(of('/health', 200, { data: { status: 'FINE' } }) ?? '', /GET \/health -> 200 is not as documented: /);
   assert.match(of('/health', 200, undefined) ?? '', /is not as documented: /);
   assert.equal(of('/n/0/room/r', 404, { errors: 'No', code: 'room_not_found' }), undefined);
+  const nothing = { errors: 'There is nothing at this address', code: 'not_found' };
+  assert.equal(of('/n/0/health', 404, nothing), undefined);
+  assert.match(of('/health', 404, nothing) ?? '', /GET \/health -> 404 is not documented, only 200, /);
   assert.equal(of('/health', 502, { message: 'Bad Gateway' }, {}), undefined);
   assert.equal(of('/', 200, undefined, { 'x-request-id': 'i', 'content-type': 'text/html' }), undefined);
   assert.equal(of('/hls/r/a.m4s', 200, 'bytes', { 'x-request-id': 'i', 'content-type': 'video/iso.segment' }), undefined);
