@@ -83,6 +83,7 @@ export class Renders implements OwnRenders {
   readonly #jobs = new Map<string, Job>();
   /** Where the disk did not even take that it failed. */
   readonly #untold = new Map<string, string>();
+  readonly #settling = new Map<string, Promise<'queued' | 'running' | undefined>>();
   #look: Timer | undefined;
   #secondLook: Timer | undefined;
   #closed = false;
@@ -158,18 +159,15 @@ export class Renders implements OwnRenders {
     const { folder, archived, report } = await this.#place(id);
     const job = this.#jobs.get(id);
     if (job) return viewOf(job);
-    const untold = this.#untold.get(id);
-    if (untold !== undefined) return { state: 'failed', progress: 0, reason: untold };
     const elsewhere = await this.#settleLeft(id, { folder, archived });
     if (elsewhere) return { state: elsewhere, progress: 0 };
+    const untold = this.#untold.get(id);
+    if (untold !== undefined) return { state: 'failed', progress: 0, reason: untold };
     const found = (await readState(folder))?.state;
     if (found?.state === 'failed') return { state: 'failed', progress: 0, reason: found.reason };
     if (archived) return viewOfKept((report ?? (await this.#archived.report(id))).rendered);
-    const isThere = await stat(join(folder, renderedName)).then(
-      (file) => file.isFile(),
-      () => false,
-    );
-    if (!isThere) return { state: 'none', progress: 0 };
+    const kept = await stat(join(folder, renderedName)).catch(() => undefined);
+    if (!kept?.isFile()) return { state: 'none', progress: 0 };
     return viewOfKept({ problems: found?.state === 'done' ? found.problems : [] });
   }
 
@@ -333,8 +331,14 @@ export class Renders implements OwnRenders {
     }
   }
 
-  /** @returns the state where another node is at work on it */
-  async #settleLeft(id: string, { folder, archived }: Place): Promise<'queued' | 'running' | undefined> {
+  /** Once for all who ask meanwhile: two would remove what the other writes. @returns the state where another node is at work on it */
+  #settleLeft(id: string, place: Place): Promise<'queued' | 'running' | undefined> {
+    const settling = this.#settling.get(id) ?? this.#settle(id, place).finally(() => this.#settling.delete(id));
+    this.#settling.set(id, settling);
+    return settling;
+  }
+
+  async #settle(id: string, { folder, archived }: Place): Promise<'queued' | 'running' | undefined> {
     if (this.#jobs.has(id)) return undefined;
     const left = await readState(folder);
     if (left?.state.state !== 'queued' && left?.state.state !== 'running') return undefined;

@@ -11,6 +11,7 @@ import { type RenderArchive, renderOptionsSchema } from '../../../../node/rooms/
 import { eventually } from '../../../kit/eventually.ts';
 import { noUploads } from '../../../kit/kinds.ts';
 import { addFiles, makeResources } from '../../../kit/resources-folder.ts';
+import { turns } from '../../../kit/turns.ts';
 
 const options = renderOptionsSchema.parse({});
 const ended = 'The node ended before it was rendered';
@@ -95,6 +96,19 @@ test('what this node or one without a sign of life left has failed, and is remov
   await assert.rejects(renders.cancelRender('other'), { code: 'conflict' });
   assert.deepEqual(await renders.getRender('done'), { state: 'done', progress: 1 });
   assert.deepEqual(await renders.getRender('odd'), none);
+});
+
+test('who asks while the node looks after what it left hears that it failed', async (t) => {
+  const ids = Array.from({ length: 50 }, (_, index) => `left-${index}`);
+  const { renders, folder } = await busyNode(t, ids);
+  for (const id of ids) await writeFile(join(folder(id), '.render.json'), JSON.stringify({ state: 'running', node: 'svc@here' }));
+  const askLater = async (id: string, count: number) => {
+    await turns(count);
+    return renders.getRender(id);
+  };
+  const asked = ids.flatMap((id) => Array.from({ length: 12 }, (_, count) => askLater(id, count)));
+  await renders.start();
+  for (const view of await Promise.all(asked)) assert.deepEqual(view, { state: 'failed', progress: 0, reason: ended });
 });
 
 test('names that are none of a recording lead nowhere', async (t) => {
