@@ -43,6 +43,9 @@ test('receivers of rooms that were lost with their node are told by another one'
   const api = apiClient(left.url, apiToken);
   await untilTogether([api, apiClient(lost.url, apiToken)]);
   assert.equal((await apiClient(lost.url, apiToken).post('/room', { roomId: 'one', webhookUrl: receiver.url })).status, 201);
+  const events = await PeerSocket.enter(left.serverSocketUrl, apiToken);
+  t.after(() => events.cut());
+  await events.request('subscribe', { events: 'all' });
   // Of three peers one is connected, one was, one never.
   const peers = new Map<string, PeerSocket>();
   for (const peerId of ['here', 'left', 'absent']) {
@@ -50,8 +53,9 @@ test('receivers of rooms that were lost with their node are told by another one'
     if (peerId !== 'absent') peers.set(peerId, await PeerSocket.enter(lost.url.replace('http', 'ws') + peerSocketPath, token));
   }
   await peers.get('left')?.request('leave');
-  // RoomCreated, three times PeerAdded, twice PeerConnected, PeerDisconnected.
+  // RoomCreated, three times PeerAdded, twice PeerConnected, PeerDisconnected: at the receiver, and known to the node that stays.
   await receiver.until(7);
+  await events.waitFor('roomEvent', ({ type, peerId }) => type === 'PeerDisconnected' && peerId === 'left');
   lost.kill('SIGKILL');
   await receiver.until(9);
   const { incarnation } = receiver.received[0]?.event ?? {};
