@@ -16,6 +16,9 @@ export const securityHeaders: Record<string, string> = {
   'cache-control': 'no-store',
 };
 
+/** At a path that no route and no page has. */
+export const nothingHere = 'There is nothing at this address';
+
 export function sendAnswer(response: Response, answer: Answer): void {
   putHeaders(response, answer.headers);
   if (answer.bytes) {

@@ -9,7 +9,7 @@ import { isRequestId } from '../request-id.ts';
 import type { ApiTokens } from '../rooms/api-tokens.ts';
 import type { SignedCalls } from '../rooms/signed-calls.ts';
 import { logRequest, type RequestObservation } from './access-log.ts';
-import { asCallersMistake, securityHeaders } from './answers.ts';
+import { asCallersMistake, nothingHere, securityHeaders } from './answers.ts';
 import { Authenticator } from './auth.ts';
 import type { ClientOf } from './client-address.ts';
 import { consoleFiles } from './console-files.ts';
@@ -122,6 +122,6 @@ function refuseMethod(request: Request, response: Traced, methods: string, log: 
 function refusePath(options: AppOptions, request: Request, response: Traced): void {
   const error = options.isSocket(request.path)
     ? new ServiceError('bad_request', 'This address takes websocket connections only')
-    : new ServiceError('not_found', 'There is nothing at this address');
+    : new ServiceError('not_found', nothingHere);
   fail(response, error, options.log);
 }
