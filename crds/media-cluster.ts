@@ -142,7 +142,9 @@ const turn = withRules(
   }),
   { rule: '!has(self.tlsSecretName) || self.enabled', message: 'tlsSecretName needs enabled: true' },
   { rule: '!has(self.tlsHost) || has(self.tlsSecretName)', message: 'tlsHost needs tlsSecretName' },
-).meta({ description: 'TURN beside every node, which relays to the media of that node only. A change is a rollout.' });
+).meta({
+  description: 'TURN beside every node, which relays to the media address of that node only (any UDP port of it). A change is a rollout.',
+});
 
 const sip = z
   .object({

@@ -100,7 +100,7 @@ export const coldVariables = {
   WEBRTC_TURN_ENABLED: cold(value.flag, {
     form: 'flag',
     default: 'false',
-    meaning: 'Run a coturn beside the node; it relays only to this node.',
+    meaning: 'Run a coturn beside the node; it relays to the media address of this node only (any UDP port of it).',
   }),
   WEBRTC_TURN_PORT: cold(value.port, { form: number, default: '3478', meaning: 'Port of TURN over UDP and TCP.' }),
   WEBRTC_TURN_TLS_PORT: cold(value.port, { form: number, meaning: 'Port of TURN over TLS; needs a certificate.' }),

@@ -51,7 +51,7 @@ export const roomRoutes: readonly Route[] = [
       201: { description: 'The new room.', schema: dataSchema(createdRoomSchema) },
       200: { description: 'The room that an earlier request with this externalId made.', schema: dataSchema(createdRoomSchema) },
     },
-    errors: ['already_exists', 'conflict', 'no_node_accepts_rooms', 'node_unreachable'],
+    errors: ['already_exists', 'conflict', 'no_node_accepts_rooms', 'node_unreachable', 'unavailable'],
     handle: async ({ body }, { rooms }) => {
       const { created, room, address } = await rooms.createRoom(body);
       return { status: created ? 201 : 200, json: { data: { room, svc_address: address } } };

@@ -1,4 +1,4 @@
-// What coturn is told: listen here, relay to this node's own media and to nothing else.
+// The configuration of coturn: where it listens, and that it relays to the media address of this node only (coturn cannot filter by port).
 
 export type CoturnSettings = {
   listenIp: string;

@@ -105,8 +105,8 @@ export function CallView({ call, media, roomId, name, detailed = false, actions,
         )}
         {state.endsAt && (
           <p className="note" data-testid="ends-at">
-            The server goes away: this room ends at {state.endsAt.toLocaleTimeString()} at the latest. Say what has to be said, and ask for
-            a new link.
+            The server goes away: this room ends at {state.endsAt.toLocaleTimeString()} at the latest. If it is recreated on another server,
+            this page joins it again.
           </p>
         )}
       </div>

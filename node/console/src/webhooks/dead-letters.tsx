@@ -71,7 +71,7 @@ export function DeadLetters({ given, onReplayed }: { given: string; onReplayed: 
           )}
         </div>
       </header>
-      <p className="quiet-text">Events that a receiver did not take until they were too old, or answered with 410.</p>
+      <p className="quiet-text">Events that could not be delivered: expired, rejected with 410, forbidden address, or queue overflow.</p>
       {lost ? <Note tone="warning">The list of dead letters is out of date: the server does not answer.</Note> : null}
       <ErrorNote problem={problem ?? replay.problem} testId="letter-problem" />
       {replay.said !== undefined && (
