@@ -1,4 +1,4 @@
-// The values of the Helm chart: what values.schema.json refuses, and what docs/chart.md says of each.
+// The values of the Helm chart: what values.schema.json refuses, and what docs/reference/chart.md says of each.
 import { z } from 'zod';
 import { annotations, foreign, labels } from './schema.ts';
 import type { Json } from './structural.ts';
@@ -131,7 +131,7 @@ export function chartSchema(): Json {
 
 type Node = { properties?: Record<string, Json>; description?: string };
 
-/** Rows of docs/chart.md: each value that is no group, with its default in values.yaml and its meaning. */
+/** Rows of docs/reference/chart.md: each value that is no group, with its default in values.yaml and its meaning. */
 export function chartRows(defaults: Json, schema: Json = chartSchema(), path = ''): string[] {
   return Object.entries((schema as Node).properties ?? {}).flatMap(([name, each]) => {
     if (path === '' && name === 'global') return [];

@@ -1,4 +1,4 @@
-// The part of a node's configuration that changes while it runs, as a MediaCluster holds it: docs/configuration.md's file, secrets by reference.
+// The part of a node's configuration that changes while it runs, as a MediaCluster holds it: docs/reference/configuration.md's file, secrets by reference.
 import { z } from 'zod';
 import { componentTypes } from './component.ts';
 import {
@@ -145,5 +145,7 @@ export const clusterConfigSchema = z
       description: 'Cores that components which decode or encode may use by estimate; half a core less than there are where left out.',
     }),
   })
-  .meta({ description: 'Settings of the nodes that change without a restart (docs/configuration.md); secrets come by reference.' });
+  .meta({
+    description: 'Settings of the nodes that change without a restart (docs/reference/configuration.md); secrets come by reference.',
+  });
 export type ClusterConfig = z.infer<typeof clusterConfigSchema>;

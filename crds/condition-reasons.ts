@@ -1,4 +1,4 @@
-// The conditions of both resources and the reasons that they give, as docs/resources.md tells them; a test holds them against the operator.
+// The conditions of both resources and the reasons that they give, as docs/reference/resources.md tells them; a test holds them against the operator.
 
 export type ConditionReference = {
   /** Meaning of each condition. */

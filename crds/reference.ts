@@ -1,4 +1,4 @@
-// docs/resources.md: every field of both resources with its type, default, bounds and meaning, and every rule with its sentence.
+// docs/reference/resources.md: every field of both resources with its type, default, bounds and meaning, and every rule with its sentence.
 import type { z } from 'zod';
 import { type ConditionReference, mediaClusterConditions, roomConditions } from './condition-reasons.ts';
 import { mediaClusterDefinition, partsOf, roomDefinition } from './definitions.ts';

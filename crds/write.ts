@@ -1,4 +1,4 @@
-// `npm run crds`: writes crds/*.yaml, docs/resources.md, and the schema and the page of the chart's values.
+// `npm run crds`: writes crds/*.yaml, docs/reference/resources.md, and the schema and the page of the chart's values.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
@@ -29,8 +29,8 @@ ${chartRows(defaults).join('\n')}
 /** Every file that is made, by its path from the root. */
 export const madeFiles: Record<string, string> = {
   ...Object.fromEntries(Object.entries(definitions).map(([file, definition]) => [`crds/${file}`, asYaml(definition)])),
-  'docs/resources.md': resourcesDocument(),
-  'docs/chart.md': chartDocument(),
+  'docs/reference/resources.md': resourcesDocument(),
+  'docs/reference/chart.md': chartDocument(),
   'helm/values.schema.json': `${JSON.stringify(chartSchema(), null, 2)}\n`,
 };
 

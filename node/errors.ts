@@ -1,6 +1,6 @@
 // The one catalogue of errors that callers see: stable code, HTTP status, whether asking again can help, one sentence.
 
-/** Each code with its HTTP status and whether the same request may succeed later without a change. The table of docs/errors.md is compared with this by a test. */
+/** Each code with its HTTP status and whether the same request may succeed later without a change. The table of docs/reference/errors.md is compared with this by a test. */
 export const errorCatalogue = {
   bad_request: { status: 400, retryable: false },
   malformed_json: { status: 400, retryable: false },

@@ -52,7 +52,7 @@ export type OperatorConfig = {
   smoke: { url: string; tokens: string; media: boolean };
 };
 
-/** name, default and meaning; docs/operator.md's table is compared with it. */
+/** name, default and meaning; docs/reference/operator.md's table is compared with it. */
 export const variables = {
   OPERATOR_NAMESPACE: ["that of the Pod's service account, else `default`", 'Namespace of the operator, and of its Lease.'],
   OPERATOR_WATCH_NAMESPACES: ['OPERATOR_NAMESPACE', 'Namespaces whose resources it looks after, separated by spaces; `*` = all.'],

@@ -1,4 +1,4 @@
-// A client from docs/protocol.md alone: joins a room, publishes a sound and a picture, receives those of the others.
+// A client from docs/reference/protocol.md alone: joins a room, publishes a sound and a picture, receives those of the others.
 //
 //	PEER_TOKEN=... go run . -url ws://localhost:5002/socket/peer/websocket -say hello
 //

@@ -1,4 +1,4 @@
-// docs/api.md: every call of the REST API and every schema of the OpenAPI document.
+// docs/reference/rest-api.md: every call of the REST API and every schema of the OpenAPI document.
 import type { OpenApiDocument } from '../http/openapi.ts';
 import type { JsonSchema } from '../json-schemas.ts';
 import { cell, fieldHead, fieldRows, typeWords } from './schema-tables.ts';
@@ -18,9 +18,9 @@ export function apiPage(document: OpenApiDocument): string {
     .map(([name, schema]) => schemaText(name, schema));
   return `# REST API
 
-Made by \`npm run reference\` from the same routes and schemas that answer: do not edit. A running node serves them as OpenAPI 3.1 at \`/openapi.json\` and readable at \`/docs\`; [@mediarooms/server](../node/sdk/README.md) has them as typed calls.
+Made by \`npm run reference\` from the same routes and schemas that answer: do not edit. A running node serves them as OpenAPI 3.1 at \`/openapi.json\` and readable at \`/docs\`; [@mediarooms/server](../../node/sdk/README.md) has them as typed calls.
 
-Requests carry \`Authorization: Bearer <token>\` unless a call says otherwise; those that change something need a token that may do that. What failed is answered with \`{"errors": "<one sentence>", "code": "<code>"}\`: codes that any call may have are in [errors.md](errors.md), further ones are named with the call.
+Requests carry \`Authorization: Bearer <token>\` unless a call says otherwise; those that change something need a token that may do that. What failed is answered with \`{"errors": "<one sentence>", "code": "<code>"}\`: codes that any call may have are in [Errors](errors.md), further ones are named with the call.
 
 ${groups.join('\n')}
 ## Schemas

@@ -1,4 +1,4 @@
-// docs/events.md: every kind of event with its fields, and the messages of the notification socket.
+// docs/reference/events.md: every kind of event with its fields, and the messages of the notification socket.
 import { JsonSchemas } from '../json-schemas.ts';
 import { eventFields, kindsWithoutSeq } from '../rooms/event-fields.ts';
 import { eventKinds, eventTypes, roomEventSchema } from '../rooms/events.ts';
@@ -28,9 +28,9 @@ export function eventsPage(): string {
   const frameSchema = named.event_roomEvent ?? frame;
   return `# Events
 
-Made by \`npm run reference\` from the schemas that events are checked with: do not edit. A running node serves the JSON Schema of an event at \`/schemas/events.json\` and the messages of both websockets as AsyncAPI 3.0 at \`/asyncapi.json\`; [@mediarooms/server](../node/sdk/README.md) has events typed by kind.
+Made by \`npm run reference\` from the schemas that events are checked with: do not edit. A running node serves the JSON Schema of an event at \`/schemas/events.json\` and the messages of both websockets as AsyncAPI 3.0 at \`/asyncapi.json\`; [@mediarooms/server](../../node/sdk/README.md) has events typed by kind.
 
-The same events go to [webhooks](webhooks.md) and to the notification socket. Each has \`${common.join('`, `')}\` and, with the exceptions below, \`seq\`; which other fields it has depends on its kind.
+The same events go to [webhooks](../how-to/webhooks.md) and to the notification socket. Each has \`${common.join('`, `')}\` and, with the exceptions below, \`seq\`; which other fields it has depends on its kind.
 
 ## Kinds
 

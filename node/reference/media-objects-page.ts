@@ -1,4 +1,4 @@
-// docs/media-objects.md: what the peer websocket says of media, object by object.
+// docs/reference/media-objects.md: what the peer websocket says of media, object by object.
 import { JsonSchemas } from '../json-schemas.ts';
 import { mediaObjects } from '../rooms/media-objects.ts';
 import { fieldHead, fieldRows } from './schema-tables.ts';
@@ -11,7 +11,7 @@ export function mediaObjectsPage(): string {
   );
   return `# Media objects of the peer websocket
 
-Made by \`npm run reference\` from the schemas that messages are checked with: do not edit. The messages that hold them: [protocol.md](protocol.md); the same schemas are in \`/asyncapi.json\` of a running node.
+Made by \`npm run reference\` from the schemas that messages are checked with: do not edit. The messages that hold them: [Peer protocol](protocol.md); the same schemas are in \`/asyncapi.json\` of a running node.
 
 What a client sends is checked so; fields that are not named are dropped. Names and forms are those of ORTC and of mediasoup-client.
 

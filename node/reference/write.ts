@@ -1,4 +1,4 @@
-// `npm run reference`: writes what is made from the schemas: the types of node/sdk, docs/api.md, docs/events.md and docs/media-objects.md.
+// `npm run reference`: writes what is made from the schemas: the types of node/sdk, docs/reference/rest-api.md, docs/reference/events.md and docs/reference/media-objects.md.
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -23,7 +23,12 @@ export function madeFiles(): Record<string, string> {
       return [path, formatted(path, text)];
     }),
   );
-  return { ...generated, 'docs/api.md': apiPage(document), 'docs/events.md': eventsPage(), 'docs/media-objects.md': mediaObjectsPage() };
+  return {
+    ...generated,
+    'docs/reference/rest-api.md': apiPage(document),
+    'docs/reference/events.md': eventsPage(),
+    'docs/reference/media-objects.md': mediaObjectsPage(),
+  };
 }
 
 /** As the house formats files of this name. */

@@ -1,4 +1,4 @@
-// Which fields each kind of event has beyond those of all events; clients' types and docs/events.md are made of this.
+// Which fields each kind of event has beyond those of all events; clients' types and docs/reference/events.md are made of this.
 
 /** `origin`: `peerId` or `componentId`. */
 type Field = 'origin' | 'peerId' | 'componentId' | 'recordingId' | 'track' | 'call' | 'digit' | 'metadata' | 'reason';

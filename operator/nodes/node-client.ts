@@ -274,7 +274,7 @@ export class NodeClient {
     const refusal = refusalOf(this.url, answer);
     if (!this.signed || refusal.code !== 'missing_token') return refusal;
     // Never on with the token itself: whoever sits between could have answered so.
-    const sentence = `${this.url} does not know signed calls: its image is older than 0.8 (docs/operator.md, "Calls to the nodes").`;
+    const sentence = `${this.url} does not know signed calls: its image is older than 0.8 (docs/reference/operator.md, "Calls to the nodes").`;
     return new NodeError({ status: refusal.status, code: refusal.code, sentence });
   }
 

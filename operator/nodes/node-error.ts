@@ -22,7 +22,7 @@ export class NodeError extends Error {
   override readonly name = 'NodeError';
   /** The HTTP status, or 0 where the node gave none. */
   readonly status: number;
-  /** The stable code of the node's answer (docs/errors.md), or one of ours. */
+  /** The stable code of the node's answer (docs/reference/errors.md), or one of ours. */
   readonly code: OwnCode | (string & {});
   /** How long the node asked to wait, in milliseconds. */
   readonly retryAfterMs: number | undefined;

@@ -7,7 +7,7 @@ import type { MediaCluster, Room } from '../objects.ts';
 /** Timeouts in seconds of rooms that say nothing; null = never. */
 export type RoomDefaults = Pick<NodeRoomConfig, 'peerlessPurgeTimeout' | 'peerDisconnectedTimeout'>;
 
-/** Those of a node where the MediaCluster says nothing (docs/configuration.md). */
+/** Those of a node where the MediaCluster says nothing (docs/reference/configuration.md). */
 const nodeDefaults: RoomDefaults = { peerlessPurgeTimeout: null, peerDisconnectedTimeout: 120 };
 
 export function defaultsOf({ spec }: Pick<MediaCluster, 'spec'>): RoomDefaults {

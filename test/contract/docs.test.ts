@@ -8,7 +8,9 @@ import { makeTone } from '../kit/media-files.ts';
 import { makeResources } from '../kit/resources-folder.ts';
 import { startNode } from '../kit/start-node.ts';
 
-const docs = readdirSync(join(import.meta.dirname, '../../docs')).filter((name) => name.endsWith('.md'));
+const docs = readdirSync(join(import.meta.dirname, '../../docs'), { recursive: true, encoding: 'utf8' }).filter((name) =>
+  name.endsWith('.md'),
+);
 const pages = ['README.md', ...docs.map((name) => `docs/${name}`)];
 
 /** What is shown to be refused; all else is to succeed. */

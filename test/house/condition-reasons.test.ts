@@ -1,4 +1,4 @@
-// docs/resources.md tells every condition and reason that the operator gives, and no other.
+// docs/reference/resources.md tells every condition and reason that the operator gives, and no other.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { mediaClusterConditions, roomConditions } from '../../crds/condition-reasons.ts';

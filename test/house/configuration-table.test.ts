@@ -1,4 +1,4 @@
-// docs/configuration.md against the table that the node reads by.
+// docs/reference/configuration.md against the table that the node reads by.
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { describe, it } from 'node:test';
@@ -6,7 +6,7 @@ import { parse } from 'yaml';
 import { fileSchema } from '../../node/config/settings.ts';
 import { coldVariables, type HotRow, hotRows, type Row } from '../../node/config/variables.ts';
 
-const document = await readFile(new URL('../../docs/configuration.md', import.meta.url), 'utf8');
+const document = await readFile(new URL('../../docs/reference/configuration.md', import.meta.url), 'utf8');
 const code = (text: string | undefined) => (text === undefined ? '' : `\`${text}\``);
 
 function documented(): string[][] {
@@ -25,7 +25,7 @@ function expected(name: string, row: Row | HotRow): string[] {
   return [`SVC_${name}`, path === undefined ? '' : 'R', isDefault, code(row.image), code(path), row.meaning];
 }
 
-describe('docs/configuration.md', () => {
+describe('docs/reference/configuration.md', () => {
   it('has exactly one row for every variable, with the default, the image, the R mark, the name in files and the meaning of the code', () => {
     const rows = [
       ...Object.entries(coldVariables).map(([name, row]) => expected(name, row)),

@@ -1,11 +1,11 @@
-// The table of docs/errors.md says what node/errors.ts does.
+// The table of docs/reference/errors.md says what node/errors.ts does.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { errorCatalogue } from '../../node/errors.ts';
 
-test('the table of errors in docs/errors.md is the catalogue', () => {
-  const text = readFileSync(new URL('../../docs/errors.md', import.meta.url), 'utf8');
+test('the table of errors in docs/reference/errors.md is the catalogue', () => {
+  const text = readFileSync(new URL('../../docs/reference/errors.md', import.meta.url), 'utf8');
   const rows = [...text.matchAll(/^\| `(\w+)` \| (\d+) \| (yes|no) \| \S/gm)].map(
     ([, code, status, again]) => `${code} ${status} ${again}`,
   );

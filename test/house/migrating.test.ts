@@ -1,11 +1,11 @@
-// docs/migrating.md against the defaults of the node: whoever comes from the 0.6 line finds each that differs, as it is now.
+// docs/guides/migrating.md against the defaults of the node: whoever comes from the 0.6 line finds each that differs, as it is now.
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { hlsDefaults } from '../../node/rooms/component-options.ts';
 
 const read = (name: string) => readFile(new URL(`../../docs/${name}`, import.meta.url), 'utf8');
-const [migrating, configuration] = await Promise.all([read('migrating.md'), read('configuration.md')]);
+const [migrating, configuration] = await Promise.all([read('guides/migrating.md'), read('reference/configuration.md')]);
 const rowsOf = (text: string) =>
   text
     .split('\n')

@@ -1,4 +1,4 @@
-// docs/troubleshooting.md sends people to metrics, lines of the log, settings, errors, events and calls that exist.
+// docs/how-to/troubleshoot.md sends people to metrics, lines of the log, settings, errors, events and calls that exist.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ import { eventKinds } from '../../node/rooms/events.ts';
 import { emptyMetrics } from '../kit/metrics.ts';
 import { root, sourceFiles } from './source-files.ts';
 
-const page = readFileSync(join(root, 'docs/troubleshooting.md'), 'utf8');
+const page = readFileSync(join(root, 'docs/how-to/troubleshoot.md'), 'utf8');
 const marked = [...new Set([...page.replaceAll(/^```.*?^```/gms, '').matchAll(/`([^`\n]+)`/g)].map(([, text = '']) => text))];
 const those = (pattern: RegExp) => marked.filter((text) => pattern.test(text));
 /** Fails where one is not known, or where the page has none at all: then the pattern is wrong. */

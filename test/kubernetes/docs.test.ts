@@ -21,11 +21,11 @@ const env = {
 };
 const cwd = join(import.meta.dirname, '../..');
 
-test('docs/operations.md: what is shown is there, tokens and keys rotate, the configuration changes, nodes come and go', async () => {
+test('docs/how-to/operate-kubernetes.md: what is shown is there, tokens and keys rotate, the configuration changes, nodes come and go', async () => {
   await shell('kubectl create configmap media-files && kubectl apply -f examples/kubernetes/mediacluster.yaml', { cwd, env });
   await shell('kubectl wait --for=condition=Available mcl/media --timeout=120s', { cwd, env });
   const said = new Map<string, string>();
-  for (const line of commandsOf('docs/operations.md')) said.set(line, await shell(line, { cwd, env }));
+  for (const line of commandsOf('docs/how-to/operate-kubernetes.md')) said.set(line, await shell(line, { cwd, env }));
   const saidTo = (part: RegExp) => [...said].find(([line]) => part.test(line))?.[1] ?? '';
   assert.match(saidTo(/^kubectl get mcl,mroom/), /mediacluster.mediarooms.dev\/media /);
   assert.match(saidTo(/^kubectl get events/), /mediacluster\/media/);
@@ -38,11 +38,12 @@ test('docs/operations.md: what is shown is there, tokens and keys rotate, the co
   assert.equal((await stage.get('mediaClusters', 'media')).spec.config.logLevel, 'debug');
 });
 
-test('docs/operations.md: Rooms that were deleted after their operator are let go', async () => {
+test('docs/how-to/operate-kubernetes.md: Rooms that were deleted after their operator are let go', async () => {
   await stage.makeRoom('left');
   await stage.operator.stop();
   await stage.kubectl('delete', 'room', 'left', '--wait=false');
   assert.ok((await stage.get('rooms', 'left')).metadata.deletionTimestamp);
-  for (const line of commandsOf('docs/operations.md').filter((each) => each.includes('finalizers'))) await shell(line, { cwd, env });
+  for (const line of commandsOf('docs/how-to/operate-kubernetes.md').filter((each) => each.includes('finalizers')))
+    await shell(line, { cwd, env });
   assert.deepEqual(await stage.list('rooms'), []);
 });

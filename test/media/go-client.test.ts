@@ -1,4 +1,4 @@
-// A client in Go that was written from docs/protocol.md alone, against a node: what one publishes, the other receives.
+// A client in Go that was written from docs/reference/protocol.md alone, against a node: what one publishes, the other receives.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';

@@ -1,4 +1,4 @@
-// The packets that a server measures bandwidth with, as docs/protocol.md says: seen as they come, by a receiver that is told of no such track.
+// The packets that a server measures bandwidth with, as docs/reference/protocol.md says: seen as they come, by a receiver that is told of no such track.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -85,6 +85,6 @@ for (const [feedback, extension] of [
 }
 
 test('the document says the same', () => {
-  const page = readFileSync(join(root, 'docs/protocol.md'), 'utf8');
+  const page = readFileSync(join(root, 'docs/reference/protocol.md'), 'utf8');
   assert.match(page, /^\*\*Probator\.\*\* .*SSRC 1234 and payload type 127 \(`mid` `probator`/m);
 });

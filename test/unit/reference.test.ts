@@ -1,4 +1,4 @@
-// What is made from the schemas is current: the SDK's types, docs/api.md and docs/events.md.
+// What is made from the schemas is current: the SDK's types, docs/reference/rest-api.md and docs/reference/events.md.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -22,7 +22,7 @@ test('every made file is what the schemas give now; else: npm run reference', ()
 });
 
 test('every link within the pages leads to a heading of theirs', () => {
-  for (const path of ['docs/api.md', 'docs/events.md']) {
+  for (const path of ['docs/reference/rest-api.md', 'docs/reference/events.md']) {
     const text = readFileSync(join(root, path), 'utf8');
     const headings = new Set([...text.matchAll(/^#+ (.*)$/gm)].map(([, title = '']) => title.toLowerCase()));
     const links = [...text.matchAll(/\]\(#([^)]*)\)/g)].map(([, target = '']) => target);

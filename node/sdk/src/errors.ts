@@ -2,7 +2,7 @@
 import type { Error as ErrorBody } from './generated/schemas.ts';
 
 /**
- * A code of the server's catalogue (docs/errors.md), or one of the SDK:
+ * A code of the server's catalogue (docs/reference/errors.md), or one of the SDK:
  * `http_error` an answer that is not the server's own, e.g. of a proxy; `connection_failed` no answer; `timed_out` the deadline of the call has
  * passed; `aborted` by the caller's signal; `invalid_answer` an answer that cannot be read; `invalid_webhook` a webhook that is not to be trusted.
  */

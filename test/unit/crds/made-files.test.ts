@@ -15,7 +15,13 @@ describe('npm run crds', () => {
   }
 
   it('makes the definitions, their reference, and the schema and the page of the chart, and nothing else', () => {
-    const names = ['crds/room.yaml', 'crds/mediacluster.yaml', 'docs/resources.md', 'docs/chart.md', 'helm/values.schema.json'];
+    const names = [
+      'crds/room.yaml',
+      'crds/mediacluster.yaml',
+      'docs/reference/resources.md',
+      'docs/reference/chart.md',
+      'helm/values.schema.json',
+    ];
     assert.deepEqual(Object.keys(madeFiles), names);
   });
 });

@@ -1,4 +1,4 @@
-// docs/protocol.md: each frame in it is one that the sockets send or take, every method and event has one, and its limits are those in force.
+// docs/reference/protocol.md: each frame in it is one that the sockets send or take, every method and event has one, and its limits are those in force.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ import { root } from '../../../node/setup/paths.mjs';
 import { defaultLimits } from '../../../node/signaling/limits.ts';
 import { answerSchema, answerSchemas, type Method, requestSchema, requestSchemas } from '../../../node/signaling/messages.ts';
 
-const page = readFileSync(join(root, 'docs/protocol.md'), 'utf8');
+const page = readFileSync(join(root, 'docs/reference/protocol.md'), 'utf8');
 type Frame = { id?: number; method?: Method; event?: PeerEvent['event']; data?: Record<string, unknown> };
 const frames = [...page.matchAll(/^```json\n(.*?)^```/gms)].flatMap(([, block = '']) =>
   block

@@ -1,4 +1,4 @@
-// docs/network.md against the table of traffic that the NetworkPolicy is made from.
+// docs/reference/network-ports.md against the table of traffic that the NetworkPolicy is made from.
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
@@ -6,7 +6,7 @@ import type { PortRange } from '../../../../operator/clusters/facts.ts';
 import { type Sender, traffic } from '../../../../operator/clusters/traffic.ts';
 import { testCluster } from '../../../kit/media-cluster.ts';
 
-const document = await readFile(new URL('../../../../docs/network.md', import.meta.url), 'utf8');
+const document = await readFile(new URL('../../../../docs/reference/network-ports.md', import.meta.url), 'utf8');
 const words: Record<Sender, string> = {
   anyone: 'everywhere',
   cluster: 'pods of the Kubernetes cluster',
@@ -15,7 +15,7 @@ const words: Record<Sender, string> = {
 };
 const portsText = ({ from, to }: PortRange) => (from === to ? String(from) : `${from}-${to}`);
 
-test('docs/network.md has the table of a cluster that may use SIP', () => {
+test('docs/reference/network-ports.md has the table of a cluster that may use SIP', () => {
   const rows = document
     .split('\n')
     .filter((line) => line.startsWith('| '))
