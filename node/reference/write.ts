@@ -1,4 +1,4 @@
-// `npm run reference`: writes what is made from the schemas: the types of node/sdk, docs/reference/rest-api.md, docs/reference/events.md and docs/reference/media-objects.md.
+// `npm run reference`: writes what is generated from schemas and tables of the source: the types of node/sdk and pages of docs/reference.
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -9,12 +9,14 @@ import { nodeModules, root } from '../setup/paths.mjs';
 import { apiPage } from './api-page.ts';
 import { eventsPage } from './events-page.ts';
 import { mediaObjectsPage } from './media-objects-page.ts';
+import { metricsPage } from './metrics-page.ts';
 import { eventsText, operationsText, schemasText } from './sdk-types.ts';
+import { websocketsPage } from './websockets-page.ts';
 
 const { version } = createRequire(import.meta.url)('../../package.json') as { version: string };
 
 /** Every file that is made, by its path from the root. */
-export function madeFiles(): Record<string, string> {
+export async function madeFiles(): Promise<Record<string, string>> {
   const document = openApiDocument(routes, { version, path: '' });
   const sources = { schemas: schemasText(document), operations: operationsText(document), events: eventsText(document) };
   const generated = Object.fromEntries(
@@ -28,6 +30,8 @@ export function madeFiles(): Record<string, string> {
     'docs/reference/rest-api.md': apiPage(document),
     'docs/reference/events.md': eventsPage(),
     'docs/reference/media-objects.md': mediaObjectsPage(),
+    'docs/reference/metrics.md': await metricsPage(),
+    'docs/reference/websockets.md': websocketsPage(),
   };
 }
 
@@ -37,4 +41,4 @@ function formatted(path: string, text: string): string {
   return execFileSync(biome, ['format', `--stdin-file-path=${path}`], { cwd: root, input: text, encoding: 'utf8', timeout: 30_000 });
 }
 
-if (import.meta.main) for (const [path, text] of Object.entries(madeFiles())) writeFileSync(join(root, path), text);
+if (import.meta.main) for (const [path, text] of Object.entries(await madeFiles())) writeFileSync(join(root, path), text);

@@ -1,4 +1,4 @@
-// A row of the table of attacks in SECURITY.md and the test that shows it. `npm run attacks` writes the table.
+// A row of docs/reference/attacks.md and the test that shows it. `npm run attacks` writes the page.
 import { readdirSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
 

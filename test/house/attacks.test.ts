@@ -1,10 +1,10 @@
-// Each row of the table of attacks has a test, and SECURITY.md shows the rows as they are.
+// Each row of the table of attacks has a test, and docs/reference/attacks.md shows the rows as they are.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { areas, rowsOf } from '../hostile/attack.ts';
-import { securityPage } from '../hostile/table.ts';
+import { attacksPage, attacksPath } from '../hostile/table.ts';
 import { root } from './source-files.ts';
 
 test('every row of the table of attacks has its test', async () => {
@@ -16,6 +16,6 @@ test('every row of the table of attacks has its test', async () => {
   }
 });
 
-test('the table in SECURITY.md is what npm run attacks writes', async () => {
-  assert.equal(readFileSync(join(root, 'SECURITY.md'), 'utf8'), await securityPage());
+test('docs/reference/attacks.md is what npm run attacks writes', async () => {
+  assert.equal(readFileSync(join(root, attacksPath), 'utf8'), await attacksPage());
 });
