@@ -4,7 +4,7 @@ import { eventCallSchema } from './calls.ts';
 import type { eventFields } from './event-fields.ts';
 import { metadataSchema, trackViewSchema } from './views.ts';
 
-/** Every kind of event and when it happens. README's table has the same order and words, compared by a test. */
+/** Every kind of event and when it happens; docs/reference/events.md is generated from it. */
 export const eventKinds = {
   RoomCreated: 'A room was made.',
   RoomDeleted: 'A room ended (deleted, purged, or its node ended); the last of its events but those of uploads. `reason` says why.',

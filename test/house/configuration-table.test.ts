@@ -6,7 +6,9 @@ import { parse } from 'yaml';
 import { fileSchema } from '../../node/config/settings.ts';
 import { coldVariables, type HotRow, hotRows, type Row } from '../../node/config/variables.ts';
 
-const document = await readFile(new URL('../../docs/reference/configuration.md', import.meta.url), 'utf8');
+const page = (name: string) => readFile(new URL(`../../docs/${name}`, import.meta.url), 'utf8');
+const document = await page('reference/configuration.md');
+const howTo = await page('how-to/configure.md');
 const code = (text: string | undefined) => (text === undefined ? '' : `\`${text}\``);
 
 function documented(): string[][] {
@@ -43,7 +45,7 @@ describe('docs/reference/configuration.md', () => {
   });
 
   it('shows a file whose names are all known', () => {
-    const example = /```yaml\n([\s\S]*?)```/.exec(document)?.[1] ?? '';
+    const example = /```yaml\n([\s\S]*?)```/.exec(howTo)?.[1] ?? '';
     const result = fileSchema.safeParse(parse(example));
     const unknown = result.error?.issues.filter(({ code: kind }) => kind === 'unrecognized_keys') ?? [];
     assert.notEqual(example, '');

@@ -38,12 +38,12 @@ test('docs/how-to/operate-kubernetes.md: what is shown is there, tokens and keys
   assert.equal((await stage.get('mediaClusters', 'media')).spec.config.logLevel, 'debug');
 });
 
-test('docs/how-to/operate-kubernetes.md: Rooms that were deleted after their operator are let go', async () => {
+test('docs/how-to/upgrade-and-uninstall.md: Rooms that were deleted after their operator are let go', async () => {
   await stage.makeRoom('left');
   await stage.operator.stop();
   await stage.kubectl('delete', 'room', 'left', '--wait=false');
   assert.ok((await stage.get('rooms', 'left')).metadata.deletionTimestamp);
-  for (const line of commandsOf('docs/how-to/operate-kubernetes.md').filter((each) => each.includes('finalizers')))
+  for (const line of commandsOf('docs/how-to/upgrade-and-uninstall.md').filter((each) => each.includes('finalizers')))
     await shell(line, { cwd, env });
   assert.deepEqual(await stage.list('rooms'), []);
 });

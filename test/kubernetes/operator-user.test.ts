@@ -1,4 +1,4 @@
-// What README tells a user of Kubernetes, run as it stands there, and what kubectl shows then.
+// The lines of docs/guides/quickstart-kubernetes.md about Rooms, run as they are, and what kubectl shows then.
 import assert from 'node:assert/strict';
 import { cp } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
@@ -22,11 +22,11 @@ await stage.operator.says(/this operator works now/);
 const path = [dirname(kubernetesPrograms(['kube-apiserver', 'kubectl']).kubectl), process.env.PATH].join(delimiter);
 const env = { ...process.env, PATH: path, KUBECONFIG: server.kubeconfig, KUBECACHEDIR: join(server.dir, 'cache') };
 
-test("README's lines give Rooms that are Ready on real nodes, and kubectl shows, explains and deletes them", async () => {
+test('the quick start gives Rooms that are Ready on real nodes, and kubectl shows, explains and deletes them', async () => {
   await cp(join(root, 'examples'), join(server.dir, 'examples'), { recursive: true });
   await makeTone(join(server.dir, 'welcome.ogg'), 440, 60);
   const said = new Map<string, string>();
-  const lines = commandsOf('README.md', 'On Kubernetes').filter((line) => line.startsWith('kubectl '));
+  const lines = commandsOf('docs/guides/quickstart-kubernetes.md', 'Rooms').filter((line) => line.startsWith('kubectl '));
   for (const line of lines) {
     // Who types the lines is slower than the Event, which comes after the status that was waited for.
     if (line.includes(' describe ')) await untilTold(stage.server, 'webinar', 'Ready');

@@ -1,0 +1,118 @@
+// README is short, every page is in the index and says what it is for, every link leads somewhere, every npm script that is named exists.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { dirname, join, normalize, relative } from 'node:path';
+import { test } from 'node:test';
+import { root } from './source-files.ts';
+
+const maxReadmeLines = 180;
+const maxReadmeBytes = 12 * 1024;
+
+const read = (path: string): string => readFileSync(join(root, path), 'utf8');
+const listed = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard', '*.md'], {
+  cwd: root,
+  encoding: 'utf8',
+});
+const documents = listed.split('\0').filter((path) => path !== '' && existsSync(join(root, path)));
+const pages = documents.filter((path) => path.startsWith('docs/'));
+const manifest = JSON.parse(read('package.json')) as { version: string; scripts: Record<string, string> };
+
+/** Text without code: links in code are examples. */
+const prose = (path: string): string =>
+  read(path)
+    .replaceAll(/^ *```.*?^ *```/gms, '')
+    .replaceAll(/`[^`\n]*`/g, '');
+
+/** As GitHub makes anchors of headings. */
+function anchorsOf(path: string): Set<string> {
+  const headings = [
+    ...read(path)
+      .replaceAll(/^ *```.*?^ *```/gms, '')
+      .matchAll(/^#+ (.*)$/gm),
+  ].map(([, title = '']) => title);
+  return new Set(
+    headings.map((title) =>
+      title
+        .toLowerCase()
+        .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+        .replaceAll(' ', '-'),
+    ),
+  );
+}
+
+function linksOf(path: string): { target: string; anchor: string }[] {
+  const links = [...prose(path).matchAll(/\]\(([^)#\s]*)(?:#([^)\s]*))?\)/g)].map(([, target = '', anchor = '']) => ({ target, anchor }));
+  return links.filter(({ target }) => !/^[a-z]+:/.test(target));
+}
+
+/** The file or folder that a link names, from the root. */
+const resolved = (from: string, target: string): string =>
+  target === '' ? from : normalize(join(dirname(from), target)).replace(/\/$/, '');
+
+test(`README has at most ${maxReadmeLines} lines and ${maxReadmeBytes} bytes`, () => {
+  const text = read('README.md');
+  assert.ok(text.split('\n').length - 1 <= maxReadmeLines);
+  assert.ok(Buffer.byteLength(text) <= maxReadmeBytes);
+});
+
+test('every link between documents leads to a file, and to a heading in it', () => {
+  const dead = documents.flatMap((path) =>
+    linksOf(path).flatMap(({ target, anchor }) => {
+      const to = resolved(path, target);
+      const found = existsSync(join(root, to)) && (anchor === '' || statSync(join(root, to)).isDirectory() || anchorsOf(to).has(anchor));
+      return found ? [] : [`${path}: ${target}${anchor === '' ? '' : `#${anchor}`}`];
+    }),
+  );
+  assert.deepEqual(dead, []);
+});
+
+test('every page is in the index', () => {
+  const indexed = new Set(linksOf('docs/README.md').map(({ target }) => resolved('docs/README.md', target)));
+  const missing = pages.filter((path) => path !== 'docs/README.md' && !indexed.has(path));
+  assert.deepEqual(missing, []);
+});
+
+test('every page opens with what the reader gets from it', () => {
+  const opening: Readonly<Record<string, RegExp>> = {
+    guides: /^After this page you /,
+    'how-to': /^After this page you /,
+    reference: /^This page lists /,
+    explanation: /^This page explains /,
+  };
+  const wrong = pages.filter((path) => {
+    const pattern = opening[relative('docs', dirname(path))];
+    const first =
+      read(path)
+        .split('\n')
+        .slice(1)
+        .find((line) => line !== '') ?? '';
+    return pattern !== undefined && !pattern.test(first);
+  });
+  assert.deepEqual(wrong, []);
+});
+
+test('every npm script that documents name exists', () => {
+  const named = documents.flatMap((path) => [...read(path).matchAll(/npm run ([\w:]+)/g)].map(([, name = '']) => name));
+  assert.ok(named.length > 20);
+  assert.deepEqual(
+    [...new Set(named)].filter((name) => !Object.hasOwn(manifest.scripts, name)),
+    [],
+  );
+});
+
+test('README and CHANGELOG name the version of package.json', () => {
+  assert.ok(read('README.md').includes(`release ${manifest.version}`));
+  assert.match(read('CHANGELOG.md'), new RegExp(`^## \\[?${manifest.version.replaceAll('.', '\\.')}\\b`, 'm'));
+});
+
+test('the example of the client library calls what its own README shows', () => {
+  const calls = (path: string) =>
+    [...(/```ts\n([\s\S]*?)```/.exec(read(path))?.[1] ?? '').matchAll(/\broom\.\w+\(|new RoomClient\(/g)].map(String);
+  const shown = calls('node/client/README.md');
+  assert.ok(calls('README.md').length >= 4);
+  assert.deepEqual(
+    calls('README.md').filter((call) => !shown.includes(call)),
+    [],
+  );
+});
