@@ -64,11 +64,9 @@ test('the limits that the page names are those in force', () => {
   assert.ok(row('any other message').includes(`${messageBytes / 1024} KiB; ${payloadBytes / 1024 / 1024} MiB`));
   assert.equal(burst, 4);
   assert.ok(row('messages a second').includes(`each ${bytesPerMessage / 1024} KiB`));
-  assert.ok(
-    row('requests that wait their turn').includes(`${defaultLimits.waitingRequests}, of ${defaultLimits.waitingBytes / 1024 / 1024} MiB`),
-  );
+  assert.ok(row('queued requests').includes(`${defaultLimits.waitingRequests}, of ${defaultLimits.waitingBytes / 1024 / 1024} MiB`));
   assert.ok(row('nesting of JSON').includes(`${defaultLimits.depth} levels`));
-  assert.ok(row('frames of the server that the client does not read').includes(`${defaultLimits.bufferedBytes / 1024 / 1024} MiB`));
+  assert.ok(row('unread frames of the server').includes(`${defaultLimits.bufferedBytes / 1024 / 1024} MiB`));
   assert.equal(defaultLimits.freeAnswersPerOffer, 3);
   assert.ok(page.includes('at most 1,000 frames or 4 MiB'));
   assert.deepEqual([defaultLimits.unacknowledgedFrames, defaultLimits.unacknowledgedBytes], [1000, 4 * 1024 * 1024]);
