@@ -20,7 +20,7 @@ const configured = new Map(
   ]),
 );
 const [, section = ''] = migrating.split('## Defaults that differ');
-const [variables = '', others = ''] = section.split('## ')[0]?.split('And what no variable says') ?? [];
+const [variables = '', others = ''] = section.split('## ')[0]?.split('Behavior without a variable that differs') ?? [];
 
 test('each variable whose default differs from the 0.6 line is named with the default that it has', () => {
   const rows = rowsOf(variables).filter(([name = '']) => name.startsWith('`SVC_'));
