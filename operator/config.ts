@@ -28,7 +28,7 @@ export type OperatorConfig = {
   leaseDuration: number;
   /** Who this process is in the Lease and in events. */
   identity: string;
-  /** Image of media nodes whose MediaCluster names none. */
+  /** Image of media nodes if their MediaCluster has none. */
   nodeImage: string;
   applyDefinitions: boolean;
   /** Reconciles at a time. */
@@ -54,20 +54,20 @@ export type OperatorConfig = {
 
 /** name, default and meaning; docs/reference/operator.md's table is compared with it. */
 export const variables = {
-  OPERATOR_NAMESPACE: ["that of the Pod's service account, else `default`", 'Namespace of the operator, and of its Lease.'],
-  OPERATOR_WATCH_NAMESPACES: ['OPERATOR_NAMESPACE', 'Namespaces whose resources it looks after, separated by spaces; `*` = all.'],
-  OPERATOR_LEADER_ELECTION: ['true', 'Of several operators only the one with the Lease works.'],
-  OPERATOR_LEASE_DURATION: ['15000', 'Milliseconds after which another operator takes the Lease of one that is silent.'],
+  OPERATOR_NAMESPACE: ["the namespace of the Pod's service account, else `default`", 'Namespace of the operator and of its Lease.'],
+  OPERATOR_WATCH_NAMESPACES: ['OPERATOR_NAMESPACE', 'Namespaces whose resources it manages, separated by spaces; `*` = all.'],
+  OPERATOR_LEADER_ELECTION: ['true', 'Of several operators only the holder of the Lease reconciles.'],
+  OPERATOR_LEASE_DURATION: ['15000', 'Milliseconds after which another operator acquires a Lease that is not renewed.'],
   OPERATOR_IDENTITY: ['host name and process id', 'Name of the process in the Lease and in events.'],
-  OPERATOR_NODE_IMAGE: [`ghcr.io/mediarooms/node:${version}`, 'Image of media nodes whose MediaCluster names none.'],
-  OPERATOR_APPLY_DEFINITIONS: ['true', 'Replace installed CustomResourceDefinitions that are older, at the start.'],
-  OPERATOR_ROOM_WORKERS: ['16', 'Rooms reconciled at a time.'],
-  OPERATOR_CLUSTER_WORKERS: ['2', 'MediaClusters reconciled at a time.'],
-  OPERATOR_API_TIMEOUT: ['10000', 'Milliseconds that a call to the API server may take.'],
-  OPERATOR_IP: ['::', 'Address of /metrics, /healthz and /readyz; `::` is every address, of IPv4 too.'],
-  OPERATOR_PORT: ['8081', 'Port of the same; 0 takes any free port.'],
+  OPERATOR_NODE_IMAGE: [`ghcr.io/mediarooms/node:${version}`, 'Image of media nodes if their MediaCluster has none.'],
+  OPERATOR_APPLY_DEFINITIONS: ['true', 'Upgrade outdated CustomResourceDefinitions at start.'],
+  OPERATOR_ROOM_WORKERS: ['16', 'Rooms that are reconciled in parallel.'],
+  OPERATOR_CLUSTER_WORKERS: ['2', 'MediaClusters that are reconciled in parallel.'],
+  OPERATOR_API_TIMEOUT: ['10000', 'Timeout of a request to the API server in milliseconds.'],
+  OPERATOR_IP: ['::', 'Address of /metrics, /healthz and /readyz; `::` is every IPv4 and IPv6 address.'],
+  OPERATOR_PORT: ['8081', 'Port of OPERATOR_IP; 0 selects any free port.'],
   OPERATOR_LOG_LEVEL: ['info', '`error`, `warning`, `info` or `debug`.'],
-  OPERATOR_STRUCTURED_LOGGING: ['true', 'JSON lines instead of readable ones.'],
+  OPERATOR_STRUCTURED_LOGGING: ['true', 'Log JSON lines instead of text.'],
   KUBECONFIG: ["none: the Pod's service account", 'Path of a kubeconfig; `--kubeconfig` wins.'],
 } as const satisfies Record<string, readonly [standard: string, meaning: string]>;
 type Variable = keyof typeof variables;

@@ -21,8 +21,8 @@ export function traffic(spec: MediaClusterSpec, facts: Pick<ClusterFacts, 'nodeP
     row('http', ['TCP'], nodePorts.http, httpFrom(spec), 'REST API, sockets, content and console, of every pod'),
     ...mediaRows(spec, mediaRange(spec, facts)),
     ...livePorts(spec, facts).map((ports) => row('media-before', ['UDP', 'TCP'], ports, 'anyone', 'The same of pods of an older spec')),
-    row('epmd', ['TCP'], nodePorts.epmd, 'nodes', 'Names of nodes (plain text: must stay inside)'),
-    row('dist', ['TCP'], nodePorts.dist, 'nodes', 'Erlang distribution (plain text without `distributionTls`: must stay inside)'),
+    row('epmd', ['TCP'], nodePorts.epmd, 'nodes', 'Names of nodes (plain text: must stay in the cluster)'),
+    row('dist', ['TCP'], nodePorts.dist, 'nodes', 'Erlang distribution (plain text without `distributionTls`: must stay in the cluster)'),
     row('metrics', ['TCP'], nodePorts.metrics, 'monitoring', 'Prometheus'),
   ];
 }
@@ -43,7 +43,7 @@ function mediaRows(spec: MediaClusterSpec, { from, to }: PortRange): TrafficRow[
   return [
     row('media', ['UDP', 'TCP'], { from, to: sip.signalling.from - 1 }, 'anyone', 'WebRTC media and TURN'),
     row('sip', ['UDP'], sip.signalling, 'anyone', 'SIP'),
-    row('sip-rtp', ['UDP'], sip.calls, 'anyone', 'Sound of phone calls'),
+    row('sip-rtp', ['UDP'], sip.calls, 'anyone', 'Audio of phone calls'),
   ];
 }
 
