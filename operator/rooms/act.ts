@@ -6,7 +6,7 @@ import type { NodeRoom, PeerRequest, RoomRequest } from '../nodes/shapes.ts';
 import type { ClusterLink } from './cluster-link.ts';
 import type { ComponentWish } from './component-wishes.ts';
 import { look, silenceOf } from './look.ts';
-import type { RoomMemory } from './memory.ts';
+import { createPendingMs, type RoomMemory } from './memory.ts';
 import type { Action, Fate, Observed } from './observed.ts';
 import { timesOf } from './peer-secret.ts';
 
@@ -52,7 +52,7 @@ export function lookAgain({ state, link, cluster, signal }: ActContext): Promise
 }
 
 async function perform(context: ActContext, action: NodeAction): Promise<void> {
-  const { state, signal } = context;
+  const { state, memory, signal } = context;
   const { roomId } = state;
   if (action.type === 'create') {
     state.fate = await create(context, action.request);
@@ -63,6 +63,9 @@ async function perform(context: ActContext, action: NodeAction): Promise<void> {
     case 'delete':
       await node.deleteRoom(roomId, signal).catch(ignoreMissing('room_not_found', 'room_ended'));
       state.fate = { kind: 'absent' };
+      // A request that made the room has been carried out.
+      memory.createPendingUntil = Number.NEGATIVE_INFINITY;
+      state.createPendingMs = 0;
       return;
     case 'patch':
       await patch(context, node, action);
@@ -102,7 +105,7 @@ function nodeOf({ state, link, cluster }: ActContext): NodeClient {
 }
 
 async function create(context: ActContext, request: RoomRequest): Promise<Fate> {
-  const { link, cluster, signal } = context;
+  const { memory, link, cluster, signal, now } = context;
   const ready = link.candidates({ ready: true });
   if (ready.length === 0) {
     const message = `MediaCluster ${cluster} has no ready node that takes rooms.`;
@@ -115,6 +118,7 @@ async function create(context: ActContext, request: RoomRequest): Promise<Fate> 
       const node = await link.nodeAt(address, signal);
       return { kind: 'present', room, address, ...(node !== undefined && { node }) };
     } catch (error) {
+      if (isUnavailable(error)) memory.createPendingUntil = now() + createPendingMs;
       if (!(error instanceof NodeError) || signal.aborted) throw error;
       if (error.code === 'already_exists') return { kind: 'stranger' };
       if (error.code === 'no_node_accepts_rooms') {

@@ -8,6 +8,8 @@ import type { Why } from './observed.ts';
 const refusalMs = 55_000;
 /** Longest that a reflector may be behind. */
 const reflectedMs = 10_000;
+/** A node carries out a request that nobody waits for any more within this: more than twice the deadline of the one who asked. */
+export const createPendingMs = 10_000;
 const crashWindowMs = 10 * 60_000;
 const mostCrashes = 3;
 
@@ -77,6 +79,8 @@ export class RoomMemory {
   digest: string | undefined;
   countsAt = Number.NEGATIVE_INFINITY;
   deletingSince: number | undefined;
+  /** Until then a request without an answer may make the room, in monotonic milliseconds. */
+  createPendingUntil: number;
   waitingSince: number | undefined;
   skewMs: number | undefined;
   readonly components = new Refusals();
@@ -85,8 +89,10 @@ export class RoomMemory {
   readonly uid: string;
   readonly #crashes = new Map<string, number[]>();
 
-  constructor(uid: string) {
+  /** `createPendingUntil`: for the requests of an operator that worked on the Room before. */
+  constructor(uid: string, createPendingUntil: number) {
     this.uid = uid;
+    this.createPendingUntil = createPendingUntil;
   }
 
   /** Counts a crash of the component of that name. @returns whether it may be added again now */

@@ -59,6 +59,8 @@ export type Observed = {
   waitingForMs: number;
   /** Milliseconds since the deletion was first seen. */
   deletingForMs: number;
+  /** Milliseconds for which a request that nobody waits for any more may still make the room. */
+  createPendingMs: number;
 };
 
 export type Action =

@@ -95,11 +95,15 @@ function notKnown(observed: Observed, cluster: Cluster, fate: Extract<Observed['
 }
 
 function deletion(observed: Observed): Decision {
-  const { status, fate, cluster, finalized, deletingForMs } = observed;
+  const { status, fate, cluster, finalized, deletingForMs, createPendingMs } = observed;
   if (!finalized) return { status, action: { type: 'wait' } };
   if ('reason' in cluster) return { status, action: { type: 'release', orphan: false } };
   if (fate.kind === 'present') return { status, action: { type: 'delete' } };
-  if (fate.kind !== 'unknown') return { status, action: { type: 'release', orphan: false } };
+  if (fate.kind !== 'unknown') {
+    // A room that is made after the release would stay for ever, with an id that no Room could have.
+    if (status.incarnation === undefined && createPendingMs > 0) return { status, action: wait(createPendingMs) };
+    return { status, action: { type: 'release', orphan: false } };
+  }
   if (deletingForMs >= deletionPatienceMs) return { status, action: { type: 'release', orphan: true } };
   const why = { reason: 'Deleting', message: `The room is to be deleted: ${fate.message}` };
   return {

@@ -19,7 +19,7 @@ import { digestOf } from './cluster-link.ts';
 import { componentWishes, type Secret, SecretDigests } from './component-wishes.ts';
 import { defaultsOf, readSpec, roomIdOf } from './desired.ts';
 import { clusterStamp, type Links } from './links.ts';
-import { newer, RoomMemory } from './memory.ts';
+import { createPendingMs, newer, RoomMemory } from './memory.ts';
 import { Newest } from './newest.ts';
 import type { Action, Observed } from './observed.ts';
 import { peerSecretName, readPeerSecret } from './peer-secret.ts';
@@ -57,12 +57,15 @@ type Task = { state: Observed; memory: RoomMemory; peersSecret: Stored<Secret> |
 
 export class RoomWork {
   readonly #options: RoomWorkOptions;
+  /** Requests of the operator before this one are carried out by then, in monotonic milliseconds. */
+  readonly #createPendingUntil: number;
   readonly #digests = new SecretDigests();
   /** Rooms left on nodes that did not answer, by externalId: their ids. */
   readonly #orphans = new Newest<string, string>(maxOrphans);
 
   constructor(options: RoomWorkOptions) {
     this.#options = options;
+    this.#createPendingUntil = options.rehearse ? 0 : performance.now() + createPendingMs;
   }
 
   async reconcile(key: string, signal: AbortSignal): Promise<Reconciled> {
@@ -73,7 +76,7 @@ export class RoomWork {
       return undefined;
     }
     const known = memories.get(key);
-    const memory = known?.uid === cached.metadata.uid ? known : new RoomMemory(cached.metadata.uid);
+    const memory = known?.uid === cached.metadata.uid ? known : new RoomMemory(cached.metadata.uid, this.#createPendingUntil);
     memories.set(key, memory);
     try {
       const task = await this.#gather(newer(cached, memory.room) ?? cached, memory, signal);
@@ -132,6 +135,7 @@ export class RoomWork {
       countsAgeMs: monotonic - memory.countsAt,
       waitingForMs: 0,
       deletingForMs: monotonic - (memory.deletingSince ?? monotonic),
+      createPendingMs: memory.createPendingUntil - monotonic,
     };
     if (!cluster) return { state, memory, peersSecret, context: undefined };
     const link = links.open(namespace, cluster.metadata.name);

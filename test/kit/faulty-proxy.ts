@@ -15,11 +15,22 @@ export type FaultyProxy = {
   asked: Asked[];
   /** The faults of the next requests; when they are used up, requests pass. */
   next: (...faults: Fault[]) => void;
+  /** Keeps the next such request until `release`, which passes it on even if nobody waits for its answer any more. */
+  hold: (method: string, path: string) => Held;
 };
+
+export type Held = {
+  arrived: Promise<void>;
+  /** @returns once the node has answered */
+  release: () => Promise<void>;
+};
+
+type Holding = { method: string; path: string; exchange: PromiseWithResolvers<Exchange> };
 
 export async function startFaultyProxy(t: TestContext, targetPort: number): Promise<FaultyProxy> {
   const asked: Asked[] = [];
   const faults: Fault[] = [];
+  const holdings: Holding[] = [];
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -27,7 +38,10 @@ export async function startFaultyProxy(t: TestContext, targetPort: number): Prom
       const body = Buffer.concat(chunks);
       const { method = '', url = '', headers } = request;
       asked.push({ method, path: url, body: body.toString(), headers, at: Date.now() });
-      void fail(faults.shift() ?? 'pass', { request, response, body, targetPort });
+      const exchange = { request, response, body, targetPort };
+      const held = holdings.findIndex((each) => each.method === method && each.path === url);
+      if (held >= 0) holdings.splice(held, 1)[0]?.exchange.resolve(exchange);
+      else void fail(faults.shift() ?? 'pass', exchange);
     });
   });
   server.listen(0, '127.0.0.1');
@@ -40,6 +54,14 @@ export async function startFaultyProxy(t: TestContext, targetPort: number): Prom
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     asked,
     next: (...more) => void faults.push(...more),
+    hold: (method, path) => {
+      const exchange = Promise.withResolvers<Exchange>();
+      holdings.push({ method, path, exchange });
+      return {
+        arrived: exchange.promise.then(() => undefined),
+        release: async () => fail('pass', await exchange.promise),
+      };
+    },
   };
 }
 

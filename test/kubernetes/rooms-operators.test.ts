@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { type ApiClient, apiClient } from '../kit/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
+import { startFaultyProxy } from '../kit/faulty-proxy.ts';
 import { startControlPlane } from '../kit/kube/control-plane.ts';
 import { type Anything, RoomStage, room } from '../kit/kube/room-stage.ts';
 import { seededRandom } from '../kit/seeded-random.ts';
@@ -80,6 +81,28 @@ test('Two operators at once make each room once', async () => {
   await stage.server.kubectl(['delete', 'mroom', '--all', '--timeout=50s']);
   await settles('default', 'twin-');
   for (const each of operators) await each.stop();
+});
+
+test('A request that outlives its operator leaves no room behind', async (t) => {
+  const proxy = await startFaultyProxy(t, Number(new URL(nodeUrl).port));
+  await stage.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'outlived' } });
+  await stage.addCluster('media', [{ url: proxy.url }], {}, 'outlived');
+  // A signature is for the node's own address.
+  stage.pods.set('outlived/media', stage.pods.get('outlived/media')?.map((pod) => ({ ...pod, signed: false })) ?? []);
+  const create = proxy.hold('POST', '/room');
+  const first = await stage.startOperator();
+  await stage.apply(room('outlived', {}, 'outlived'));
+  await create.arrived;
+  await first.stop();
+  await stage.server.kubectl(['delete', 'mroom', 'outlived', '--namespace=outlived', '--wait=false']);
+  const second = await stage.startOperator();
+  const asked = () => proxy.asked.some(({ method, path }) => method === 'GET' && path === '/room/outlived');
+  await eventually('the second operator has looked for the room', asked);
+  await create.release();
+  assert.equal((await api.get('/room/outlived')).status, 200);
+  await eventually('the Room is gone', async () => (await stage.room('outlived', 'outlived')) === undefined);
+  assert.equal((await api.get('/room/outlived')).status, 404);
+  await second.stop();
 });
 
 test('Operators that end at any moment leave nothing behind', async (t) => {

@@ -45,6 +45,7 @@ export function observed({ spec = {}, metadata = {}, sentence, ...given }: Given
     countsAgeMs: 60_000,
     waitingForMs: 0,
     deletingForMs: 0,
+    createPendingMs: 0,
     ...given,
   };
 }

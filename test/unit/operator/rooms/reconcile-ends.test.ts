@@ -113,6 +113,8 @@ describe('A Room that is deleted', () => {
   check([
     ['deletes its room', { metadata: deleting, fate: present() }, { action: 'delete' }],
     ['goes when its room is gone', { metadata: deleting }, { action: 'release' }],
+    ['waits for a request that may still make its room', { metadata: deleting, createPendingMs: 7_000 }, { action: 'wait' }],
+    ['goes if its room is known to be gone', { ...live, metadata: deleting, createPendingMs: 7_000 }, { action: 'release' }],
     ['leaves a stranger’s room alone', { metadata: deleting, fate: { kind: 'stranger' } }, { action: 'release' }],
     [
       'goes without its MediaCluster',
