@@ -4,6 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, normalize, relative } from 'node:path';
 import { test } from 'node:test';
+import { testFiles } from '../../node/setup/layers.mjs';
 import { root } from './source-files.ts';
 
 const maxReadmeLines = 180;
@@ -99,6 +100,13 @@ test('every npm script that documents name exists', () => {
     [...new Set(named)].filter((name) => !Object.hasOwn(manifest.scripts, name)),
     [],
   );
+});
+
+test('every part of the tests that documents name exists', () => {
+  const named = documents.flatMap((path) => [...read(path).matchAll(/npm test -- ([a-z]+) ([\w/-]+)/g)]);
+  assert.ok(named.length > 3);
+  const missing = named.filter(([, layer = '', part = '']) => testFiles(join(root, 'test', layer), [part]).length === 0);
+  assert.deepEqual(missing.map(String), []);
 });
 
 test('README and CHANGELOG name the version of package.json', () => {
