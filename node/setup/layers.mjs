@@ -12,6 +12,8 @@ import { Reach } from './reach.mjs';
 const networkKits = ['network-namespace.ts', 'kube/cluster/cluster.ts'].map((part) => join(root, 'test', 'kit', part));
 /** Words of tests that start nodes of a cluster: they share the one EPMD of a network, and whoever has it takes all names along when it ends. */
 const sharesEpmd = /SVC_DIST_ENABLED|defaultEpmdPort/;
+/** A node with the ports of a pod: another node on this machine may have them. */
+const hasPodPorts = /basePort: 50_000/;
 
 /**
  * @typedef {object} Layer
@@ -164,7 +166,8 @@ export function jobsOf(plan) {
       const own = nameOf(layer, file);
       const reached = reach.of(file);
       const makesDevices = networkKits.some((kit) => reached.has(kit));
-      const ownNetwork = layer.name === 'cluster' || makesDevices || reach.mentions(file, join(root, 'test'), sharesEpmd);
+      const hasFixedPorts = [sharesEpmd, hasPodPorts].some((words) => reach.mentions(file, join(root, 'test'), words));
+      const ownNetwork = layer.name === 'cluster' || makesDevices || hasFixedPorts;
       return { name: `${layer.name}/${own}`, file, layer, cores: layer.heavy?.[own] ?? layer.cores, ownNetwork };
     }),
   );
