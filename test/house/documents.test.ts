@@ -1,4 +1,4 @@
-// README is short, every page is in the index and says what it is for, every link leads somewhere, every npm script that is named exists.
+// README is short, every page is in the index and says what it is for, every link leads somewhere, every script, test and file that is named exists.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, statSync } from 'node:fs';
@@ -107,6 +107,18 @@ test('every part of the tests that documents name exists', () => {
   assert.ok(named.length > 3);
   const missing = named.filter(([, layer = '', part = '']) => testFiles(join(root, 'test', layer), [part]).length === 0);
   assert.deepEqual(missing.map(String), []);
+});
+
+test('every file of the source that documents name exists', () => {
+  const named = documents.flatMap((path) =>
+    [...read(path).matchAll(/`((?:crds|docs|examples|helm|monitoring|node|operator|test)\/[^`\s*{<]+)`/g)].map(([, to = '']) => ({
+      path,
+      to,
+    })),
+  );
+  assert.ok(named.length > 50);
+  const missing = named.filter(({ to }) => !existsSync(join(root, to)));
+  assert.deepEqual(missing, []);
 });
 
 test('README and CHANGELOG name the version of package.json', () => {
