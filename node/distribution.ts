@@ -10,16 +10,16 @@ import type { DistConfig } from './config/dist.ts';
 import type { Log } from './log.ts';
 
 /** Longest that the node's own address is looked up at start, in milliseconds. */
-const ownNameDeadline = 10_000;
+const ownNameTimeoutMs = 10_000;
 /** Longest that a node that starts is not ready because it does not know the others, in milliseconds: they may be gone, or DNS be away. */
-const patience = 5_000;
+const discoveryTimeoutMs = 5_000;
 /** How often nodes tell each other again whom they know, in milliseconds: a link that broke between two others is mended so. */
 const retellInterval = 60_000;
 
 /** The name that this node has for others: with DNS, the one that they can find it under. */
 export async function distributionName({ enabled, nodeName, strategy }: DistConfig): Promise<string> {
   if (!enabled || strategy.name !== 'DNS') return nodeName;
-  return nameUnderQuery(nodeName, strategy.query, systemResolver(), AbortSignal.timeout(ownNameDeadline));
+  return nameUnderQuery(nodeName, strategy.query, systemResolver(), AbortSignal.timeout(ownNameTimeoutMs));
 }
 
 export type DistributionOptions = {
@@ -28,7 +28,7 @@ export type DistributionOptions = {
   links: ErlangLinks;
   log: Log;
   /** Whether a node is connected that has not said yet what it has. */
-  meets: () => boolean;
+  handshakesPending: () => boolean;
   epmdPort?: number;
   /** Milliseconds on a clock that never goes back. */
   now?: () => number;
@@ -37,18 +37,18 @@ export type DistributionOptions = {
 export class Distribution {
   readonly #log: Log;
   readonly #links: ErlangLinks;
-  readonly #meets: () => boolean;
+  readonly #handshakesPending: () => boolean;
   readonly #now: () => number;
   readonly #startedAt: number;
   readonly #end: (() => Promise<void> | void)[] = [];
   #node: ErlangNode | undefined;
   #discovery: Discovery | undefined;
-  #acquainted = false;
+  #synced = false;
 
-  private constructor({ links, log, meets, now = () => performance.now() }: DistributionOptions) {
+  private constructor({ links, log, handshakesPending, now = () => performance.now() }: DistributionOptions) {
     this.#links = links;
     this.#log = log;
-    this.#meets = meets;
+    this.#handshakesPending = handshakesPending;
     this.#now = now;
     this.#startedAt = now();
   }
@@ -89,14 +89,14 @@ export class Distribution {
   }
 
   /** Whether nodes may be there that this one could not find yet, or that have not said yet what they have. */
-  get looking(): boolean {
-    return this.#discovery?.looking() || this.#meetsSomebody;
+  get discovering(): boolean {
+    return this.#discovery?.looking() || this.#handshakePending;
   }
 
   /** Whether it has met those that were there at its start, or has waited for them long enough: before, it would say of their rooms that there are none. */
-  get acquainted(): boolean {
-    this.#acquainted ||= this.#now() - this.#startedAt > patience || ((this.#discovery?.begun() ?? true) && !this.#meetsSomebody);
-    return this.#acquainted;
+  get synced(): boolean {
+    this.#synced ||= this.#now() - this.#startedAt > discoveryTimeoutMs || ((this.#discovery?.begun() ?? true) && !this.#handshakePending);
+    return this.#synced;
   }
 
   /** Leaves the cluster. Idempotent. */
@@ -105,12 +105,12 @@ export class Distribution {
   }
 
   /** Another node says whom it knows. */
-  learn(from: string, names: readonly string[]): void {
+  addKnownNodes(from: string, names: readonly string[]): void {
     this.#discovery?.learn(from, names);
   }
 
-  get #meetsSomebody(): boolean {
-    return this.#links.greets || this.#meets();
+  get #handshakePending(): boolean {
+    return this.#links.greets || this.#handshakesPending();
   }
 
   #tellNodes(): void {

@@ -7,7 +7,7 @@ import { Timer } from './timer.ts';
 export type DrainOptions = {
   rooms: { drain(): Promise<void>; undrain(): void; close(reason: string): void; readonly size: number };
   /** Tells every peer until when rooms live; null: that was called back. */
-  tellPeers: (deadline: Date | null) => void;
+  notifyPeers: (deadline: Date | null) => void;
   stateChanged: (state: NodeState) => void;
   log: Log;
 };
@@ -44,7 +44,7 @@ export class Drain {
     this.#deadline?.stop();
     this.#options.rooms.undrain();
     this.#set('accepting');
-    this.#options.tellPeers(null);
+    this.#options.notifyPeers(null);
     this.#options.log.info('draining called back');
   }
 
@@ -55,7 +55,7 @@ export class Drain {
   }
 
   async #begin(state: NodeState, timeout: number): Promise<void> {
-    const { rooms, tellPeers, log } = this.#options;
+    const { rooms, notifyPeers, log } = this.#options;
     const deadline = new Date(Date.now() + timeout);
     this.#deadline?.stop();
     this.#until = deadline;
@@ -63,7 +63,7 @@ export class Drain {
     log.info({ state, rooms: rooms.size, deadline }, 'draining');
     if (timeout === 0) rooms.close(state === 'terminating' ? 'shutdown' : 'draining');
     const empty = rooms.drain();
-    if (rooms.size > 0) tellPeers(deadline);
+    if (rooms.size > 0) notifyPeers(deadline);
     if (rooms.size > 0) this.#deadline = new Timer(timeout, () => rooms.close('draining'));
     await empty;
   }

@@ -2,7 +2,7 @@
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 /** A value and the full name of the variable that it was taken from. */
-export type EnvValue = { name: string; text: string };
+export type EnvEntry = { name: string; text: string };
 
 const prefix = 'SVC_';
 const oldPrefix = 'LEGACY_';
@@ -32,7 +32,7 @@ export class EnvReader {
   }
 
   /** `name` without prefix. White space around a value is dropped: files that secrets come from tend to end with a line break. */
-  read(name: string): EnvValue | undefined {
+  read(name: string): EnvEntry | undefined {
     const value = this.#take(prefix + name);
     if (value) return value;
     const old = this.#take(oldPrefix + name);
@@ -50,7 +50,7 @@ export class EnvReader {
     return Object.keys(this.#env).filter((name) => name.startsWith(prefix) && !known.has(name.slice(prefix.length)) && this.#take(name));
   }
 
-  #take(name: string): EnvValue | undefined {
+  #take(name: string): EnvEntry | undefined {
     const text = this.#env[name]?.trim();
     return text ? { name, text } : undefined;
   }

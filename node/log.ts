@@ -10,14 +10,14 @@ const pinoLevels = { error: 'error', warning: 'warn', info: 'info', debug: 'debu
 export type LogLevel = keyof typeof pinoLevels;
 
 /** What every line says beside its own: on behalf of which request. */
-export function requestOfLine(): { requestId?: string } {
+export function requestIdMixin(): { requestId?: string } {
   const requestId = currentRequestId();
   return requestId === undefined ? {} : { requestId };
 }
 
 /** Makes the root log. `structured`: JSON lines; else readable lines. Levels can be changed while it runs with `setLogLevel`. */
 export function createLog(options: { level: LogLevel; structured: boolean }): Log {
-  const base = { level: pinoLevels[options.level], base: null, mixin: requestOfLine };
+  const base = { level: pinoLevels[options.level], base: null, mixin: requestIdMixin };
   if (options.structured)
     return pino(
       { ...base, timestamp: () => `,"time":"${new Date().toISOString()}"`, formatters: { level: (label) => ({ level: label }) } },

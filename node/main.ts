@@ -7,9 +7,9 @@ import { ConfigError } from './config/reader.ts';
 import { localSystem } from './config/system.ts';
 import { type LoadedConfig, loadConfig } from './config.ts';
 import { processEnvironment } from './env.ts';
-import { bindToProcess, holdSignals } from './lifecycle.ts';
 import { createLog, type Log } from './log.ts';
 import { MediaNode } from './node.ts';
+import { deferSignals, installSignalHandlers } from './shutdown.ts';
 import { version } from './version.ts';
 
 /** All mistakes of the configuration, one sentence a line, and the end. */
@@ -41,11 +41,11 @@ async function start(loaded: LoadedConfig, log: Log): Promise<MediaNode> {
   }
 }
 
-const releaseSignals = holdSignals();
+const releaseSignals = deferSignals();
 const loaded = await readConfiguration();
 const log = createLog({ level: loaded.hot.current.logLevel, structured: loaded.config.structuredLogging });
 const node = await start(loaded, log);
-bindToProcess(node);
+installSignalHandlers(node);
 giveBackMemoryWhenCalm();
 releaseSignals();
 log.info({ url: node.url, host: node.host }, 'node started');

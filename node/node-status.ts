@@ -4,9 +4,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { HealthView } from './http/health-view.ts';
 
 /** Less than this free is a full disk, in bytes. */
-const leastFree = 16 * 1024;
+const minFreeBytes = 16 * 1024;
 /** How long a disk may take to say how it is, in milliseconds. */
-const diskDeadline = 2_000;
+const diskTimeoutMs = 2_000;
 
 export type StatusFacts = {
   state: HealthView['state'];
@@ -30,7 +30,7 @@ export function statusOf({ state, ready, workers, disk }: StatusFacts): Pick<Hea
 /** Why nothing can be stored in this folder; undefined where it can. */
 export async function diskProblem(folder: string): Promise<string | undefined> {
   const answered = new AbortController();
-  const late = sleep(diskDeadline, 'SVC_RESOURCES_BASE_PATH does not answer', { signal: answered.signal }).catch(() => undefined);
+  const late = sleep(diskTimeoutMs, 'SVC_RESOURCES_BASE_PATH does not answer', { signal: answered.signal }).catch(() => undefined);
   try {
     return await Promise.race([look(folder), late]);
   } finally {
@@ -42,7 +42,7 @@ async function look(folder: string): Promise<string | undefined> {
   try {
     await access(folder, constants.W_OK | constants.X_OK);
     const { bavail, bsize } = await statfs(folder);
-    return bavail * bsize < leastFree ? 'The disk of SVC_RESOURCES_BASE_PATH is full' : undefined;
+    return bavail * bsize < minFreeBytes ? 'The disk of SVC_RESOURCES_BASE_PATH is full' : undefined;
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'an error';
     return `SVC_RESOURCES_BASE_PATH cannot be written to: ${code}`;

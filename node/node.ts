@@ -1,4 +1,4 @@
-// A media node: everything composed from a configuration, started in order, and ended in order by lifecycle.ts.
+// A media node: everything composed from a configuration, started in order, and ended in order by shutdown.ts.
 import { existsSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
@@ -24,8 +24,7 @@ import { Metrics } from './metrics/metrics.ts';
 import { MetricsServer } from './metrics/metrics-server.ts';
 import { diskProblem, statusOf } from './node-status.ts';
 import { countRooms, drainViewOf, healthOf, loadOf, nodeConfigOf } from './node-views.ts';
-import { relayAddress, startTurn, withRelayed } from './relay.ts';
-import { outsideOfRequests } from './request-id.ts';
+import { withoutRequestContext } from './request-id.ts';
 import { ApiTokens } from './rooms/api-tokens.ts';
 import { LocalRooms } from './rooms/local-rooms.ts';
 import { SignedCalls } from './rooms/signed-calls.ts';
@@ -34,6 +33,7 @@ import { ViewerTokens } from './rooms/viewer-tokens.ts';
 import { asyncApiDocument } from './signaling/asyncapi.ts';
 import { PeerSockets, peerSocketPath } from './signaling/peer-sockets.ts';
 import { ServerSockets, serverSocketPath } from './signaling/server-sockets.ts';
+import { startTurn, turnRelayAddress, withTurnAddress } from './start-turn.ts';
 import { LocalContent } from './storage/local-content.ts';
 import { NodeContent } from './storage/node-content.ts';
 import { s3PlaceOf } from './storage/s3/s3-place.ts';
@@ -47,8 +47,8 @@ const consoleDir = join(import.meta.dirname, 'console/dist');
 /** `warnings`: of the configuration, for whoever asks later. */
 export type NodeOptions = { config: Config; hot: HotConfig; announced: AnnouncedAddresses; log: Log; warnings?: readonly string[] };
 
-/** The parts of a running node, in the order of their start. lifecycle.ts ends them. */
-export type NodeParts = {
+/** The parts of a running node, in the order of their start. shutdown.ts ends them. */
+export type NodeServices = {
   log: Log;
   hot: HotConfig;
   announced: AnnouncedAddresses;
@@ -69,13 +69,13 @@ export type NodeParts = {
 };
 
 export class MediaNode {
-  readonly parts: NodeParts;
+  readonly parts: NodeServices;
   readonly host: string;
   /** `<nodename>@<host>`. */
   readonly name: string;
   readonly #config: Config;
 
-  private constructor(parts: NodeParts, options: { config: Config; host: string; name: string }) {
+  private constructor(parts: NodeServices, options: { config: Config; host: string; name: string }) {
     this.parts = parts;
     this.host = options.host;
     this.name = options.name;
@@ -104,11 +104,11 @@ export class MediaNode {
     const media = await startMediaEngine({
       log,
       listenIp: config.webrtc.listenIp,
-      announced: () => (config.webrtc.turn.enabled ? withRelayed(announced.current, config.webrtc.turn.relayIp) : announced.current),
+      announced: () => (config.webrtc.turn.enabled ? withTurnAddress(announced.current, config.webrtc.turn.relayIp) : announced.current),
       basePort: config.webrtc.basePort ?? undefined,
       workers: config.webrtc.workers,
       maxIncomingBitrate: () => hot.current.webrtc.maxIncomingBitrate ?? undefined,
-      relayIp: relayAddress(config),
+      relayIp: turnRelayAddress(config),
       elsewhere: () => [...cluster.membership.members.values()].some(({ state }) => state === 'accepting'),
     });
     const uploads = new S3Uploads({
@@ -152,7 +152,7 @@ export class MediaNode {
       signToken: (claims) => keys.sign(claims),
       onEvent: (event, { config }) => {
         // Who hears of it goes on after the request that caused it.
-        outsideOfRequests(() => {
+        withoutRequestContext(() => {
           webhooks.publish(event, config.webhookUrl);
           events.publish(event);
           cluster.roomEvent(event);
@@ -192,7 +192,7 @@ export class MediaNode {
       findPeer: (roomId, peerId) => rooms.findPeer(roomId, peerId),
       // Without a cluster nobody makes a lost room again elsewhere: it is over.
       whyMissing: (roomId, peerId, incarnation) =>
-        rooms.whyMissing(roomId, peerId, config.dist.enabled ? incarnation : undefined, distribution?.looking ?? config.dist.enabled),
+        rooms.whyMissing(roomId, peerId, config.dist.enabled ? incarnation : undefined, distribution?.discovering ?? config.dist.enabled),
       forward: traffic.forward,
       forwardedFor: traffic.forwardedFor,
       verifyToken: (token) => keys.verify(token),
@@ -212,7 +212,7 @@ export class MediaNode {
     });
     const drain = new Drain({
       rooms,
-      tellPeers: (deadline) => peerSockets.drainingNotice(deadline),
+      notifyPeers: (deadline) => peerSockets.drainingNotice(deadline),
       stateChanged: (state) => cluster.membership.stateChanged(state),
       log,
     });
@@ -226,7 +226,7 @@ export class MediaNode {
       drainTimeout: () => config.drainTimeout,
       drainView: () => drainViewOf(drain, rooms, config),
       config: () => nodeConfigOf(name, { config, hot, warnings: options.warnings ?? [] }, { host, internalAddress }),
-      onNodes: (from, names) => distribution?.learn(from, names),
+      onNodes: (from, names) => distribution?.addKnownNodes(from, names),
       traffic,
     });
     const metrics = new Metrics({
@@ -250,7 +250,7 @@ export class MediaNode {
     let http: HttpServer | undefined;
     let distribution: Distribution | undefined;
     let turn: TurnServer | undefined;
-    const ready = () => announced.ready && distribution?.acquainted === true;
+    const ready = () => announced.ready && distribution?.synced === true;
     try {
       turn = await startTurn(config, log, {
         address: () => announced.current[0],
@@ -307,7 +307,7 @@ export class MediaNode {
         serverSockets.tokensChanged();
         peerSockets.iceServersUpdated();
       });
-      distribution = await Distribution.start({ config: config.dist, name, links, log, meets: () => cluster.meets });
+      distribution = await Distribution.start({ config: config.dist, name, links, log, handshakesPending: () => cluster.meets });
       void kinds.start();
       void uploads.start();
       const parts = {

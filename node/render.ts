@@ -10,8 +10,8 @@ import { ServiceError } from './errors.ts';
 import { createLog } from './log.ts';
 import { layouts } from './rooms/component-options.ts';
 import { fileNameSchema, recordingIdSchema } from './rooms/content.ts';
-import { issueSentence } from './sentences.ts';
 import { reportName } from './storage/report-file.ts';
+import { validationMessage } from './validation-messages.ts';
 
 const usage = `Usage: npm run render -- <folder or id of a recording> [--output <file>.mp4] [--width 1280] [--height 720]
          [--framerate 24] [--layout ${layouts.join('|')}] [--resources <path>]`;
@@ -49,7 +49,7 @@ const here = environment.INIT_CWD ?? process.cwd();
 function read(args: readonly string[]) {
   const { values, positionals } = parse(args);
   const parsed = wantedSchema.safeParse(values);
-  if (!parsed.success) throw new UsageError(issueSentence(parsed.error, values, 'the options'));
+  if (!parsed.success) throw new UsageError(validationMessage(parsed.error, values, 'the options'));
   const [recording, ...rest] = positionals;
   if (recording === undefined || rest.length > 0) throw new UsageError('Expected one recording');
   const { output, resources, ...picture } = parsed.data;

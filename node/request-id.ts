@@ -20,6 +20,6 @@ export function withRequestId<Result>(id: string | undefined, work: () => Result
 }
 
 /** Runs `work` on nobody's behalf: what it starts outlives the request. */
-export function outsideOfRequests<Result>(work: () => Result): Result {
+export function withoutRequestContext<Result>(work: () => Result): Result {
   return storage.exit(work);
 }

@@ -1,6 +1,6 @@
 // Reads variables by their table and collects what is wrong with them: one sentence each, without secrets.
 
-import { type Environment, EnvReader, type EnvValue } from '../env.ts';
+import { type EnvEntry, type Environment, EnvReader } from '../env.ts';
 import { type ColdName, type ColdValue, coldVariables, type Form, type Row } from './variables.ts';
 
 /** Everything that is wrong with a configuration. The sentences never hold a secret. */
@@ -78,7 +78,7 @@ export class ConfigReader {
     return this.env.read(name)?.name ?? `SVC_${name}`;
   }
 
-  #check(name: ColdName, given: EnvValue, row: Row): unknown {
+  #check(name: ColdName, given: EnvEntry, row: Row): unknown {
     const result = coldVariables[name].schema.safeParse(parseText(row.form, given.text));
     if (result.success) return result.data;
     const expected = result.error.issues[0]?.message ?? 'to be right';

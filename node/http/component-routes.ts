@@ -2,7 +2,7 @@
 import { documentedComponentOptions } from '../rooms/component-options.ts';
 import { componentOptionsSchema, componentSubscriptionSchema } from '../rooms/room-config.ts';
 import { componentTypeSchema, componentViewSchema } from '../rooms/views.ts';
-import { formatValue } from '../sentences.ts';
+import { formatValue } from '../validation-messages.ts';
 import { roomErrors } from './room-routes.ts';
 import { dataSchema, type Route, route } from './route.ts';
 

@@ -4,7 +4,7 @@ import { ServiceError, toServiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { RateLimit } from '../rate-limit.ts';
 import { withRequestId } from '../request-id.ts';
-import { formatValue, issueField, issueSentence } from '../sentences.ts';
+import { formatValue, invalidFieldPath, validationMessage } from '../validation-messages.ts';
 import { sendAnswer, sendError, sendStream } from './answers.ts';
 import type { Authenticator, Caller } from './auth.ts';
 import { type BodyCheck, discardBody, readJson } from './body.ts';
@@ -169,7 +169,7 @@ function parseQuery(route: Route, url: string): unknown {
   if (result && !result.success)
     throw new ServiceError(
       'invalid_field',
-      issueSentence(result.error, values, 'the query').replace(/^Unknown field/, 'Unknown query parameter'),
+      validationMessage(result.error, values, 'the query').replace(/^Unknown field/, 'Unknown query parameter'),
     );
   return result?.data;
 }
@@ -179,5 +179,8 @@ function parseBody(rule: NonNullable<Route['body']>, json: unknown): unknown {
   const input = json ?? (json === undefined ? {} : json);
   const result = rule.schema.safeParse(input);
   if (result.success) return result.data;
-  throw new ServiceError('invalid_field', rule.refuse?.(input, issueField(result.error)) ?? issueSentence(result.error, input, 'the body'));
+  throw new ServiceError(
+    'invalid_field',
+    rule.refuse?.(input, invalidFieldPath(result.error)) ?? validationMessage(result.error, input, 'the body'),
+  );
 }

@@ -4,7 +4,7 @@ import { roomStatsSchema } from '../rooms/figures.ts';
 import { roomDataSchema, roomOptionsSchema, roomPatchSchema } from '../rooms/room-config.ts';
 import type { RoomService } from '../rooms/room-service.ts';
 import { type RoomView, roomViewSchema } from '../rooms/views.ts';
-import { formatValue } from '../sentences.ts';
+import { formatValue } from '../validation-messages.ts';
 import { type Answer, dataSchema, type Route, type RouteRequest, route } from './route.ts';
 
 /** Errors of every call that concerns one room. */

@@ -1,6 +1,6 @@
 // Workers beside the node's own for rooms that are suspects: started when there are suspects, ended when there are none.
 import type { Log } from '../log.ts';
-import { outsideOfRequests } from '../request-id.ts';
+import { withoutRequestContext } from '../request-id.ts';
 import { Timer } from '../timer.ts';
 import { findFreeBlock } from './ports.ts';
 import type { Suspects } from './suspects.ts';
@@ -74,7 +74,7 @@ export class Quarantine {
     if (count > 0) {
       this.#timer = new Timer(over, () => this.settle());
       if (this.#slots.length < Math.min(this.#wanted, this.#options.most) && !this.#failed)
-        this.#growing ??= outsideOfRequests(() => this.#grow());
+        this.#growing ??= withoutRequestContext(() => this.#grow());
       return;
     }
     this.#wanted = 0;

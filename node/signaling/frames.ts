@@ -1,7 +1,7 @@
 // Reading what clients send: JSON of bounded depth, in the envelope `{id, method, data}`.
 import type { z } from 'zod';
 import { ServiceError } from '../errors.ts';
-import { issueSentence } from '../sentences.ts';
+import { validationMessage } from '../validation-messages.ts';
 import { type Answer, requestSchema } from './messages.ts';
 
 export type Request = { id: number; method: string; data: Record<string, unknown> };
@@ -21,7 +21,7 @@ export function readRequest(text: string, maxDepth: number): Frame | undefined {
 /** Data of a request as its schema says. @throws ServiceError `invalid_field` with a sentence that names the field. */
 export function readData<Schema extends z.ZodType>(schema: Schema, data: unknown): z.output<Schema> {
   const parsed = schema.safeParse(data);
-  if (!parsed.success) throw new ServiceError('invalid_field', issueSentence(parsed.error, data, 'data'));
+  if (!parsed.success) throw new ServiceError('invalid_field', validationMessage(parsed.error, data, 'data'));
   return parsed.data;
 }
 

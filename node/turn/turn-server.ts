@@ -9,8 +9,8 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../log.ts';
+import { parentDeathSignalCommand } from '../parent-death-signal.ts';
 import { Timer } from '../timer.ts';
-import { withParent } from '../with-parent.ts';
 import { coturnConfig } from './coturn-config.ts';
 import { turnCredential } from './credentials.ts';
 
@@ -116,7 +116,7 @@ export class TurnServer {
   }
 
   async #run(): Promise<void> {
-    const [program = '', ...args] = [...withParent, 'turnserver', '-c', this.#configFile];
+    const [program = '', ...args] = [...parentDeathSignalCommand, 'turnserver', '-c', this.#configFile];
     const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'] });
     this.#child = child;
     let lastLine = '';

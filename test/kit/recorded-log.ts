@@ -1,6 +1,6 @@
 // A log that tests read; searched for the secrets of the nodes that run meanwhile.
 import { pino } from 'pino';
-import { type Log, requestOfLine } from '../../node/log.ts';
+import { type Log, requestIdMixin } from '../../node/log.ts';
 import { searchLine } from './secret-search.ts';
 
 export type Line = { level: 'debug' | 'info' | 'warn' | 'error'; msg: string; [field: string]: unknown };
@@ -8,7 +8,7 @@ export type Line = { level: 'debug' | 'info' | 'warn' | 'error'; msg: string; [f
 export function recordedLog(): { log: Log; lines: Line[]; of: (...levels: Line['level'][]) => Line[] } {
   const lines: Line[] = [];
   const log = pino(
-    { level: 'debug', base: null, mixin: requestOfLine, timestamp: false, formatters: { level: (level) => ({ level }) } },
+    { level: 'debug', base: null, mixin: requestIdMixin, timestamp: false, formatters: { level: (level) => ({ level }) } },
     {
       write: (line) => {
         searchLine(line);

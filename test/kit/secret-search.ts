@@ -2,7 +2,7 @@
 import { appendFileSync } from 'node:fs';
 import { pino } from 'pino';
 import type { Environment } from '../../node/env.ts';
-import { type Log, requestOfLine } from '../../node/log.ts';
+import { type Log, requestIdMixin } from '../../node/log.ts';
 import { type Secret, SecretSearch, secretsVariable } from '../../node/setup/secret-search.mjs';
 
 const kinds: Record<string, string> = {
@@ -68,5 +68,5 @@ export function assertNothingFound(search: SecretSearch): void {
 
 /** A log at the level of debug that keeps nothing: its lines are only searched. */
 export function searchedLog(search: SecretSearch): Log {
-  return pino({ level: 'debug', base: null, mixin: requestOfLine, timestamp: false }, { write: (line) => search.look(line) });
+  return pino({ level: 'debug', base: null, mixin: requestIdMixin, timestamp: false }, { write: (line) => search.look(line) });
 }

@@ -9,7 +9,7 @@ import { freePort } from '../kit/free-ports.ts';
 import { turns } from '../kit/turns.ts';
 
 /** Beside a node that is asked whether it is one of the service, and does not answer yet. */
-async function startBeside(t: TestContext, meets = () => false) {
+async function startBeside(t: TestContext, handshakesPending = () => false) {
   const epmdPort = await freePort();
   const { node, record } = await startDistNode(t, 'other', epmdPort);
   const asked = Promise.withResolvers<void>();
@@ -38,7 +38,15 @@ async function startBeside(t: TestContext, meets = () => false) {
     ...place,
   } as const;
   const clock = { time: 0 };
-  const distribution = await Distribution.start({ config, name, links, log: record.log, meets, epmdPort, now: () => clock.time });
+  const distribution = await Distribution.start({
+    config,
+    name,
+    links,
+    log: record.log,
+    handshakesPending,
+    epmdPort,
+    now: () => clock.time,
+  });
   t.after(() => distribution.close());
   await asked.promise;
   return {
@@ -57,20 +65,20 @@ async function startBeside(t: TestContext, meets = () => false) {
 test('a node knows the others when whoever is connected has said who it is and what it has', async (t) => {
   let meets = true;
   const { distribution, links, answer } = await startBeside(t, () => meets);
-  assert.deepEqual([links.greets, distribution.looking, distribution.acquainted], [true, true, false]);
+  assert.deepEqual([links.greets, distribution.discovering, distribution.synced], [true, true, false]);
   await answer();
-  assert.deepEqual([links.greets, distribution.looking, distribution.acquainted], [false, true, false]);
+  assert.deepEqual([links.greets, distribution.discovering, distribution.synced], [false, true, false]);
   meets = false;
-  assert.deepEqual([distribution.looking, distribution.acquainted], [false, true]);
+  assert.deepEqual([distribution.discovering, distribution.synced], [false, true]);
   // Those that come later have nothing that was there at its start.
   meets = true;
-  assert.deepEqual([distribution.looking, distribution.acquainted], [true, true]);
+  assert.deepEqual([distribution.discovering, distribution.synced], [true, true]);
 });
 
 test('one that says nothing is waited for, but not for ever', async (t) => {
   const { distribution, clock } = await startBeside(t);
   clock.time = 5_000;
-  assert.equal(distribution.acquainted, false);
+  assert.equal(distribution.synced, false);
   clock.time += 1;
-  assert.deepEqual([distribution.looking, distribution.acquainted], [true, true]);
+  assert.deepEqual([distribution.discovering, distribution.synced], [true, true]);
 });

@@ -12,7 +12,7 @@ async function startDrain({ clustered = false } = {}) {
   const states: string[] = [];
   const drain = new Drain({
     rooms: made.rooms,
-    tellPeers: (deadline) => told.push(deadline),
+    notifyPeers: (deadline) => told.push(deadline),
     stateChanged: (state) => states.push(state),
     log: silentLog(),
   });

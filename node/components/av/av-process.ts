@@ -6,8 +6,8 @@ import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { z } from 'zod';
 import type { Log } from '../../log.ts';
+import { parentDeathSignalCommand } from '../../parent-death-signal.ts';
 import { Timer } from '../../timer.ts';
-import { withParent } from '../../with-parent.ts';
 import { maxMessageBytes, maxWaitingMessages } from './limits.ts';
 import { memoryLimit, watchMemory } from './memory-watch.ts';
 import { TrackGrowth } from './track-growth.ts';
@@ -75,7 +75,7 @@ export class AvProcess<Command extends object, Report> {
     const running = getCompileCacheDir();
     const compiled = running === undefined ? [] : [join(dirname(running), compiledFolder)];
     const own = [`--max-old-space-size=${maxHeap}`, '--disable-warning=ExperimentalWarning', ...permissionsOf(options, compiled)];
-    const [execPath = process.execPath, ...execArgv] = [...withParent, process.execPath, ...own];
+    const [execPath = process.execPath, ...execArgv] = [...parentDeathSignalCommand, process.execPath, ...own];
     this.#child = fork(options.module, {
       execPath,
       execArgv,

@@ -6,8 +6,8 @@ import { ServiceError } from '../../errors.ts';
 import { fileDefaults, fileOptionsSchema } from '../../rooms/component-options.ts';
 import type { PreparedComponent } from '../../rooms/ports.ts';
 import type { VideoCodec } from '../../rooms/views.ts';
-import { formatValue, issueSentence } from '../../sentences.ts';
 import { findBelow } from '../../storage/safe-paths.ts';
+import { formatValue, validationMessage } from '../../validation-messages.ts';
 import { MediaFileError } from './file-error.ts';
 import { FileRunner, type MediaFile } from './file-runner.ts';
 import { AnnexBSplitter, isConstrainedBaseline, profileLevelId } from './h264.ts';
@@ -26,7 +26,7 @@ export type FileSurroundings = {
 /** @throws ServiceError with what is wrong with the options or the file */
 export async function prepareFile(options: unknown, { resources, roomId, videoCodec }: FileSurroundings): Promise<PreparedComponent> {
   const parsed = fileOptionsSchema.safeParse(options);
-  if (!parsed.success) throw new ServiceError('invalid_field', issueSentence(parsed.error, options, 'options'));
+  if (!parsed.success) throw new ServiceError('invalid_field', validationMessage(parsed.error, options, 'options'));
   const { filePath } = parsed.data;
   const extension = extname(filePath);
   if (extension !== '.ogg' && extension !== '.h264')

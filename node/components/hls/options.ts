@@ -1,8 +1,8 @@
 // Options of an hls component, and what follows from them.
 import { ServiceError } from '../../errors.ts';
 import { hlsDefaults, hlsOptionsSchema, originsOf, shownPlace } from '../../rooms/component-options.ts';
-import { issueSentence } from '../../sentences.ts';
 import { conflictSentences } from '../../storage/upload.ts';
+import { validationMessage } from '../../validation-messages.ts';
 import type { PlaylistTimes } from './playlist.ts';
 import { rhythmOf } from './ticks.ts';
 
@@ -20,7 +20,7 @@ export type HlsOptions = ReturnType<typeof readOptions>;
 /** Durations are seconds, as callers say them. @throws ServiceError with what is wrong */
 export function readOptions(options: unknown, hasServerS3: boolean) {
   const parsed = hlsOptionsSchema.safeParse(options);
-  if (!parsed.success) throw new ServiceError('invalid_field', issueSentence(parsed.error, options, 'options'));
+  if (!parsed.success) throw new ServiceError('invalid_field', validationMessage(parsed.error, options, 'options'));
   const { data } = parsed;
   const read = {
     lowLatency: data.lowLatency ?? hlsDefaults.lowLatency,

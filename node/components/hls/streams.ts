@@ -8,7 +8,7 @@ import type { ComponentHost } from '../../rooms/ports.ts';
 import type { Report } from '../../rooms/recording-report.ts';
 import { reportName } from '../../storage/report-file.ts';
 import type { Upload, Uploads } from '../../storage/upload.ts';
-import { allWithin, Timer } from '../../timer.ts';
+import { settleWithin, Timer } from '../../timer.ts';
 import type { Admission, GiveBack } from '../av/admission.ts';
 import { estimateCores, type Picture } from './estimate.ts';
 import { LeftStreams, recordingsFolder, streamsFolder } from './left-streams.ts';
@@ -156,7 +156,7 @@ export class Streams implements LiveStreams {
     this.#closed = true;
     this.#left.close();
     // Not finished from here: what its process still writes belongs to it.
-    await allWithin(
+    await settleWithin(
       closeDeadline,
       [...this.#running.values()].map(({ over }) => over),
     );

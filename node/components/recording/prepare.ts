@@ -3,15 +3,15 @@ import type { z } from 'zod';
 import { ServiceError } from '../../errors.ts';
 import { originsOf, recordingDefaults, recordingOptionsSchema, type S3Place, shownPlace } from '../../rooms/component-options.ts';
 import type { PreparedComponent } from '../../rooms/ports.ts';
-import { issueSentence } from '../../sentences.ts';
 import { conflictSentences, type Uploads } from '../../storage/upload.ts';
+import { validationMessage } from '../../validation-messages.ts';
 import { RecordingRunner } from './recording-runner.ts';
 import type { Recordings } from './recordings.ts';
 
 /** @throws ServiceError with what is wrong with the options */
 export function prepareRecording(options: unknown, recordings: Recordings, uploads: Pick<Uploads, 'hasPlace'>): PreparedComponent {
   const parsed = recordingOptionsSchema.safeParse(options);
-  if (!parsed.success) throw new ServiceError('invalid_field', issueSentence(parsed.error, options, 'options'));
+  if (!parsed.success) throw new ServiceError('invalid_field', validationMessage(parsed.error, options, 'options'));
   const { credentials, pathPrefix } = parsed.data;
   const place = placeOf(parsed.data, uploads.hasPlace());
   const origins = originsOf(parsed.data);

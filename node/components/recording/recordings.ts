@@ -8,7 +8,7 @@ import type { RoomIdentity } from '../../rooms/ports.ts';
 import { type Report, readReport } from '../../rooms/recording-report.ts';
 import { reportName, writeReportFile } from '../../storage/report-file.ts';
 import type { UploadPlan, Uploads } from '../../storage/upload.ts';
-import { allWithin, Timer } from '../../timer.ts';
+import { settleWithin, Timer } from '../../timer.ts';
 import { abandonedAfter, Recording, recoverFile } from './recording.ts';
 
 export type RecordingsOptions = {
@@ -129,7 +129,7 @@ export class Recordings {
     this.#closed = true;
     this.#sweep?.stop();
     this.#recovery?.stop();
-    await allWithin(
+    await settleWithin(
       closeDeadline,
       [...this.#running.values()].map(({ promise }) => promise),
     );

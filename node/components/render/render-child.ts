@@ -3,8 +3,8 @@ import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { maxReport, type Report, reportSchema } from '../../rooms/recording-report.ts';
-import { issueSentence } from '../../sentences.ts';
 import { reportName } from '../../storage/report-file.ts';
+import { validationMessage } from '../../validation-messages.ts';
 import { diskReason } from '../av/disk-reason.ts';
 import { linkToParent } from '../av/parent-link.ts';
 import { planOf } from './plan.ts';
@@ -55,7 +55,7 @@ async function readReport(folder: string): Promise<Report> {
     const { size } = await file.stat();
     if (size > maxReport) throw new Error(`${reportName} is too large`);
     const parsed = reportSchema.safeParse(parse(await file.readFile('utf8')));
-    if (!parsed.success) throw new Error(`${reportName} is none of a recording: ${issueSentence(parsed.error, undefined, 'it')}`);
+    if (!parsed.success) throw new Error(`${reportName} is none of a recording: ${validationMessage(parsed.error, undefined, 'it')}`);
     return parsed.data;
   } finally {
     await file.close();

@@ -3,7 +3,7 @@ import { X509Certificate } from 'node:crypto';
 import { ServiceError } from '../../errors.ts';
 import { sipDefaults, sipOptionsSchema } from '../../rooms/component-options.ts';
 import type { PreparedComponent } from '../../rooms/ports.ts';
-import { issueSentence } from '../../sentences.ts';
+import { validationMessage } from '../../validation-messages.ts';
 import type { Telephones } from './telephones.ts';
 import { parseRegistrar } from './wire/registrar.ts';
 
@@ -22,7 +22,7 @@ const optionsSchema = sipOptionsSchema.extend({
 /** @throws ServiceError with what is wrong with the options, or `unavailable` where this node cannot carry one more */
 export function prepareSip(options: unknown, telephones: Telephones): PreparedComponent {
   const parsed = optionsSchema.safeParse(options);
-  if (!parsed.success) throw new ServiceError('invalid_field', issueSentence(parsed.error, options, 'options'));
+  if (!parsed.success) throw new ServiceError('invalid_field', validationMessage(parsed.error, options, 'options'));
   const { registrarCredentials, caCertificate } = parsed.data;
   const { address, username, password } = registrarCredentials;
   const registrar = parseRegistrar(address);

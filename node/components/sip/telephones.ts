@@ -1,5 +1,5 @@
 // The telephones of a node: opened here, and waited for when it ends, since they go with its process.
-import { allWithin } from '../../timer.ts';
+import { settleWithin } from '../../timer.ts';
 import type { Admission } from '../av/admission.ts';
 import type { AgentSettings } from './sip-messages.ts';
 import { SipRunner, type SipRunnerOptions, telephoneCores } from './sip-runner.ts';
@@ -45,7 +45,7 @@ export class Telephones {
 
   /** Resolves when all have said goodbye, or at a deadline. */
   close(): Promise<void> {
-    return allWithin(
+    return settleWithin(
       closeDeadline,
       [...this.#open].map((runner) => runner.close()),
     );

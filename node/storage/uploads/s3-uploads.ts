@@ -4,7 +4,7 @@ import { join, relative, sep } from 'node:path';
 import type { Log } from '../../log.ts';
 import type { S3Place } from '../../rooms/component-options.ts';
 import type { RoomEvent } from '../../rooms/events.ts';
-import { Timer, whileHolds } from '../../timer.ts';
+import { Timer, waitWhile } from '../../timer.ts';
 import { readReportFile, writeUploadState } from '../report-file.ts';
 import { StorageError } from '../s3/s3-errors.ts';
 import { S3Store } from '../s3/s3-store.ts';
@@ -171,7 +171,7 @@ export class S3Uploads implements Uploads {
 
   async #close(patience: number): Promise<void> {
     const getsOn = () => [...this.#entries.values()].some(({ upload }) => upload.finished && upload.hopeful);
-    await whileHolds(patience, getsOn);
+    await waitWhile(patience, getsOn);
     this.#closed = true;
     this.#scan?.stop();
     this.#sign?.stop();

@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
-import { withParent } from '../../../node/with-parent.ts';
+import { parentDeathSignalCommand } from '../../../node/parent-death-signal.ts';
 
 export type ChildOptions = {
   /** File that its output is added to. */
@@ -22,7 +22,7 @@ export class Child {
   #end: ChildEnd | undefined;
 
   constructor(command: readonly string[], { log, env, cwd, wrap = [] }: ChildOptions) {
-    const [program = '', ...args] = [...wrap, ...withParent, ...command];
+    const [program = '', ...args] = [...wrap, ...parentDeathSignalCommand, ...command];
     const output = openSync(log, 'a');
     this.log = log;
     this.#process = spawn(program, args, { stdio: ['ignore', output, output], env, cwd });

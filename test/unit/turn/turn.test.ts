@@ -1,7 +1,7 @@
 // TURN: credentials and what coturn is told.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { relayHost } from '../../../node/relay.ts';
+import { turnHost } from '../../../node/start-turn.ts';
 import { coturnConfig } from '../../../node/turn/coturn-config.ts';
 import { turnCredential } from '../../../node/turn/credentials.ts';
 
@@ -38,8 +38,8 @@ test('with a certificate it speaks TLS 1.2 and later, and loopback is relayed to
 });
 
 test('the host of TURN over TLS is a name, or made of the announced address as a certificate for many names has it', () => {
-  assert.equal(relayHost('turn.example', '203.0.113.7'), 'turn.example');
-  assert.equal(relayHost('*', '203.0.113.7'), '203.0.113.7');
-  assert.equal(relayHost('*.turn.example', '203.0.113.7'), '203-0-113-7.turn.example');
-  assert.equal(relayHost('*.turn.example', '2001:db8::7'), '2001-db8--7.turn.example');
+  assert.equal(turnHost('turn.example', '203.0.113.7'), 'turn.example');
+  assert.equal(turnHost('*', '203.0.113.7'), '203.0.113.7');
+  assert.equal(turnHost('*.turn.example', '203.0.113.7'), '203-0-113-7.turn.example');
+  assert.equal(turnHost('*.turn.example', '2001:db8::7'), '2001-db8--7.turn.example');
 });

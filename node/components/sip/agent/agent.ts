@@ -1,7 +1,7 @@
 // A user agent of SIP (RFC 3261) for one account: its registration, and its calls out and in.
 import { randomUUID } from 'node:crypto';
 import { Core, type Invitation, type Session, URI, UserAgent } from 'sip.js';
-import { allWithin, Timer } from '../../../timer.ts';
+import { settleWithin, Timer } from '../../../timer.ts';
 import type { CallAudio } from '../audio/session.ts';
 import type { AgentSettings, CallEnd, SipReport } from '../sip-messages.ts';
 import { Credentials } from '../wire/challenges.ts';
@@ -144,7 +144,7 @@ export class SipAgent {
       throw new AgentRefusal(error instanceof RangeError ? 'bad_request' : 'conflict', `The far side of call ${callId} takes no digits`);
     });
     // Many take longer than whoever asked waits: what was not refused at once is on its way.
-    await allWithin(refusalTime, [sent]);
+    await settleWithin(refusalTime, [sent]);
   }
 
   /** Hangs up, takes the registration back and closes its socket. Idempotent; never fails. */
@@ -156,7 +156,7 @@ export class SipAgent {
   async #close(): Promise<void> {
     for (const call of [...this.#calls.values()]) call.end({ reason: 'hung_up' });
     for (const admit of this.#asked.values()) admit(false);
-    await allWithin(goodbyeDeadline, [...this.#leaving, this.#registration.stop()]);
+    await settleWithin(goodbyeDeadline, [...this.#leaving, this.#registration.stop()]);
     await this.#transport.dispose();
     this.#agent.userAgentCore.dispose();
   }

@@ -1,6 +1,6 @@
 // The registration at a registrar (RFC 3261, section 10): made, refreshed, made again wherever it was lost, taken back at the end.
 import { Core, type URI, type UserAgent } from 'sip.js';
-import { allWithin, Timer } from '../../../timer.ts';
+import { settleWithin, Timer } from '../../../timer.ts';
 import type { NodeTransport } from '../wire/node-transport.ts';
 
 export type RegistrationOptions = {
@@ -74,12 +74,12 @@ export class Registration {
     const granted = this.#asking?.then((each) => {
       this.#registered ||= each;
     });
-    if (granted) await allWithin(unregisterDeadline, [granted]);
+    if (granted) await settleWithin(unregisterDeadline, [granted]);
     if (!this.#registered || !this.#options.transport.isConnected()) return;
     const done = Promise.withResolvers<void>();
     const told = () => done.resolve();
     this.#send(0, { onAccept: told, onReject: told, onRedirect: told });
-    await allWithin(unregisterDeadline, [done.promise]);
+    await settleWithin(unregisterDeadline, [done.promise]);
   }
 
   async #register(): Promise<void> {

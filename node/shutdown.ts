@@ -1,17 +1,17 @@
 // The end of a node: signals, the numbered shutdown list, and what happens when something was overlooked.
 import type { MediaNode } from './node.ts';
-import { Timer, whileHolds } from './timer.ts';
+import { Timer, waitWhile } from './timer.ts';
 
 /** Longest that requests in flight are waited for at the end, in milliseconds. */
-const httpDeadline = 2_000;
+const httpTimeoutMs = 2_000;
 /** How long uploads that get on are waited for at the end, in milliseconds, beyond what is left of the time that rooms had. */
-const uploadDeadline = 1_000;
+const uploadTimeoutMs = 1_000;
 /** How long webhooks are still tried at the end, in milliseconds. */
-const webhookDeadline = 3_000;
+const webhookTimeoutMs = 3_000;
 /** Signals this close to the first, in milliseconds, are the first. */
 const sameSignal = 250;
 /** Longest that the list may take beyond its waits for rooms and balancers: then the process goes as it is. More than all deadlines on the way, telephones' included. */
-const closeDeadline = 25_000;
+const closeTimeoutMs = 25_000;
 
 /**
  * Ends a node. Idempotent: all callers share one end. The order:
@@ -47,13 +47,13 @@ export class Shutdown {
     await parts.drain.terminate(drainTimeout);
     parts.rooms.close('shutdown');
     await parts.components.close();
-    await parts.uploads.close(leftOf(drainTimeout) + uploadDeadline);
-    await whileHolds(leftOf(shutdownDelay), () => cluster.goesOn);
+    await parts.uploads.close(leftOf(drainTimeout) + uploadTimeoutMs);
+    await waitWhile(leftOf(shutdownDelay), () => cluster.goesOn);
     await Promise.all([parts.traffic.closeForwarding(), parts.peerSockets.close()]);
     parts.traffic.events.close();
-    await Promise.all([parts.serverSockets.close(), parts.http.close(httpDeadline)]);
+    await Promise.all([parts.serverSockets.close(), parts.http.close(httpTimeoutMs)]);
     await parts.webhooks.close(
-      webhookDeadline,
+      webhookTimeoutMs,
       cluster.links.nodes().length > 0 ? (batch) => parts.traffic.webhooks.handOver(batch) : undefined,
     );
     await parts.distribution.close();
@@ -67,7 +67,7 @@ export class Shutdown {
  * Until a node is there to be ended in order: the first signal waits for it, a second one ends the process at once.
  * @returns ends the waiting, and sends itself what came meanwhile
  */
-export function holdSignals(): () => void {
+export function deferSignals(): () => void {
   let held: NodeJS.Signals | undefined;
   const hold = (signal: NodeJS.Signals) => {
     if (held) process.exit(1);
@@ -85,7 +85,7 @@ export function holdSignals(): () => void {
  * Binds a node to its process: SIGTERM and SIGINT end it in order, a second one at once (exit code 130 or 143); an error
  * that nobody caught ends the process with code 1. Children end with the process, since they watch their pipes.
  */
-export function bindToProcess(node: MediaNode): void {
+export function installSignalHandlers(node: MediaNode): void {
   const shutdown = new Shutdown(node);
   const { log } = node.parts;
   let firstAt: number | undefined;
@@ -107,7 +107,7 @@ export function bindToProcess(node: MediaNode): void {
         (error: unknown) => fatal(node, error),
       );
       // The longest that may be configured is beyond what setTimeout can wait, with this added.
-      new Timer(Math.max(node.drainTimeout, node.shutdownDelay) + closeDeadline, () =>
+      new Timer(Math.max(node.drainTimeout, node.shutdownDelay) + closeTimeoutMs, () =>
         fatal(node, new Error('the shutdown took too long')),
       );
     });

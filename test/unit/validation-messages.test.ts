@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { z } from 'zod';
-import { issueSentence } from '../../node/sentences.ts';
+import { validationMessage } from '../../node/validation-messages.ts';
 
 const schema = z.strictObject({
   name: z.string().min(2).max(3),
@@ -16,7 +16,7 @@ const good = { name: 'ab', size: 1, list: [], own: 'x', rule: 'x', one: null };
 const sentence = (input: unknown) => {
   const { error } = schema.safeParse(input);
   assert.ok(error);
-  return issueSentence(error, input, 'data');
+  return validationMessage(error, input, 'data');
 };
 
 for (const [change, expected] of [
@@ -47,6 +47,6 @@ test('what fields of secrets hold is not shown, wherever they are', () => {
   const schema = z.object({ token: z.string().optional(), s3: z.object({ secretAccessKey: z.string().max(3) }).optional() });
   for (const input of [{ token: ['hush'] }, { s3: { secretAccessKey: 'hush' } }]) {
     const { error } = schema.safeParse(input);
-    assert.match(error ? issueSentence(error, input, 'data') : '', /got: a value that is not shown here$/);
+    assert.match(error ? validationMessage(error, input, 'data') : '', /got: a value that is not shown here$/);
   }
 });

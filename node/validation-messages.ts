@@ -1,25 +1,25 @@
 // What is wrong with an input, as one English sentence that names the field and what was got: from zod's issues, for every wire.
 import type { z } from 'zod';
 
-const longestValue = 100;
+const maxValueLength = 100;
 /** Fields whose values are shown to nobody: sentences come into the logs of whoever asked. */
 const secretFields = /token|secret|credential|password|accessKey|^s3$/i;
 
 /** A value as it is shown in a sentence: JSON, cut to 100 characters. */
 export function formatValue(value: unknown): string {
   const text = value === undefined ? 'nothing' : JSON.stringify(value);
-  return text.length <= longestValue ? text : `${text.slice(0, longestValue)}…`;
+  return text.length <= maxValueLength ? text : `${text.slice(0, maxValueLength)}…`;
 }
 
 /** `["options", "publish", 0]` becomes `options.publish[0]`; long names are cut. */
 export function formatPath(path: readonly PropertyKey[]): string {
   let text = '';
   for (const step of path) text += typeof step === 'number' ? `[${step}]` : `${text === '' ? '' : '.'}${String(step)}`;
-  return text.length <= longestValue ? text : `${text.slice(0, longestValue)}…`;
+  return text.length <= maxValueLength ? text : `${text.slice(0, maxValueLength)}…`;
 }
 
 /** The first thing that is wrong with `input`. `whole`: what the input is called where no field is at fault, e.g. `the body`. */
-export function issueSentence(error: z.ZodError, input: unknown, whole: string): string {
+export function validationMessage(error: z.ZodError, input: unknown, whole: string): string {
   const issue = error.issues[0];
   if (!issue) return `Expected ${whole} to be valid`;
   const name = issue.path.length === 0 ? whole : formatPath(issue.path);
@@ -35,7 +35,7 @@ export function issueSentence(error: z.ZodError, input: unknown, whole: string):
 }
 
 /** The field at fault, where it is one of the outermost. */
-export function issueField(error: z.ZodError): string | undefined {
+export function invalidFieldPath(error: z.ZodError): string | undefined {
   const path = error.issues[0]?.path;
   return path?.length === 1 ? String(path[0]) : undefined;
 }
