@@ -1,11 +1,11 @@
-// The configuration of a node: read once at start, complete, frozen; what may change while it runs is in HotConfig (config/hot.ts).
+// The configuration of a node: read once at start, complete, frozen; what may change while it runs is in ReloadableConfig (config/reloadable-config.ts).
 import { randomBytes } from 'node:crypto';
 import { resolve as resolvePath } from 'node:path';
-import { hostAndPort, isLoopback, isLoopbackHost, isWildcard } from './config/addresses.ts';
+import { hostAndPort, isLoopbackAddress, isLoopbackHost, isUnspecifiedAddress } from './config/addresses.ts';
 import { type DistConfig, hostOf, readDist } from './config/dist.ts';
-import { type HotConfig, loadHotConfig } from './config/hot.ts';
 import { deepFreeze } from './config/layers.ts';
-import { ConfigError, ConfigReader, mistakeSentence } from './config/reader.ts';
+import { ConfigError, ConfigReader, configErrorMessage } from './config/reader.ts';
+import { loadReloadableConfig, type ReloadableConfig } from './config/reloadable-config.ts';
 import { type ConfigSystem, localSystem } from './config/system.ts';
 import { readTls, type TlsFiles } from './config/tls.ts';
 import { knownNames } from './config/variables.ts';
@@ -17,7 +17,7 @@ export type Config = {
   /** Where REST, sockets, content and console listen. Port 0: any free port. */
   ip: string;
   port: number;
-  /** Address given to clients: `host[:port][/path]`, no scheme. By default and with port 0 it ends with `:0`: see withBoundPort. */
+  /** Address given to clients: `host[:port][/path]`, no scheme. By default and with port 0 it ends with `:0`: see withActualPort. */
   host: string;
   /** `host[:port]` where other nodes reach this one over HTTP; `:0` as in `host`. */
   internalAddress: string;
@@ -43,17 +43,17 @@ export type Config = {
 };
 
 /** `hot` does not follow its files before hot.watch(). */
-export type LoadedConfig = { config: Config; hot: HotConfig; warnings: readonly string[] };
+export type LoadedConfig = { config: Config; hot: ReloadableConfig; warnings: readonly string[] };
 
 /** Reads the whole configuration. @throws ConfigError with every mistake, one sentence each. */
 export async function loadConfig(env: Environment, system: ConfigSystem = localSystem()): Promise<LoadedConfig> {
   const reader = new ConfigReader(env);
   const ip = reader.read('IP');
   const host = reader.read('HOST');
-  const development = isLoopback(ip) && (host === undefined || isLoopbackHost(host));
+  const development = isLoopbackAddress(ip) && (host === undefined || isLoopbackHost(host));
   const cores = await system.cores();
   const configFiles = [...new Set(reader.read('CONFIG_FILES') ?? [])].map((file) => resolvePath(file));
-  const loaded = await loadHotConfig({
+  const loaded = await loadReloadableConfig({
     files: configFiles,
     env: reader.env,
     derived: {
@@ -61,14 +61,14 @@ export async function loadConfig(env: Environment, system: ConfigSystem = localS
       avMaxCpu: Math.max(0.5, cores - 0.5),
     },
   });
-  if ('mistakes' in loaded) reader.mistakes.push(...loaded.mistakes);
+  if ('mistakes' in loaded) reader.errors.push(...loaded.mistakes);
   const hot = 'hot' in loaded ? loaded.hot : undefined;
   const config = await readConfig(reader, system, { ip, cores, configFiles, hot });
-  if (reader.mistakes.length > 0 || !hot) throw new ConfigError(reader.mistakes);
+  if (reader.errors.length > 0 || !hot) throw new ConfigError(reader.errors);
   return { config: deepFreeze(config), hot, warnings: [...reader.warnings, ...generalWarnings(reader, hot)] };
 }
 
-type Known = { ip: string; cores: number; configFiles: string[]; hot: HotConfig | undefined };
+type Known = { ip: string; cores: number; configFiles: string[]; hot: ReloadableConfig | undefined };
 
 async function readConfig(reader: ConfigReader, system: ConfigSystem, { ip, cores, configFiles, hot }: Known): Promise<Config> {
   let route: Promise<string> | undefined;
@@ -109,10 +109,10 @@ type AddressInputs = { ip: string; port: number; dist: DistConfig; routeAddress:
 
 async function readAddresses(reader: ConfigReader, { ip, port, dist, routeAddress }: AddressInputs) {
   const named = dist.enabled && reader.env.read('DIST_NODE_NAME') !== undefined;
-  const found = isWildcard(ip) ? (named ? hostOf(dist.nodeName) : await routeAddress()) : ip;
+  const found = isUnspecifiedAddress(ip) ? (named ? hostOf(dist.nodeName) : await routeAddress()) : ip;
   const byDefault = hostAndPort(found, port);
   // A HOST that was given but is wrong has its sentence; no warning about a default then.
-  if (isWildcard(ip) && !reader.env.read('HOST')) {
+  if (isUnspecifiedAddress(ip) && !reader.env.read('HOST')) {
     reader.warnings.push(`SVC_HOST is not set and SVC_IP is a wildcard: clients are told ${byDefault}, which they may not reach`);
   }
   return { host: reader.read('HOST') ?? byDefault, internalAddress: reader.read('INTERNAL_ADDRESS') ?? byDefault };
@@ -122,19 +122,17 @@ async function readResources(reader: ConfigReader, system: ConfigSystem): Promis
   const path = resolvePath(reader.read('RESOURCES_BASE_PATH'));
   const code = await system.makeWritable(path);
   const name = reader.nameOf('RESOURCES_BASE_PATH');
-  if (code !== undefined) reader.mistakes.push(mistakeSentence(name, 'to be a directory that can be written', `${path} (${code})`));
+  if (code !== undefined) reader.errors.push(configErrorMessage(name, 'to be a directory that can be written', `${path} (${code})`));
   return path;
 }
 
 function checkDifferentPorts(reader: ConfigReader, http: { ip: string; port: number }, metrics: { ip: string; port: number }): void {
-  const overlap = http.ip === metrics.ip || isWildcard(http.ip) || isWildcard(metrics.ip);
+  const overlap = http.ip === metrics.ip || isUnspecifiedAddress(http.ip) || isUnspecifiedAddress(metrics.ip);
   if (http.port === 0 || http.port !== metrics.port || !overlap) return;
-  reader.mistakes.push(
-    `Expected ${reader.nameOf('PORT')} and ${reader.nameOf('METRICS_PORT')} to be different, got: ${http.port} for both`,
-  );
+  reader.errors.push(`Expected ${reader.nameOf('PORT')} and ${reader.nameOf('METRICS_PORT')} to be different, got: ${http.port} for both`);
 }
 
-function generalWarnings(reader: ConfigReader, hot: HotConfig): string[] {
+function generalWarnings(reader: ConfigReader, hot: ReloadableConfig): string[] {
   const { legacy } = reader.env;
   const unknown = reader.env.unknown(knownNames);
   const short = hot.current.secretKeys.some((key) => key.length < 32);

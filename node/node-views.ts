@@ -1,7 +1,7 @@
 // What a node tells of itself: health, load, configuration in force, and what draining it means.
 
-import type { HotConfig } from './config/hot.ts';
-import { configInForce } from './config/in-force.ts';
+import { effectiveConfig } from './config/effective-config.ts';
+import type { ReloadableConfig } from './config/reloadable-config.ts';
 import type { Config } from './config.ts';
 import type { Drain } from './drain.ts';
 import type { HealthView } from './http/health-view.ts';
@@ -30,7 +30,7 @@ export function loadOf(rooms: LocalRooms, media: { load(): { forwardedTracks: nu
 
 type HealthFacts = {
   config: Config;
-  hot: HotConfig;
+  hot: ReloadableConfig;
   startedAt: number;
   status: Pick<HealthView, 'status' | 'reason'>;
   state: HealthView['state'];
@@ -65,10 +65,10 @@ export function drainViewOf({ state, deadline }: Drain, rooms: LocalRooms, { dra
 /** `addresses`: as they are with the ports that were bound. */
 export function nodeConfigOf(
   node: string,
-  { config, hot, warnings }: { config: Config; hot: HotConfig; warnings: readonly string[] },
+  { config, hot, warnings }: { config: Config; hot: ReloadableConfig; warnings: readonly string[] },
   addresses: { host: string; internalAddress: string },
 ): NodeConfig {
-  const values = configInForce(config, hot, {
+  const values = effectiveConfig(config, hot, {
     HOST: addresses.host,
     INTERNAL_ADDRESS: addresses.internalAddress,
     DIST_NODE_NAME: node,
@@ -76,6 +76,6 @@ export function nodeConfigOf(
   return { node, values, config: filesOf(hot), warnings: [...warnings] };
 }
 
-function filesOf(hot: HotConfig): HealthView['config'] {
+function filesOf(hot: ReloadableConfig): HealthView['config'] {
   return { files: [...hot.files()], shadowed: [...hot.shadowed], error: hot.error };
 }

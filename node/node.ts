@@ -7,9 +7,9 @@ import { CpuMeter } from './cluster/cpu-meter.ts';
 import { ErlangLinks } from './cluster/erlang-links.ts';
 import { Traffic } from './cluster/traffic.ts';
 import { Kinds } from './components/kinds.ts';
-import { withBoundPort } from './config/addresses.ts';
+import { withActualPort } from './config/addresses.ts';
 import type { AnnouncedAddresses } from './config/announced.ts';
-import type { HotConfig } from './config/hot.ts';
+import type { ReloadableConfig } from './config/reloadable-config.ts';
 import type { Config } from './config.ts';
 import { Distribution, distributionName } from './distribution.ts';
 import { Drain } from './drain.ts';
@@ -45,12 +45,12 @@ import { version } from './version.ts';
 const consoleDir = join(import.meta.dirname, 'console/dist');
 
 /** `warnings`: of the configuration, for whoever asks later. */
-export type NodeOptions = { config: Config; hot: HotConfig; announced: AnnouncedAddresses; log: Log; warnings?: readonly string[] };
+export type NodeOptions = { config: Config; hot: ReloadableConfig; announced: AnnouncedAddresses; log: Log; warnings?: readonly string[] };
 
 /** The parts of a running node, in the order of their start. shutdown.ts ends them. */
 export type NodeServices = {
   log: Log;
-  hot: HotConfig;
+  hot: ReloadableConfig;
   announced: AnnouncedAddresses;
   media: Engine;
   turn: TurnServer | undefined;
@@ -296,8 +296,8 @@ export class MediaNode {
         rateLimit: () => hot.current.limits.rateLimitApi ?? undefined,
         observe: (observation) => metrics.httpRequest(observation),
       });
-      host = withBoundPort(host, http.port);
-      internalAddress = withBoundPort(internalAddress, http.port);
+      host = withActualPort(host, http.port);
+      internalAddress = withActualPort(internalAddress, http.port);
       const metricsServer = await MetricsServer.start({ ...config.metrics, metrics, log });
       hot.onChange((settings) => {
         setLogLevel(log, settings.logLevel);

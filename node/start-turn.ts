@@ -1,5 +1,5 @@
 // TURN as part of a node: what it is started with, and what it adds to the candidates of media.
-import { isLoopback } from './config/addresses.ts';
+import { isLoopbackAddress } from './config/addresses.ts';
 import type { Config } from './config.ts';
 import type { Log } from './log.ts';
 import { TurnServer } from './turn/turn-server.ts';
@@ -11,7 +11,7 @@ export function withTurnAddress(announced: readonly string[], relayIp: string): 
 
 /** Where media sees what TURN relays come from; undefined without TURN, and on loopback, where everybody comes from there. */
 export function turnRelayAddress({ webrtc }: Config): string | undefined {
-  return webrtc.turn.enabled && !isLoopback(webrtc.turn.relayIp) ? webrtc.turn.relayIp : undefined;
+  return webrtc.turn.enabled && !isLoopbackAddress(webrtc.turn.relayIp) ? webrtc.turn.relayIp : undefined;
 }
 
 /** The name of the certificate: its leading `*` is the announced address, as one label where more follows. */

@@ -10,18 +10,18 @@ wildcards.addAddress('::', 'ipv6');
 
 const inList = (list: BlockList, ip: string): boolean => isIP(ip) !== 0 && list.check(ip, isIP(ip) === 4 ? 'ipv4' : 'ipv6');
 
-export function isLoopback(ip: string): boolean {
+export function isLoopbackAddress(ip: string): boolean {
   return inList(loopback, ip);
 }
 
 /** Whether `host[:port][/path]` is a name or an address that leads to the machine of whoever uses it (RFC 6761, section 6.3). */
 export function isLoopbackHost(text: string): boolean {
   const name = URL.parse(`http://${text}`)?.hostname.replace(/^\[|\]$|\.$/g, '') ?? '';
-  return isLoopback(name) || name === 'localhost' || name.endsWith('.localhost');
+  return isLoopbackAddress(name) || name === 'localhost' || name.endsWith('.localhost');
 }
 
 /** Whether listening on it means all addresses of the machine. */
-export function isWildcard(ip: string): boolean {
+export function isUnspecifiedAddress(ip: string): boolean {
   return inList(wildcards, ip);
 }
 
@@ -31,6 +31,6 @@ export function hostAndPort(host: string, port: number): string {
 }
 
 /** An address of the configuration with the port that was really bound, where port 0 was asked for. */
-export function withBoundPort(address: string, port: number): string {
+export function withActualPort(address: string, port: number): string {
   return address.endsWith(':0') ? `${address.slice(0, -1)}${port}` : address;
 }

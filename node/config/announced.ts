@@ -1,12 +1,12 @@
 // The addresses that clients are told for media: known at start, or in a file that is written after the pod was placed.
 import { isIP } from 'node:net';
-import { readBounded } from './read-file.ts';
+import { readFileLimited } from './read-file.ts';
 import { ipOrHost } from './values.ts';
-import { FileWatcher, type WatchTimes } from './watch.ts';
+import { FileWatcher, type WatchIntervals } from './watch.ts';
 
 const maxAddresses = 8;
 const maxBytes = 4096;
-const resolveDeadline = 5000;
+const resolveTimeoutMs = 5000;
 
 export type AnnouncedSource = { addresses: readonly string[] } | { file: string };
 export type Resolve = (name: string, deadline: number) => Promise<string[]>;
@@ -17,7 +17,7 @@ export async function resolveAddresses(names: readonly string[], listenIp: strin
   const found = await Promise.all(
     names.map(async (name) => {
       if (isIP(name) !== 0) return name;
-      const addresses = await resolve(name, resolveDeadline);
+      const addresses = await resolve(name, resolveTimeoutMs);
       const address = addresses.find((each) => isIP(each) === family) ?? addresses[0];
       if (address === undefined) throw new Error('no address');
       return address;
@@ -65,7 +65,7 @@ export class AnnouncedAddresses {
   }
 
   /** Reads the file now and whenever it changes, until close(). Without a file it does nothing. */
-  async watch(times?: WatchTimes): Promise<void> {
+  async watch(times?: WatchIntervals): Promise<void> {
     if (!('file' in this.#source) || this.#watcher) return;
     const { file } = this.#source;
     this.#watcher = new FileWatcher([file], () => this.#read(file), times);
@@ -78,7 +78,7 @@ export class AnnouncedAddresses {
   }
 
   async #read(file: string): Promise<void> {
-    const bytes = await readBounded(file, maxBytes).catch(() => undefined);
+    const bytes = await readFileLimited(file, maxBytes).catch(() => undefined);
     const words = (bytes?.toString('utf8') ?? '').split(/\s+/).filter((word) => word !== '');
     if (words.length === 0) return;
     if (words.length > maxAddresses || words.some((word) => !ipOrHost.safeParse(word).success)) {

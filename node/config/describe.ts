@@ -1,12 +1,12 @@
 // The whole effective configuration as the start's log line and /health may show it: secrets only as set or unset.
 import type { Config } from '../config.ts';
-import type { HotView } from './hot.ts';
+import type { ReloadableConfigView } from './reloadable-config.ts';
 
 const shown = (secret: unknown): 'set' | 'unset' =>
   secret === null || secret === undefined || (Array.isArray(secret) && secret.length === 0) ? 'unset' : 'set';
 
 /** Everything in force, without secrets. */
-export function describeConfig(config: Config, hot: HotView): Record<string, unknown> {
+export function describeConfig(config: Config, hot: ReloadableConfigView): Record<string, unknown> {
   const { apiTokens, secretKeys, iceServers, webhooks, s3, ...settings } = hot.current;
   return {
     ...config,

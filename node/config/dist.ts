@@ -1,8 +1,8 @@
 // Distribution: the rules of node names, strategies and ports (Erlang's, where it has one).
 import { isIP } from 'node:net';
 import { deriveKey } from '../rooms/signing-keys.ts';
-import { isLoopback, isWildcard } from './addresses.ts';
-import { type ConfigReader, mistakeSentence } from './reader.ts';
+import { isLoopbackAddress, isUnspecifiedAddress } from './addresses.ts';
+import { type ConfigReader, configErrorMessage } from './reader.ts';
 import type { ConfigSystem } from './system.ts';
 import { readableFile, readTls } from './tls.ts';
 
@@ -26,7 +26,7 @@ export type DistConfig = {
 
 export type DistInputs = { ip: string; routeAddress: () => Promise<string>; secretKey: string | undefined };
 
-const resolveDeadline = 5000;
+const resolveTimeoutMs = 5000;
 /** The cookie that everybody knows: no secret. */
 export const publicCookie = 'svc_cookie';
 
@@ -40,8 +40,8 @@ export async function readDist(reader: ConfigReader, system: ConfigSystem, input
   const cookie = readCookie(reader, enabled, inputs);
   const isPublic = cookie === publicCookie;
   const ip = reader.read('DIST_IP') ?? (enabled ? await defaultIp(reader, system, nodeName, isPublic) : '127.0.0.1');
-  if (enabled && isPublic && !(ip !== null && isLoopback(ip)))
-    reader.mistakes.push(
+  if (enabled && isPublic && !(ip !== null && isLoopbackAddress(ip)))
+    reader.errors.push(
       `Expected SVC_DIST_COOKIE or SVC_SECRET_KEY_BASE to be set where the distribution is not on loopback alone (SVC_DIST_IP), got: the cookie that everybody knows`,
     );
   return {
@@ -53,13 +53,13 @@ export async function readDist(reader: ConfigReader, system: ConfigSystem, input
     cookie,
     dialsErlang: reader.read('DIST_ERLANG'),
     tls: await readDistTls(reader, system),
-    ip: ip !== null && isWildcard(ip) ? null : ip,
+    ip: ip !== null && isUnspecifiedAddress(ip) ? null : ip,
     tick: reader.read('DIST_TICK'),
   };
 }
 
 /** Why a host is wrong for the mode of names; undefined where it is right. */
-export function hostFault(mode: 'sname' | 'name', host: string): string | undefined {
+export function hostNameError(mode: 'sname' | 'name', host: string): string | undefined {
   const full = host.includes('.') || isIP(host) !== 0;
   if (mode === 'sname' && full) return 'to have a host without a dot while SVC_DIST_MODE is sname';
   if (mode === 'name' && !full) return 'to have a host with a dot or an IP address while SVC_DIST_MODE is name';
@@ -81,18 +81,18 @@ function checkRules(reader: ConfigReader, nodeName: string | undefined): void {
   const mode = reader.read('DIST_MODE');
   const byDns = reader.read('DIST_STRATEGY_NAME') === 'DNS';
   const fault = (name: 'DIST_MODE' | 'DIST_QUERY' | 'DIST_NODE_NAME' | 'DIST_NODES', expected: string, got: string) =>
-    reader.mistakes.push(mistakeSentence(reader.nameOf(name), expected, got));
+    reader.errors.push(configErrorMessage(reader.nameOf(name), expected, got));
   // Whether it was given, not whether it was right: a wrong one has its sentence already.
   if (byDns && !reader.env.read('DIST_QUERY')) fault('DIST_QUERY', 'to be set with SVC_DIST_STRATEGY_NAME=DNS', 'nothing');
   if (byDns && mode === 'sname') {
     fault('DIST_MODE', 'to be name with SVC_DIST_STRATEGY_NAME=DNS', 'sname');
     return;
   }
-  const own = nodeName === undefined ? undefined : hostFault(mode, hostOf(nodeName));
+  const own = nodeName === undefined ? undefined : hostNameError(mode, hostOf(nodeName));
   if (nodeName !== undefined && own !== undefined) fault('DIST_NODE_NAME', own, nodeName);
   if (byDns) return;
   for (const node of new Set(reader.read('DIST_NODES') ?? [])) {
-    const expected = hostFault(mode, hostOf(node));
+    const expected = hostNameError(mode, hostOf(node));
     if (expected !== undefined) fault('DIST_NODES', expected, node);
   }
 }
@@ -102,18 +102,18 @@ async function defaultNodeName(reader: ConfigReader, system: ConfigSystem, { ip,
   const hostname = system.hostname();
   const short = /^[A-Za-z0-9_-]+/.exec(hostname)?.[0] ?? 'localhost';
   if (reader.read('DIST_MODE') === 'sname') return `svc@${short}`;
-  if (hostFault('name', hostname) === undefined) return `svc@${hostname}`;
+  if (hostNameError('name', hostname) === undefined) return `svc@${hostname}`;
   if (reader.read('DIST_ENABLED') && !reader.env.read('DIST_NODE_NAME')) {
     const expected = 'to be set while SVC_DIST_MODE is name and the name of this machine has no dot';
-    reader.mistakes.push(mistakeSentence('SVC_DIST_NODE_NAME', expected, 'nothing'));
+    reader.errors.push(configErrorMessage('SVC_DIST_NODE_NAME', expected, 'nothing'));
   }
   return `svc@${short}`;
 }
 
 async function ownAddress(reader: ConfigReader, ip: string, routeAddress: () => Promise<string>): Promise<string> {
   const given = reader.read('DIST_IP');
-  if (given !== undefined && !isWildcard(given)) return given;
-  return isWildcard(ip) || isLoopback(ip) ? routeAddress() : ip;
+  if (given !== undefined && !isUnspecifiedAddress(given)) return given;
+  return isUnspecifiedAddress(ip) || isLoopbackAddress(ip) ? routeAddress() : ip;
 }
 
 /**
@@ -124,11 +124,11 @@ async function defaultIp(reader: ConfigReader, system: ConfigSystem, nodeName: s
   const byName = reader.read('DIST_MODE') === 'name';
   if (!byName && !closed) return null;
   const host = hostOf(nodeName);
-  const addresses = isIP(host) !== 0 ? [host] : await system.resolve(host, resolveDeadline).catch(() => []);
+  const addresses = isIP(host) !== 0 ? [host] : await system.resolve(host, resolveTimeoutMs).catch(() => []);
   // Erlang's own nodes look there for EPMD: 127.0.0.1 before ::1.
-  if (closed) return addresses.filter(isLoopback).toSorted((one, other) => isIP(one) - isIP(other))[0] ?? null;
+  if (closed) return addresses.filter(isLoopbackAddress).toSorted((one, other) => isIP(one) - isIP(other))[0] ?? null;
   const local = new Set(system.localAddresses());
-  const own = addresses.find((address) => local.has(address) || isLoopback(address));
+  const own = addresses.find((address) => local.has(address) || isLoopbackAddress(address));
   if (own !== undefined) return own;
   reader.warnings.push(
     `The host of the node name ${nodeName} is not an address of this machine: distribution and EPMD listen on all (set SVC_DIST_IP)`,
@@ -141,9 +141,9 @@ function readPorts(reader: ConfigReader): DistConfig['ports'] {
   const max = reader.read('DIST_MAX_PORT');
   const names = `${reader.nameOf('DIST_MIN_PORT')} and ${reader.nameOf('DIST_MAX_PORT')}`;
   const given = [reader.env.read('DIST_MIN_PORT'), reader.env.read('DIST_MAX_PORT')].filter((each) => each !== undefined);
-  if (given.length === 1) reader.mistakes.push(`Expected ${names} to be set both or neither, got only: ${given[0]?.name}`);
+  if (given.length === 1) reader.errors.push(`Expected ${names} to be set both or neither, got only: ${given[0]?.name}`);
   if (min === undefined || max === undefined) return null;
-  if (min > max) reader.mistakes.push(`Expected ${names} to be a range that is not empty, got: ${min} to ${max}`);
+  if (min > max) reader.errors.push(`Expected ${names} to be a range that is not empty, got: ${min} to ${max}`);
   return { min, max };
 }
 
@@ -154,9 +154,7 @@ async function readDistTls(reader: ConfigReader, system: ConfigSystem): Promise<
   const pair = await readTls(reader, system, 'DIST_TLS_KEY', 'DIST_TLS_CERT');
   if (mode === 'off') return null;
   if (caPath !== undefined && pair) return { caPath, ...pair, optional: mode === 'optional' };
-  reader.mistakes.push(
-    `Expected SVC_DIST_TLS_CA, SVC_DIST_TLS_CERT and SVC_DIST_TLS_KEY to be set with SVC_DIST_TLS=${mode}, got: not all`,
-  );
+  reader.errors.push(`Expected SVC_DIST_TLS_CA, SVC_DIST_TLS_CERT and SVC_DIST_TLS_KEY to be set with SVC_DIST_TLS=${mode}, got: not all`);
   return null;
 }
 

@@ -3,14 +3,14 @@ import { isDeepStrictEqual } from 'node:util';
 import { LineCounter, parseDocument } from 'yaml';
 import type { z } from 'zod';
 import type { EnvReader } from '../env.ts';
-import { mistakeSentence, parseText } from './reader.ts';
-import { type ApiToken, type FileSettings, fileSchema, type HotSettings } from './settings.ts';
-import { type HotRow, hotRows } from './variables.ts';
+import { configErrorMessage, parseText } from './reader.ts';
+import { type ApiToken, type FileSettings, fileSchema, type ReloadableSettings } from './settings.ts';
+import { type ReloadableVariable, reloadableRows } from './variables.ts';
 
 /** Checked settings of one source, and what is wrong with it. `paths`: the leaves that it sets; `refused`: those that do not count. */
 export type Layer = { settings: FileSettings; paths: readonly string[]; refused: readonly string[]; mistakes: readonly string[] };
 /** Something wrong with all layers together, at a name or all names below it. */
-export type WholeMistake = { path: string; sentence: string };
+export type CrossFieldError = { path: string; sentence: string };
 type Tree = { [name: string]: unknown };
 type Path = readonly PropertyKey[];
 
@@ -20,16 +20,16 @@ const isTree = (value: unknown): value is Tree => typeof value === 'object' && v
 /** The layer of a YAML file. Its values are shown in mistakes only where they cannot be secrets. */
 export function fileLayer(name: string, bytes: Uint8Array): Layer {
   const parsed = parseYaml(bytes);
-  if ('mistake' in parsed) return refusedWhole([`Expected ${name} to be YAML, got: ${parsed.mistake}`]);
+  if ('mistake' in parsed) return rejectedLayer([`Expected ${name} to be YAML, got: ${parsed.mistake}`]);
   const raw = parsed.value ?? {};
   const result = fileSchema.safeParse(raw);
   if (result.success) return { settings: result.data, paths: leafPaths(raw), refused: [], mistakes: [] };
-  return refusedWhole(result.error.issues.map((issue) => fileMistake(name, raw, issue)));
+  return rejectedLayer(result.error.issues.map((issue) => fileMistake(name, raw, issue)));
 }
 
 /** The layer of all reloadable variables that are set. */
 export function envLayer(env: EnvReader): Layer {
-  const set = hotRows.flatMap((row) => {
+  const set = reloadableRows.flatMap((row) => {
     const given = env.read(row.name);
     return given ? [{ ...row, given }] : [];
   });
@@ -37,14 +37,14 @@ export function envLayer(env: EnvReader): Layer {
   for (const issue of fileSchema.safeParse(envTree(set)).error?.issues ?? []) {
     const row = set.find(({ path }) => path === rootText(issue.path));
     if (row && !mistakes.has(row.path))
-      mistakes.set(row.path, mistakeSentence(row.given.name, expectation(issue), row.given.text, row.secret));
+      mistakes.set(row.path, configErrorMessage(row.given.name, expectation(issue), row.given.text, row.secret));
   }
   const good = set.filter(({ path }) => !mistakes.has(path));
   const paths = set.map(({ path }) => path);
   return { settings: fileSchema.parse(envTree(good)), paths, refused: [...mistakes.keys()], mistakes: [...mistakes.values()] };
 }
 
-function envTree(rows: readonly (HotRow & { given: { text: string } })[]): Tree {
+function envTree(rows: readonly (ReloadableVariable & { given: { text: string } })[]): Tree {
   const tree: Tree = {};
   for (const row of rows) setAt(tree, row.path, envValue(row, row.given.text));
   return tree;
@@ -53,16 +53,16 @@ function envTree(rows: readonly (HotRow & { given: { text: string } })[]): Tree 
 /** The layer below all others. */
 export function defaultLayer(derived: { apiTokens: ApiToken[] | undefined; avMaxCpu: number }): FileSettings {
   const raw: Tree = { avMaxCpu: derived.avMaxCpu };
-  for (const row of hotRows) if (row.default !== undefined) setAt(raw, row.path, envValue(row, row.default));
+  for (const row of reloadableRows) if (row.default !== undefined) setAt(raw, row.path, envValue(row, row.default));
   if (derived.apiTokens) raw.apiTokens = derived.apiTokens;
   return fileSchema.parse(raw);
 }
 
 /** What the layers come to together, or what is wrong with the whole. */
-export function settle(layers: readonly FileSettings[]): { settings: HotSettings } | { mistakes: WholeMistake[] } {
+export function mergeLayers(layers: readonly FileSettings[]): { settings: ReloadableSettings } | { mistakes: CrossFieldError[] } {
   const merged = layers.reduce<FileSettings>((below, above) => mergeTrees(below, above) as FileSettings, {});
   const { s3 = {}, webhooks = {}, limits = {}, timeouts = {}, roomDefaults = {} } = merged;
-  const mistakes: WholeMistake[] = [];
+  const mistakes: CrossFieldError[] = [];
   if (!merged.apiTokens) {
     const sentence =
       'Expected SVC_SERVER_API_TOKEN (or apiTokens in a file of SVC_CONFIG_FILES) to be set where SVC_IP or SVC_HOST is not loopback, got: nothing';
@@ -130,7 +130,7 @@ export function settle(layers: readonly FileSettings[]): { settings: HotSettings
 }
 
 /** Whether a reload changed anything. */
-export function sameSettings(one: HotSettings, other: HotSettings): boolean {
+export function sameSettings(one: ReloadableSettings, other: ReloadableSettings): boolean {
   return isDeepStrictEqual(one, other);
 }
 
@@ -147,11 +147,11 @@ function need<T>(value: T | undefined): T {
 }
 
 /** The layer of a source of which nothing counts. */
-export function refusedWhole(mistakes: readonly string[]): Layer {
+export function rejectedLayer(mistakes: readonly string[]): Layer {
   return { settings: {}, paths: [], refused: [], mistakes: [...new Set(mistakes)] };
 }
 
-function envValue(row: HotRow, text: string): unknown {
+function envValue(row: ReloadableVariable, text: string): unknown {
   const value = parseText(row.form, text);
   const isReading = row.path === 'apiReadTokens';
   if (!(isReading || row.path === 'apiTokens') || !Array.isArray(value)) return value;
@@ -183,12 +183,12 @@ function fileMistake(name: string, raw: unknown, issue: z.core.$ZodIssue): strin
   const path = pathText(issue.path);
   if (issue.code === 'unrecognized_keys') {
     const keys = issue.keys.map((key) => (path === '' ? key : `${path}.${key}`));
-    return mistakeSentence(name, 'to have only names that are known', keys.join(', '));
+    return configErrorMessage(name, 'to have only names that are known', keys.join(', '));
   }
   const got = valueAt(raw, issue.path);
-  const row = hotRows.find((each) => each.path === rootText(issue.path));
+  const row = reloadableRows.find((each) => each.path === rootText(issue.path));
   const shown = row !== undefined && !row.secret && (typeof got !== 'object' || got === null);
-  return mistakeSentence(path === '' ? name : `${path} in ${name}`, expectation(issue), shown ? showScalar(got) : kindOf(got));
+  return configErrorMessage(path === '' ? name : `${path} in ${name}`, expectation(issue), shown ? showScalar(got) : kindOf(got));
 }
 
 function expectation(issue: z.core.$ZodIssue): string {

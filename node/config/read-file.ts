@@ -5,7 +5,7 @@ import { open } from 'node:fs/promises';
 export class FileTooLargeError extends Error {}
 
 /** All bytes of a file. @throws FileTooLargeError beyond `max` bytes; whatever open and read throw. */
-export async function readBounded(path: string, max: number): Promise<Buffer> {
+export async function readFileLimited(path: string, max: number): Promise<Buffer> {
   // Not blocking: a pipe without a writer must not hold up the start.
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {

@@ -1,22 +1,22 @@
 // Reads variables by their table and collects what is wrong with them: one sentence each, without secrets.
 
 import { type EnvEntry, type Environment, EnvReader } from '../env.ts';
-import { type ColdName, type ColdValue, coldVariables, type Form, type Row } from './variables.ts';
+import { type Row, type StaticName, type StaticValue, staticVariables, type ValueFormat } from './variables.ts';
 
 /** Everything that is wrong with a configuration. The sentences never hold a secret. */
 export class ConfigError extends Error {
-  readonly mistakes: readonly string[];
+  readonly errors: readonly string[];
 
-  constructor(mistakes: readonly string[]) {
-    super(mistakes.join('\n'));
+  constructor(errors: readonly string[]) {
+    super(errors.join('\n'));
     this.name = 'ConfigError';
-    this.mistakes = Object.freeze([...mistakes]);
+    this.errors = Object.freeze([...errors]);
   }
 }
 
 /** The text of a variable as the value that its schema checks; what cannot be read stays text, so that the schema refuses it. */
-export function parseText(form: Form, text: string): unknown {
-  switch (form) {
+export function parseText(valueFormat: ValueFormat, text: string): unknown {
+  switch (valueFormat) {
     case 'text':
       return text;
     case 'words':
@@ -39,7 +39,7 @@ function parseJson(text: string): unknown {
 }
 
 /** `Expected X to be Y, got: Z`; secrets are not shown, nor is the user part of a URL. */
-export function mistakeSentence(name: string, expected: string, got: string, secret = false): string {
+export function configErrorMessage(name: string, expected: string, got: string, secret = false): string {
   return `Expected ${name} ${expected}, got: ${secret ? 'a value that is not shown here' : showText(got)}`;
 }
 
@@ -51,38 +51,38 @@ function showText(text: string): string {
 
 export class ConfigReader {
   readonly env: EnvReader;
-  readonly mistakes: string[] = [];
+  readonly errors: string[] = [];
   readonly warnings: string[] = [];
-  readonly #values = new Map<ColdName, unknown>();
+  readonly #values = new Map<StaticName, unknown>();
 
   constructor(env: Environment) {
     this.env = new EnvReader(env);
   }
 
   /** The value of a variable or its default. Of a mistake it takes note and goes on with the default, so that all are found. */
-  read<Name extends ColdName>(name: Name): ColdValue<Name> {
+  read<Name extends StaticName>(name: Name): StaticValue<Name> {
     if (!this.#values.has(name)) this.#values.set(name, this.#take(name));
-    return this.#values.get(name) as ColdValue<Name>;
+    return this.#values.get(name) as StaticValue<Name>;
   }
 
-  #take(name: ColdName): unknown {
-    const row: Row = coldVariables[name];
+  #take(name: StaticName): unknown {
+    const row: Row = staticVariables[name];
     const given = this.env.read(name);
     const value = given && this.#check(name, given, row);
     if (value !== undefined) return value;
-    return row.default === undefined ? undefined : coldVariables[name].schema.parse(parseText(row.form, row.default));
+    return row.default === undefined ? undefined : staticVariables[name].schema.parse(parseText(row.form, row.default));
   }
 
   /** The name under which a variable is set, for sentences; `SVC_X` where it is not. */
-  nameOf(name: ColdName): string {
+  nameOf(name: StaticName): string {
     return this.env.read(name)?.name ?? `SVC_${name}`;
   }
 
-  #check(name: ColdName, given: EnvEntry, row: Row): unknown {
-    const result = coldVariables[name].schema.safeParse(parseText(row.form, given.text));
+  #check(name: StaticName, given: EnvEntry, row: Row): unknown {
+    const result = staticVariables[name].schema.safeParse(parseText(row.form, given.text));
     if (result.success) return result.data;
     const expected = result.error.issues[0]?.message ?? 'to be right';
-    this.mistakes.push(mistakeSentence(given.name, expected, given.text, row.secret));
+    this.errors.push(configErrorMessage(given.name, expected, given.text, row.secret));
     return undefined;
   }
 }

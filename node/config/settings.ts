@@ -20,7 +20,7 @@ export type S3Settings = {
 };
 
 /** What is in force. Times are milliseconds, but for those of `roomDefaults`, which are seconds as on the wire. */
-export type HotSettings = {
+export type ReloadableSettings = {
   apiTokens: readonly ApiToken[];
   /** The first signs, all verify. Empty where unset: then keys are random and good on this node only. */
   secretKeys: readonly string[];
@@ -60,19 +60,19 @@ export type HotSettings = {
 };
 
 const apiToken = z.strictObject({
-  name: value.textWhere('to be a name of 1 to 64 characters', (text) => /^[\w .:@-]{1,64}$/.test(text)),
+  name: value.stringMatching('to be a name of 1 to 64 characters', (text) => /^[\w .:@-]{1,64}$/.test(text)),
   token: value.bearerToken,
   scope: value.oneOf(['admin', 'read']),
 });
 
-const iceUrl = value.textWhere('to be a stun:, stuns:, turn: or turns: URL', (text) =>
+const iceUrl = value.stringMatching('to be a stun:, stuns:, turn: or turns: URL', (text) =>
   /^(stuns?|turns?):[^\s/?#]+(\?transport=(udp|tcp))?$/.test(text),
 );
 const iceServer = z
   .strictObject({
     urls: z.union([iceUrl, z.array(iceUrl).min(1).max(8)], { error: 'to be a stun:, stuns:, turn: or turns: URL, or a list of them' }),
-    username: value.textWhere('to be text', () => true).optional(),
-    credential: value.textWhere('to be text', () => true).optional(),
+    username: value.stringMatching('to be text', () => true).optional(),
+    credential: value.stringMatching('to be text', () => true).optional(),
   })
   .refine(
     (server) =>
@@ -86,7 +86,7 @@ const iceServer = z
 const roomTimeout = value.integer(0, maxTimeout, 'a number of seconds').nullable();
 const perSecond = value.integer(1, 1_000_000).nullable();
 const cpu = 'to be a number of cores, 0 to 1024';
-const objectKey = value.textWhere(objectPrefixRule, isObjectPrefix);
+const objectKey = value.stringMatching(objectPrefixRule, isObjectPrefix);
 
 const readToken = apiToken.omit({ scope: true }).transform((token) => ({ ...token, scope: 'read' as const }));
 
@@ -99,13 +99,13 @@ export const fileSchema = z.strictObject({
   logLevel: value.oneOf(['error', 'warning', 'info', 'debug']).optional(),
   corsOrigins: value.listOf(value.corsOrigin, 100, 'to be a list of origins').optional(),
   iceServers: value.listOf(iceServer, 16, 'to be a list of {urls, username, credential}').optional(),
-  allowPrivateAddresses: value.flag.optional(),
+  allowPrivateAddresses: value.boolean.optional(),
   webhooks: z
     .strictObject({
       urls: value.listOf(value.httpUrl, 16, 'to be a list of http or https URLs').optional(),
       secret: value.webhookSecrets.optional(),
       maxAge: value.seconds(1).optional(),
-      allowPrivate: value.flag.optional(),
+      allowPrivate: value.boolean.optional(),
     })
     .optional(),
   limits: z
@@ -134,8 +134,8 @@ export const fileSchema = z.strictObject({
     .optional(),
   s3: z
     .strictObject({
-      bucket: value.textWhere('to be the name of a bucket', (text) => /^[A-Za-z0-9][A-Za-z0-9._-]{1,254}$/.test(text)).optional(),
-      region: value.textWhere('to be the name of a region', (text) => /^[A-Za-z0-9-]{1,64}$/.test(text)).optional(),
+      bucket: value.stringMatching('to be the name of a bucket', (text) => /^[A-Za-z0-9][A-Za-z0-9._-]{1,254}$/.test(text)).optional(),
+      region: value.stringMatching('to be the name of a region', (text) => /^[A-Za-z0-9-]{1,64}$/.test(text)).optional(),
       endpoint: value.endpointUrl.optional(),
       accessKeyId: value.secretText.optional(),
       secretAccessKey: value.secretText.optional(),

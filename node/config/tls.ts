@@ -1,8 +1,8 @@
 // Certificates: two files that belong together and can be read.
 import { resolve as resolvePath } from 'node:path';
-import { type ConfigReader, mistakeSentence } from './reader.ts';
+import { type ConfigReader, configErrorMessage } from './reader.ts';
 import type { ConfigSystem } from './system.ts';
-import type { ColdName } from './variables.ts';
+import type { StaticName } from './variables.ts';
 
 /** Absolute paths of PEM files. */
 export type TlsFiles = { keyPath: string; certPath: string };
@@ -17,7 +17,7 @@ export async function readTls(reader: ConfigReader, system: ConfigSystem, key: K
   if (keyPath === undefined && certPath === undefined) return null;
   if (keyPath === undefined || certPath === undefined) {
     const only = keyPath === undefined ? cert : key;
-    reader.mistakes.push(`Expected SVC_${key} and SVC_${cert} to be set both or neither, got only: ${reader.nameOf(only)}`);
+    reader.errors.push(`Expected SVC_${key} and SVC_${cert} to be set both or neither, got only: ${reader.nameOf(only)}`);
     return null;
   }
   await Promise.all([checkReadable(reader, system, key, keyPath), checkReadable(reader, system, cert, certPath)]);
@@ -32,7 +32,7 @@ export async function readableFile(reader: ConfigReader, system: ConfigSystem, n
   return resolvePath(path);
 }
 
-async function checkReadable(reader: ConfigReader, system: ConfigSystem, name: ColdName, path: string): Promise<void> {
+async function checkReadable(reader: ConfigReader, system: ConfigSystem, name: StaticName, path: string): Promise<void> {
   const code = await system.unreadable(path);
-  if (code !== undefined) reader.mistakes.push(mistakeSentence(reader.nameOf(name), 'to be a file that can be read', `${path} (${code})`));
+  if (code !== undefined) reader.errors.push(configErrorMessage(reader.nameOf(name), 'to be a file that can be read', `${path} (${code})`));
 }

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { isHttpUrl } from '../rooms/room-config.ts';
 
 /** A text for which `test` holds. `expected` reads `to be ...`. */
-export function textWhere(expected: string, test: (text: string) => boolean) {
+export function stringMatching(expected: string, test: (text: string) => boolean) {
   return z.string({ error: expected }).refine((text) => text.length <= 4096 && test(text), { error: expected });
 }
 
@@ -21,7 +21,7 @@ export function listOf<Item extends z.ZodType>(item: Item, max: number, expected
   return z.array(item, { error: expected }).max(max, { error: `to have at most ${max} entries` });
 }
 
-export const flag = z.boolean({ error: 'to be true or false' });
+export const boolean = z.boolean({ error: 'to be true or false' });
 /** 0 lets the system choose a free port, for tests. */
 export const listenPort = integer(0, 65_535, 'a port');
 export const port = integer(1, 65_535, 'a port');
@@ -29,7 +29,7 @@ export const port = integer(1, 65_535, 'a port');
 /** Seconds as they are written, milliseconds as they are used. At most about 24 days, which is as long as one timer can last. */
 export const seconds = (min: number, max = 2_147_483) => integer(min, max, 'a number of seconds').transform((value) => value * 1000);
 
-export const ipAddress = textWhere('to be an IP address', (text) => isIP(text) !== 0);
+export const ipAddress = stringMatching('to be an IP address', (text) => isIP(text) !== 0);
 
 const label = /^[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?$/;
 /** A host name (RFC 1123, section 2.1; underscores too, since container networks have them), not an address. */
@@ -39,11 +39,11 @@ export function isHostName(text: string): boolean {
   return text.length <= 253 && labels.every((each) => label.test(each)) && !/^\d+$/.test(labels.at(-1) ?? '');
 }
 
-export const ipOrHost = textWhere('to be an IP address or a host name', (text) => isIP(text) !== 0 || isHostName(text));
-export const wildcardHost = textWhere('to be an IP address, a host name, or * with the end of one', (text) =>
+export const ipOrHost = stringMatching('to be an IP address or a host name', (text) => isIP(text) !== 0 || isHostName(text));
+export const wildcardHost = stringMatching('to be an IP address, a host name, or * with the end of one', (text) =>
   text.startsWith('*') ? text === '*' || isHostName(`a${text.slice(1)}`) : isIP(text) !== 0 || isHostName(text),
 );
-export const hostName = textWhere('to be a host name', isHostName);
+export const hostName = stringMatching('to be a host name', isHostName);
 
 /** `host[:port][/path]`, IPv6 in brackets: what is put behind `https://` as it is. */
 export function isAddress(text: string, withPath: boolean): boolean {
@@ -55,8 +55,10 @@ export function isAddress(text: string, withPath: boolean): boolean {
   return path === undefined || (withPath && !path.split('/').some((part) => part === '..' || part === '.'));
 }
 
-export const publicAddress = textWhere('to be host[:port][/path] without a scheme, with IPv6 in brackets', (text) => isAddress(text, true));
-export const internalAddress = textWhere('to be host[:port] without a scheme and path, with IPv6 in brackets', (text) =>
+export const publicAddress = stringMatching('to be host[:port][/path] without a scheme, with IPv6 in brackets', (text) =>
+  isAddress(text, true),
+);
+export const internalAddress = stringMatching('to be host[:port] without a scheme and path, with IPv6 in brackets', (text) =>
   isAddress(text, false),
 );
 
@@ -71,19 +73,19 @@ const isOrigin = (text: string): boolean => {
   const url = URL.parse(text);
   return url !== null && (url.protocol === 'http:' || url.protocol === 'https:') && url.origin === text.toLowerCase();
 };
-export const origin = textWhere('to be origins such as https://app.example, separated by spaces', isOrigin);
-export const corsOrigin = textWhere('to be * or origins such as https://app.example', (text) => text === '*' || isOrigin(text));
+export const origin = stringMatching('to be origins such as https://app.example, separated by spaces', isOrigin);
+export const corsOrigin = stringMatching('to be * or origins such as https://app.example', (text) => text === '*' || isOrigin(text));
 
-export const filePath = textWhere('to be a path', (text) => /^\P{Cc}+$/u.test(text));
+export const filePath = stringMatching('to be a path', (text) => /^\P{Cc}+$/u.test(text));
 /** What fits into an `Authorization` header (RFC 9110, section 5.5). */
-export const bearerToken = textWhere('to be visible ASCII characters without spaces, at most 1024', (text) =>
+export const bearerToken = stringMatching('to be visible ASCII characters without spaces, at most 1024', (text) =>
   /^[\x21-\x7e]{1,1024}$/.test(text),
 );
-export const secretText = textWhere('to be text without spaces, at most 4096 characters', (text) => /^[^\s\p{Cc}]+$/u.test(text));
+export const secretText = stringMatching('to be text without spaces, at most 4096 characters', (text) => /^[^\s\p{Cc}]+$/u.test(text));
 
 const webhookSecretForm = 'to be whsec_ followed by the base64 of 24 to 64 bytes';
 /** Standard Webhooks' form of a symmetric secret: `whsec_` and the base64 of 24 to 64 bytes. */
-const webhookSecret = textWhere(webhookSecretForm, (text) => {
+const webhookSecret = stringMatching(webhookSecretForm, (text) => {
   const base64 = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(text)?.[1];
   if (base64 === undefined || base64.length % 4 !== 0) return false;
   const size = Buffer.from(base64, 'base64').length;
@@ -93,8 +95,8 @@ const webhookSecret = textWhere(webhookSecretForm, (text) => {
 export const webhookSecrets = z.union([webhookSecret.transform((secret) => [secret]), listOf(webhookSecret, 4, webhookSecretForm)], {
   error: webhookSecretForm,
 });
-export const httpUrl = textWhere('to be an http or https URL', (text) => text.length <= 2048 && isHttpUrl(text));
-export const endpointUrl = textWhere('to be an http or https URL without a user, a query and a fragment', (text) => {
+export const httpUrl = stringMatching('to be an http or https URL', (text) => text.length <= 2048 && isHttpUrl(text));
+export const endpointUrl = stringMatching('to be an http or https URL without a user, a query and a fragment', (text) => {
   const url = URL.parse(text);
   return isHttpUrl(text) && url?.username === '' && url.password === '' && url.search === '';
 });
@@ -136,7 +138,7 @@ export const trustProxy = z.array(z.string()).transform((words, context): { hops
   return z.NEVER;
 });
 const nodeNamePart = /^[A-Za-z0-9_-]{1,64}$/;
-export const nodeName = textWhere('to be <nodename>@<host>', (text) => {
+export const nodeName = stringMatching('to be <nodename>@<host>', (text) => {
   const [name = '', host = '', ...rest] = text.split('@');
   return rest.length === 0 && nodeNamePart.test(name) && ipOrHost.safeParse(host).success;
 });

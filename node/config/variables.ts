@@ -3,9 +3,9 @@ import { z } from 'zod';
 import * as value from './values.ts';
 
 /** How the text of a variable becomes a value: as it is, a number, true or false, words separated by spaces, JSON. */
-export type Form = 'text' | 'number' | 'flag' | 'words' | 'json';
+export type ValueFormat = 'text' | 'number' | 'flag' | 'words' | 'json';
 export type Row = {
-  form: Form;
+  form: ValueFormat;
   /** As it would be written in the environment. */
   default?: string;
   /** Where there is no fixed default: what is taken, in words. */
@@ -17,7 +17,7 @@ export type Row = {
   meaning: string;
 };
 /** `path`: its name in configuration files. */
-export type HotRow = Row & { path: string };
+export type ReloadableVariable = Row & { path: string };
 
 const cold = <Schema extends z.ZodType, const R extends Row>(schema: Schema, row: R) => ({ ...row, schema });
 
@@ -26,7 +26,7 @@ const number = 'number';
 const text = 'text';
 
 /** What is fixed while the node runs. */
-export const coldVariables = {
+export const staticVariables = {
   IP: cold(value.ipAddress, {
     form: text,
     default: '127.0.0.1',
@@ -51,7 +51,7 @@ export const coldVariables = {
     meaning: 'Address on which Prometheus metrics are served.',
   }),
   METRICS_PORT: cold(value.listenPort, { form: number, default: '9568', meaning: 'Port of METRICS_IP; 0 selects any free port.' }),
-  STRUCTURED_LOGGING: cold(value.flag, { form: 'flag', default: 'false', image: 'true', meaning: 'Log JSON lines instead of text.' }),
+  STRUCTURED_LOGGING: cold(value.boolean, { form: 'flag', default: 'false', image: 'true', meaning: 'Log JSON lines instead of text.' }),
   RESOURCES_BASE_PATH: cold(value.filePath, {
     form: text,
     default: './svc_resources',
@@ -98,7 +98,7 @@ export const coldVariables = {
     derived: 'cores that the process may use',
     meaning: 'Number of media worker processes.',
   }),
-  WEBRTC_TURN_ENABLED: cold(value.flag, {
+  WEBRTC_TURN_ENABLED: cold(value.boolean, {
     form: 'flag',
     default: 'false',
     meaning: 'Run coturn next to the node; it relays only to the media address of this node (any UDP port of it).',
@@ -137,7 +137,7 @@ export const coldVariables = {
     default: '10000-10019',
     meaning: 'UDP ports of phone calls, one for each call of all `sip` components of the node.',
   }),
-  DIST_ENABLED: cold(value.flag, { form: 'flag', default: 'false', meaning: 'Join other nodes into a cluster.' }),
+  DIST_ENABLED: cold(value.boolean, { form: 'flag', default: 'false', meaning: 'Join other nodes into a cluster.' }),
   DIST_MODE: cold(value.oneOf(['sname', 'name']), {
     form: text,
     default: 'sname',
@@ -176,7 +176,7 @@ export const coldVariables = {
     meaning: 'Last port of the range for connections between nodes.',
   }),
   DIST_COOKIE: cold(
-    value.textWhere('to be 1 to 255 visible ASCII characters without spaces', (cookie) => /^[\x21-\x7e]{1,255}$/.test(cookie)),
+    value.stringMatching('to be 1 to 255 visible ASCII characters without spaces', (cookie) => /^[\x21-\x7e]{1,255}$/.test(cookie)),
     {
       form: text,
       derived: 'derived from SECRET_KEY_BASE; without that `svc_cookie`, on loopback only',
@@ -184,7 +184,7 @@ export const coldVariables = {
       meaning: 'Shared secret of the cluster. Choose a long random value: an attacker who can read the traffic can guess offline.',
     },
   ),
-  DIST_ERLANG: cold(value.flag, {
+  DIST_ERLANG: cold(value.boolean, {
     form: 'flag',
     default: 'false',
     meaning:
@@ -232,7 +232,7 @@ export const coldVariables = {
     meaning: 'YAML files with reloadable settings (R), separated by spaces, merged in order; watched.',
   }),
   GIT_COMMIT: cold(
-    value.textWhere('to be up to 64 letters, digits and ._-', (commit) => /^[\w.-]{1,64}$/.test(commit)),
+    value.stringMatching('to be up to 64 letters, digits and ._-', (commit) => /^[\w.-]{1,64}$/.test(commit)),
     {
       form: text,
       derived: 'from git, else `unknown`',
@@ -240,13 +240,13 @@ export const coldVariables = {
     },
   ),
 };
-export type ColdName = keyof typeof coldVariables;
-export type ColdValue<Name extends ColdName> = (typeof coldVariables)[Name] extends { default: string }
-  ? z.output<(typeof coldVariables)[Name]['schema']>
-  : z.output<(typeof coldVariables)[Name]['schema']> | undefined;
+export type StaticName = keyof typeof staticVariables;
+export type StaticValue<Name extends StaticName> = (typeof staticVariables)[Name] extends { default: string }
+  ? z.output<(typeof staticVariables)[Name]['schema']>
+  : z.output<(typeof staticVariables)[Name]['schema']> | undefined;
 
 /** What can change while the node runs (R). Values are checked by the schema of files. `none` in the environment is `null` in a file. */
-export const hotVariables = {
+export const reloadableVariables = {
   SERVER_API_TOKEN: {
     path: 'apiTokens',
     form: 'words',
@@ -381,11 +381,13 @@ export const hotVariables = {
     derived: 'cores - 0.5',
     meaning: 'Estimated cores that components which decode or encode may use; further components are rejected.',
   },
-} as const satisfies Record<string, HotRow>;
-export type HotName = keyof typeof hotVariables;
+} as const satisfies Record<string, ReloadableVariable>;
+export type ReloadableName = keyof typeof reloadableVariables;
 
-export const hotRows: readonly (HotRow & { name: HotName })[] = Object.entries(hotVariables).map(([name, row]) => ({
-  ...row,
-  name: name as HotName,
-}));
-export const knownNames: ReadonlySet<string> = new Set([...Object.keys(coldVariables), ...Object.keys(hotVariables)]);
+export const reloadableRows: readonly (ReloadableVariable & { name: ReloadableName })[] = Object.entries(reloadableVariables).map(
+  ([name, row]) => ({
+    ...row,
+    name: name as ReloadableName,
+  }),
+);
+export const knownNames: ReadonlySet<string> = new Set([...Object.keys(staticVariables), ...Object.keys(reloadableVariables)]);

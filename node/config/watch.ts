@@ -2,18 +2,18 @@
 import { type FSWatcher, watch } from 'node:fs';
 import { dirname } from 'node:path';
 
-export type WatchTimes = {
+export type WatchIntervals = {
   /** How long a folder must be quiet before its files are read, in milliseconds. */
   settle: number;
   /** How often files are read anyway, since some file systems tell nothing. */
   poll: number;
 };
-export const watchTimes: WatchTimes = { settle: 100, poll: 10_000 };
+export const watchIntervals: WatchIntervals = { settle: 100, poll: 10_000 };
 
 /** Calls `changed` after something happened in the folders of the files, and now and then anyway; never two calls at once. */
 export class FileWatcher {
   readonly #changed: () => Promise<void>;
-  readonly #times: WatchTimes;
+  readonly #times: WatchIntervals;
   readonly #watchers: FSWatcher[] = [];
   readonly #poll: NodeJS.Timeout;
   #settle: NodeJS.Timeout | undefined;
@@ -21,7 +21,7 @@ export class FileWatcher {
   #again = false;
   #closed = false;
 
-  constructor(files: readonly string[], changed: () => Promise<void>, times: WatchTimes = watchTimes) {
+  constructor(files: readonly string[], changed: () => Promise<void>, times: WatchIntervals = watchIntervals) {
     this.#changed = changed;
     this.#times = times;
     for (const folder of new Set(files.map((file) => dirname(file)))) this.#watch(folder);

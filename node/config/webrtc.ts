@@ -1,8 +1,8 @@
 // Where media listens, what clients are told of it, and TURN.
 import { isIP } from 'node:net';
-import { isWildcard } from './addresses.ts';
+import { isUnspecifiedAddress } from './addresses.ts';
 import { resolveAddresses } from './announced.ts';
-import { type ConfigReader, mistakeSentence } from './reader.ts';
+import { type ConfigReader, configErrorMessage } from './reader.ts';
 import type { ConfigSystem } from './system.ts';
 import { readTls, type TlsFiles } from './tls.ts';
 
@@ -24,7 +24,7 @@ export type TurnTls = TlsFiles & { port: number; host: string | null };
 /** `tls`: what HTTP has. */
 export type WebrtcInputs = { cores: number; routeAddress: () => Promise<string>; tls: TlsFiles | null };
 
-const resolveDeadline = 5000;
+const resolveTimeoutMs = 5000;
 
 export async function readWebrtc(reader: ConfigReader, system: ConfigSystem, inputs: WebrtcInputs): Promise<WebrtcConfig> {
   const listenIp = await readListenIp(reader, system);
@@ -32,7 +32,7 @@ export async function readWebrtc(reader: ConfigReader, system: ConfigSystem, inp
   const basePort = reader.read('WEBRTC_BASE_PORT') ?? null;
   if (basePort !== null && basePort + workers - 1 > 65_535) {
     const expected = `to leave room for the ports of ${workers} workers below 65536`;
-    reader.mistakes.push(mistakeSentence(reader.nameOf('WEBRTC_BASE_PORT'), expected, String(basePort)));
+    reader.errors.push(configErrorMessage(reader.nameOf('WEBRTC_BASE_PORT'), expected, String(basePort)));
   }
   return {
     listenIp,
@@ -46,10 +46,10 @@ export async function readWebrtc(reader: ConfigReader, system: ConfigSystem, inp
 async function readListenIp(reader: ConfigReader, system: ConfigSystem): Promise<string> {
   const given = reader.read('WEBRTC_TURN_LISTEN_IP');
   if (isIP(given) !== 0) return given;
-  const addresses = await system.resolve(given, resolveDeadline).catch(() => []);
+  const addresses = await system.resolve(given, resolveTimeoutMs).catch(() => []);
   const found = addresses.find((address) => isIP(address) === 4) ?? addresses[0];
   if (found !== undefined) return found;
-  reader.mistakes.push(mistakeSentence(reader.nameOf('WEBRTC_TURN_LISTEN_IP'), 'to be a host name that is known to DNS', given));
+  reader.errors.push(configErrorMessage(reader.nameOf('WEBRTC_TURN_LISTEN_IP'), 'to be a host name that is known to DNS', given));
   return '127.0.0.1';
 }
 
@@ -63,22 +63,22 @@ async function readAnnounced(
   const file = reader.read('WEBRTC_TURN_IP_FILE');
   if (reader.env.read('WEBRTC_TURN_IP') && file !== undefined) {
     const both = `${reader.nameOf('WEBRTC_TURN_IP')} and ${reader.nameOf('WEBRTC_TURN_IP_FILE')}`;
-    reader.mistakes.push(`Expected only one of ${both} to be set, got: both`);
+    reader.errors.push(`Expected only one of ${both} to be set, got: both`);
   }
   if (file !== undefined) return { file };
   if (names === undefined) return { addresses: [await defaultAnnounced(reader, listenIp, routeAddress)] };
   try {
     return { addresses: await resolveAddresses(names, listenIp, system.resolve) };
   } catch {
-    reader.mistakes.push(
-      mistakeSentence(reader.nameOf('WEBRTC_TURN_IP'), 'to have only host names that are known to DNS', names.join(' ')),
+    reader.errors.push(
+      configErrorMessage(reader.nameOf('WEBRTC_TURN_IP'), 'to have only host names that are known to DNS', names.join(' ')),
     );
     return { addresses: [] };
   }
 }
 
 async function defaultAnnounced(reader: ConfigReader, listenIp: string, routeAddress: () => Promise<string>): Promise<string> {
-  if (!isWildcard(listenIp)) return listenIp;
+  if (!isUnspecifiedAddress(listenIp)) return listenIp;
   const address = await routeAddress();
   if (!reader.env.read('WEBRTC_TURN_IP')) {
     reader.warnings.push(
@@ -100,15 +100,15 @@ async function readTurn(
   const own = await readTls(reader, system, 'WEBRTC_TURN_TLS_KEY_PATH', 'WEBRTC_TURN_TLS_CERT_PATH');
   const files = own ?? tls;
   const host = reader.read('WEBRTC_TURN_TLS_HOST') ?? (own === null ? null : '*');
-  const relayIp = enabled && isWildcard(listenIp) ? await routeAddress() : listenIp;
+  const relayIp = enabled && isUnspecifiedAddress(listenIp) ? await routeAddress() : listenIp;
   if (!enabled || tlsPort === undefined) return { enabled, port, tls: null, relayIp };
   if (tlsPort === port) {
     const expected = 'to be another port than SVC_WEBRTC_TURN_PORT';
-    reader.mistakes.push(mistakeSentence(reader.nameOf('WEBRTC_TURN_TLS_PORT'), expected, String(tlsPort)));
+    reader.errors.push(configErrorMessage(reader.nameOf('WEBRTC_TURN_TLS_PORT'), expected, String(tlsPort)));
   }
   if (files === null) {
     const expected = 'to be set only together with SVC_WEBRTC_TURN_TLS_KEY_PATH and _CERT_PATH, or SVC_SSL_KEY_PATH and _CERT_PATH';
-    reader.mistakes.push(mistakeSentence(reader.nameOf('WEBRTC_TURN_TLS_PORT'), expected, String(tlsPort)));
+    reader.errors.push(configErrorMessage(reader.nameOf('WEBRTC_TURN_TLS_PORT'), expected, String(tlsPort)));
     return { enabled, port, tls: null, relayIp };
   }
   return { enabled, port, tls: { ...files, port: tlsPort, host }, relayIp };

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { parse } from 'yaml';
-import { coldVariables, hotVariables } from '../../node/config/variables.ts';
+import { reloadableVariables, staticVariables } from '../../node/config/variables.ts';
 import type { Environment } from '../../node/env.ts';
 import { apiClient } from '../kit/api-client.ts';
 import { ClusterNetwork } from '../kit/cluster-network.ts';
@@ -32,7 +32,7 @@ function servicesWith(values: Record<string, string>): [name: string, service: S
 
 /** What the image sets. */
 const image: Environment = Object.fromEntries(
-  Object.entries({ ...coldVariables, ...hotVariables }).flatMap(([name, variable]) =>
+  Object.entries({ ...staticVariables, ...reloadableVariables }).flatMap(([name, variable]) =>
     'image' in variable ? [[`SVC_${name}`, String(variable.image)]] : [],
   ),
 );

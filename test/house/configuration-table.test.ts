@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { describe, it } from 'node:test';
 import { parse } from 'yaml';
 import { fileSchema } from '../../node/config/settings.ts';
-import { coldVariables, type HotRow, hotRows, type Row } from '../../node/config/variables.ts';
+import { type ReloadableVariable, type Row, reloadableRows, staticVariables } from '../../node/config/variables.ts';
 
 const page = (name: string) => readFile(new URL(`../../docs/${name}`, import.meta.url), 'utf8');
 const document = await page('reference/configuration.md');
@@ -21,7 +21,7 @@ function documented(): string[][] {
   );
 }
 
-function expected(name: string, row: Row | HotRow): string[] {
+function expected(name: string, row: Row | ReloadableVariable): string[] {
   const isDefault = row.default === undefined ? (row.derived ?? 'none') : code(row.default);
   const path = 'path' in row ? row.path : undefined;
   return [`SVC_${name}`, path === undefined ? '' : 'R', isDefault, code(row.image), code(path), row.meaning];
@@ -30,8 +30,8 @@ function expected(name: string, row: Row | HotRow): string[] {
 describe('docs/reference/configuration.md', () => {
   it('has exactly one row for every variable, with the default, the image, the R mark, the name in files and the meaning of the code', () => {
     const rows = [
-      ...Object.entries(coldVariables).map(([name, row]) => expected(name, row)),
-      ...hotRows.map((row) => expected(row.name, row)),
+      ...Object.entries(staticVariables).map(([name, row]) => expected(name, row)),
+      ...reloadableRows.map((row) => expected(row.name, row)),
     ];
     const byName = (one: string[], other: string[]) => (one[0] ?? '').localeCompare(other[0] ?? '');
     assert.deepEqual(documented().sort(byName), rows.sort(byName));
@@ -57,6 +57,6 @@ describe('docs/reference/configuration.md', () => {
       const inner = 'unwrap' in schema ? schema.unwrap() : schema;
       return 'shape' in inner ? Object.keys(inner.shape).map((leaf) => `${name}.${leaf}`) : [name];
     });
-    assert.deepEqual(leaves.sort(), hotRows.map(({ path }) => path).sort());
+    assert.deepEqual(leaves.sort(), reloadableRows.map(({ path }) => path).sort());
   });
 });

@@ -2,9 +2,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { HotView } from '../../node/config/hot.ts';
-import { defaultLayer, settle } from '../../node/config/layers.ts';
-import type { HotSettings } from '../../node/config/settings.ts';
+import { defaultLayer, mergeLayers } from '../../node/config/layers.ts';
+import type { ReloadableConfigView } from '../../node/config/reloadable-config.ts';
+import type { ReloadableSettings } from '../../node/config/settings.ts';
 import { type ConfigSystem, localSystem } from '../../node/config/system.ts';
 import { type LoadedConfig, loadConfig } from '../../node/config.ts';
 import type { Environment } from '../../node/env.ts';
@@ -52,20 +52,20 @@ export async function testConfig(
 }
 
 /** Settings without files: the defaults with changes, and more changes while the test runs. */
-export class TestHot implements HotView {
+export class TestHot implements ReloadableConfigView {
   readonly shadowed: readonly string[] = [];
-  readonly #listeners = new Set<(settings: HotSettings) => void>();
+  readonly #listeners = new Set<(settings: ReloadableSettings) => void>();
   error: string | null = null;
-  current: HotSettings;
+  current: ReloadableSettings;
 
-  constructor(changes: Partial<HotSettings> = {}) {
+  constructor(changes: Partial<ReloadableSettings> = {}) {
     const apiTokens = [{ name: 'development', token: 'development', scope: 'admin' as const }];
-    const settled = settle([defaultLayer({ apiTokens, avMaxCpu: 1.5 })]);
+    const settled = mergeLayers([defaultLayer({ apiTokens, avMaxCpu: 1.5 })]);
     if ('mistakes' in settled) throw new Error(settled.mistakes.map(({ sentence }) => sentence).join('; '));
     this.current = { ...settled.settings, ...changes };
   }
 
-  onChange(listener: (settings: HotSettings) => void): () => void {
+  onChange(listener: (settings: ReloadableSettings) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
@@ -75,7 +75,7 @@ export class TestHot implements HotView {
   }
 
   /** Puts changes in force and tells the listeners. */
-  change(changes: Partial<HotSettings>): void {
+  change(changes: Partial<ReloadableSettings>): void {
     this.current = { ...this.current, ...changes };
     for (const listener of this.#listeners) listener(this.current);
   }

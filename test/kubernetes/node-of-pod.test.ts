@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { coldVariables, hotVariables } from '../../node/config/variables.ts';
+import { reloadableVariables, staticVariables } from '../../node/config/variables.ts';
 import { type ConfigFiles, configFiles } from '../../operator/clusters/config-files.ts';
 import { paths } from '../../operator/clusters/names.ts';
 import type { StoredCluster } from '../../operator/clusters/owned.ts';
@@ -17,7 +17,9 @@ import { type NodeProcess, startNodeProcess } from '../kit/node-process.ts';
 
 const token = 'token-of-the-operator';
 const image = Object.fromEntries(
-  Object.entries({ ...coldVariables, ...hotVariables }).flatMap(([name, row]) => ('image' in row ? [[`SVC_${name}`, row.image]] : [])),
+  Object.entries({ ...staticVariables, ...reloadableVariables }).flatMap(([name, row]) =>
+    'image' in row ? [[`SVC_${name}`, row.image]] : [],
+  ),
 );
 
 type Started = { node: NodeProcess; get: (path: string) => Promise<Response>; announce: (text: string) => void; files: ConfigFiles };

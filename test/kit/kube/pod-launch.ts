@@ -1,7 +1,7 @@
 // Starts the process of a container: a real media node or operator, with what the image and the pod give it, told of the runner's DNS.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { coldVariables, hotVariables } from '../../../node/config/variables.ts';
+import { reloadableVariables, staticVariables } from '../../../node/config/variables.ts';
 import { workerBin } from '../worker-bin.ts';
 import { Child } from './child.ts';
 import { writeKubeconfig } from './kubeconfig.ts';
@@ -28,7 +28,7 @@ function isOperator(image = ''): boolean {
 }
 
 /** What the image sets: the table of the configuration says it. */
-const imageVariables = Object.entries({ ...coldVariables, ...hotVariables }).flatMap(([name, row]) =>
+const imageVariables = Object.entries({ ...staticVariables, ...reloadableVariables }).flatMap(([name, row]) =>
   'image' in row ? [[`SVC_${name}`, row.image] as const] : [],
 );
 

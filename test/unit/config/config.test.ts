@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { withBoundPort } from '../../../node/config/addresses.ts';
+import { withActualPort } from '../../../node/config/addresses.ts';
 import { describeConfig } from '../../../node/config/describe.ts';
 import { ConfigError } from '../../../node/config/reader.ts';
 import type { ConfigSystem } from '../../../node/config/system.ts';
-import { coldVariables, hotRows, knownNames } from '../../../node/config/variables.ts';
+import { knownNames, reloadableRows, staticVariables } from '../../../node/config/variables.ts';
 import { loadConfig } from '../../../node/config.ts';
 import type { Environment } from '../../../node/env.ts';
 import { testSystem } from '../../kit/config.ts';
@@ -67,7 +67,7 @@ describe('loadConfig with nothing set', () => {
   });
 
   it('accepts every documented default as a value of the environment', async () => {
-    const rows = [...Object.entries(coldVariables).map(([name, row]) => ({ ...row, name })), ...hotRows];
+    const rows = [...Object.entries(staticVariables).map(([name, row]) => ({ ...row, name })), ...reloadableRows];
     const env = Object.fromEntries(
       rows.flatMap((row) => ('default' in row && row.default !== undefined ? [[`SVC_${row.name}`, row.default]] : [])),
     );
@@ -76,7 +76,7 @@ describe('loadConfig with nothing set', () => {
   });
 
   it('accepts what the image sets, once a token is given', async () => {
-    const rows = [...Object.entries(coldVariables).map(([name, row]) => ({ ...row, name })), ...hotRows];
+    const rows = [...Object.entries(staticVariables).map(([name, row]) => ({ ...row, name })), ...reloadableRows];
     const env = Object.fromEntries(
       rows.flatMap((row) => ('image' in row && row.image !== undefined ? [[`SVC_${row.name}`, row.image]] : [])),
     );
@@ -146,7 +146,7 @@ describe('names of variables', () => {
     await assert.rejects(load(wrong), (error: unknown) => {
       assert.ok(error instanceof ConfigError);
       assert.deepEqual(
-        Object.keys(wrong).filter((name) => !error.mistakes.some((mistake) => mistake.startsWith(`Expected ${name} `))),
+        Object.keys(wrong).filter((name) => !error.errors.some((mistake) => mistake.startsWith(`Expected ${name} `))),
         [],
       );
       return true;
@@ -189,8 +189,8 @@ describe('derived addresses', () => {
 
   it('puts the port that was bound where port 0 was asked for', async () => {
     const { config } = await load({ SVC_PORT: '0', SVC_METRICS_PORT: '0' });
-    assert.equal(withBoundPort(config.host, 4711), '127.0.0.1:4711');
-    assert.equal(withBoundPort('rooms.example:80', 4711), 'rooms.example:80');
+    assert.equal(withActualPort(config.host, 4711), '127.0.0.1:4711');
+    assert.equal(withActualPort('rooms.example:80', 4711), 'rooms.example:80');
   });
 
   it('resolves the listen address and announced host names, each to the family that media listens on', async () => {
@@ -263,7 +263,7 @@ describe('distribution', () => {
 });
 
 describe('secrets', () => {
-  const secretNames = [...Object.entries(coldVariables).map(([name, row]) => ({ name, secret: 'secret' in row })), ...hotRows]
+  const secretNames = [...Object.entries(staticVariables).map(([name, row]) => ({ name, secret: 'secret' in row })), ...reloadableRows]
     .filter((row) => 'secret' in row && row.secret)
     .map(({ name }) => name);
 
@@ -275,7 +275,7 @@ describe('secrets', () => {
       });
       const env = Object.fromEntries(secrets.map(({ name, text }) => [`${round % 2 ? 'SVC' : 'LEGACY'}_${name}`, text]));
       await assert.rejects(load({ ...env, SVC_PORT: 'x' }), (error: unknown) => {
-        assert.ok(error instanceof ConfigError && error.mistakes.length >= 2, String(error));
+        assert.ok(error instanceof ConfigError && error.errors.length >= 2, String(error));
         for (const { seed } of secrets) assert.ok(!error.message.includes(seed), error.message);
         return true;
       });

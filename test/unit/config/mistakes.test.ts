@@ -12,7 +12,7 @@ async function mistakes(env: Environment, system: Partial<ConfigSystem> = {}): P
     await loadConfig(env, testSystem(system));
   } catch (error) {
     assert.ok(error instanceof ConfigError, String(error));
-    return error.mistakes;
+    return error.errors;
   }
   return [];
 }

@@ -15,7 +15,7 @@ import { readOptions } from '../../../node/components/hls/options.ts';
 import { prepareSip } from '../../../node/components/sip/prepare.ts';
 import { Telephones } from '../../../node/components/sip/telephones.ts';
 import { fileSchema } from '../../../node/config/settings.ts';
-import { coldVariables, hotRows } from '../../../node/config/variables.ts';
+import { reloadableRows, staticVariables } from '../../../node/config/variables.ts';
 import { recordingOptionsSchema } from '../../../node/rooms/component-options.ts';
 import { maxTimeout, peerOptionsSchema, roomOptionsSchema, roomPatchSchema } from '../../../node/rooms/room-config.ts';
 import { componentTypeSchema, videoCodecSchema } from '../../../node/rooms/views.ts';
@@ -311,13 +311,13 @@ describe('a sip component of a Room and of the REST API', () => {
 
 describe('extraEnv of a MediaCluster', () => {
   it('takes variables that a node has, none that changes while it runs', () => {
-    const cold = Object.keys(coldVariables).map((name) => `SVC_${name}`);
+    const cold = Object.keys(staticVariables).map((name) => `SVC_${name}`);
     assert.deepEqual(
       freeVariables.filter((name) => !cold.includes(name)),
       [],
     );
     assert.deepEqual(
-      hotRows.filter(({ name }) => (freeVariables as readonly string[]).includes(`SVC_${name}`)),
+      reloadableRows.filter(({ name }) => (freeVariables as readonly string[]).includes(`SVC_${name}`)),
       [],
     );
     assert.equal(

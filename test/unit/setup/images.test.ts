@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 
-import { coldVariables, hotVariables, type Row } from '../../../node/config/variables.ts';
+import { type Row, reloadableVariables, staticVariables } from '../../../node/config/variables.ts';
 import { withoutComments } from '../../../node/setup/images-archive.mjs';
 import {
   buildArguments,
@@ -62,7 +62,7 @@ test('a base is pinned by its digest alone', () => {
 describe('the Dockerfiles', () => {
   test("the node's image sets exactly what the table of variables says that it sets", () => {
     const { NODE_ENV, NODE_OPTIONS, MEDIASOUP_WORKER_BIN, SVC_GIT_COMMIT, ...set } = environment(dockerfiles.node);
-    const rows: [string, Row][] = Object.entries({ ...coldVariables, ...hotVariables });
+    const rows: [string, Row][] = Object.entries({ ...staticVariables, ...reloadableVariables });
     const expected = rows.flatMap(([name, row]) => (row.image === undefined ? [] : [[`SVC_${name}`, row.image]]));
     assert.deepEqual(set, Object.fromEntries(expected));
     assert.equal(NODE_ENV, 'production');

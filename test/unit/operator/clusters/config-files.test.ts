@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import { parse } from 'yaml';
-import { defaultLayer, fileLayer, settle } from '../../../../node/config/layers.ts';
+import { defaultLayer, fileLayer, mergeLayers } from '../../../../node/config/layers.ts';
 import { type ConfigFiles, configFiles, configObjects } from '../../../../operator/clusters/config-files.ts';
 import type { SecretData } from '../../../../operator/clusters/facts.ts';
 import { decodeSecret, operatorToken, secretNames } from '../../../../operator/clusters/secret-values.ts';
@@ -36,7 +36,7 @@ function inForce({ config, secrets }: ConfigFiles) {
     assert.deepEqual(layer.mistakes, []);
     return layer.settings;
   });
-  const settled = settle([defaultLayer({ apiTokens: undefined, avMaxCpu: 2 }), ...layers]);
+  const settled = mergeLayers([defaultLayer({ apiTokens: undefined, avMaxCpu: 2 }), ...layers]);
   assert.ok('settings' in settled, JSON.stringify(settled));
   return settled.settings;
 }

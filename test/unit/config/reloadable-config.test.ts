@@ -5,9 +5,9 @@ import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, beforeEach, describe, it } from 'node:test';
-import type { HotConfig } from '../../../node/config/hot.ts';
 import { ConfigError } from '../../../node/config/reader.ts';
-import type { HotSettings } from '../../../node/config/settings.ts';
+import type { ReloadableConfig } from '../../../node/config/reloadable-config.ts';
+import type { ReloadableSettings } from '../../../node/config/settings.ts';
 import { loadConfig } from '../../../node/config.ts';
 import type { Environment } from '../../../node/env.ts';
 import { testSystem } from '../../kit/config.ts';
@@ -31,7 +31,7 @@ async function file(name: string, text: string): Promise<string> {
   return path;
 }
 
-async function load(files: string[], env: Environment = {}): Promise<HotConfig> {
+async function load(files: string[], env: Environment = {}): Promise<ReloadableConfig> {
   return (await loadConfig({ SVC_CONFIG_FILES: files.join(' '), ...env }, testSystem())).hot;
 }
 
@@ -42,12 +42,12 @@ async function mistakesOf(text: string | Buffer): Promise<readonly string[]> {
     await load([path]);
   } catch (error) {
     assert.ok(error instanceof ConfigError, String(error));
-    return error.mistakes.map((mistake) => mistake.replaceAll(path, 'FILE'));
+    return error.errors.map((mistake) => mistake.replaceAll(path, 'FILE'));
   }
   return [];
 }
 
-function nextChange(hot: HotConfig): Promise<HotSettings> {
+function nextChange(hot: ReloadableConfig): Promise<ReloadableSettings> {
   return new Promise((done) => {
     const end = hot.onChange((settings) => {
       end();
@@ -57,7 +57,7 @@ function nextChange(hot: HotConfig): Promise<HotSettings> {
 }
 
 /** Watches and gives promises of what the observer hears next. */
-function observe(hot: HotConfig): { refused: () => Promise<string>; reloaded: () => Promise<void> } {
+function observe(hot: ReloadableConfig): { refused: () => Promise<string>; reloaded: () => Promise<void> } {
   let refused = Promise.withResolvers<string>();
   let reloaded = Promise.withResolvers<void>();
   hot.watch({ refused: (error) => refused.resolve(error), reloaded: () => reloaded.resolve() }, times);
@@ -177,7 +177,7 @@ avMaxCpu: 0.25
 
   it('add tokens that may only read to those of the environment', async () => {
     const path = await file('f.yaml', 'apiReadTokens: [{name: wall, token: seen}]\n');
-    const scopes = ({ current }: HotConfig) => current.apiTokens.map(({ name, token, scope }) => [name, token, scope]);
+    const scopes = ({ current }: ReloadableConfig) => current.apiTokens.map(({ name, token, scope }) => [name, token, scope]);
     const hot = await load([path], { SVC_SERVER_API_TOKEN: 'all' });
     assert.deepEqual(scopes(hot), [
       ['environment', 'all', 'admin'],

@@ -5,8 +5,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { configInForce, hiddenValue } from '../../../node/config/in-force.ts';
-import { coldVariables, hotRows, knownNames } from '../../../node/config/variables.ts';
+import { effectiveConfig, redactedValue } from '../../../node/config/effective-config.ts';
+import { knownNames, reloadableRows, staticVariables } from '../../../node/config/variables.ts';
 import { loadConfig } from '../../../node/config.ts';
 import type { Environment } from '../../../node/env.ts';
 import type { ConfigValue } from '../../../node/rooms/cluster-control.ts';
@@ -14,7 +14,7 @@ import { testSystem } from '../../kit/config.ts';
 
 async function inForce(env: Environment): Promise<{ values: ConfigValue[]; of: (name: string) => Partial<ConfigValue> }> {
   const { config, hot } = await loadConfig(env, testSystem());
-  const values = configInForce(config, hot);
+  const values = effectiveConfig(config, hot);
   return {
     values,
     of: (name) => {
@@ -30,7 +30,7 @@ test('every variable is there once, in order, with its meaning', async () => {
     values.map(({ name }) => name),
     [...knownNames].map((name) => `SVC_${name}`).sort(),
   );
-  for (const row of hotRows) {
+  for (const row of reloadableRows) {
     const value = values.find(({ name }) => name === `SVC_${row.name}`);
     assert.deepEqual([value?.meaning, value?.reloadable, value?.secret], [row.meaning, true, row.secret ?? false]);
   }
@@ -39,7 +39,7 @@ test('every variable is there once, in order, with its meaning', async () => {
 
 test('defaults are told as they would be written', async () => {
   const { of } = await inForce({});
-  for (const row of [...Object.entries(coldVariables).map(([name, each]) => ({ name, ...each })), ...hotRows]) {
+  for (const row of [...Object.entries(staticVariables).map(([name, each]) => ({ name, ...each })), ...reloadableRows]) {
     if (!('default' in row) || row.default === undefined || row.name === 'RESOURCES_BASE_PATH' || row.name === 'DIST_POLLING_INTERVAL')
       continue;
     const { value, source } = of(`SVC_${row.name}`);
@@ -70,7 +70,7 @@ test('sources are told: the environment wins over files, files over defaults', a
   assert.deepEqual(of('SVC_PORT'), { value: 7001, source: 'environment' });
   assert.deepEqual(of('SVC_DRAIN_TIMEOUT'), { value: 90, source: 'environment' });
   assert.deepEqual(of('SVC_TRUST_PROXY'), { value: ['2', '10.0.0.0/8'], source: 'environment' });
-  assert.deepEqual(of('SVC_SERVER_API_READ_TOKEN'), { value: hiddenValue, source: 'file' });
+  assert.deepEqual(of('SVC_SERVER_API_READ_TOKEN'), { value: redactedValue, source: 'file' });
   assert.deepEqual(of('SVC_WEBHOOK_SECRET'), { value: null, source: 'default' });
 });
 
@@ -91,7 +91,7 @@ test('no secret is told, whatever its value', async () => {
   const text = JSON.stringify(values);
   for (const [name, value] of Object.entries(secrets)) {
     for (const word of value.split(/[^\w-]+/).filter((each) => each.length >= 16)) assert.ok(!text.includes(word), name);
-    assert.deepEqual(of(name), { value: hiddenValue, source: 'environment' });
+    assert.deepEqual(of(name), { value: redactedValue, source: 'environment' });
   }
   assert.deepEqual(
     values.filter(({ secret }) => secret).map(({ name }) => name),

@@ -1,23 +1,23 @@
 // The configuration in force, variable by variable and written as in the environment, with where each comes from; of secrets only that they are set.
 import type { Config } from '../config.ts';
 import type { ConfigSource, ConfigValue } from '../rooms/cluster-control.ts';
-import type { HotConfig } from './hot.ts';
-import type { HotSettings } from './settings.ts';
-import { type ColdName, coldVariables, type HotName, hotRows, type Row } from './variables.ts';
+import type { ReloadableConfig } from './reloadable-config.ts';
+import type { ReloadableSettings } from './settings.ts';
+import { type ReloadableName, type Row, reloadableRows, type StaticName, staticVariables } from './variables.ts';
 
 /** What stands for a secret that is set. */
-export const hiddenValue = '***';
+export const redactedValue = '***';
 
 type Value = ConfigValue['value'];
 
 /** `changed`: what came out otherwise than config says, e.g. a port that was free. */
-export function configInForce(config: Config, hot: HotConfig, changed: Partial<Record<ColdName, Value>> = {}): ConfigValue[] {
+export function effectiveConfig(config: Config, hot: ReloadableConfig, changed: Partial<Record<StaticName, Value>> = {}): ConfigValue[] {
   const cold = { ...coldValues(config), ...changed };
   const settings = hotValues(hot.current);
-  const names = Object.keys(coldVariables) as ColdName[];
+  const names = Object.keys(staticVariables) as StaticName[];
   return [
-    ...names.map((name) => shown(name, coldVariables[name], cold[name], hot.sourceOf(name), false)),
-    ...hotRows.map((row) => shown(row.name, row, settings[row.name], hot.sourceOf(row.name, row.path), true)),
+    ...names.map((name) => shown(name, staticVariables[name], cold[name], hot.sourceOf(name), false)),
+    ...reloadableRows.map((row) => shown(row.name, row, settings[row.name], hot.sourceOf(row.name, row.path), true)),
   ].sort((one, other) => (one.name < other.name ? -1 : 1));
 }
 
@@ -26,7 +26,7 @@ function shown(name: string, row: Row, value: Value | undefined, source: ConfigS
   const secret = row.secret ?? false;
   return {
     name: `SVC_${name}`,
-    value: secret && isSet ? hiddenValue : isSet ? value : null,
+    value: secret && isSet ? redactedValue : isSet ? value : null,
     source,
     secret,
     reloadable,
@@ -34,7 +34,7 @@ function shown(name: string, row: Row, value: Value | undefined, source: ConfigS
   };
 }
 
-function coldValues({ webrtc, dist, tls, ...config }: Config): Record<ColdName, Value> {
+function coldValues({ webrtc, dist, tls, ...config }: Config): Record<StaticName, Value> {
   const { turn, announced } = webrtc;
   const { strategy } = dist;
   const listed = strategy.name === 'NODES_LIST' ? strategy : undefined;
@@ -90,7 +90,7 @@ function coldValues({ webrtc, dist, tls, ...config }: Config): Record<ColdName, 
   };
 }
 
-function hotValues({ webhooks, limits, timeouts, roomDefaults, s3, ...settings }: HotSettings): Record<HotName, Value> {
+function hotValues({ webhooks, limits, timeouts, roomDefaults, s3, ...settings }: ReloadableSettings): Record<ReloadableName, Value> {
   const named = (scope: 'admin' | 'read') => settings.apiTokens.filter((token) => token.scope === scope).map(({ name }) => name);
   return {
     SERVER_API_TOKEN: named('admin'),

@@ -2,20 +2,20 @@
 import { createHash } from 'node:crypto';
 import type { EnvReader } from '../env.ts';
 import type { ConfigSource } from '../rooms/cluster-control.ts';
-import { defaultLayer, envLayer, fileLayer, type Layer, refusedWhole, sameSettings, settle, type WholeMistake } from './layers.ts';
-import { FileTooLargeError, readBounded } from './read-file.ts';
-import type { ApiToken, FileSettings, HotSettings } from './settings.ts';
-import { FileWatcher, type WatchTimes } from './watch.ts';
+import { type CrossFieldError, defaultLayer, envLayer, fileLayer, type Layer, mergeLayers, rejectedLayer, sameSettings } from './layers.ts';
+import { FileTooLargeError, readFileLimited } from './read-file.ts';
+import type { ApiToken, FileSettings, ReloadableSettings } from './settings.ts';
+import { FileWatcher, type WatchIntervals } from './watch.ts';
 
 /** Largest configuration file in bytes. */
 export const maxFileBytes = 1024 * 1024;
 
-/** What those who only use the settings need of HotConfig. */
-export interface HotView {
+/** What those who only use the settings need of ReloadableConfig. */
+export interface ReloadableConfigView {
   /** The settings in force, frozen. */
-  readonly current: HotSettings;
+  readonly current: ReloadableSettings;
   /** Called after each change with the settings now in force; ends with the returned function. */
-  onChange(listener: (settings: HotSettings) => void): () => void;
+  onChange(listener: (settings: ReloadableSettings) => void): () => void;
   /** SHA-256 (hex) of the bytes in force of each file. */
   files(): readonly { name: string; sha256: string }[];
   /** Names in files that the environment wins over, e.g. `limits.maxRooms`. */
@@ -24,20 +24,20 @@ export interface HotView {
   readonly error: string | null;
 }
 
-export type HotSources = {
+export type ReloadableSources = {
   files: readonly string[];
   env: EnvReader;
   /** Defaults that depend on the rest of the configuration. Without tokens here, somebody else has to give some. */
   derived: { apiTokens: ApiToken[] | undefined; avMaxCpu: number };
 };
 /** Hears of reloads, e.g. to log them: what was refused, or null where all is well again. */
-export type HotObserver = { reloaded: () => void; refused: (error: string) => void };
+export type ReloadObserver = { reloaded: () => void; refused: (error: string) => void };
 
 type ReadFile = { name: string; sha256: string; layer: Layer };
-type State = { settings: HotSettings; files: readonly ReadFile[]; shadowed: readonly string[] };
+type State = { settings: ReloadableSettings; files: readonly ReadFile[]; shadowed: readonly string[] };
 
 /** Reads everything once. Mistakes are those of the environment, of each file and of the whole. */
-export async function loadHotConfig(sources: HotSources): Promise<{ hot: HotConfig } | { mistakes: string[] }> {
+export async function loadReloadableConfig(sources: ReloadableSources): Promise<{ hot: ReloadableConfig } | { mistakes: string[] }> {
   const env = envLayer(sources.env);
   const below = defaultLayer(sources.derived);
   const files = await Promise.all(sources.files.map(readLayer));
@@ -45,22 +45,24 @@ export async function loadHotConfig(sources: HotSources): Promise<{ hot: HotConf
   const single = [...env.mistakes, ...files.flatMap(({ layer }) => layer.mistakes)];
   // What a refused source would have set is unknown: nothing is said of that.
   const filesGood = files.every(({ layer }) => layer.mistakes.length === 0);
-  const certain = ({ path }: WholeMistake) => filesGood && !env.refused.some((each) => each.startsWith(path));
+  const certain = ({ path }: CrossFieldError) => filesGood && !env.refused.some((each) => each.startsWith(path));
   const mistakes = 'mistakes' in state ? [...single, ...state.mistakes.filter(certain).map(({ sentence }) => sentence)] : single;
-  return mistakes.length > 0 || 'mistakes' in state ? { mistakes } : { hot: new HotConfig({ below, env, variables: sources.env }, state) };
+  return mistakes.length > 0 || 'mistakes' in state
+    ? { mistakes }
+    : { hot: new ReloadableConfig({ below, env, variables: sources.env }, state) };
 }
 
-export class HotConfig implements HotView {
+export class ReloadableConfig implements ReloadableConfigView {
   readonly #below: FileSettings;
   readonly #env: Layer;
   readonly #variables: EnvReader;
-  readonly #listeners = new Set<(settings: HotSettings) => void>();
+  readonly #listeners = new Set<(settings: ReloadableSettings) => void>();
   #state: State;
   #error: string | null = null;
   #watcher: FileWatcher | undefined;
-  #observer: HotObserver | undefined;
+  #observer: ReloadObserver | undefined;
 
-  /** Made by loadHotConfig. */
+  /** Made by loadReloadableConfig. */
   constructor({ below, env, variables }: { below: FileSettings; env: Layer; variables: EnvReader }, state: State) {
     this.#below = below;
     this.#env = env;
@@ -68,7 +70,7 @@ export class HotConfig implements HotView {
     this.#state = state;
   }
 
-  get current(): HotSettings {
+  get current(): ReloadableSettings {
     return this.#state.settings;
   }
 
@@ -95,13 +97,13 @@ export class HotConfig implements HotView {
     return path !== undefined && this.#state.files.some(({ layer }) => layer.paths.includes(path)) ? 'file' : 'default';
   }
 
-  onChange(listener: (settings: HotSettings) => void): () => void {
+  onChange(listener: (settings: ReloadableSettings) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
   /** Follows the files until close(). Without files it does nothing. */
-  watch(observer?: HotObserver, times?: WatchTimes): void {
+  watch(observer?: ReloadObserver, times?: WatchIntervals): void {
     if (this.#watcher || this.#state.files.length === 0) return;
     this.#observer = observer;
     this.#watcher = new FileWatcher(
@@ -148,8 +150,8 @@ export class HotConfig implements HotView {
   }
 }
 
-function combine(below: FileSettings, files: readonly ReadFile[], env: Layer): State | { mistakes: WholeMistake[] } {
-  const settled = settle([below, ...files.map(({ layer }) => layer.settings), env.settings]);
+function combine(below: FileSettings, files: readonly ReadFile[], env: Layer): State | { mistakes: CrossFieldError[] } {
+  const settled = mergeLayers([below, ...files.map(({ layer }) => layer.settings), env.settings]);
   if ('mistakes' in settled) return settled;
   const inFiles = new Set(files.flatMap(({ layer }) => layer.paths));
   return { settings: settled.settings, files, shadowed: Object.freeze(env.paths.filter((path) => inFiles.has(path))) };
@@ -157,11 +159,11 @@ function combine(below: FileSettings, files: readonly ReadFile[], env: Layer): S
 
 async function readLayer(name: string): Promise<ReadFile> {
   try {
-    const bytes = await readBounded(name, maxFileBytes);
+    const bytes = await readFileLimited(name, maxFileBytes);
     return { name, sha256: createHash('sha256').update(bytes).digest('hex'), layer: fileLayer(name, bytes) };
   } catch (error) {
     const got = error instanceof FileTooLargeError ? error.message : errorCode(error);
-    return { name, sha256: '', layer: refusedWhole([`Expected ${name} to be a readable file of at most 1 MiB, got: ${got}`]) };
+    return { name, sha256: '', layer: rejectedLayer([`Expected ${name} to be a readable file of at most 1 MiB, got: ${got}`]) };
   }
 }
 
