@@ -1,11 +1,11 @@
 // The distribution of a node: its name, EPMD, connections to other nodes and how they are found; composed from a configuration.
 
 import { type Discovery, startDiscovery } from './cluster/discovery/discovery.ts';
-import { nameUnderQuery } from './cluster/discovery/own-name.ts';
+import { nodeNameFromDns } from './cluster/discovery/node-name-from-dns.ts';
 import { systemResolver } from './cluster/discovery/resolver.ts';
-import { NameService } from './cluster/erlang/epmd.ts';
+import { EpmdService } from './cluster/erlang/epmd.ts';
 import { ErlangNode } from './cluster/erlang/erlang-node.ts';
-import type { ErlangLinks } from './cluster/erlang-links.ts';
+import type { ErlangTransport } from './cluster/erlang-transport.ts';
 import type { DistConfig } from './config/dist.ts';
 import type { Log } from './log.ts';
 
@@ -19,13 +19,13 @@ const retellInterval = 60_000;
 /** The name that this node has for others: with DNS, the one that they can find it under. */
 export async function distributionName({ enabled, nodeName, strategy }: DistConfig): Promise<string> {
   if (!enabled || strategy.name !== 'DNS') return nodeName;
-  return nameUnderQuery(nodeName, strategy.query, systemResolver(), AbortSignal.timeout(ownNameTimeoutMs));
+  return nodeNameFromDns(nodeName, strategy.query, systemResolver(), AbortSignal.timeout(ownNameTimeoutMs));
 }
 
 export type DistributionOptions = {
   config: DistConfig;
   name: string;
-  links: ErlangLinks;
+  links: ErlangTransport;
   log: Log;
   /** Whether a node is connected that has not said yet what it has. */
   handshakesPending: () => boolean;
@@ -36,7 +36,7 @@ export type DistributionOptions = {
 
 export class Distribution {
   readonly #log: Log;
-  readonly #links: ErlangLinks;
+  readonly #links: ErlangTransport;
   readonly #handshakesPending: () => boolean;
   readonly #now: () => number;
   readonly #startedAt: number;
@@ -62,7 +62,7 @@ export class Distribution {
     const distribution = new Distribution(options);
     const port = epmdPort === undefined ? {} : { port: epmdPort };
     if (!config.enabled) {
-      const epmd = await NameService.start({ ip: '127.0.0.1', node: null, log, ...port });
+      const epmd = await EpmdService.start({ ip: '127.0.0.1', node: null, log, ...port });
       distribution.#end.push(() => epmd.close());
       return distribution;
     }
@@ -90,12 +90,12 @@ export class Distribution {
 
   /** Whether nodes may be there that this one could not find yet, or that have not said yet what they have. */
   get discovering(): boolean {
-    return this.#discovery?.looking() || this.#handshakePending;
+    return this.#discovery?.discovering() || this.#handshakePending;
   }
 
   /** Whether it has met those that were there at its start, or has waited for them long enough: before, it would say of their rooms that there are none. */
   get synced(): boolean {
-    this.#synced ||= this.#now() - this.#startedAt > discoveryTimeoutMs || ((this.#discovery?.begun() ?? true) && !this.#handshakePending);
+    this.#synced ||= this.#now() - this.#startedAt > discoveryTimeoutMs || ((this.#discovery?.dialed() ?? true) && !this.#handshakePending);
     return this.#synced;
   }
 
@@ -106,11 +106,11 @@ export class Distribution {
 
   /** Another node says whom it knows. */
   addKnownNodes(from: string, names: readonly string[]): void {
-    this.#discovery?.learn(from, names);
+    this.#discovery?.addKnownNodes(from, names);
   }
 
   get #handshakePending(): boolean {
-    return this.#links.greets || this.#handshakesPending();
+    return this.#links.handshakePending || this.#handshakesPending();
   }
 
   #tellNodes(): void {

@@ -4,8 +4,8 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { Cluster } from './cluster/cluster.ts';
 import { CpuMeter } from './cluster/cpu-meter.ts';
-import { ErlangLinks } from './cluster/erlang-links.ts';
-import { Traffic } from './cluster/traffic.ts';
+import { ErlangTransport } from './cluster/erlang-transport.ts';
+import { InterNodeServices } from './cluster/inter-node-services.ts';
 import { Kinds } from './components/kinds.ts';
 import { withActualPort } from './config/addresses.ts';
 import type { AnnouncedAddresses } from './config/announced.ts';
@@ -60,7 +60,7 @@ export type NodeServices = {
   webhooks: Webhooks;
   drain: Drain;
   cluster: Cluster;
-  traffic: Traffic;
+  traffic: InterNodeServices;
   peerSockets: PeerSockets;
   serverSockets: ServerSockets;
   http: HttpServer;
@@ -89,7 +89,7 @@ export class MediaNode {
     let internalAddress = config.internalAddress;
     const startedAt = Date.now();
     const name = await distributionName(config.dist);
-    const links = new ErlangLinks(name, log);
+    const links = new ErlangTransport(name, log);
     const events = new EventLog(log, { node: name });
     const keys = new TokenKeys(hot.current.secretKeys);
     const viewerTokens = new ViewerTokens(hot.current.secretKeys);
@@ -159,7 +159,7 @@ export class MediaNode {
         });
       },
     });
-    const traffic: Traffic = new Traffic({
+    const traffic: InterNodeServices = new InterNodeServices({
       links,
       log,
       events,

@@ -48,7 +48,7 @@ export class Shutdown {
     parts.rooms.close('shutdown');
     await parts.components.close();
     await parts.uploads.close(leftOf(drainTimeout) + uploadTimeoutMs);
-    await waitWhile(leftOf(shutdownDelay), () => cluster.goesOn);
+    await waitWhile(leftOf(shutdownDelay), () => cluster.hasActiveNodes);
     await Promise.all([parts.traffic.closeForwarding(), parts.peerSockets.close()]);
     parts.traffic.events.close();
     await Promise.all([parts.serverSockets.close(), parts.http.close(httpTimeoutMs)]);

@@ -1,6 +1,6 @@
 // Reservations of names while rooms are made: kept at one node of the cluster, so that of two requests for one name exactly one wins.
 import { ServiceError } from '../errors.ts';
-import type { NodeName } from './links.ts';
+import type { NodeName } from './cluster-transport.ts';
 
 /** A name in one of two spaces: a room's id, or the caller's own key. */
 export type ReservedName = { space: 'id' | 'externalId'; name: string };
@@ -8,11 +8,11 @@ export type ReservedName = { space: 'id' | 'externalId'; name: string };
 export type Reservation = { holder: NodeName; ticket: string; expiresAt: number };
 
 /** Longest that a creation may take; then the name is free again. Milliseconds. */
-export const reservationLifetime = 15_000;
+export const reservationTtl = 15_000;
 /** Reservations at once; beyond, creations are refused. */
 const maxReservations = 100_000;
 
-export type ReserveAnswer = { ok: true } | { ok: false; taken: ReservedName };
+export type ReserveResult = { ok: true } | { ok: false; taken: ReservedName };
 
 export class Arbiter {
   /** What expires first comes first. */
@@ -27,7 +27,7 @@ export class Arbiter {
   }
 
   /** All names or none; the first that is taken is told. @throws ServiceError `unavailable` where there are too many */
-  reserve(names: readonly ReservedName[], holder: NodeName, ticket: string): ReserveAnswer {
+  reserve(names: readonly ReservedName[], holder: NodeName, ticket: string): ReserveResult {
     const now = this.#now();
     this.#expire(now);
     for (const taken of names) {
@@ -35,10 +35,10 @@ export class Arbiter {
       if ((reservation !== undefined && reservation.ticket !== ticket) || this.#exists(taken)) return { ok: false, taken };
     }
     if (this.#reservations.size + names.length > maxReservations)
-      throw new ServiceError('unavailable', 'Too many rooms are being made', { retryAfter: reservationLifetime / 1_000 });
+      throw new ServiceError('unavailable', 'Too many rooms are being made', { retryAfter: reservationTtl / 1_000 });
     for (const name of names) {
       this.#reservations.delete(keyOf(name));
-      this.#reservations.set(keyOf(name), { holder, ticket, expiresAt: now + reservationLifetime });
+      this.#reservations.set(keyOf(name), { holder, ticket, expiresAt: now + reservationTtl });
     }
     return { ok: true };
   }

@@ -5,11 +5,11 @@ import type { Log } from '../log.ts';
 import type { EventCursor, EventFeed, EventPage, SourcedEvent, SourcedEventListener } from '../rooms/event-feed.ts';
 import { type RoomEvent, roomEventSchema } from '../rooms/events.ts';
 import { Timer } from '../timer.ts';
+import type { ClusterTransport, NodeName } from './cluster-transport.ts';
 import type { LostEntry } from './connected-peers.ts';
-import type { Links, NodeName } from './links.ts';
 
 /** How long a node may take to tell what happened, and until one that failed is asked again. Milliseconds. */
-const pageDeadline = 2_000;
+const pageTimeoutMs = 2_000;
 const retryDelay = 1_000;
 /** Nodes whose place is remembered; the oldest that are not connected are forgotten. */
 const maxSources = 1_000;
@@ -24,7 +24,7 @@ const askSchema = z.object({ source, index: place, limit: z.int().positive().opt
 const pageSchema = batchSchema.extend({ last: place, missing: z.boolean() });
 
 /** The events of this node. */
-export interface OwnEvents extends EventFeed {
+export interface LocalEventFeed extends EventFeed {
   readonly source: string;
   readonly last: number;
   after(index: number, limit?: number): EventPage;
@@ -34,8 +34,8 @@ export interface OwnEvents extends EventFeed {
 type Source = { id: string; last: number; target: number; catchingUp: boolean; retry: Timer | undefined };
 
 export type ClusterEventsOptions = {
-  links: Links;
-  own: OwnEvents;
+  links: ClusterTransport;
+  own: LocalEventFeed;
   log: Log;
   /** Milliseconds since this node started. */
   uptime?: () => number;
@@ -260,7 +260,7 @@ export class ClusterEvents implements EventFeed {
 
   async #askRaw(node: NodeName, id: string, index: number, limit?: number): Promise<z.infer<typeof pageSchema>> {
     const asked = { source: id, index, ...(limit !== undefined && { limit }) };
-    const page = pageSchema.safeParse(await this.#options.links.call(node, 'eventsSince', asked, pageDeadline));
+    const page = pageSchema.safeParse(await this.#options.links.call(node, 'eventsSince', asked, pageTimeoutMs));
     if (page.success && page.data.source === id) return page.data;
     throw new ServiceError('node_unreachable', `Node ${node} answered with what this version does not understand`);
   }

@@ -10,18 +10,18 @@ import {
   renderOptionsSchema,
   renderViewSchema,
 } from '../rooms/renders.ts';
-import type { Links, NodeName } from './links.ts';
+import type { ClusterTransport, NodeName } from './cluster-transport.ts';
 
 /** How long another node may take, in milliseconds: it ends processes for who cancels. */
-const callDeadline = 5_000;
+const rpcTimeoutMs = 5_000;
 /** Milliseconds to say whether it is at work on it. */
-const searchDeadline = 1_000;
+const searchTimeoutMs = 1_000;
 
 const askSchema = z.object({ id: recordingIdSchema, options: renderOptionsSchema.optional() });
 type Method = 'renderRecording' | 'getRender' | 'cancelRender';
 
 export type ClusterRendersOptions = {
-  links: Links;
+  links: ClusterTransport;
   own: OwnRenders;
   /** The node that has the recording on its disk. */
   locate: (recordingId: string) => Promise<NodeName | undefined>;
@@ -66,7 +66,7 @@ export class ClusterRenders implements RenderControl {
     const { links, own, locate } = this.#options;
     const node = (await locate(data.id)) ?? (await this.#worker(data.id));
     if (node === links.self) return here(own);
-    const answer = schema.safeParse(await links.call(node, method, data, callDeadline));
+    const answer = schema.safeParse(await links.call(node, method, data, rpcTimeoutMs));
     if (!answer.success) throw new ServiceError('node_unreachable', `Node ${node} answered with what this version does not understand`);
     return answer.data;
   }
@@ -76,7 +76,7 @@ export class ClusterRenders implements RenderControl {
     const { links, own } = this.#options;
     if (await own.holds(id)) return links.self;
     const asked = links.nodes().map(async (node) => {
-      if ((await links.call(node, 'holdsRender', { id }, searchDeadline)) !== true) throw new Error('not there');
+      if ((await links.call(node, 'holdsRender', { id }, searchTimeoutMs)) !== true) throw new Error('not there');
       return node;
     });
     return Promise.any(asked).catch(() => links.self);

@@ -8,25 +8,25 @@ import type { ComponentOptions, PeerOptions, PeerPatch, RoomData, RoomOptions, R
 import type { CreatedComponent, CreatedPeer, CreatedRoom, FoundPeer, RoomPage, RoomService } from '../rooms/room-service.ts';
 import type { ComponentView, RoomView } from '../rooms/views.ts';
 import { Arbiter } from './arbiter.ts';
-import { Creations, type NameReservation, nameReservationSchema } from './creations.ts';
-import type { Links, NodeName } from './links.ts';
+import type { ClusterTransport, NodeName } from './cluster-transport.ts';
 import { LoadPoll } from './load-poll.ts';
 import type { Membership } from './membership.ts';
 import type { NodeLoad } from './placement.ts';
-import { type RoomCall, type RoomCallArgs, type RoomCallResult, roomCallPrefix, roomCalls } from './room-calls.ts';
+import { type NameReservation, nameReservationSchema, RoomCreator } from './room-creator.ts';
+import { type RoomRpc, type RoomRpcArgs, type RoomRpcResult, roomRpc, roomRpcPrefix } from './room-rpc.ts';
 
 /** How long another node may take, in milliseconds. Lists are answered without those that take longer. */
-const callDeadline = 5_000;
+const rpcTimeoutMs = 5_000;
 /** The same where a process is started or ended: longer than that may take, so that what is being done is not told to have failed. */
-const processDeadline = 20_000;
-const withProcess: readonly RoomCall[] = ['addComponent', 'deleteComponent'];
-const listDeadline = 2_000;
-const searchDeadline = 1_000;
+const processTimeoutMs = 20_000;
+const withProcess: readonly RoomRpc[] = ['addComponent', 'deleteComponent'];
+const listTimeoutMs = 2_000;
+const searchTimeoutMs = 1_000;
 /** Rooms that are searched for at once; beyond, an unknown room is not found without asking. */
 const maxSearches = 100;
 
 /** The rooms of this node, as the cluster uses them. */
-export interface OwnRooms extends RoomService {
+export interface LocalRoomService extends RoomService {
   has(roomId: string): boolean;
   /** Rooms of other nodes, as those tell of them. */
   endedElsewhere(roomId: string, reason: string): void;
@@ -37,9 +37,9 @@ export interface OwnRooms extends RoomService {
 }
 
 export type ClusterRoomsOptions = {
-  links: Links;
+  links: ClusterTransport;
   membership: Membership;
-  local: OwnRooms;
+  local: LocalRoomService;
   log: Log;
   load: () => NodeLoad;
   address: () => string;
@@ -49,7 +49,7 @@ export class ClusterRooms implements RoomService {
   readonly #options: ClusterRoomsOptions;
   readonly #arbiter: Arbiter;
   readonly #loads: LoadPoll;
-  readonly #creations: Creations;
+  readonly #roomCreator: RoomCreator;
   readonly #searches = new Map<string, Promise<NodeName | undefined>>();
 
   constructor(options: ClusterRoomsOptions) {
@@ -60,7 +60,7 @@ export class ClusterRooms implements RoomService {
       ({ space, name }) => (space === 'id' ? directory.find(name) : directory.findByExternalId(name)) !== undefined,
     );
     this.#loads = new LoadPoll({ links, own: options.load });
-    this.#creations = new Creations({
+    this.#roomCreator = new RoomCreator({
       links,
       log,
       arbiter: this.#arbiter,
@@ -72,14 +72,14 @@ export class ClusterRooms implements RoomService {
   }
 
   createRoom(options: RoomOptions): Promise<CreatedRoom> {
-    return this.#creations.create(options);
+    return this.#roomCreator.create(options);
   }
 
   async listRooms(page: { limit?: number; cursor?: string }): Promise<RoomPage> {
     const { links, local, log } = this.#options;
     const others = links.nodes().map(async (node) => {
       try {
-        return await this.#call(node, 'listRooms', [page], listDeadline);
+        return await this.#call(node, 'listRooms', [page], listTimeoutMs);
       } catch (error) {
         log.info({ node, err: error }, 'a node did not list its rooms');
         return { rooms: [], incomplete: [node] } satisfies RoomPage;
@@ -190,8 +190,8 @@ export class ClusterRooms implements RoomService {
     if (method === 'load') return Promise.resolve(this.#loads.answer());
     if (method === 'has') return Promise.resolve(typeof data === 'string' && this.#options.local.has(data));
     if (method === 'reserve') return this.#reserve(from, data);
-    const name = method.startsWith(roomCallPrefix) ? method.slice(roomCallPrefix.length) : '';
-    return Object.hasOwn(roomCalls, name) ? this.#callLocal(from, name as RoomCall, data) : undefined;
+    const name = method.startsWith(roomRpcPrefix) ? method.slice(roomRpcPrefix.length) : '';
+    return Object.hasOwn(roomRpc, name) ? this.#callLocal(from, name as RoomRpc, data) : undefined;
   }
 
   /** @returns whether the message was one of ours. */
@@ -207,19 +207,19 @@ export class ClusterRooms implements RoomService {
     return this.#arbiter.reserve(names, from, ticket);
   }
 
-  async #callLocal(from: NodeName, method: RoomCall, data: unknown): Promise<unknown> {
+  async #callLocal(from: NodeName, method: RoomRpc, data: unknown): Promise<unknown> {
     if (method === 'createRoom') this.#loads.received(from);
-    const args = roomCalls[method].args.safeParse(data);
+    const args = roomRpc[method].args.safeParse(data);
     if (!args.success) throw new ServiceError('bad_request', `Another node called ${method} with what this version does not understand`);
     const { local } = this.#options;
-    if (method === 'createRoom') return this.#createLocal(...(args.data as RoomCallArgs<'createRoom'>));
+    if (method === 'createRoom') return this.#createLocal(...(args.data as RoomRpcArgs<'createRoom'>));
     return ((await (local[method] as (...args: unknown[]) => Promise<unknown>).apply(local, args.data)) ?? null) satisfies unknown;
   }
 
   /** The room is announced while it is made, so the end of the reservation follows the announcement to every node. */
   async #createLocal(options: RoomOptions, reservation: NameReservation | null): Promise<CreatedRoom> {
     const created = await this.#options.local.createRoom(options);
-    if (reservation) this.#creations.release(reservation);
+    if (reservation) this.#roomCreator.release(reservation);
     return created;
   }
 
@@ -233,7 +233,7 @@ export class ClusterRooms implements RoomService {
   }
 
   /** To the owner; this node's own rooms answer also for what nobody owns, since they remember what ended, here or elsewhere. */
-  async #route<C extends RoomCall>(method: C, args: RoomCallArgs<C>): Promise<RoomCallResult<C>> {
+  async #route<C extends RoomRpc>(method: C, args: RoomRpcArgs<C>): Promise<RoomRpcResult<C>> {
     const roomId = args[0] as string;
     return this.#at((await this.locate(roomId)) ?? this.#options.links.self, method, args);
   }
@@ -245,7 +245,7 @@ export class ClusterRooms implements RoomService {
     const { links } = this.#options;
     if (links.nodes().length === 0 || this.#searches.size >= maxSearches) return Promise.resolve(undefined);
     const asked = links.nodes().map(async (node) => {
-      if ((await links.call(node, 'has', roomId, searchDeadline)) !== true) throw new Error('not here');
+      if ((await links.call(node, 'has', roomId, searchTimeoutMs)) !== true) throw new Error('not here');
       return node;
     });
     const search = Promise.any(asked)
@@ -255,17 +255,17 @@ export class ClusterRooms implements RoomService {
     return search;
   }
 
-  async #at<C extends RoomCall>(node: NodeName, method: C, args: RoomCallArgs<C>): Promise<RoomCallResult<C>> {
+  async #at<C extends RoomRpc>(node: NodeName, method: C, args: RoomRpcArgs<C>): Promise<RoomRpcResult<C>> {
     if (node !== this.#options.links.self)
-      return this.#call(node, method, args, withProcess.includes(method) ? processDeadline : callDeadline);
-    return (await this.#callLocal(node, method, args)) as RoomCallResult<C>;
+      return this.#call(node, method, args, withProcess.includes(method) ? processTimeoutMs : rpcTimeoutMs);
+    return (await this.#callLocal(node, method, args)) as RoomRpcResult<C>;
   }
 
-  async #call<C extends RoomCall>(node: NodeName, method: C, args: RoomCallArgs<C>, deadline: number): Promise<RoomCallResult<C>> {
-    const answer = await this.#options.links.call(node, `${roomCallPrefix}${method}`, args, deadline);
-    const parsed = roomCalls[method].result.safeParse(answer);
+  async #call<C extends RoomRpc>(node: NodeName, method: C, args: RoomRpcArgs<C>, deadline: number): Promise<RoomRpcResult<C>> {
+    const answer = await this.#options.links.call(node, `${roomRpcPrefix}${method}`, args, deadline);
+    const parsed = roomRpc[method].result.safeParse(answer);
     if (!parsed.success) throw new ServiceError('node_unreachable', `Node ${node} answered with what this version does not understand`);
-    return parsed.data as RoomCallResult<C>;
+    return parsed.data as RoomRpcResult<C>;
   }
 }
 

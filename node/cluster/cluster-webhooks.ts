@@ -13,20 +13,20 @@ import {
   type WebhookReplay,
   webhookStatusSchema,
 } from '../rooms/webhook-control.ts';
-import type { Links, NodeName } from './links.ts';
+import type { ClusterTransport, NodeName } from './cluster-transport.ts';
 import type { Member } from './membership.ts';
 
 /** How long another node may take, in milliseconds. */
-const listDeadline = 2_000;
-const replayDeadline = 10_000;
-const handoverDeadline = 2_000;
+const listTimeoutMs = 2_000;
+const replayTimeoutMs = 10_000;
+const handoverTimeoutMs = 2_000;
 /** Of dead letters that one node tells another at once. */
 const maxLetterBytes = 4 * 1024 * 1024;
 
 const askSchema = z.object({ filter: replaySchema, limit: z.number().int().min(1).max(999) });
 
 export type ClusterWebhooksOptions = {
-  links: Links;
+  links: ClusterTransport;
   log: Log;
   own: OwnWebhooks;
   /** Takes deliveries of a node that ends. @returns how many */
@@ -47,7 +47,7 @@ export class ClusterWebhooks implements WebhookControl {
 
   async status(): Promise<{ nodes: NodeWebhookStatus[]; incomplete: string[] }> {
     const own = () => this.#options.own.status();
-    const { answers, incomplete } = await this.#askAll('webhookStatus', null, listDeadline, webhookStatusSchema, own);
+    const { answers, incomplete } = await this.#askAll('webhookStatus', null, listTimeoutMs, webhookStatusSchema, own);
     const nodes = answers.map(({ node, answer }) => ({ node, ...answer }));
     return { nodes: nodes.sort((a, b) => (a.node < b.node ? -1 : 1)), incomplete };
   }
@@ -55,7 +55,7 @@ export class ClusterWebhooks implements WebhookControl {
   async deadLetters(filter: WebhookReplay, limit: number): Promise<{ letters: NodeDeadLetter[]; incomplete: string[] }> {
     const own = () => this.#options.own.deadLetters(filter, limit);
     const schema = z.array(deadLetterSchema).max(limit);
-    const { answers, incomplete } = await this.#askAll('deadLetters', { filter, limit }, listDeadline, schema, own);
+    const { answers, incomplete } = await this.#askAll('deadLetters', { filter, limit }, listTimeoutMs, schema, own);
     const letters = answers.flatMap(({ node, answer }) => answer.map((letter) => ({ node, ...letter })));
     // Stable: what a node gave up within one millisecond stays in its order.
     letters.sort((a, b) => Date.parse(b.givenUpAt) - Date.parse(a.givenUpAt));
@@ -64,7 +64,7 @@ export class ClusterWebhooks implements WebhookControl {
 
   async replay(filter: WebhookReplay): Promise<{ replayed: number; incomplete: string[] }> {
     const own = () => this.#options.own.replay(filter);
-    const { answers, incomplete } = await this.#askAll('replayDeadLetters', filter, replayDeadline, z.number().int(), own);
+    const { answers, incomplete } = await this.#askAll('replayDeadLetters', filter, replayTimeoutMs, z.number().int(), own);
     return { replayed: answers.reduce((sum, { answer }) => sum + answer, 0), incomplete };
   }
 
@@ -74,7 +74,7 @@ export class ClusterWebhooks implements WebhookControl {
     for (const node of links.nodes()) {
       if (member(node)?.state !== 'accepting' || this.#unwilling.has(node)) continue;
       try {
-        await links.call(node, 'webhooks', batch, handoverDeadline);
+        await links.call(node, 'webhooks', batch, handoverTimeoutMs);
         return;
       } catch (error) {
         this.#unwilling.add(node);

@@ -3,25 +3,25 @@ import { z } from 'zod';
 import { ServiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { RoomEvent } from '../rooms/events.ts';
-import { ClusterRooms, type OwnRooms } from './cluster-rooms.ts';
+import { ClusterAdmin, type ControlOptions } from './cluster-admin.ts';
+import { ClusterRooms, type LocalRoomService } from './cluster-rooms.ts';
+import type { ClusterTransport, NodeName } from './cluster-transport.ts';
 import type { LostEntry } from './connected-peers.ts';
-import { Control, type ControlOptions } from './control.ts';
 import type { DirectoryEntry } from './directory.ts';
-import type { Links, NodeName } from './links.ts';
-import { Membership, type OwnDescription } from './membership.ts';
+import { type LocalNodeDescription, Membership } from './membership.ts';
 import type { NodeLoad } from './placement.ts';
 
 /** How long the owner of an older room of the same id may take to say something, in milliseconds: longer than one that is gone is believed in. */
-const duplicateDeadline = 20_000;
+const duplicateTimeoutMs = 20_000;
 
 const namesSchema = z.array(z.string().max(512)).max(1_000);
 
 export type ClusterOptions = {
-  links: Links;
-  local: OwnRooms;
+  links: ClusterTransport;
+  local: LocalRoomService;
   log: Log;
   load: () => NodeLoad;
-  describe: () => OwnDescription;
+  describe: () => LocalNodeDescription;
   drain: ControlOptions['drain'];
   drainView: ControlOptions['drainView'];
   config: ControlOptions['config'];
@@ -29,11 +29,11 @@ export type ClusterOptions = {
   drainTimeout: () => number;
   /** Another node says whom it knows. */
   onNodes: (from: NodeName, names: readonly string[]) => void;
-  traffic: ClusterTraffic;
+  traffic: NodeRequests;
 };
 
-/** What goes between nodes beside rooms (traffic.ts). */
-export interface ClusterTraffic {
+/** What goes between nodes beside rooms (inter-node-services.ts). */
+export interface NodeRequests {
   nodeUp(node: NodeName): void;
   nodeDown(node: NodeName): void;
   roomsLost(node: NodeName, entries: readonly LostEntry[]): void;
@@ -44,9 +44,9 @@ export interface ClusterTraffic {
 export class Cluster {
   readonly rooms: ClusterRooms;
   readonly membership: Membership;
-  readonly control: Control;
-  readonly links: Links;
-  readonly #local: OwnRooms;
+  readonly control: ClusterAdmin;
+  readonly links: ClusterTransport;
+  readonly #local: LocalRoomService;
 
   constructor(options: ClusterOptions) {
     const { links, log, traffic } = options;
@@ -69,7 +69,7 @@ export class Cluster {
       load: options.load,
       address: () => options.describe().address,
     });
-    this.control = new Control({
+    this.control = new ClusterAdmin({
       links,
       membership: this.membership,
       describe: options.describe,
@@ -113,7 +113,7 @@ export class Cluster {
   }
 
   /** Whether there is another node that stays, or that still has rooms: this one is a way to them. */
-  get goesOn(): boolean {
+  get hasActiveNodes(): boolean {
     const { members, directory } = this.membership;
     return [...members.values()].some(({ name, state }) => state !== 'terminating' || directory.ownedBy(name).length > 0);
   }
@@ -137,7 +137,7 @@ export class Cluster {
 
   /** The older room may have ended, as where one of its id was made again: then its owner told so before it answers anything. */
   async #endDuplicate({ id, incarnation }: DirectoryEntry, owner: NodeName): Promise<void> {
-    await this.links.call(owner, 'has', id, duplicateDeadline).catch(() => {});
+    await this.links.call(owner, 'has', id, duplicateTimeoutMs).catch(() => {});
     const stays = this.membership.directory.find(id)?.incarnation === incarnation;
     const room = this.#local.find(id);
     if (!stays && room?.incarnation === incarnation) room.close('duplicate');

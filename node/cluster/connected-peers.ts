@@ -1,6 +1,7 @@
 // Which peers are connected, by node and room: told when their node is lost.
+
+import type { NodeName } from './cluster-transport.ts';
 import type { DirectoryEntry } from './directory.ts';
-import type { NodeName } from './links.ts';
 
 /** A room that was lost with its node. `connected`: ids of its peers that were. */
 export type LostEntry = DirectoryEntry & { connected: readonly string[] };

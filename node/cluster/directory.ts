@@ -1,11 +1,11 @@
 // Who owns which room: what this node knows of all connected nodes, and the rule for an id that is alive twice.
-import type { NodeName } from './links.ts';
+import type { NodeName } from './cluster-transport.ts';
 
 /** A room as other nodes know it. */
 export type DirectoryEntry = { id: string; incarnation: string; owner: NodeName; externalId: string | null; webhookUrl: string | null };
 
 /** Two rooms with one id. The older incarnation stays, since incarnations sort by time of creation. */
-export type Conflict = { stays: DirectoryEntry; goes: DirectoryEntry };
+export type Conflict = { winner: DirectoryEntry; loser: DirectoryEntry };
 
 export class Directory {
   readonly #byId = new Map<string, DirectoryEntry>();
@@ -38,9 +38,9 @@ export class Directory {
       if (!known || known.incarnation <= entry.incarnation) this.#set(entry);
       return undefined;
     }
-    const conflict = known.incarnation <= entry.incarnation ? { stays: known, goes: entry } : { stays: entry, goes: known };
-    this.#set(conflict.stays);
-    this.#behind.set(entry.id, conflict.goes);
+    const conflict = known.incarnation <= entry.incarnation ? { winner: known, loser: entry } : { winner: entry, loser: known };
+    this.#set(conflict.winner);
+    this.#behind.set(entry.id, conflict.loser);
     return conflict;
   }
 

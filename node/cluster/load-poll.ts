@@ -1,15 +1,15 @@
 // The load of all nodes, asked for when a room is placed: requests at the same time share one round, and what is on its way to a node counts.
 import { z } from 'zod';
-import type { Links, NodeName } from './links.ts';
+import type { ClusterTransport, NodeName } from './cluster-transport.ts';
 import type { Candidate, NodeLoad } from './placement.ts';
 
 /** A node that does not answer in this time is not chosen, and not asked again for a while. Milliseconds. */
-const answerDeadline = 1_000;
+const responseTimeoutMs = 1_000;
 const silencePause = 5_000;
 
 const counts = z.record(z.string().max(512), z.int().min(0));
 
-export const loadAnswerSchema = z.object({
+export const loadResponseSchema = z.object({
   forwardedTracks: z.number().min(0),
   rooms: z.number().min(0),
   cpu: z.number().min(0),
@@ -19,11 +19,11 @@ export const loadAnswerSchema = z.object({
   /** Rooms that others gave this node to make, by whom: what they sent beyond that is on its way and not among `rooms`. */
   received: counts,
 });
-export type LoadAnswer = z.infer<typeof loadAnswerSchema>;
-type Answered = { node: NodeName; answer: LoadAnswer | undefined };
+export type LoadResponse = z.infer<typeof loadResponseSchema>;
+type Answered = { node: NodeName; answer: LoadResponse | undefined };
 
 export class LoadPoll {
-  readonly #links: Links;
+  readonly #clusterTransport: ClusterTransport;
   readonly #own: () => NodeLoad;
   readonly #now: () => number;
   readonly #silentUntil = new Map<NodeName, number>();
@@ -31,8 +31,8 @@ export class LoadPoll {
   readonly #received = new Map<NodeName, number>();
   #round: Promise<Answered[]> | undefined;
 
-  constructor(options: { links: Links; own: () => NodeLoad; now?: () => number }) {
-    this.#links = options.links;
+  constructor(options: { links: ClusterTransport; own: () => NodeLoad; now?: () => number }) {
+    this.#clusterTransport = options.links;
     this.#own = options.own;
     this.#now = options.now ?? (() => performance.now());
   }
@@ -51,7 +51,7 @@ export class LoadPoll {
 
   /** A room goes there now. */
   assign(node: NodeName): void {
-    if (node === this.#links.self || this.#links.nodes().includes(node)) increment(this.#sent, node);
+    if (node === this.#clusterTransport.self || this.#clusterTransport.nodes().includes(node)) increment(this.#sent, node);
   }
 
   /** A room is to be made here. To be called in the turn in which the request came, before anything is waited for. */
@@ -66,7 +66,7 @@ export class LoadPoll {
   }
 
   /** What this node answers when it is asked. */
-  answer(): LoadAnswer {
+  answer(): LoadResponse {
     return { ...this.#own(), sent: Object.fromEntries(this.#sent), received: Object.fromEntries(this.#received) };
   }
 
@@ -74,8 +74,8 @@ export class LoadPoll {
    * Rooms that somebody gave a node and that it had not got when it answered. Messages between two nodes keep their order, so this is
    * neither more nor less than what its answer does not count.
    */
-  #onTheWay(node: NodeName, { received }: LoadAnswer, answers: readonly Answered[]): number {
-    const { self } = this.#links;
+  #onTheWay(node: NodeName, { received }: LoadResponse, answers: readonly Answered[]): number {
+    const { self } = this.#clusterTransport;
     let rooms = 0;
     for (const { node: sender, answer } of answers) {
       const sent = sender === self ? this.#sent.get(node) : answer?.sent[node];
@@ -85,15 +85,15 @@ export class LoadPoll {
   }
 
   async #ask(): Promise<Answered[]> {
-    const own = { node: this.#links.self, answer: this.answer() };
-    const asked = this.#links.nodes().map(async (node): Promise<Answered> => ({ node, answer: await this.#askNode(node) }));
+    const own = { node: this.#clusterTransport.self, answer: this.answer() };
+    const asked = this.#clusterTransport.nodes().map(async (node): Promise<Answered> => ({ node, answer: await this.#askNode(node) }));
     return [own, ...(await Promise.all(asked))];
   }
 
-  async #askNode(node: NodeName): Promise<LoadAnswer | undefined> {
+  async #askNode(node: NodeName): Promise<LoadResponse | undefined> {
     if ((this.#silentUntil.get(node) ?? 0) > this.#now()) return undefined;
     try {
-      const answer = loadAnswerSchema.parse(await this.#links.call(node, 'load', null, answerDeadline));
+      const answer = loadResponseSchema.parse(await this.#clusterTransport.call(node, 'load', null, responseTimeoutMs));
       this.#silentUntil.delete(node);
       return answer;
     } catch {

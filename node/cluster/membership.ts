@@ -2,9 +2,9 @@
 import { z } from 'zod';
 import type { Log } from '../log.ts';
 import { type NodeState, nodeStateSchema } from '../rooms/cluster-control.ts';
+import type { ClusterTransport, NodeName } from './cluster-transport.ts';
 import { ConnectedPeers, type LostEntry, type Presence } from './connected-peers.ts';
 import { Directory, type DirectoryEntry } from './directory.ts';
-import type { Links, NodeName } from './links.ts';
 
 const entrySchema = z.object({
   id: z.string().max(128),
@@ -35,12 +35,12 @@ const presenceSchema = z.object({ incarnation: z.string().max(64), peerId: z.str
 
 /** What is known of a connected node. */
 export type Member = { name: NodeName; internalAddress: string; address: string; version: string; tls: boolean; state: NodeState };
-export type OwnDescription = Omit<Member, 'name'>;
+export type LocalNodeDescription = Omit<Member, 'name'>;
 
 export type MembershipOptions = {
-  links: Links;
+  links: ClusterTransport;
   log: Log;
-  describe: () => OwnDescription;
+  describe: () => LocalNodeDescription;
   /** A room of this node must end where `older`, of the same id, lives elsewhere. */
   onDuplicate: (entry: DirectoryEntry, older: DirectoryEntry) => void;
   /** A room of another node ended, or is there (again). */
@@ -149,10 +149,10 @@ export class Membership {
   }
 
   /** Both owners see the same two incarnations and come to the same answer; only the owner of the younger acts. */
-  #settle({ stays, goes }: { stays: DirectoryEntry; goes: DirectoryEntry }): void {
+  #settle({ winner, loser }: { winner: DirectoryEntry; loser: DirectoryEntry }): void {
     const { log, links } = this.#options;
-    log.warn({ room: goes.id, stays: stays.owner, goes: goes.owner }, 'one room id is alive twice, the older room stays');
-    if (goes.owner === links.self) this.#options.onDuplicate(goes, stays);
+    log.warn({ room: loser.id, winner: winner.owner, loser: loser.owner }, 'one room id is alive twice, the older room stays');
+    if (loser.owner === links.self) this.#options.onDuplicate(loser, winner);
   }
 
   #tell(method: string, data: unknown): void {

@@ -1,5 +1,5 @@
 // Where a new room goes: a pure choice from what the nodes said of themselves, with the reasons.
-import type { NodeName } from './links.ts';
+import type { NodeName } from './cluster-transport.ts';
 
 /** What a node says of itself. */
 export type NodeLoad = { forwardedTracks: number; rooms: number; cpu: number; accepting: boolean };
@@ -12,7 +12,7 @@ export type Candidate = {
   pending: number;
 };
 
-export type Choice = {
+export type PlacementDecision = {
   /** Best first. A node that refuses is followed by the next. */
   order: NodeName[];
   /** One line per node, for the log: why it is where it is. */
@@ -23,7 +23,7 @@ export type Choice = {
  * Nodes that answered and accept rooms, in this order: fewest forwarded tracks, then fewest rooms, then lowest CPU, then
  * the one that was asked, then by name.
  */
-export function choose(candidates: readonly Candidate[], asked: NodeName): Choice {
+export function choosePlacement(candidates: readonly Candidate[], requestedNode: NodeName): PlacementDecision {
   const reasons: Record<NodeName, string> = {};
   const open: { node: NodeName; key: readonly number[] }[] = [];
   for (const { node, load, pending } of candidates) {
@@ -32,7 +32,7 @@ export function choose(candidates: readonly Candidate[], asked: NodeName): Choic
     else {
       const rooms = load.rooms + pending;
       reasons[node] = `${load.forwardedTracks} forwarded tracks, ${rooms} rooms, CPU ${load.cpu.toFixed(2)}`;
-      open.push({ node, key: [load.forwardedTracks, rooms, roundedCpu(load.cpu), node === asked ? 0 : 1] });
+      open.push({ node, key: [load.forwardedTracks, rooms, roundedCpu(load.cpu), node === requestedNode ? 0 : 1] });
     }
   }
   open.sort((a, b) => compare(a.key, b.key) || (a.node < b.node ? -1 : 1));

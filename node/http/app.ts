@@ -14,7 +14,7 @@ import { Authenticator } from './auth.ts';
 import type { ClientOf } from './client-address.ts';
 import { consoleFiles } from './console-files.ts';
 import { allowOrigin, answerOptions } from './cors.ts';
-import { type ForwardedBy, forwardedHeader } from './forwarded.ts';
+import { type ForwardedBy, proxiedHeader } from './forwarded.ts';
 import { fail, runRoute, type Traced } from './pipeline.ts';
 import type { Route, Services } from './route.ts';
 import { routes } from './routes.ts';
@@ -80,7 +80,7 @@ export function createApp(options: AppOptions): Express {
 function prepare(options: AppOptions & { clientLimit: RateLimit }, request: Request, response: Traced, next: NextFunction): void {
   const given = request.headers['x-request-id'];
   const requestId = isRequestId(given) ? given : randomUUID();
-  const forwarded = options.forwardedBy?.(request.headers[forwardedHeader], request.url);
+  const forwarded = options.forwardedBy?.(request.headers[proxiedHeader], request.url);
   const trace = { requestId, start: performance.now(), client: options.clientOf(request), forwarded };
   response.locals.trace = trace;
   for (const [name, value] of headerEntries) response.setHeader(name, value);

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { startDiscovery } from '../../node/cluster/discovery/discovery.ts';
-import { nameUnderQuery } from '../../node/cluster/discovery/own-name.ts';
-import { type HostLookup, type Resolved, systemResolver } from '../../node/cluster/discovery/resolver.ts';
+import { nodeNameFromDns } from '../../node/cluster/discovery/node-name-from-dns.ts';
+import { type DnsResult, type HostLookup, systemResolver } from '../../node/cluster/discovery/resolver.ts';
 import { silentLog } from '../../node/log.ts';
 import { type DnsServer, startDnsServer } from '../kit/dns-server.ts';
 import { FakeConnector } from '../kit/fake-connector.ts';
@@ -89,12 +89,12 @@ test('closing in the middle of a query ends it, and nothing more is asked or dia
   server.fail('silent');
   const connector = new FakeConnector('svc@10.0.0.1');
   const strategy = { name: 'DNS', query, pollingInterval: 20 } as const;
-  const ended = Promise.withResolvers<Resolved>();
+  const ended = Promise.withResolvers<DnsResult>();
   const discovery = startDiscovery({ mode: 'name', strategy }, connector, silentLog(), {
     resolve: async (host, signal) => {
-      const resolved = await resolverOf(server, 60_000, () => new Promise(() => {}))(host, signal);
-      ended.resolve(resolved);
-      return resolved;
+      const dnsResult = await resolverOf(server, 60_000, () => new Promise(() => {}))(host, signal);
+      ended.resolve(dnsResult);
+      return dnsResult;
     },
   });
   await server.queries(2);
@@ -140,23 +140,23 @@ test('a name without records, without existence and without a server that answer
 
 test('records are not kept longer than they are there, whatever their time to live says', async (t) => {
   const server = await startDnsServer(t);
-  const resolve = resolverOf(server);
+  const dnsResolver = resolverOf(server);
   server.add(query, '10.0.0.1', '10.0.0.2');
-  await resolve(query, signal);
+  await dnsResolver(query, signal);
   server.remove(query, '10.0.0.1');
-  assert.deepEqual((await resolve(query, signal)).ipv4, { addresses: ['10.0.0.2'] });
+  assert.deepEqual((await dnsResolver(query, signal)).ipv4, { addresses: ['10.0.0.2'] });
 });
 
 test('a name that no server knows is looked up as the machine does: /etc/hosts', async (t) => {
   const server = await startDnsServer(t);
   const { ipv4, ipv6 } = await systemResolver({ servers: [server.address], deadline: 30_000 })('localhost', signal);
-  const found = [ipv4, ipv6].flatMap((answer) => ('addresses' in answer ? answer.addresses : []));
+  const found = [ipv4, ipv6].flatMap((dnsAnswer) => ('addresses' in dnsAnswer ? dnsAnswer.addresses : []));
   assert.ok(found.includes('127.0.0.1') || found.includes('::1'), String(found));
 });
 
 test('a node that goes by a host name is named by the address that the query gives, IPv4 first', async (t) => {
   const server = await startDnsServer(t);
-  const name = (nodeName: string) => nameUnderQuery(nodeName, query, resolverOf(server), signal);
+  const name = (nodeName: string) => nodeNameFromDns(nodeName, query, resolverOf(server), signal);
   server.add('both.test', '10.0.0.7', '10.0.0.8', 'fd00::7');
   server.add('six.test', 'fd00::9', 'fe80::1');
   assert.equal(await name('svc@both.test'), 'svc@10.0.0.7');

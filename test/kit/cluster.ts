@@ -1,7 +1,7 @@
 // Several nodes of a cluster in one process: real rooms and real cluster code on a network that the test cuts and heals.
 import { Cluster } from '../../node/cluster/cluster.ts';
+import type { NodeName } from '../../node/cluster/cluster-transport.ts';
 import type { LostEntry } from '../../node/cluster/connected-peers.ts';
-import type { NodeName } from '../../node/cluster/links.ts';
 import { silentLog } from '../../node/log.ts';
 import type { RoomEvent } from '../../node/rooms/events.ts';
 import { type LocalLimits, LocalRooms } from '../../node/rooms/local-rooms.ts';

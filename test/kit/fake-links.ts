@@ -1,6 +1,12 @@
 // Connections between nodes without a network: in order per pair, asynchronous, cut and healed by the test.
 
-import type { CallHandler, CastHandler, LinkListener, Links, NodeName } from '../../node/cluster/links.ts';
+import type {
+  ClusterTransport,
+  NodeMessageHandler,
+  NodeName,
+  NodeRequestHandler,
+  TransportListener,
+} from '../../node/cluster/cluster-transport.ts';
 import { ServiceError } from '../../node/errors.ts';
 import { turns } from './turns.ts';
 
@@ -57,14 +63,14 @@ export class FakeNetwork {
   }
 }
 
-export class FakeLinks implements Links {
+export class FakeLinks implements ClusterTransport {
   readonly self: NodeName;
   /** Calls to this node are left without an answer, as by SIGSTOP. */
   frozen = false;
   readonly #network: FakeNetwork;
   readonly #waiting = new Map<() => void, NodeName>();
-  readonly #listeners: LinkListener[] = [];
-  #handlers: { call: CallHandler; cast: CastHandler } | undefined;
+  readonly #listeners: TransportListener[] = [];
+  #handlers: { call: NodeRequestHandler; cast: NodeMessageHandler } | undefined;
   /** One queue per sender keeps the order. */
   readonly #inbox = new Map<NodeName, Promise<void>>();
 
@@ -102,11 +108,11 @@ export class FakeLinks implements Links {
     if (target) void target.#deliver(this.self, async () => target.#handlers?.cast(this.self, method, copy));
   }
 
-  handle(handlers: { call: CallHandler; cast: CastHandler }): void {
+  handle(handlers: { call: NodeRequestHandler; cast: NodeMessageHandler }): void {
     this.#handlers = handlers;
   }
 
-  listen(listener: LinkListener): void {
+  listen(listener: TransportListener): void {
     this.#listeners.push(listener);
   }
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { Atom, type Term, tuple } from '../../node/cluster/erlang/terms.ts';
-import { ErlangLinks } from '../../node/cluster/erlang-links.ts';
+import { ErlangTransport } from '../../node/cluster/erlang-transport.ts';
 import { Distribution } from '../../node/distribution.ts';
 import { startDistNode, testCookie } from '../kit/dist-nodes.ts';
 import { freePort } from '../kit/free-ports.ts';
@@ -22,7 +22,7 @@ async function startBeside(t: TestContext, handshakesPending = () => false) {
     cast: () => {},
   });
   const name = 'starts@127.0.0.1';
-  const links = new ErlangLinks(name, record.log);
+  const links = new ErlangTransport(name, record.log);
   const met = Promise.withResolvers<void>();
   links.listen({ up: () => met.resolve(), down: () => {} });
   const strategy = { name: 'NODES_LIST', nodes: [node.name] } as const;
@@ -65,9 +65,9 @@ async function startBeside(t: TestContext, handshakesPending = () => false) {
 test('a node knows the others when whoever is connected has said who it is and what it has', async (t) => {
   let meets = true;
   const { distribution, links, answer } = await startBeside(t, () => meets);
-  assert.deepEqual([links.greets, distribution.discovering, distribution.synced], [true, true, false]);
+  assert.deepEqual([links.handshakePending, distribution.discovering, distribution.synced], [true, true, false]);
   await answer();
-  assert.deepEqual([links.greets, distribution.discovering, distribution.synced], [false, true, false]);
+  assert.deepEqual([links.handshakePending, distribution.discovering, distribution.synced], [false, true, false]);
   meets = false;
   assert.deepEqual([distribution.discovering, distribution.synced], [false, true]);
   // Those that come later have nothing that was there at its start.

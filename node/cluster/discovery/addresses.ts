@@ -15,7 +15,7 @@ export function familyOf(address: string): Family {
 }
 
 /** The spelling that resolvers give (RFC 5952); undefined where it is no address, or none of a node: wildcard, multicast, link-local. */
-export function canonical(address: string): string | undefined {
+export function normalizeAddress(address: string): string | undefined {
   if (isIP(address) === 0 || address.includes('%')) return undefined;
   const family = familyOf(address);
   return useless.check(address, family) ? undefined : new SocketAddress({ address, family }).address;

@@ -4,25 +4,25 @@ import type { Log } from '../../log.ts';
 import type { Connector } from './connector.ts';
 import { DialPool } from './dial-pool.ts';
 import { DnsDiscovery } from './dns.ts';
-import { NodesList } from './nodes-list.ts';
-import { type Resolve, systemResolver } from './resolver.ts';
-import { Transitivity } from './transitivity.ts';
+import { GossipDiscovery } from './gossip-discovery.ts';
+import { type DnsResolver, systemResolver } from './resolver.ts';
+import { StaticDiscovery } from './static-discovery.ts';
 
 export type Discovery = {
   /** Whether nodes may be there that this one could not find yet. */
-  looking(): boolean;
+  discovering(): boolean;
   /** Whether whoever it knew of at first was dialled. */
-  begun(): boolean;
+  dialed(): boolean;
   /** The connection to a node is gone. */
   down(name: string): void;
   /** Another node says whom it knows; to be called on every word of it. */
-  learn(from: string, names: readonly string[]): void;
+  addKnownNodes(from: string, names: readonly string[]): void;
   /** Nobody is dialled any more; connections stay. */
   close(): void;
 };
 
 export type DiscoveryDeps = {
-  resolve?: Resolve;
+  resolve?: DnsResolver;
   localAddresses?: () => readonly string[];
   /** From 0 to below 1. */
   random?: () => number;
@@ -30,7 +30,7 @@ export type DiscoveryDeps = {
   now?: () => number;
 };
 
-/** Starts to look for other nodes at once; for nodes with distribution. With DNS, `connector.self` should be what nameUnderQuery gives. */
+/** Starts to look for other nodes at once; for nodes with distribution. With DNS, `connector.self` should be what nodeNameFromDns gives. */
 export function startDiscovery(
   { mode, strategy }: Pick<DistConfig, 'mode' | 'strategy'>,
   connector: Connector,
@@ -43,20 +43,20 @@ export function startDiscovery(
   const found =
     strategy.name === 'DNS'
       ? new DnsDiscovery({ ...shared, ...strategy, resolve, localAddresses })
-      : new NodesList({ ...shared, ...strategy });
-  const transitivity = new Transitivity({ ...shared, mode });
+      : new StaticDiscovery({ ...shared, ...strategy });
+  const gossipDiscovery = new GossipDiscovery({ ...shared, mode });
   return {
     // Whoever has a list dials all of it at once.
-    looking: () => found instanceof DnsDiscovery && found.looking,
-    begun: () => found.begun,
+    discovering: () => found instanceof DnsDiscovery && found.looking,
+    dialed: () => found.dialed,
     down(name) {
       found.down(name);
-      transitivity.down(name);
+      gossipDiscovery.down(name);
     },
-    learn: (from, names) => transitivity.learn(from, names),
+    addKnownNodes: (from, names) => gossipDiscovery.learn(from, names),
     close() {
       found.close();
-      transitivity.close();
+      gossipDiscovery.close();
       pool.close();
     },
   };

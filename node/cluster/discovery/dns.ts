@@ -4,10 +4,10 @@ import { networkInterfaces } from 'node:os';
 import type { Log } from '../../log.ts';
 import { Timer } from '../../timer.ts';
 import { splitNodeName } from '../erlang/node-names.ts';
-import { canonical, type Family, familyOf } from './addresses.ts';
-import { addresses } from './own-name.ts';
+import { type Family, familyOf, normalizeAddress } from './addresses.ts';
+import { addresses } from './node-name-from-dns.ts';
 import { Redialer, type RedialerOptions } from './redialer.ts';
-import type { Answer, Resolve, Resolved } from './resolver.ts';
+import type { DnsAnswer, DnsResolver, DnsResult } from './resolver.ts';
 
 /** Addresses of one query that count, in ascending order, IPv4 first. */
 const maxAddresses = 1_000;
@@ -24,7 +24,7 @@ export type DnsOptions = Omit<RedialerOptions, 'onFailure'> & {
   /** Milliseconds between the end of a query and the next, once the first ones were; also the longest wait between two dials of an address. */
   pollingInterval: number;
   log: Log;
-  resolve: Resolve;
+  resolve: DnsResolver;
   /** Every address of this machine. */
   localAddresses?: () => readonly string[];
 };
@@ -48,19 +48,19 @@ export class DnsDiscovery {
     this.#options = options;
     this.#nodeName = self?.name ?? options.connector.self;
     this.#ownHost = self?.host ?? '';
-    if (isIP(this.#ownHost) !== 0) this.#own = [canonical(this.#ownHost) ?? this.#ownHost];
+    if (isIP(this.#ownHost) !== 0) this.#own = [normalizeAddress(this.#ownHost) ?? this.#ownHost];
     this.#redialer = new Redialer({ ...options, onFailure: (name, failures) => this.#tellFailure(name, failures) });
     void this.#poll();
   }
 
   /** Whether others may be there that it could not find yet. */
   get looking(): boolean {
-    return this.#answers < 2 || this.#looks < firstLooks || this.#redialer.begins;
+    return this.#answers < 2 || this.#looks < firstLooks || this.#redialer.dialing;
   }
 
   /** Whether whoever was under the query at first was dialled. */
-  get begun(): boolean {
-    return this.#answers > 0 && !this.#redialer.begins;
+  get dialed(): boolean {
+    return this.#answers > 0 && !this.#redialer.dialing;
   }
 
   /** The connection to a node is gone. */
@@ -78,12 +78,12 @@ export class DnsDiscovery {
   async #poll(): Promise<void> {
     const { resolve, query, pollingInterval } = this.#options;
     const { signal } = this.#ending;
-    const [resolved] = await Promise.all([resolve(query, signal).catch(asFailure), this.#findOwn()]);
+    const [dnsResult] = await Promise.all([resolve(query, signal).catch(asFailure), this.#findOwn()]);
     if (signal.aborted) return;
     this.#looks += 1;
-    if ([resolved.ipv4, resolved.ipv6].some((answer) => 'addresses' in answer)) this.#answers += 1;
-    this.#take('ipv4', resolved.ipv4);
-    this.#take('ipv6', resolved.ipv6);
+    if ([dnsResult.ipv4, dnsResult.ipv6].some((dnsAnswer) => 'addresses' in dnsAnswer)) this.#answers += 1;
+    this.#take('ipv4', dnsResult.ipv4);
+    this.#take('ipv6', dnsResult.ipv6);
     this.#dial();
     this.#timer = new Timer(this.#looks < firstLooks ? Math.min(soon, pollingInterval) : pollingInterval, () => void this.#poll());
   }
@@ -95,15 +95,15 @@ export class DnsDiscovery {
   }
 
   /** Each family is known by its last answer: one that fails keeps what it had. */
-  #take(family: Family, answer: Answer): void {
+  #take(family: Family, dnsAnswer: DnsAnswer): void {
     const { log, query } = this.#options;
     const record = family === 'ipv4' ? 'A' : 'AAAA';
-    if ('addresses' in answer) {
+    if ('addresses' in dnsAnswer) {
       if (this.#failing.delete(family)) log.info({ query, record }, 'the DNS query is answered again');
-      this.#known[family] = [...new Set(answer.addresses.flatMap((each) => canonical(each) ?? []))].sort();
+      this.#known[family] = [...new Set(dnsAnswer.addresses.flatMap((each) => normalizeAddress(each) ?? []))].sort();
     } else if (!this.#failing.has(family)) {
       this.#failing.add(family);
-      log.warn({ query, record, reason: answer.failure }, 'the DNS query fails, what is known of it stays');
+      log.warn({ query, record, reason: dnsAnswer.failure }, 'the DNS query fails, what is known of it stays');
     }
   }
 
@@ -114,7 +114,7 @@ export class DnsDiscovery {
     const wanted = new Map(others.map((address) => [`${this.#nodeName}@${address}`, address]));
     for (const name of this.#redialer.names()) if (!wanted.has(name)) this.#redialer.forget(name);
     for (const [name, address] of wanted) {
-      this.#redialer.want(name, { longest: this.#isSecond(address) ? Math.max(secondFamilyPause, pollingInterval) : pollingInterval });
+      this.#redialer.addTarget(name, { longest: this.#isSecond(address) ? Math.max(secondFamilyPause, pollingInterval) : pollingInterval });
     }
   }
 
@@ -122,7 +122,7 @@ export class DnsDiscovery {
   #ownOfOtherFamily(): string[] {
     const families = new Set(this.#own.map(familyOf));
     if (families.size === 0) return [];
-    const local = (this.#options.localAddresses ?? localAddresses)().flatMap((each) => canonical(each) ?? []);
+    const local = (this.#options.localAddresses ?? localAddresses)().flatMap((each) => normalizeAddress(each) ?? []);
     return local.filter((address) => !families.has(familyOf(address)));
   }
 
@@ -153,7 +153,7 @@ function localAddresses(): string[] {
   return Object.values(networkInterfaces()).flatMap((addresses) => (addresses ?? []).map(({ address }) => address));
 }
 
-function asFailure(error: unknown): Resolved {
+function asFailure(error: unknown): DnsResult {
   const failure = error instanceof Error ? error.message : String(error);
   return { ipv4: { failure }, ipv6: { failure } };
 }

@@ -4,7 +4,7 @@ import type { Connector } from './connector.ts';
 import type { DialPool } from './dial-pool.ts';
 
 const first = 500;
-const longest = 30_000;
+const maxBackoffMs = 30_000;
 /** A connection that lived less than this, in milliseconds, was none: two nodes that throw each other out must not spin. */
 const soundLifetime = 5_000;
 
@@ -13,7 +13,7 @@ const soundLifetime = 5_000;
  * that lost the same one do not come back in step.
  * @param random from 0 to below 1
  */
-export function backOff(failures: number, limit: number, random: number): number {
+export function backoffDelay(failures: number, limit: number, random: number): number {
   const delay = Math.min(first * 2 ** Math.min(failures - 1, 16), limit);
   return Math.round(delay * (1 - random / 2));
 }
@@ -27,14 +27,14 @@ export type RedialerOptions = {
   /** A dial failed, the n-th in a row. */
   onFailure: (name: string, failures: number) => void;
 };
-export type Persistence = {
+export type RetryPolicy = {
   /** Dials in a row before the node is given up and forgotten; default: endless. */
   tries?: number;
   /** Longest wait between two dials, in milliseconds. */
   longest?: number;
 };
 
-type Wanted = Required<Persistence> & { failures: number; dialling: boolean; connectedAt: number; timer: Timer | undefined };
+type Wanted = Required<RetryPolicy> & { failures: number; dialling: boolean; connectedAt: number; timer: Timer | undefined };
 
 export class Redialer {
   readonly #options: RedialerOptions;
@@ -57,15 +57,15 @@ export class Redialer {
   }
 
   /** Whether the first dial of one of them is under way. */
-  get begins(): boolean {
+  get dialing(): boolean {
     return [...this.#wanted.values()].some(
       ({ dialling, failures, connectedAt }) => dialling && failures === 0 && connectedAt === Number.NEGATIVE_INFINITY,
     );
   }
 
   /** Dials a node now, unless it is connected or waited for. */
-  want(name: string, persistence: Persistence = {}): void {
-    const wished = { tries: Number.POSITIVE_INFINITY, longest, ...persistence };
+  addTarget(name: string, retryPolicy: RetryPolicy = {}): void {
+    const wished = { tries: Number.POSITIVE_INFINITY, longest: maxBackoffMs, ...retryPolicy };
     const known = this.#wanted.get(name);
     const wanted = known ?? { ...wished, failures: 0, dialling: false, connectedAt: Number.NEGATIVE_INFINITY, timer: undefined };
     if (known) Object.assign(known, wished);
@@ -119,7 +119,7 @@ export class Redialer {
       return;
     }
     wanted.timer?.stop();
-    wanted.timer = new Timer(backOff(wanted.failures, wanted.longest, this.#options.random()), () => {
+    wanted.timer = new Timer(backoffDelay(wanted.failures, wanted.longest, this.#options.random()), () => {
       wanted.timer = undefined;
       this.#dial(name, wanted);
     });

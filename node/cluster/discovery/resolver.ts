@@ -5,11 +5,11 @@ import { isIP } from 'node:net';
 import { Timer } from '../../timer.ts';
 
 /** The addresses of one family, or why they are not known. No addresses is an answer, too. */
-export type Answer = { addresses: readonly string[] } | { failure: string };
+export type DnsAnswer = { addresses: readonly string[] } | { failure: string };
 /** Where neither family has an address, both are failures. */
-export type Resolved = { ipv4: Answer; ipv6: Answer };
+export type DnsResult = { ipv4: DnsAnswer; ipv6: DnsAnswer };
 /** Never rejects, and ends soon after the signal. */
-export type Resolve = (host: string, signal: AbortSignal) => Promise<Resolved>;
+export type DnsResolver = (host: string, signal: AbortSignal) => Promise<DnsResult>;
 /** All addresses of a name by the rules of the machine. */
 export type HostLookup = (host: string) => Promise<readonly string[]>;
 
@@ -24,7 +24,7 @@ export type ResolverOptions = {
 /** The server says that there is no such record: an answer. */
 const noRecords = new Set(['ENODATA', 'ENOTFOUND']);
 
-export function systemResolver({ servers, deadline = 4_000, hosts = getaddrinfo }: ResolverOptions = {}): Resolve {
+export function systemResolver({ servers, deadline = 4_000, hosts = getaddrinfo }: ResolverOptions = {}): DnsResolver {
   const shared = sharedLookup(hosts);
   return async (host, signal) => {
     const asked = isIP(host) === 0 ? await askServers(host, servers, deadline, signal) : failed('an address, not a name');
@@ -36,7 +36,7 @@ export function systemResolver({ servers, deadline = 4_000, hosts = getaddrinfo 
   };
 }
 
-async function askServers(host: string, servers: ResolverOptions['servers'], deadline: number, signal: AbortSignal): Promise<Resolved> {
+async function askServers(host: string, servers: ResolverOptions['servers'], deadline: number, signal: AbortSignal): Promise<DnsResult> {
   // Made anew each time, so that a changed /etc/resolv.conf counts.
   const resolver = new Resolver({ timeout: Math.ceil(deadline / 4), tries: 2 });
   if (servers) resolver.setServers(servers);
@@ -52,7 +52,7 @@ async function askServers(host: string, servers: ResolverOptions['servers'], dea
   }
 }
 
-async function answer(query: Promise<string[]>): Promise<Answer> {
+async function answer(query: Promise<string[]>): Promise<DnsAnswer> {
   try {
     return { addresses: await query };
   } catch (error) {
@@ -61,16 +61,16 @@ async function answer(query: Promise<string[]>): Promise<Answer> {
   }
 }
 
-function hasAddress({ ipv4, ipv6 }: Resolved): boolean {
+function hasAddress({ ipv4, ipv6 }: DnsResult): boolean {
   return [ipv4, ipv6].some((each) => 'addresses' in each && each.addresses.length > 0);
 }
 
-function failed(failure: string): Resolved {
+function failed(failure: string): DnsResult {
   return { ipv4: { failure }, ipv6: { failure } };
 }
 
-function bothFailed({ ipv4, ipv6 }: Resolved): Resolved {
-  const failure = (one: Answer, other: Answer) => ('failure' in one ? one : 'failure' in other ? other : { failure: 'no addresses' });
+function bothFailed({ ipv4, ipv6 }: DnsResult): DnsResult {
+  const failure = (one: DnsAnswer, other: DnsAnswer) => ('failure' in one ? one : 'failure' in other ? other : { failure: 'no addresses' });
   return { ipv4: failure(ipv4, ipv6), ipv6: failure(ipv6, ipv4) };
 }
 

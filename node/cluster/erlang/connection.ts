@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import type { Log } from '../../log.ts';
 import { type ControlMessage, parseControl, writeControl } from './control.ts';
 import { flags as knownFlags } from './flags.ts';
-import type { Handshaken } from './handshake.ts';
+import type { HandshakeResult } from './handshake.ts';
 import { PacketReader } from './packet-reader.ts';
 import { TermWriter } from './term-writer.ts';
 import type { Term } from './terms.ts';
@@ -39,7 +39,13 @@ export type ConnectionListener = {
 };
 
 /** Milliseconds; `tick` is Erlang's net_ticktime: a node is lost after one to one and a quarter of it without a byte. */
-export type ConnectionOptions = { handshaken: Handshaken; tick: number; log: Log; listener: ConnectionListener; limits?: ConnectionLimits };
+export type ConnectionOptions = {
+  handshake: HandshakeResult;
+  tick: number;
+  log: Log;
+  listener: ConnectionListener;
+  limits?: ConnectionLimits;
+};
 
 const quarters = 4;
 const tickFrame = Buffer.alloc(4);
@@ -64,11 +70,11 @@ export class Connection {
   #flushing = false;
   #open = true;
 
-  constructor({ handshaken, tick, log, listener, limits = connectionLimits }: ConnectionOptions) {
-    this.peer = handshaken.peer;
-    this.creation = handshaken.creation;
-    this.flags = handshaken.flags;
-    this.#socket = handshaken.socket;
+  constructor({ handshake, tick, log, listener, limits = connectionLimits }: ConnectionOptions) {
+    this.peer = handshake.peer;
+    this.creation = handshake.creation;
+    this.flags = handshake.flags;
+    this.#socket = handshake.socket;
     this.#log = log;
     this.#listener = listener;
     this.#limits = limits;
@@ -76,7 +82,7 @@ export class Connection {
     this.#ticker = setInterval(() => this.#tick(), tick / quarters);
     this.#socket.on('data', (chunk) => this.#take(chunk));
     this.#socket.on('close', () => this.#end('connection_closed'));
-    this.#reader.push(handshaken.rest);
+    this.#reader.push(handshake.rest);
   }
 
   get open(): boolean {

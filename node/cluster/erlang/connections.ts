@@ -7,9 +7,9 @@ import type { ControlMessage } from './control.ts';
 import { openSocket } from './dialer.ts';
 import type { DistTls } from './dist-tls.ts';
 import { HalfOpen } from './half-open.ts';
-import { acceptHandshake, dialHandshake, type Handshaken, HandshakeRefused, type Identity } from './handshake.ts';
-import { HandshakeSocket, handshakeDeadline } from './handshake-socket.ts';
-import { LogGate } from './log-gate.ts';
+import { acceptHandshake, dialHandshake, HandshakeError, type HandshakeResult, type Identity } from './handshake.ts';
+import { HandshakeSocket, handshakeTimeoutMs } from './handshake-socket.ts';
+import { LogThrottle } from './log-throttle.ts';
 import { fitsMode, type NameMode, splitNodeName } from './node-names.ts';
 import { WireError } from './wire-error.ts';
 
@@ -48,7 +48,7 @@ export class Connections {
   readonly #unbound = new Map<string, number>();
   /** Whoever waits for a node that is dialling us. */
   readonly #waiting = new Map<string, Set<() => void>>();
-  readonly #gate = new LogGate();
+  readonly #gate = new LogThrottle();
   #closed = false;
 
   constructor(options: ConnectionsOptions) {
@@ -97,7 +97,7 @@ export class Connections {
     let channel: HandshakeSocket | undefined;
     try {
       const carrier = this.#options.tls ? await this.#options.tls.accept(socket) : socket;
-      channel = new HandshakeSocket(carrier, handshakeDeadline - (performance.now() - since));
+      channel = new HandshakeSocket(carrier, handshakeTimeoutMs - (performance.now() - since));
       const decisions = { status: (peer: string) => this.#statusFor(peer), confirm: (peer: string) => !this.#prefersOwnDial(peer) };
       this.#adopt(await acceptHandshake(channel, this.#own, decisions));
     } catch (error) {
@@ -131,15 +131,15 @@ export class Connections {
         return this.#up.has(node);
       }
       dial.channel = new HandshakeSocket(socket);
-      const handshaken = await dialHandshake(dial.channel, this.#own, node, () => !this.#up.has(node));
+      const handshakeResult = await dialHandshake(dial.channel, this.#own, node, () => !this.#up.has(node));
       dial.channel = undefined;
-      if (this.#up.has(node)) handshaken.socket.destroy();
-      else this.#adopt(handshaken);
+      if (this.#up.has(node)) handshakeResult.socket.destroy();
+      else this.#adopt(handshakeResult);
     } catch (error) {
       dial.channel?.abort(asError(error));
       if (this.#up.has(node)) return true;
-      const reason = error instanceof HandshakeRefused ? error.reason : undefined;
-      if (reason === 'simultaneous') return this.#waitFor(node, handshakeDeadline);
+      const reason = error instanceof HandshakeError ? error.reason : undefined;
+      if (reason === 'simultaneous') return this.#waitFor(node, handshakeTimeoutMs);
       // A node that began to dial us at the last moment closes without a word as well.
       if (reason === 'unanswered' && (await this.#waitFor(node, lastMoment))) return true;
       if (reason === 'unbound') this.#leaveAlone(node);
@@ -206,22 +206,22 @@ export class Connections {
   }
 
   /** A connection is ready. One that there was with this node before is obsolete: the node began anew, or lost it without our notice. */
-  #adopt(handshaken: Handshaken): void {
-    const { peer } = handshaken;
+  #adopt(handshake: HandshakeResult): void {
+    const { peer } = handshake;
     if (this.#closed) {
-      handshaken.socket.destroy();
+      handshake.socket.destroy();
       return;
     }
     this.#up.get(peer)?.close('replaced');
     const { tick, onMessage, limits = connectionLimits } = this.#options;
     const listener = { message: onMessage, down: (connection: Connection, reason: DownReason) => this.#down(connection, reason) };
-    const connection = new Connection({ handshaken, tick, log: this.#log, listener, limits });
+    const connection = new Connection({ handshake, tick, log: this.#log, listener, limits });
     this.#up.set(peer, connection);
     this.#log.info(
-      { node: peer, nodes: this.#up.size + 1, proof: handshaken.bound ? 'bound' : 'erlang', tls: handshaken.socket instanceof TLSSocket },
+      { node: peer, nodes: this.#up.size + 1, proof: handshake.bound ? 'bound' : 'erlang', tls: handshake.socket instanceof TLSSocket },
       'connected to node',
     );
-    this.#dials.get(peer)?.channel?.abort(new HandshakeRefused('simultaneous', peer));
+    this.#dials.get(peer)?.channel?.abort(new HandshakeError('simultaneous', peer));
     this.#options.onUp(connection);
     for (const wake of this.#waiting.get(peer) ?? []) wake();
     connection.start();
@@ -236,27 +236,27 @@ export class Connections {
   }
 
   #refused(error: unknown, address: string | undefined): void {
-    if (this.#closed || (error instanceof HandshakeRefused && isHarmless(error))) return;
+    if (this.#closed || (error instanceof HandshakeError && isHarmless(error))) return;
     // Whoever looks whether the port is open, as load balancers do, is not worth a warning.
-    if (!(error instanceof HandshakeRefused || error instanceof WireError)) {
+    if (!(error instanceof HandshakeError || error instanceof WireError)) {
       this.#log.debug({ address, err: error }, 'a connection to the distribution port came to nothing');
       return;
     }
     const held = this.#gate.pass();
     if (held === undefined) return;
     const line = { address, ...(held > 0 && { more: held }) };
-    if (!(error instanceof HandshakeRefused)) this.#log.warn({ ...line, err: error }, 'a connection to the distribution port is cut');
+    if (!(error instanceof HandshakeError)) this.#log.warn({ ...line, err: error }, 'a connection to the distribution port is cut');
     else this.#log.warn({ ...line, node: error.peer }, refusals[error.reason]);
   }
 
   #dialFailed(node: string, error: unknown): void {
     if (this.#closed) return;
-    if (!(error instanceof HandshakeRefused)) this.#log.debug({ node, err: error }, 'a node cannot be reached');
+    if (!(error instanceof HandshakeError)) this.#log.debug({ node, err: error }, 'a node cannot be reached');
     else if (!isHarmless(error)) this.#log.warn({ node }, dialRefusals[error.reason]);
   }
 }
 
-const refusals: Record<HandshakeRefused['reason'], string> = {
+const refusals: Record<HandshakeError['reason'], string> = {
   cookie: 'a node with a wrong cookie is refused',
   unanswered: 'a node did not prove that it knows the cookie',
   unbound: 'a node is not dialled: it knows only the proof of the cookie that others could show elsewhere (SVC_DIST_ERLANG)',
@@ -266,7 +266,7 @@ const refusals: Record<HandshakeRefused['reason'], string> = {
   obsolete: 'a node is refused: it does not want the connection any more',
 };
 
-const dialRefusals: Record<HandshakeRefused['reason'], string> = {
+const dialRefusals: Record<HandshakeError['reason'], string> = {
   ...refusals,
   cookie: 'a node refuses this one: the cookies differ',
   unanswered: 'a node refuses this one without a word: the cookies may differ',
@@ -274,7 +274,7 @@ const dialRefusals: Record<HandshakeRefused['reason'], string> = {
 };
 
 /** Those that are part of two nodes dialling each other. */
-function isHarmless({ reason }: HandshakeRefused): boolean {
+function isHarmless({ reason }: HandshakeError): boolean {
   return reason === 'simultaneous' || reason === 'obsolete';
 }
 

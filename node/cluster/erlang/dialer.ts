@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { findNode } from './epmd-client.ts';
 import { distributionVersion } from './epmd-packets.ts';
 
-const connectDeadline = 5000;
+const connectTimeoutMs = 5000;
 
 /** A socket to the node. @throws Error that says why there is none */
 export async function openSocket(node: { name: string; host: string }, epmdPort: number): Promise<Socket> {
@@ -17,7 +17,7 @@ export async function openSocket(node: { name: string; host: string }, epmdPort:
 function open(host: string, port: number): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host, port, noDelay: true });
-    const timer = setTimeout(() => socket.destroy(new Error(`no answer from ${host} port ${port}`)), connectDeadline);
+    const timer = setTimeout(() => socket.destroy(new Error(`no answer from ${host} port ${port}`)), connectTimeoutMs);
     const fail = (error: Error) => {
       clearTimeout(timer);
       reject(error);

@@ -3,7 +3,7 @@ import { readFileSync, unwatchFile, watchFile } from 'node:fs';
 import type { Socket } from 'node:net';
 import { connect, createSecureContext, createServer, type SecureContextOptions } from 'node:tls';
 import type { Log } from '../../log.ts';
-import { handshakeDeadline } from './handshake-socket.ts';
+import { handshakeTimeoutMs } from './handshake-socket.ts';
 
 /** Paths of PEM files. `optional`: nodes without TLS are taken and dialled as well, while a cluster changes to it. */
 export type DistTlsConfig = { caPath: string; certPath: string; keyPath: string; optional: boolean };
@@ -38,7 +38,12 @@ export class DistTls {
   async accept(socket: Socket): Promise<Socket> {
     if (this.optional && (await firstByte(socket)) !== clientHello) return socket;
     return new Promise((resolve, reject) => {
-      const server = createServer({ ...this.#options(), requestCert: true, rejectUnauthorized: true, handshakeTimeout: handshakeDeadline });
+      const server = createServer({
+        ...this.#options(),
+        requestCert: true,
+        rejectUnauthorized: true,
+        handshakeTimeout: handshakeTimeoutMs,
+      });
       server.once('secureConnection', resolve);
       server.once('tlsClientError', (error) => {
         socket.destroy();
@@ -54,7 +59,7 @@ export class DistTls {
     return new Promise((resolve, reject) => {
       // Nodes are named by addresses that no certificate has: whoever has one of the cluster's authority is a node, and the proof of the cookie says which.
       const secure = connect({ ...this.#options(), socket, checkServerIdentity: () => undefined });
-      const timer = setTimeout(() => secure.destroy(new Error('no answer to TLS in time')), handshakeDeadline);
+      const timer = setTimeout(() => secure.destroy(new Error('no answer to TLS in time')), handshakeTimeoutMs);
       const fail = (error: Error) => {
         clearTimeout(timer);
         socket.destroy();
@@ -95,7 +100,7 @@ export class DistTls {
 /** The first byte that comes, which stays to be read. @throws Error where none comes in time */
 function firstByte(socket: Socket): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => socket.destroy(), handshakeDeadline);
+    const timer = setTimeout(() => socket.destroy(), handshakeTimeoutMs);
     socket.once('close', () => {
       clearTimeout(timer);
       reject(new Error('the other side closed the connection'));

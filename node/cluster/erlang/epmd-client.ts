@@ -16,7 +16,7 @@ export type EpmdAddress = { host: string; port: number };
 /** A registration lasts as long as its connection. */
 export type Registration = { creation: number; closed: Promise<void>; close: () => void };
 
-const questionDeadline = 5000;
+const questionTimeoutMs = 5000;
 const maxAnswerBytes = 1_048_576;
 
 /** The EPMD knows another node by this name. */
@@ -73,7 +73,7 @@ export async function listNodes(address: EpmdAddress): Promise<{ name: string; p
 function open({ host, port }: EpmdAddress): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host, port, noDelay: true });
-    const timer = setTimeout(() => socket.destroy(new Error(`no EPMD answered at ${host} port ${port}`)), questionDeadline);
+    const timer = setTimeout(() => socket.destroy(new Error(`no EPMD answered at ${host} port ${port}`)), questionTimeoutMs);
     socket.once('connect', () => {
       clearTimeout(timer);
       resolve(socket);
@@ -89,7 +89,7 @@ function open({ host, port }: EpmdAddress): Promise<Socket> {
 function exchange<Value>(socket: Socket, request: Buffer, parse: (bytes: Buffer, ended: boolean) => Value | undefined): Promise<Value> {
   return new Promise((resolve, reject) => {
     let bytes = Buffer.alloc(0);
-    const timer = setTimeout(() => fail(new WireError('no answer came in time')), questionDeadline);
+    const timer = setTimeout(() => fail(new WireError('no answer came in time')), questionTimeoutMs);
     const stop = () => {
       clearTimeout(timer);
       socket.off('data', take).off('close', end);

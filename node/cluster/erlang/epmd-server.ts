@@ -5,8 +5,8 @@ import { aliveReply, type EpmdRequest, maxEpmdRequest, type NodeEntry, namesRepl
 import { listenOn } from './listen.ts';
 import { PacketReader } from './packet-reader.ts';
 
-export type EpmdServerLimits = { connections: number; nodes: number; requestDeadline: number };
-export const epmdServerLimits: EpmdServerLimits = { connections: 1024, nodes: 256, requestDeadline: 5000 };
+export type EpmdServerLimits = { connections: number; nodes: number; requestTimeoutMs: number };
+export const epmdServerLimits: EpmdServerLimits = { connections: 1024, nodes: 256, requestTimeoutMs: 5000 };
 
 type Registered = NodeEntry & { socket: Socket };
 
@@ -54,7 +54,7 @@ export class EpmdServer {
   #accept(socket: Socket): void {
     this.#sockets.add(socket);
     socket.on('error', () => {});
-    const deadline = setTimeout(() => socket.destroy(), this.#limits.requestDeadline);
+    const deadline = setTimeout(() => socket.destroy(), this.#limits.requestTimeoutMs);
     const reader = new PacketReader(2, maxEpmdRequest);
     const take = (chunk: Buffer) => {
       try {

@@ -4,12 +4,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../../log.ts';
 import { listNodes, NameTakenError, type Registration, registerNode } from './epmd-client.ts';
 import { EpmdServer } from './epmd-server.ts';
-import { hasCode } from './listen.ts';
+import { isSystemError } from './listen.ts';
 import { WireError } from './wire-error.ts';
 
 export const defaultEpmdPort = 4369;
 
-export type NameServiceOptions = {
+export type EpmdServiceOptions = {
   /** Where it serves if it has to; null: on all addresses. */
   ip: string | null;
   port?: number;
@@ -20,14 +20,14 @@ export type NameServiceOptions = {
 
 /** Milliseconds. Several nodes that lose one EPMD at once are spread over the first. */
 const jitter = 200;
-const longestWait = 30_000;
+const maxWaitMs = 30_000;
 /** How often a node without a name to register looks whether the place is free. */
 const watchInterval = 5000;
 const attemptsAtStart = 5;
 const loopback = '127.0.0.1';
 
-export class NameService {
-  readonly #options: NameServiceOptions;
+export class EpmdService {
+  readonly #options: EpmdServiceOptions;
   readonly #port: number;
   readonly #log: Log;
   readonly #end = new AbortController();
@@ -38,7 +38,7 @@ export class NameService {
   #failures = 0;
   #creation = 0;
 
-  private constructor(options: NameServiceOptions) {
+  private constructor(options: EpmdServiceOptions) {
     this.#options = options;
     this.#port = options.port ?? defaultEpmdPort;
     this.#log = options.log;
@@ -48,8 +48,8 @@ export class NameService {
    * Resolves when the node is registered, or when that is not possible now and goes on being tried.
    * @throws NameTakenError where another node of this machine has the name
    */
-  static async start(options: NameServiceOptions): Promise<NameService> {
-    const service = new NameService(options);
+  static async start(options: EpmdServiceOptions): Promise<EpmdService> {
+    const service = new EpmdService(options);
     try {
       await service.#begin();
     } catch (error) {
@@ -132,7 +132,7 @@ export class NameService {
       return true;
     } catch (error) {
       if (error instanceof NameTakenError) throw error;
-      if (!hasCode(error, 'ECONNREFUSED')) this.#complainOfPort(error);
+      if (!isSystemError(error, 'ECONNREFUSED')) this.#complainOfPort(error);
       // Whoever answered there is gone or going: then this process takes its place, and the next attempt registers.
       else if (await this.#serve()) return this.#register(node);
       return false;
@@ -147,7 +147,7 @@ export class NameService {
       await this.#serveLoopback(server);
     } catch (error) {
       await server.close();
-      if (!hasCode(error, 'EADDRINUSE')) this.#complain('EPMD cannot listen', error);
+      if (!isSystemError(error, 'EADDRINUSE')) this.#complain('EPMD cannot listen', error);
       else if (!this.#options.node) await listNodes(this.#home).catch((reason: unknown) => this.#complainOfPort(reason));
       return false;
     }
@@ -183,7 +183,7 @@ export class NameService {
 
   #backOff(): number {
     this.#failures += 1;
-    const most = Math.min(longestWait, jitter * 2 ** this.#failures);
+    const most = Math.min(maxWaitMs, jitter * 2 ** this.#failures);
     return most / 2 + Math.random() * (most / 2);
   }
 

@@ -6,11 +6,11 @@ import { CallError } from './calls.ts';
 import type { Connection, ConnectionLimits, DownReason } from './connection.ts';
 import { Connections } from './connections.ts';
 import { DistTls, type DistTlsConfig } from './dist-tls.ts';
-import { defaultEpmdPort, NameService } from './epmd.ts';
+import { defaultEpmdPort, EpmdService } from './epmd.ts';
 import { Global } from './global.ts';
-import { hasCode, listenOn } from './listen.ts';
+import { isSystemError, listenOn } from './listen.ts';
 import { fitsMode, type NameMode, splitNodeName } from './node-names.ts';
-import { Processes, type Service } from './processes.ts';
+import { ProcessRegistry, type Service } from './process-registry.ts';
 import { Atom, type Term, tuple } from './terms.ts';
 
 export type ErlangNodeOptions = {
@@ -41,14 +41,14 @@ export class ErlangNode extends EventEmitter<ErlangNodeEvents> {
   readonly port: number;
   readonly creation: number;
   readonly #server: Server;
-  readonly #names: NameService;
-  readonly #processes: Processes;
+  readonly #names: EpmdService;
+  readonly #processRegistry: ProcessRegistry;
   readonly #connections: Connections;
   readonly #global: Global;
   readonly #tls: DistTls | undefined;
   #closing: Promise<void> | undefined;
 
-  private constructor(options: ErlangNodeOptions, server: Server, port: number, names: NameService, tls: DistTls | undefined) {
+  private constructor(options: ErlangNodeOptions, server: Server, port: number, names: EpmdService, tls: DistTls | undefined) {
     super();
     this.name = options.name;
     this.port = port;
@@ -56,7 +56,7 @@ export class ErlangNode extends EventEmitter<ErlangNodeEvents> {
     this.#server = server;
     this.#names = names;
     this.#tls = tls;
-    this.#processes = new Processes(this.name, this.creation, options.log);
+    this.#processRegistry = new ProcessRegistry(this.name, this.creation, options.log);
     this.#connections = new Connections({
       own: { name: this.name, creation: this.creation, cookie: options.cookie, dialsErlang: options.dialsErlang ?? false },
       mode: options.mode,
@@ -67,11 +67,11 @@ export class ErlangNode extends EventEmitter<ErlangNodeEvents> {
       ...(options.limits && { limits: options.limits }),
       onUp: (connection) => this.#up(connection),
       onDown: (connection, reason) => this.#down(connection, reason),
-      onMessage: (connection, message) => this.#processes.handle(connection, message),
+      onMessage: (connection, message) => this.#processRegistry.handle(connection, message),
     });
     this.#global = new Global({
       self: this.name,
-      locker: this.#processes.newPid(),
+      locker: this.#processRegistry.newPid(),
       connected: () => this.connections,
       connect: (node) => this.connect(node),
       send: (node, message) => this.send(node, 'global_name_server', message),
@@ -92,7 +92,7 @@ export class ErlangNode extends EventEmitter<ErlangNodeEvents> {
     const server = createServer({ noDelay: true }, (socket) => socket.destroy());
     try {
       const port = await listenInRange(server, options.ip, options.ports);
-      const names = await NameService.start({
+      const names = await EpmdService.start({
         ip: options.ip,
         node: { name: parts.name, port },
         log: options.log,
@@ -126,7 +126,7 @@ export class ErlangNode extends EventEmitter<ErlangNodeEvents> {
 
   /** Calls that wait for their answers. */
   get waitingCalls(): number {
-    return this.#processes.calls.waiting;
+    return this.#processRegistry.calls.waiting;
   }
 
   isConnected(node: string): boolean {
@@ -144,31 +144,31 @@ export class ErlangNode extends EventEmitter<ErlangNodeEvents> {
   }
 
   /** Milliseconds since anything came from a node; undefined where it is not connected. */
-  silenceOf(node: string): number | undefined {
+  idleTimeOf(node: string): number | undefined {
     return this.#connections.get(node)?.silence;
   }
 
   /** Takes a node for lost that gave no sign of life. */
-  lose(node: string): void {
+  markDown(node: string): void {
     this.#connections.get(node)?.close('unanswered');
   }
 
   /** Gives a name to what other nodes can call and send to. @throws Error where the name is taken */
   register(name: string, service: Service): void {
-    this.#processes.register(name, service);
+    this.#processRegistry.register(name, service);
   }
 
   /** `gen_server:call({name, node}, request)`; `deadline` in milliseconds. @throws CallError */
   async call(node: string, name: string, request: Term, deadline: number): Promise<Term> {
     const connection = this.#connections.get(node);
     if (!connection) throw new CallError('noconnection', node);
-    return this.#processes.calls.call(connection, name, request, deadline);
+    return this.#processRegistry.calls.call(connection, name, request, deadline);
   }
 
   /** A plain message to a registered process. Whether the node is connected; nothing says that it arrives. */
   send(node: string, name: string, message: Term): boolean {
     const connection = this.#connections.get(node);
-    if (connection) this.#processes.send(connection, name, message);
+    if (connection) this.#processRegistry.send(connection, name, message);
     return connection !== undefined;
   }
 
@@ -198,7 +198,7 @@ export class ErlangNode extends EventEmitter<ErlangNodeEvents> {
   }
 
   #down(connection: Connection, reason: DownReason): void {
-    this.#processes.calls.lost(connection);
+    this.#processRegistry.calls.lost(connection);
     if (!connection.visible) return;
     this.#global.nodeDown(connection.peer);
     this.emit('nodeDown', connection.peer, reason);
@@ -211,7 +211,7 @@ async function listenInRange(server: Server, ip: string | null, ports: ErlangNod
     try {
       return await listenOn(server, ip, port);
     } catch (error) {
-      if (!hasCode(error, 'EADDRINUSE', 'EACCES')) throw error;
+      if (!isSystemError(error, 'EADDRINUSE', 'EACCES')) throw error;
     }
   }
   throw new Error(`No port from ${ports.min} to ${ports.max} is free for the distribution`);

@@ -64,6 +64,6 @@ export function expandFlags(sent: bigint): bigint {
 }
 
 /** Whether a node with these flags can talk to us. */
-export function areSufficient(sent: bigint): boolean {
+export function hasMandatoryFlags(sent: bigint): boolean {
   return (expandFlags(sent) & mandatoryFlags) === mandatoryFlags;
 }

@@ -1,7 +1,7 @@
 // The part of Erlang's `global` that makes a full mesh: nodes that meet tell each other whom they know (global.erl, version 8).
 import type { Log } from '../../log.ts';
-import type { Service } from './processes.ts';
-import { Atom, isAtom, itemsOf, type Pid, type Term, Tuple, tuple } from './terms.ts';
+import type { Service } from './process-registry.ts';
+import { Atom, isAtom, type Pid, type Term, Tuple, tuple, tupleElements } from './terms.ts';
 
 export type GlobalOptions = {
   self: string;
@@ -65,7 +65,7 @@ export class Global {
   }
 
   #cast(request: Term, node: string): void {
-    const [operation, ...rest] = itemsOf(request);
+    const [operation, ...rest] = tupleElements(request);
     const session = this.#sessions.get(node);
     if (!(operation instanceof Atom) || !session) return;
     switch (operation.name) {
@@ -91,10 +91,10 @@ export class Global {
 
   /** `{init_connect, {Version, Tag}, Node, {locker, _, Known, Locker}}` */
   #initConnect(node: string, session: Session, [versions, , locker]: readonly Term[]): void {
-    const hisTag = itemsOf(versions)[1];
+    const hisTag = tupleElements(versions)[1];
     if (hisTag === undefined) return;
     session.hisTag = hisTag;
-    if (isMarked(itemsOf(locker)[2])) {
+    if (isMarked(tupleElements(locker)[2])) {
       this.#send(node, tuple(new Atom('new_nodes'), this.#self, empty, empty, this.#knownBut(node), empty));
       return;
     }

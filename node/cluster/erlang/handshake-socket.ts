@@ -6,7 +6,7 @@ import { PacketReader } from './packet-reader.ts';
 import { WireError } from './wire-error.ts';
 
 /** Milliseconds for a whole handshake. */
-export const handshakeDeadline = 7000;
+export const handshakeTimeoutMs = 7000;
 /** Whoever has ended a handshake may go on with messages at once: so much of them comes in one read, and nobody else sends ahead. */
 const maxHeldBytes = 131_072;
 
@@ -21,7 +21,7 @@ export class HandshakeSocket {
   #waiter: Waiter | undefined;
   #failure: Error | undefined;
 
-  constructor(socket: Socket, deadline = handshakeDeadline) {
+  constructor(socket: Socket, deadline = handshakeTimeoutMs) {
     this.#socket = socket;
     socket.setNoDelay(true);
     socket.on('data', this.#take);

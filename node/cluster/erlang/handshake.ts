@@ -1,7 +1,7 @@
 // The distribution handshake, version 6, from both sides (Erlang/OTP, "Distribution Protocol", "Distribution Handshake").
 import { randomBytes, randomInt } from 'node:crypto';
 import type { Socket } from 'node:net';
-import { areSufficient, expandFlags, ownFlags } from './flags.ts';
+import { expandFlags, hasMandatoryFlags, ownFlags } from './flags.ts';
 import {
   ackPacket,
   boundProof,
@@ -28,9 +28,9 @@ import { WireError } from './wire-error.ts';
 /** `dialsErlang`: whether it gives Erlang's proof of the cookie to nodes that it dials and that know no other. */
 export type Identity = { name: string; creation: number; cookie: string; dialsErlang: boolean };
 /** `bound`: both sides gave the proof that is good for this connection only. */
-export type Handshaken = { peer: string; creation: number; flags: bigint; bound: boolean; socket: Socket; rest: Buffer };
+export type HandshakeResult = { peer: string; creation: number; flags: bigint; bound: boolean; socket: Socket; rest: Buffer };
 
-export type RefusalReason =
+export type HandshakeErrorReason =
   /** The cookies differ. */
   | 'cookie'
   /** It closed instead of proving that it knows the cookie: so does an Erlang node to which we have not proven it. */
@@ -47,11 +47,11 @@ export type RefusalReason =
   | 'obsolete';
 
 /** A handshake that ended in order, with a no. */
-export class HandshakeRefused extends Error {
-  readonly reason: RefusalReason;
+export class HandshakeError extends Error {
+  readonly reason: HandshakeErrorReason;
   readonly peer: string;
 
-  constructor(reason: RefusalReason, peer: string) {
+  constructor(reason: HandshakeErrorReason, peer: string) {
     super(`the handshake was refused: ${reason}`);
     this.name = 'HandshakeRefused';
     this.reason = reason;
@@ -59,7 +59,7 @@ export class HandshakeRefused extends Error {
   }
 }
 
-export type AcceptDecisions = {
+export type AcceptPolicy = {
   /** What a node is told that names itself so: nothing is proven yet. */
   status: (peer: string) => Exclude<Status, 'true' | 'false'>;
   /** Whether a node that has proven to know the cookie gets the connection. */
@@ -67,16 +67,16 @@ export type AcceptDecisions = {
 };
 
 /** The side that was dialled. @throws HandshakeRefused WireError Error */
-export async function acceptHandshake(channel: HandshakeSocket, own: Identity, decisions: AcceptDecisions): Promise<Handshaken> {
+export async function acceptHandshake(channel: HandshakeSocket, own: Identity, decisions: AcceptPolicy): Promise<HandshakeResult> {
   const hello = await channel.read();
   const theirs = parseNamePacket(hello);
   const peer = theirs.name;
-  const sufficient = areSufficient(theirs.flags);
+  const sufficient = hasMandatoryFlags(theirs.flags);
   const status = sufficient ? decisions.status(peer) : 'not_allowed';
   channel.write(statusPacket(status));
-  if (status === 'not_allowed') throw new HandshakeRefused(sufficient ? 'not_allowed' : 'flags', peer);
-  if (status === 'nok') throw new HandshakeRefused('simultaneous', peer);
-  if (status === 'alive' && parseStatus(await channel.read()) !== 'true') throw new HandshakeRefused('obsolete', peer);
+  if (status === 'not_allowed') throw new HandshakeError(sufficient ? 'not_allowed' : 'flags', peer);
+  if (status === 'nok') throw new HandshakeError('simultaneous', peer);
+  if (status === 'alive' && parseStatus(await channel.read()) !== 'true') throw new HandshakeError('obsolete', peer);
   const challenge = newChallenge();
   const nonce = theirs.nonce && randomBytes(nonceBytes);
   const answer = challengePacket({ flags: ownFlags, creation: own.creation, name: own.name, challenge, nonce });
@@ -86,28 +86,33 @@ export async function acceptHandshake(channel: HandshakeSocket, own: Identity, d
   if (!isSame(reply.digest, proofs('dialler', challenge))) {
     // An answer that proves nothing makes the other side log what is wrong, where silence would not.
     channel.write(ackPacket(Buffer.alloc(16)));
-    throw new HandshakeRefused('cookie', peer);
+    throw new HandshakeError('cookie', peer);
   }
-  if (!decisions.confirm(peer)) throw new HandshakeRefused('simultaneous', peer);
+  if (!decisions.confirm(peer)) throw new HandshakeError('simultaneous', peer);
   channel.write(ackPacket(proofs('acceptor', reply.challenge)));
   return finished(channel, theirs);
 }
 
 /** The side that dials. `wanted`: whether the connection is still wanted when the other side asks. @throws HandshakeRefused WireError Error */
-export async function dialHandshake(channel: HandshakeSocket, own: Identity, peer: string, wanted: () => boolean): Promise<Handshaken> {
+export async function dialHandshake(
+  channel: HandshakeSocket,
+  own: Identity,
+  peer: string,
+  wanted: () => boolean,
+): Promise<HandshakeResult> {
   const hello = namePacket({ flags: ownFlags, creation: own.creation, name: own.name, nonce: randomBytes(nonceBytes) });
   channel.write(hello);
   await readStatus(channel, peer, wanted);
   const answer = await channel.read();
   const theirs: ChallengePacket = parseChallengePacket(answer);
   if (theirs.name !== peer) throw new WireError('another node answered than the one that was dialled');
-  if (!areSufficient(theirs.flags)) throw new HandshakeRefused('flags', peer);
-  if (!theirs.nonce && !own.dialsErlang) throw new HandshakeRefused('unbound', peer);
+  if (!hasMandatoryFlags(theirs.flags)) throw new HandshakeError('flags', peer);
+  if (!theirs.nonce && !own.dialsErlang) throw new HandshakeError('unbound', peer);
   const challenge = newChallenge();
   const proofs = proofsOf(own.cookie, theirs.nonce && { hello, answer, binding: channel.binding });
   channel.write(replyPacket({ challenge, digest: proofs('dialler', theirs.challenge) }));
   const ack = parseAck(await readProof(channel, peer));
-  if (!isSame(ack, proofs('acceptor', challenge))) throw new HandshakeRefused('cookie', peer);
+  if (!isSame(ack, proofs('acceptor', challenge))) throw new HandshakeError('cookie', peer);
   return finished(channel, theirs);
 }
 
@@ -125,20 +130,20 @@ async function readProof(channel: HandshakeSocket, peer: string): Promise<Buffer
   try {
     return await channel.read();
   } catch (error) {
-    throw error instanceof WireError || error instanceof HandshakeRefused ? error : new HandshakeRefused('unanswered', peer);
+    throw error instanceof WireError || error instanceof HandshakeError ? error : new HandshakeError('unanswered', peer);
   }
 }
 
 async function readStatus(channel: HandshakeSocket, peer: string, wanted: () => boolean): Promise<void> {
   const status = parseStatus(await channel.read());
-  if (status === 'nok') throw new HandshakeRefused('simultaneous', peer);
-  if (status === 'not_allowed') throw new HandshakeRefused('not_allowed', peer);
+  if (status === 'nok') throw new HandshakeError('simultaneous', peer);
+  if (status === 'not_allowed') throw new HandshakeError('not_allowed', peer);
   if (status !== 'alive') return;
   const answer = wanted();
   channel.write(statusPacket(answer ? 'true' : 'false'));
-  if (!answer) throw new HandshakeRefused('obsolete', peer);
+  if (!answer) throw new HandshakeError('obsolete', peer);
 }
 
-function finished(channel: HandshakeSocket, { name, creation, flags, nonce }: NamePacket): Handshaken {
+function finished(channel: HandshakeSocket, { name, creation, flags, nonce }: NamePacket): HandshakeResult {
   return { peer: name, creation, flags: expandFlags(flags) & ownFlags, bound: nonce !== undefined, ...channel.release() };
 }

@@ -8,12 +8,12 @@ export async function listenOn(server: Server, ip: string | null, port: number):
   try {
     return await listenAt(server, '::', port);
   } catch (error) {
-    if (!hasCode(error, 'EAFNOSUPPORT', 'EADDRNOTAVAIL', 'EINVAL')) throw error;
+    if (!isSystemError(error, 'EAFNOSUPPORT', 'EADDRNOTAVAIL', 'EINVAL')) throw error;
     return listenAt(server, '0.0.0.0', port);
   }
 }
 
-export function hasCode(error: unknown, ...codes: readonly string[]): boolean {
+export function isSystemError(error: unknown, ...codes: readonly string[]): boolean {
   return error instanceof Error && 'code' in error && codes.includes(String(error.code));
 }
 

@@ -144,7 +144,7 @@ export function isAtom(term: Term | undefined, name: string): boolean {
 }
 
 /** The items of a tuple, an empty array for any other term. */
-export function itemsOf(term: Term | undefined): readonly Term[] {
+export function tupleElements(term: Term | undefined): readonly Term[] {
   return term instanceof Tuple ? term.items : [];
 }
 

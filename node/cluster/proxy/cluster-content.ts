@@ -20,16 +20,16 @@ import {
   type RecordingSummary,
   recordingSummarySchema,
 } from '../../rooms/recordings.ts';
-import type { Links, NodeName } from '../links.ts';
-import type { NodeHttp } from './node-http.ts';
-import type { ForwardTarget } from './peer-socket-proxy.ts';
+import type { ClusterTransport, NodeName } from '../cluster-transport.ts';
+import type { NodeHttpClient } from './node-http-client.ts';
+import type { ProxyTarget } from './peer-socket-proxy.ts';
 
 /** How long another node may take, in milliseconds. */
-const searchDeadline = 1_000;
-const listDeadline = 2_000;
-const deleteDeadline = 5_000;
+const searchTimeoutMs = 1_000;
+const listTimeoutMs = 2_000;
+const deleteTimeoutMs = 5_000;
 /** Milliseconds for what has to come into being first: a playlist is waited for, three times the longest segment. */
-const streamDeadline = 100_000;
+const streamTimeoutMs = 100_000;
 /** Searches at once; beyond, clients are asked to come again. */
 const maxSearches = 200;
 
@@ -38,21 +38,21 @@ const summariesSchema = z.array(recordingSummarySchema).max(maxDescribed);
 const idsSchema = z.array(recordingIdSchema).max(100_000);
 
 /** The content of this node, as the cluster uses it. */
-export interface OwnContent extends ContentService, RecordingList {
+export interface LocalContentService extends ContentService, RecordingList {
   has(kind: ContentKind, folder: string): Promise<boolean>;
 }
 
 export type ClusterContentOptions = {
-  links: Links;
-  local: OwnContent;
+  links: ClusterTransport;
+  local: LocalContentService;
   /** What no node has any more; without it there is nothing of the kind. */
   archive?: ArchivedContent | undefined;
-  http: Pick<NodeHttp, 'fetch'>;
+  http: Pick<NodeHttpClient, 'fetch'>;
   log: Log;
   /** The node that owns a room, this one included, as far as this one knows. */
   ownerOf: (roomId: string) => NodeName | undefined;
   /** Where another node is reached; undefined before it has said so. */
-  target: (node: NodeName) => ForwardTarget | undefined;
+  target: (node: NodeName) => ProxyTarget | undefined;
 };
 
 export class ClusterContent implements ContentService, RecordingList {
@@ -96,7 +96,7 @@ export class ClusterContent implements ContentService, RecordingList {
       headers,
       client,
       signal,
-      ...(file.endsWith('.m3u8') && kind === 'hls' && { deadline: streamDeadline }),
+      ...(file.endsWith('.m3u8') && kind === 'hls' && { deadline: streamTimeoutMs }),
     });
   }
 
@@ -104,7 +104,7 @@ export class ClusterContent implements ContentService, RecordingList {
     const { links, local, log } = this.#options;
     const others = links.nodes().map(async (node) => {
       try {
-        return { ids: idsSchema.parse(await links.call(node, 'listRecordings', null, listDeadline)), incomplete: [] };
+        return { ids: idsSchema.parse(await links.call(node, 'listRecordings', null, listTimeoutMs)), incomplete: [] };
       } catch (error) {
         log.info({ node, err: error }, 'a node did not list its recordings');
         return { ids: [], incomplete: [node] };
@@ -119,7 +119,7 @@ export class ClusterContent implements ContentService, RecordingList {
     const { links, local, archive, log } = this.#options;
     const others = links.nodes().map(async (node) => {
       try {
-        return { found: summariesSchema.parse(await links.call(node, 'describeRecordings', null, listDeadline)), incomplete: [] };
+        return { found: summariesSchema.parse(await links.call(node, 'describeRecordings', null, listTimeoutMs)), incomplete: [] };
       } catch (error) {
         log.info({ node, err: error }, 'a node did not describe its recordings');
         return { found: [], incomplete: [node] };
@@ -148,7 +148,7 @@ export class ClusterContent implements ContentService, RecordingList {
     const { links, local, archive } = this.#options;
     const results = await Promise.allSettled([
       local.deleteRecording(id),
-      ...links.nodes().map((node) => links.call(node, 'deleteRecording', id, deleteDeadline)),
+      ...links.nodes().map((node) => links.call(node, 'deleteRecording', id, deleteTimeoutMs)),
     ]);
     const failures = results.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []));
     const serious = failures.find((error) => !(error instanceof ServiceError && error.code === 'not_found'));
@@ -201,7 +201,7 @@ export class ClusterContent implements ContentService, RecordingList {
   async #askAll(kind: ContentKind, folder: string): Promise<NodeName | undefined> {
     const { links } = this.#options;
     const asked = links.nodes().map(async (node) => {
-      const has = await links.call(node, 'hasContent', { kind, folder }, searchDeadline);
+      const has = await links.call(node, 'hasContent', { kind, folder }, searchTimeoutMs);
       if (has !== true) throw new NotHere();
       return node;
     });

@@ -2,13 +2,13 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 import { deriveKey } from '../../rooms/signing-keys.ts';
-import type { Links, NodeName } from '../links.ts';
+import type { ClusterTransport, NodeName } from '../cluster-transport.ts';
 
 /** `client`: IP address of the client that the node asks for. */
 export type NodeClaims = { node: NodeName; client: string };
 
 /** The request header that carries a token. */
-export const forwardedHeader = 'x-mediarooms-forwarded';
+export const proxiedHeader = 'x-mediarooms-forwarded';
 
 /** How long a token is good, in milliseconds, and by how much clocks may differ. */
 const lifetime = 30_000;
@@ -29,7 +29,7 @@ const claimsSchema = z.object({
 const keySchema = z.string().min(32).max(128);
 
 export type NodeTokensOptions = {
-  links: Pick<Links, 'self' | 'cast'>;
+  links: Pick<ClusterTransport, 'self' | 'cast'>;
   /** SVC_SECRET_KEY_BASE: the first signs, all verify. */
   secrets: readonly string[];
   /** What keys are made of where there is no secret. */

@@ -2,26 +2,26 @@
 import { WebSocket } from 'ws';
 import type { Log } from '../../log.ts';
 import type { ForwardedSocket } from '../../rooms/forwarded-socket.ts';
-import type { NodeName } from '../links.ts';
+import type { NodeName } from '../cluster-transport.ts';
 import type { Member } from '../membership.ts';
 import { nodeTls } from './node-tls.ts';
-import { forwardedHeader, type NodeTokens } from './node-tokens.ts';
+import { type NodeTokens, proxiedHeader } from './node-tokens.ts';
 import { SocketPipe } from './socket-pipe.ts';
 
 const path = '/socket/peer/websocket';
 /** How long the other node may take to open a socket, in milliseconds. */
-const openDeadline = 5_000;
+const openTimeoutMs = 5_000;
 /** Largest frame of the other node, in bytes: what it itself lets wait for a client. */
 const maxFrame = 8 * 1024 * 1024;
 
 /** Another node as sockets and requests are carried to it. */
-export type ForwardTarget = Pick<Member, 'name' | 'internalAddress' | 'address' | 'tls'>;
+export type ProxyTarget = Pick<Member, 'name' | 'internalAddress' | 'address' | 'tls'>;
 
 export type PeerSocketProxyOptions = {
   log: Log;
   tokens: Pick<NodeTokens, 'sign'>;
   /** The other node that has a room; undefined where there is none, or it is this one. */
-  locate: (roomId: string) => ForwardTarget | undefined | Promise<ForwardTarget | undefined>;
+  locate: (roomId: string) => ProxyTarget | undefined | Promise<ProxyTarget | undefined>;
   /** PEM of this node's certificate. */
   ownCertificate?: () => string | undefined;
 };
@@ -65,10 +65,10 @@ export class PeerSocketProxy {
     await Promise.all(pipes.map((pipe) => pipe.ended));
   }
 
-  #open(target: ForwardTarget, client: string): WebSocket {
+  #open(target: ProxyTarget, client: string): WebSocket {
     return new WebSocket(`${target.tls ? 'wss' : 'ws'}://${target.internalAddress}${path}`, {
-      headers: { [forwardedHeader]: this.#options.tokens.sign({ client, path, to: target.name }) },
-      handshakeTimeout: openDeadline,
+      headers: { [proxiedHeader]: this.#options.tokens.sign({ client, path, to: target.name }) },
+      handshakeTimeout: openTimeoutMs,
       perMessageDeflate: false,
       autoPong: false,
       maxPayload: maxFrame,

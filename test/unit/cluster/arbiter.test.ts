@@ -1,7 +1,7 @@
 // Names that are reserved while rooms are made: by whom, for how long, and how many.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Arbiter, reservationLifetime } from '../../../node/cluster/arbiter.ts';
+import { Arbiter, reservationTtl } from '../../../node/cluster/arbiter.ts';
 
 const idOf = (name: string) => ({ space: 'id', name }) as const;
 
@@ -15,11 +15,11 @@ test('a name is of the first who asks, until it is released or its time is over'
   const taken = { ok: false, taken: idOf('a') };
   assert.deepEqual(arbiter.reserve([idOf('living')], 'one@host', 'first'), { ok: false, taken: idOf('living') });
   assert.deepEqual(arbiter.reserve([idOf('a'), idOf('b')], 'one@host', 'first'), free);
-  now = reservationLifetime - 1;
+  now = reservationTtl - 1;
   assert.deepEqual(arbiter.reserve([idOf('c'), idOf('a')], 'two@host', 'second'), taken);
   // Asked again by the same, it begins its time anew.
   assert.deepEqual(arbiter.reserve([idOf('a')], 'one@host', 'first'), free);
-  now = reservationLifetime;
+  now = reservationTtl;
   assert.deepEqual(arbiter.reserve([idOf('b'), idOf('c')], 'two@host', 'second'), free);
   assert.deepEqual(arbiter.reserve([idOf('a')], 'two@host', 'second'), taken);
   arbiter.release([idOf('a')], 'first');
@@ -37,6 +37,6 @@ test('of very many at once the last are refused with a code that says to ask aga
     now += 0.01;
   }
   assert.throws(() => arbiter.reserve([idOf('late')], 'one@host', 'late'), { code: 'unavailable', retryAfter: 15 });
-  now = reservationLifetime;
+  now = reservationTtl;
   assert.equal(arbiter.reserve([idOf('late')], 'one@host', 'late').ok, true);
 });

@@ -1,24 +1,24 @@
 // Which rooms count as on their way to a node, whatever the order in which answers come.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Links } from '../../../node/cluster/links.ts';
-import { type LoadAnswer, LoadPoll } from '../../../node/cluster/load-poll.ts';
+import type { ClusterTransport } from '../../../node/cluster/cluster-transport.ts';
+import { LoadPoll, type LoadResponse } from '../../../node/cluster/load-poll.ts';
 
-type Asked = { node: string; answer: (load: Partial<LoadAnswer>) => void };
+type Asked = { node: string; answer: (load: Partial<LoadResponse>) => void };
 
-const idle: LoadAnswer = { forwardedTracks: 0, rooms: 0, cpu: 0, accepting: true, sent: {}, received: {} };
+const idle: LoadResponse = { forwardedTracks: 0, rooms: 0, cpu: 0, accepting: true, sent: {}, received: {} };
 
 /** A poll of svc@a, connected to svc@b and svc@c, which answer when the test says so. */
 function makePoll(): { poll: LoadPoll; asked: Asked[]; connected: Set<string>; own: { rooms: number } } {
   const asked: Asked[] = [];
   const connected = new Set(['svc@b', 'svc@c']);
   const own = { rooms: 0 };
-  const links: Pick<Links, 'self' | 'nodes' | 'call'> = {
+  const links: Pick<ClusterTransport, 'self' | 'nodes' | 'call'> = {
     self: 'svc@a',
     nodes: () => [...connected],
     call: (node) => new Promise((resolve) => asked.push({ node, answer: (load) => resolve({ ...idle, ...load }) })),
   };
-  return { poll: new LoadPoll({ links: links as Links, own: () => ({ ...idle, ...own }) }), asked, connected, own };
+  return { poll: new LoadPoll({ links: links as ClusterTransport, own: () => ({ ...idle, ...own }) }), asked, connected, own };
 }
 
 /** Rooms of each node with those on their way to it. */

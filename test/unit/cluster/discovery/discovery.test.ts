@@ -12,7 +12,7 @@ test('a list: listed and learned nodes are dialled once each, again when they ar
   connector.held = true;
   const strategy = { name: 'NODES_LIST', nodes: ['svc@a', 'svc@b'] } as const;
   const discovery = startDiscovery({ mode: 'sname', strategy }, connector, silentLog(), { now: clock.now });
-  discovery.learn('svc@x', ['svc@b', 'svc@c', 'svc@c.test']);
+  discovery.addKnownNodes('svc@x', ['svc@b', 'svc@c', 'svc@c.test']);
   connector.release();
   await clock.pass(60_000);
   assert.deepEqual(connector.dialled, ['svc@b', 'svc@c']);
@@ -26,7 +26,7 @@ test('a list: listed and learned nodes are dialled once each, again when they ar
   discovery.close();
   connector.cut('svc@b');
   discovery.down('svc@b');
-  discovery.learn('svc@x', ['svc@d']);
+  discovery.addKnownNodes('svc@x', ['svc@d']);
   await clock.pass(600_000);
   assert.deepEqual(connector.dialled, ['svc@b', 'svc@c', 'svc@b', 'svc@c']);
 });
@@ -44,7 +44,7 @@ test('DNS: what the query gives is dialled, whoever these know, too', async (t) 
   });
   t.after(() => discovery.close());
   await connector.connected('svc@10.0.0.2');
-  discovery.learn('svc@10.0.0.2', ['svc@10.0.0.1', 'other@10.0.0.3']);
+  discovery.addKnownNodes('svc@10.0.0.2', ['svc@10.0.0.1', 'other@10.0.0.3']);
   await connector.connected('other@10.0.0.3');
   assert.deepEqual(connector.dialled, ['svc@10.0.0.2', 'other@10.0.0.3']);
   assert.deepEqual(asked, ['nodes.test']);

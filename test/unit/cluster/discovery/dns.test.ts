@@ -3,15 +3,15 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { DialPool } from '../../../../node/cluster/discovery/dial-pool.ts';
 import { DnsDiscovery } from '../../../../node/cluster/discovery/dns.ts';
-import type { Resolved } from '../../../../node/cluster/discovery/resolver.ts';
+import type { DnsResult } from '../../../../node/cluster/discovery/resolver.ts';
 import { FakeConnector } from '../../../kit/fake-connector.ts';
 import { recordedLog } from '../../../kit/recorded-log.ts';
 import { type Clock, mockClock, settle } from './clock.ts';
 
-const found = (ipv4: string[], ipv6: string[] = []): Resolved => ({ ipv4: { addresses: ipv4 }, ipv6: { addresses: ipv6 } });
-const failure: Resolved = { ipv4: { failure: 'ESERVFAIL' }, ipv6: { failure: 'ESERVFAIL' } };
+const found = (ipv4: string[], ipv6: string[] = []): DnsResult => ({ ipv4: { addresses: ipv4 }, ipv6: { addresses: ipv6 } });
+const failure: DnsResult = { ipv4: { failure: 'ESERVFAIL' }, ipv6: { failure: 'ESERVFAIL' } };
 
-type Setup = { self?: string; answer?: Resolved | (() => Promise<Resolved>); local?: string[]; unreachable?: string[] };
+type Setup = { self?: string; answer?: DnsResult | (() => Promise<DnsResult>); local?: string[]; unreachable?: string[] };
 
 function start(t: TestContext, { self = 'svc@10.0.0.1', answer = found([]), local = [], unreachable = [] }: Setup) {
   const clock = mockClock(t);
@@ -59,14 +59,14 @@ test('it looks every second at first: those that start in the same moment come o
 test('it has begun when the query was answered and whoever was under it was dialled once', async (t) => {
   const { clock, connector, discovery, dns } = start(t, { answer: failure });
   await settle();
-  assert.equal(discovery.begun, false);
+  assert.equal(discovery.dialed, false);
   connector.held = true;
   dns.answer = found(['10.0.0.1', '10.0.0.2']);
   await clock.pass(1_000);
-  assert.equal(discovery.begun, false);
+  assert.equal(discovery.dialed, false);
   connector.release();
   await settle();
-  assert.equal(discovery.begun, true);
+  assert.equal(discovery.dialed, true);
 });
 
 test('it is looking for others until the query was answered twice and whoever is under it was dialled once', async (t) => {
@@ -101,7 +101,7 @@ test('the query is asked again every interval, and not before the last is answer
   const before = dns.asked;
   await clock.pass(4_999);
   assert.equal(dns.asked, before);
-  const slow = Promise.withResolvers<Resolved>();
+  const slow = Promise.withResolvers<DnsResult>();
   dns.answer = () => slow.promise;
   await clock.pass(1);
   assert.equal(dns.asked, before + 1);
@@ -208,7 +208,7 @@ test('no more than 1,000 addresses count, a few are dialled at once', async (t) 
 });
 
 test('closing in the middle of a query or of dials starts nothing more', async (t) => {
-  const slow = Promise.withResolvers<Resolved>();
+  const slow = Promise.withResolvers<DnsResult>();
   const asking = start(t, { answer: () => slow.promise });
   asking.discovery.close();
   slow.resolve(found(['10.0.0.2']));

@@ -8,13 +8,13 @@ const signal = new AbortController().signal;
 const nowhere = ['127.0.0.1:1'];
 
 test('what getaddrinfo finds is told by family', async () => {
-  const resolve = systemResolver({ servers: nowhere, hosts: async () => ['fd00::1', '10.0.0.1'] });
-  assert.deepEqual(await resolve('nodes.test', signal), { ipv4: { addresses: ['10.0.0.1'] }, ipv6: { addresses: ['fd00::1'] } });
+  const dnsResolver = systemResolver({ servers: nowhere, hosts: async () => ['fd00::1', '10.0.0.1'] });
+  assert.deepEqual(await dnsResolver('nodes.test', signal), { ipv4: { addresses: ['10.0.0.1'] }, ipv6: { addresses: ['fd00::1'] } });
 });
 
 test('an address is its own address', async () => {
-  const resolve = systemResolver({ servers: nowhere });
-  assert.deepEqual(await resolve('10.0.0.1', signal), { ipv4: { addresses: ['10.0.0.1'] }, ipv6: { addresses: [] } });
+  const dnsResolver = systemResolver({ servers: nowhere });
+  assert.deepEqual(await dnsResolver('10.0.0.1', signal), { ipv4: { addresses: ['10.0.0.1'] }, ipv6: { addresses: [] } });
 });
 
 test('a getaddrinfo that hangs is given up in time, and is not started again while it hangs', async () => {
@@ -24,17 +24,17 @@ test('a getaddrinfo that hangs is given up in time, and is not started again whi
     started.push(host);
     return hung.promise;
   };
-  const resolve = systemResolver({ servers: nowhere, deadline: 50, hosts });
-  for (let poll = 0; poll < 3; poll += 1) assert.ok('failure' in (await resolve('nodes.test', signal)).ipv4);
+  const dnsResolver = systemResolver({ servers: nowhere, deadline: 50, hosts });
+  for (let poll = 0; poll < 3; poll += 1) assert.ok('failure' in (await dnsResolver('nodes.test', signal)).ipv4);
   assert.deepEqual(started, ['nodes.test']);
   hung.resolve(['10.0.0.1']);
-  assert.deepEqual((await resolve('nodes.test', signal)).ipv4, { addresses: ['10.0.0.1'] });
+  assert.deepEqual((await dnsResolver('nodes.test', signal)).ipv4, { addresses: ['10.0.0.1'] });
   assert.equal(started.length, 2);
 });
 
 test('where getaddrinfo fails too, the reason is that of DNS', async () => {
-  const resolve = systemResolver({ servers: nowhere, hosts: () => Promise.reject(new Error('ENOTFOUND')) });
-  assert.deepEqual(await resolve('nodes.test', signal), { ipv4: { failure: 'ECONNREFUSED' }, ipv6: { failure: 'ECONNREFUSED' } });
+  const dnsResolver = systemResolver({ servers: nowhere, hosts: () => Promise.reject(new Error('ENOTFOUND')) });
+  assert.deepEqual(await dnsResolver('nodes.test', signal), { ipv4: { failure: 'ECONNREFUSED' }, ipv6: { failure: 'ECONNREFUSED' } });
 });
 
 test('a signal ends the wait for getaddrinfo', async () => {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
-import { NameService } from '../../../../node/cluster/erlang/epmd.ts';
+import { EpmdService } from '../../../../node/cluster/erlang/epmd.ts';
 import { findNode, listNodes, NameTakenError, registerNode } from '../../../../node/cluster/erlang/epmd-client.ts';
 import { EpmdServer, epmdServerLimits } from '../../../../node/cluster/erlang/epmd-server.ts';
 import { silentLog } from '../../../../node/log.ts';
@@ -18,10 +18,10 @@ async function startServer(t: TestContext, limits = epmdServerLimits, ip: string
   return server;
 }
 
-async function startService(t: TestContext, port: number, name: string | null): Promise<{ service: NameService; record: LogRecorder }> {
+async function startService(t: TestContext, port: number, name: string | null): Promise<{ service: EpmdService; record: LogRecorder }> {
   const record = new LogRecorder();
   const node = name === null ? null : { name, port: 9000 };
-  const service = await NameService.start({ ip: '127.0.0.1', port, node, log: record.log });
+  const service = await EpmdService.start({ ip: '127.0.0.1', port, node, log: record.log });
   t.after(() => service.close());
   return { service, record };
 }
@@ -86,14 +86,14 @@ describe('our EPMD', () => {
   });
 
   test('cuts off what is no request, what is too long and what never comes', async (t) => {
-    const { port } = await startServer(t, { ...epmdServerLimits, requestDeadline: 200 });
+    const { port } = await startServer(t, { ...epmdServerLimits, requestTimeoutMs: 200 });
     for (const wrong of ['GET / HTTP/1.1\r\n\r\n', '\xff\xff', '\0\0', '\0\x01z', '\0'])
       assert.equal(await answerTo(t, port, Buffer.from(wrong, 'latin1')), '', wrong);
     assert.deepEqual(await listNodes({ host: '127.0.0.1', port }), []);
   });
 
   test('takes no more connections than its bound, and goes on when they are gone', async (t) => {
-    const { port } = await startServer(t, { ...epmdServerLimits, connections: 2, requestDeadline: 2_000 });
+    const { port } = await startServer(t, { ...epmdServerLimits, connections: 2, requestTimeoutMs: 2_000 });
     const [first] = await Promise.all([open(t, port), open(t, port)]);
     await assert.rejects(listNodes({ host: '127.0.0.1', port }));
     if (!first.closed) await once(first, 'close');

@@ -14,7 +14,7 @@ import {
   portPleaseRequest,
   portReply,
 } from '../../../../node/cluster/erlang/epmd-packets.ts';
-import { areSufficient, mandatoryFlags, ownFlags } from '../../../../node/cluster/erlang/flags.ts';
+import { hasMandatoryFlags, mandatoryFlags, ownFlags } from '../../../../node/cluster/erlang/flags.ts';
 import {
   ackPacket,
   challengePacket,
@@ -29,7 +29,7 @@ import {
   replyPacket,
   statusPacket,
 } from '../../../../node/cluster/erlang/handshake-packets.ts';
-import { LogGate } from '../../../../node/cluster/erlang/log-gate.ts';
+import { LogThrottle } from '../../../../node/cluster/erlang/log-throttle.ts';
 import { fitsMode, splitNodeName } from '../../../../node/cluster/erlang/node-names.ts';
 import { PacketReader } from '../../../../node/cluster/erlang/packet-reader.ts';
 import { WireError } from '../../../../node/cluster/erlang/wire-error.ts';
@@ -105,11 +105,11 @@ describe('the handshake', () => {
   });
 
   test('a node that lacks a mandatory flag is not sufficient, the shorthand of OTP 25 stands for all', () => {
-    assert.ok(areSufficient(ownFlags));
-    assert.ok(areSufficient(mandatoryFlags));
-    assert.ok(areSufficient(1n << 26n));
+    assert.ok(hasMandatoryFlags(ownFlags));
+    assert.ok(hasMandatoryFlags(mandatoryFlags));
+    assert.ok(hasMandatoryFlags(1n << 26n));
     for (let bit = 0n; bit < 36n; bit += 1n)
-      if ((mandatoryFlags & (1n << bit)) !== 0n) assert.ok(!areSufficient(mandatoryFlags & ~(1n << bit)));
+      if ((mandatoryFlags & (1n << bit)) !== 0n) assert.ok(!hasMandatoryFlags(mandatoryFlags & ~(1n << bit)));
   });
 
   test('what OTP 26 and 27 demand is offered, an atom cache and fragments are not', () => {
@@ -168,7 +168,7 @@ describe('a stream of packets', () => {
 });
 
 test('lines that anybody can cause pass a gate: so many in a time, the others are counted', () => {
-  const gate = new LogGate(2, 100);
+  const gate = new LogThrottle(2, 100);
   assert.deepEqual([gate.pass(1000), gate.pass(1001), gate.pass(1002), gate.pass(1003)], [0, 0, undefined, undefined]);
   assert.equal(gate.pass(1100), 2);
   assert.equal(gate.pass(1101), 0);

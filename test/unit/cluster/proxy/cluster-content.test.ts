@@ -6,10 +6,10 @@ import { createServer, request as httpRequest, type IncomingMessage, type Reques
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { ClusterContent, type OwnContent } from '../../../../node/cluster/proxy/cluster-content.ts';
-import { NodeHttp } from '../../../../node/cluster/proxy/node-http.ts';
-import { forwardedHeader, NodeTokens } from '../../../../node/cluster/proxy/node-tokens.ts';
-import type { ForwardTarget } from '../../../../node/cluster/proxy/peer-socket-proxy.ts';
+import { ClusterContent, type LocalContentService } from '../../../../node/cluster/proxy/cluster-content.ts';
+import { NodeHttpClient } from '../../../../node/cluster/proxy/node-http-client.ts';
+import { NodeTokens, proxiedHeader } from '../../../../node/cluster/proxy/node-tokens.ts';
+import type { ProxyTarget } from '../../../../node/cluster/proxy/peer-socket-proxy.ts';
 import type { RequestObservation } from '../../../../node/http/access-log.ts';
 import { silentLog } from '../../../../node/log.ts';
 import { makeContent } from '../../../kit/content.ts';
@@ -23,19 +23,19 @@ type ContentNode = {
   url: string;
   resources: string;
   links: FakeLinks;
-  http: NodeHttp;
+  http: NodeHttpClient;
   tokens: NodeTokens;
-  target: ForwardTarget;
+  target: ProxyTarget;
   observed: RequestObservation[];
   get: (path: string, headers?: Record<string, string>, method?: string) => Promise<Response>;
 };
-type ContentCluster = { network: FakeNetwork; nodes: ContentNode[]; owners: Map<string, string>; targets: Map<string, ForwardTarget> };
+type ContentCluster = { network: FakeNetwork; nodes: ContentNode[]; owners: Map<string, string>; targets: Map<string, ProxyTarget> };
 
 /** `firstByteDeadline`: of the nodes towards each other, where a test is about it: a busy machine needs more than a short one. */
 async function startCluster(t: TestContext, count = 2, firstByteDeadline?: number): Promise<ContentCluster> {
   const network = new FakeNetwork();
   const owners = new Map<string, string>();
-  const targets = new Map<string, ForwardTarget>();
+  const targets = new Map<string, ProxyTarget>();
   const nodes: ContentNode[] = [];
   for (let index = 0; index < count; index += 1)
     nodes.push(await startNode(t, `svc@${'abc'[index]}`, { network, owners, targets }, firstByteDeadline));
@@ -52,8 +52,8 @@ async function startNode(
   const links = network.join(name);
   const resources = await makeResources(t);
   const tokens = new NodeTokens({ links, secrets: ['the secret of all nodes'], cookie: 'unused' });
-  const http = new NodeHttp({ log: silentLog(), tokens, ...(firstByteDeadline !== undefined && { firstByteDeadline }) });
-  const local: OwnContent = makeContent(resources);
+  const http = new NodeHttpClient({ log: silentLog(), tokens, ...(firstByteDeadline !== undefined && { firstByteDeadline }) });
+  const local: LocalContentService = makeContent(resources);
   const content = new ClusterContent({
     links,
     local,
@@ -70,7 +70,7 @@ async function startNode(
     observe: (observation) => observed.push(observation),
   });
   t.after(() => http.close());
-  const target: ForwardTarget = { name, internalAddress: server.address, address: 'node.test:5002', tls: false };
+  const target: ProxyTarget = { name, internalAddress: server.address, address: 'node.test:5002', tls: false };
   targets.set(name, target);
   const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
     fetch(`${url}${path}`, { method, headers: { authorization: `Bearer ${token}`, ...headers } });
@@ -138,7 +138,7 @@ test('a token that may read is enough, and without one there is nothing', async 
 test('only a token of a node opens a file without an API token, and only that file', async (t) => {
   const { here, there } = await startPair(t);
   const ask = async (header: string, path = '/hls/room/0.m4s', method = 'GET') =>
-    (await fetch(`${there.url}${path}`, { method, headers: { [forwardedHeader]: header } })).status;
+    (await fetch(`${there.url}${path}`, { method, headers: { [proxiedHeader]: header } })).status;
   const good = here.tokens.sign({ client: '203.0.113.9', path: '/hls/room/0.m4s' });
   assert.equal(await ask(good), 200);
   assert.equal(await ask(good, '/hls/room/index.m3u8'), 401);
@@ -152,7 +152,7 @@ test('only a token of a node opens a file without an API token, and only that fi
 
 test('what another node sends on was counted there: the owner does not limit it', async (t) => {
   const network = new FakeNetwork();
-  const shared = { network, owners: new Map<string, string>(), targets: new Map<string, ForwardTarget>() };
+  const shared = { network, owners: new Map<string, string>(), targets: new Map<string, ProxyTarget>() };
   const node = await startNode(t, 'svc@a', shared);
   const seen: (string | undefined)[] = [];
   const { url } = await startServer(t, {
@@ -165,7 +165,7 @@ test('what another node sends on was counted there: the owner does not limit it'
   });
   const path = '/hls/room/0.m4s';
   const ask = async (client: string) =>
-    (await fetch(`${url}${path}`, { headers: { [forwardedHeader]: node.tokens.sign({ client, path }) } })).status;
+    (await fetch(`${url}${path}`, { headers: { [proxiedHeader]: node.tokens.sign({ client, path }) } })).status;
   for (let count = 0; count < 10; count += 1) assert.equal(await ask('203.0.113.1'), 404);
   assert.equal(seen.at(-1), '203.0.113.1');
   const direct: number[] = [];
@@ -334,7 +334,7 @@ test('only headers that belong to the file are passed on', async (t) => {
   await response?.text();
   const given = ['content-type', 'set-cookie', 'x-other', 'cache-control'].map((name) => response?.headers.get(name));
   assert.deepEqual(given, ['video/mp4', null, null, 'no-store']);
-  const { host: _, connection: __, 'x-request-id': id, [forwardedHeader]: signed, ...sent } = requests[0]?.headers ?? {};
+  const { host: _, connection: __, 'x-request-id': id, [proxiedHeader]: signed, ...sent } = requests[0]?.headers ?? {};
   assert.deepEqual(sent, {});
   assert.deepEqual([typeof signed, typeof id], ['string', 'string']);
 });

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
-import { NodeHttp } from '../../../../node/cluster/proxy/node-http.ts';
+import { NodeHttpClient } from '../../../../node/cluster/proxy/node-http-client.ts';
 import { silentLog } from '../../../../node/log.ts';
 
 type Pair = { key: string; cert: string };
@@ -38,7 +38,7 @@ async function makePair(t: TestContext, name: string): Promise<Pair> {
 async function ask(t: TestContext, shown: Pair, own: string | undefined, address: string): Promise<number> {
   const server = createServer(shown, (_, response) => response.end('here')).listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const http = new NodeHttp({ log: silentLog(), tokens: { sign: () => 'token' }, ownCertificate: () => own });
+  const http = new NodeHttpClient({ log: silentLog(), tokens: { sign: () => 'token' }, ownCertificate: () => own });
   t.after(() => {
     http.close();
     server.close();

@@ -5,8 +5,8 @@ import { createServer, type IncomingMessage } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { type WebSocket, WebSocketServer } from 'ws';
-import { forwardedHeader, NodeTokens } from '../../../../node/cluster/proxy/node-tokens.ts';
-import { type ForwardTarget, PeerSocketProxy } from '../../../../node/cluster/proxy/peer-socket-proxy.ts';
+import { NodeTokens, proxiedHeader } from '../../../../node/cluster/proxy/node-tokens.ts';
+import { PeerSocketProxy, type ProxyTarget } from '../../../../node/cluster/proxy/peer-socket-proxy.ts';
 import { silentLog } from '../../../../node/log.ts';
 import type { ForwardedSocket } from '../../../../node/rooms/forwarded-socket.ts';
 import { TokenKeys } from '../../../../node/rooms/tokens.ts';
@@ -31,7 +31,7 @@ async function startNode(t: TestContext, name: string, options: Options = {}) {
     ...(proxy && { forward: (roomId: string, socket: ForwardedSocket) => proxy.forward(roomId, socket) }),
     forwardedFor: (request) => {
       upgrades.push(request);
-      const client = tokens.verify(request.headers[forwardedHeader], peerSocketPath)?.client;
+      const client = tokens.verify(request.headers[proxiedHeader], peerSocketPath)?.client;
       callers.push(client);
       return client;
     },
@@ -39,11 +39,11 @@ async function startNode(t: TestContext, name: string, options: Options = {}) {
   });
   const raw = new Set<Socket>();
   server.server.on('connection', (socket: Socket) => raw.add(socket));
-  const target: ForwardTarget = { name, internalAddress: new URL(server.url).host, address: 'media.example.com:5002/rooms', tls: false };
+  const target: ProxyTarget = { name, internalAddress: new URL(server.url).host, address: 'media.example.com:5002/rooms', tls: false };
   return { ...server, target, upgrades, callers, raw };
 }
 
-function makeProxy(t: TestContext, locate: () => ForwardTarget | undefined, secrets?: string[]): PeerSocketProxy {
+function makeProxy(t: TestContext, locate: () => ProxyTarget | undefined, secrets?: string[]): PeerSocketProxy {
   const proxy = new PeerSocketProxy({ log: silentLog(), tokens: tokensOf('svc@wrong', secrets), locate });
   t.after(() => proxy.close());
   return proxy;
@@ -189,7 +189,7 @@ test('a forwarding node that goes away says 1001, and the session is resumed at 
 });
 
 test('where nodes disagree about who has a room, a socket is forwarded once and then told that the peer does not exist', async (t) => {
-  const targets: ForwardTarget[] = [];
+  const targets: ProxyTarget[] = [];
   const one = await startNode(t, 'svc@one', { proxy: makeProxy(t, () => targets[1]) });
   const two = await startNode(t, 'svc@two', { proxy: makeProxy(t, () => targets[0]) });
   targets.push(one.target, two.target);
@@ -223,7 +223,7 @@ test('the owner sees the address of the client, and believes nobody else about i
   const elsewhere = tokensOf('svc@wrong').sign({ client: '203.0.113.9', path: '/hls/room/file' });
   for (const header of ['203.0.113.9', stranger, elsewhere]) {
     await owner.happened('PeerDisconnected', 'alice', owner.types('alice').filter((type) => type === 'PeerConnected').length);
-    const forged = await PeerSocket.open(owner.url, { headers: { [forwardedHeader]: header } });
+    const forged = await PeerSocket.open(owner.url, { headers: { [proxiedHeader]: header } });
     assert.equal((await forged.request('authenticate', { token })).ok, true);
     await forged.close(1000);
   }
@@ -269,7 +269,7 @@ async function startStub(t: TestContext) {
     await new Promise((resolve) => server.close(resolve));
   });
   const internalAddress = `127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const target: ForwardTarget = { name: 'svc@stub', internalAddress, address: 'stub.test', tls: false };
+  const target: ProxyTarget = { name: 'svc@stub', internalAddress, address: 'stub.test', tls: false };
   const proxy = makeProxy(t, () => target);
   let carried: ForwardedSocket | undefined;
   const node = await startNode(t, 'svc@wrong', {

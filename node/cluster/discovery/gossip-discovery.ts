@@ -8,14 +8,14 @@ const maxLearned = 1_000;
 /** With back-off about half a minute; who is still told of after that is tried anew. */
 const tries = 7;
 
-export type TransitivityOptions = Omit<RedialerOptions, 'onFailure'> & { mode: NameMode; log: Log };
+export type GossipDiscoveryOptions = Omit<RedialerOptions, 'onFailure'> & { mode: NameMode; log: Log };
 
-export class Transitivity {
-  readonly #options: TransitivityOptions;
+export class GossipDiscovery {
+  readonly #options: GossipDiscoveryOptions;
   readonly #redialer: Redialer;
   #full = false;
 
-  constructor(options: TransitivityOptions) {
+  constructor(options: GossipDiscoveryOptions) {
     const { log } = options;
     this.#options = options;
     this.#redialer = new Redialer({
@@ -39,7 +39,7 @@ export class Transitivity {
         continue;
       }
       if (!this.#redialer.has(name) && !this.#hasRoom(from)) return;
-      this.#redialer.want(name, { tries });
+      this.#redialer.addTarget(name, { tries });
     }
   }
 

@@ -3,11 +3,11 @@
 export type NodeName = string;
 
 /** Another node's view of a request. It may throw ServiceErrors, which the caller gets as such. */
-export type CallHandler = (from: NodeName, method: string, data: unknown) => Promise<unknown>;
+export type NodeRequestHandler = (from: NodeName, method: string, data: unknown) => Promise<unknown>;
 /** A message that nobody answers. */
-export type CastHandler = (from: NodeName, method: string, data: unknown) => void;
+export type NodeMessageHandler = (from: NodeName, method: string, data: unknown) => void;
 
-export type LinkListener = {
+export type TransportListener = {
   /** A node is connected; casts to it arrive in order from here. */
   up: (node: NodeName) => void;
   /** It is not connected any more; what was asked of it fails. */
@@ -15,7 +15,7 @@ export type LinkListener = {
 };
 
 /** Messages are JSON values; per pair of nodes they arrive in the order they were sent, or not at all. */
-export interface Links {
+export interface ClusterTransport {
   readonly self: NodeName;
   /** Connected nodes, without this one, sorted. */
   nodes(): readonly NodeName[];
@@ -30,6 +30,6 @@ export interface Links {
   /** Something is to go to that node by another way: one that has been silent is asked for a sign of life, and is down where it gives none. */
   doubt(node: NodeName): void;
   /** One handler of each for the life of the links. */
-  handle(handlers: { call: CallHandler; cast: CastHandler }): void;
-  listen(listener: LinkListener): void;
+  handle(handlers: { call: NodeRequestHandler; cast: NodeMessageHandler }): void;
+  listen(listener: TransportListener): void;
 }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { DialPool } from '../../../../node/cluster/discovery/dial-pool.ts';
-import { Transitivity } from '../../../../node/cluster/discovery/transitivity.ts';
+import { GossipDiscovery } from '../../../../node/cluster/discovery/gossip-discovery.ts';
 import { FakeConnector } from '../../../kit/fake-connector.ts';
 import { recordedLog } from '../../../kit/recorded-log.ts';
 import { mockClock, settle } from './clock.ts';
@@ -11,7 +11,7 @@ function start(t: TestContext, mode: 'sname' | 'name' = 'sname') {
   const clock = mockClock(t);
   const connector = new FakeConnector('svc@a');
   const { log, of } = recordedLog();
-  const transitivity = new Transitivity({ connector, pool: new DialPool(connector), log, mode, random: () => 0, now: clock.now });
+  const transitivity = new GossipDiscovery({ connector, pool: new DialPool(connector), log, mode, random: () => 0, now: clock.now });
   t.after(() => transitivity.close());
   return { clock, connector, transitivity, of };
 }
@@ -29,7 +29,7 @@ test('A meets B only, C meets B only: all three are connected', async (t) => {
   mockClock(t);
   const { log } = recordedLog();
   const names = ['svc@a', 'svc@b', 'svc@c'];
-  const nodes = new Map<string, { connector: FakeConnector; transitivity: Transitivity }>();
+  const nodes = new Map<string, { connector: FakeConnector; transitivity: GossipDiscovery }>();
   const meet = (one: string, other: string) => {
     for (const [self, peer] of [
       [one, other],
@@ -45,7 +45,14 @@ test('A meets B only, C meets B only: all three are connected', async (t) => {
   for (const self of names) {
     const connector = new FakeConnector(self);
     connector.onMeet = (peer) => meet(self, peer);
-    const transitivity = new Transitivity({ connector, pool: new DialPool(connector), log, mode: 'sname', random: () => 0, now: () => 0 });
+    const transitivity = new GossipDiscovery({
+      connector,
+      pool: new DialPool(connector),
+      log,
+      mode: 'sname',
+      random: () => 0,
+      now: () => 0,
+    });
     t.after(() => transitivity.close());
     nodes.set(self, { connector, transitivity });
   }

@@ -1,10 +1,10 @@
 // Two nodes with nothing in common but the cookie that everybody knows: sockets, files and events go through either of them.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import type { NodeName } from '../../../node/cluster/links.ts';
+import type { NodeName } from '../../../node/cluster/cluster-transport.ts';
+import { InterNodeServices } from '../../../node/cluster/inter-node-services.ts';
 import type { Member } from '../../../node/cluster/membership.ts';
-import { forwardedHeader } from '../../../node/cluster/proxy/node-tokens.ts';
-import { Traffic } from '../../../node/cluster/traffic.ts';
+import { proxiedHeader } from '../../../node/cluster/proxy/node-tokens.ts';
 import { EventLog } from '../../../node/events/event-log.ts';
 import { silentLog } from '../../../node/log.ts';
 import { ApiTokens } from '../../../node/rooms/api-tokens.ts';
@@ -33,7 +33,7 @@ async function startNode(t: TestContext, name: NodeName, { network, members, own
   const events = new EventLog(log, { node: name });
   const resources = await makeResources(t);
   const toldReceivers: RoomEvent[] = [];
-  const traffic = new Traffic({
+  const traffic = new InterNodeServices({
     links,
     log,
     events,
@@ -185,7 +185,7 @@ test('a node that is not connected any more is not believed', async (t) => {
   network.connect('svc@owner', 'svc@other');
   await quiet();
   assert.equal((await ask()).status, 200);
-  assert.equal((await fetch(`${owner.url}/hls/r/0.m4s`, { headers: { [forwardedHeader]: 'v1.e30.e30' } })).status, 401);
+  assert.equal((await fetch(`${owner.url}/hls/r/0.m4s`, { headers: { [proxiedHeader]: 'v1.e30.e30' } })).status, 401);
 });
 
 test('of rooms that were lost with their node one node tells receivers, and the next one where it is lost as well', async (t) => {

@@ -1,9 +1,9 @@
 // Webhooks of rooms that were lost with their node: one of those that are left tells them, and the next one where it is lost as well.
 import type { RoomEvent } from '../rooms/events.ts';
-import type { Links, NodeName } from './links.ts';
+import type { ClusterTransport, NodeName } from './cluster-transport.ts';
 
 /** How long after a loss it may turn out that who was to tell it is lost, too, in milliseconds: longer than a silent node is believed in. */
-const patience = 5 * 60_000;
+const lostRoomRetentionMs = 5 * 60_000;
 /** Beyond, the oldest are left to whoever was to tell them. */
 const maxWaiting = 100_000;
 
@@ -11,13 +11,13 @@ const maxWaiting = 100_000;
 export type LostRoom = { event: RoomEvent; webhookUrl: string | null };
 
 export type LostRoomsOptions = {
-  links: Pick<Links, 'self' | 'nodes'>;
+  links: Pick<ClusterTransport, 'self' | 'nodes'>;
   tell: (room: LostRoom) => void;
   /** Milliseconds on a clock that never goes back. */
   now?: () => number;
 };
 
-export class LostRooms {
+export class LostRoomNotifier {
   readonly #options: LostRoomsOptions;
   readonly #now: () => number;
   /** What another node is to tell, oldest first. */
@@ -31,7 +31,7 @@ export class LostRooms {
   /** Rooms were lost with their node, which is not connected any more: their events, in order. */
   lost(rooms: readonly LostRoom[]): void {
     const at = this.#now();
-    this.#waiting = this.#waiting.filter((each) => at - each.at < patience);
+    this.#waiting = this.#waiting.filter((each) => at - each.at < lostRoomRetentionMs);
     this.#assign(rooms.map((room) => ({ at, room })));
   }
 
@@ -41,7 +41,7 @@ export class LostRooms {
     const orphans = this.#waiting.filter(({ teller }) => teller === node);
     if (orphans.length === 0) return;
     this.#waiting = this.#waiting.filter(({ teller }) => teller !== node);
-    this.#assign(orphans.filter((each) => at - each.at < patience));
+    this.#assign(orphans.filter((each) => at - each.at < lostRoomRetentionMs));
   }
 
   /** The first by name of those that are left tells. */

@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { connectionLimits } from '../../../node/cluster/erlang/connection.ts';
-import { ErlangLinks } from '../../../node/cluster/erlang-links.ts';
+import { ErlangTransport } from '../../../node/cluster/erlang-transport.ts';
 import { ServiceError } from '../../../node/errors.ts';
 import { startDistNode } from '../../kit/dist-nodes.ts';
 import { freePort } from '../../kit/free-ports.ts';
 
 async function startLinked(t: TestContext, name: string, epmdPort: number) {
   const { node, record } = await startDistNode(t, name, epmdPort);
-  const links = new ErlangLinks(node.name, record.log);
+  const links = new ErlangTransport(node.name, record.log);
   links.handle({ call: async (_from, _method, size) => 'x'.repeat(Number(size)), cast: () => {} });
   const met = Promise.withResolvers<void>();
   links.listen({ up: () => met.resolve(), down: () => {} });

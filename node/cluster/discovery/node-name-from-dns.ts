@@ -1,33 +1,33 @@
 // DNS: the name by which the others find this node, since they only learn addresses.
 import { isIP } from 'node:net';
 import { splitNodeName } from '../erlang/node-names.ts';
-import { canonical } from './addresses.ts';
-import type { Answer, Resolve } from './resolver.ts';
+import { normalizeAddress } from './addresses.ts';
+import type { DnsAnswer, DnsResolver } from './resolver.ts';
 
 /**
  * The name that a node must take with the DNS strategy: `<nodename>@<ip>`. A host name becomes one of the addresses that it resolves to: one that
  * the query gives too, IPv4 first, one that is not loopback first.
  * @throws Error with a sentence for operators where the host name has no address
  */
-export async function nameUnderQuery(nodeName: string, query: string, resolve: Resolve, signal: AbortSignal): Promise<string> {
+export async function nodeNameFromDns(nodeName: string, query: string, dnsResolver: DnsResolver, signal: AbortSignal): Promise<string> {
   const parts = splitNodeName(nodeName);
   if (!parts) throw new Error(`Expected the name of this node to be <nodename>@<hostname>, got: ${nodeName}`);
   const { name, host } = parts;
-  if (isIP(host) !== 0) return `${name}@${canonical(host) ?? host}`;
-  const [own, asked] = await Promise.all([addresses(host, resolve, signal), addresses(query, resolve, signal)]);
+  if (isIP(host) !== 0) return `${name}@${normalizeAddress(host) ?? host}`;
+  const [own, asked] = await Promise.all([addresses(host, dnsResolver, signal), addresses(query, dnsResolver, signal)]);
   const address = own.find((each) => asked.includes(each)) ?? own.find((each) => !isLoopback(each)) ?? own[0];
   if (address === undefined) throw new Error(`Expected the host of the node name to have an address (DNS strategy), got none: ${nodeName}`);
   return `${name}@${address}`;
 }
 
 /** All addresses of a name that can be dialled, IPv4 first. */
-export async function addresses(host: string, resolve: Resolve, signal: AbortSignal): Promise<string[]> {
-  const { ipv4, ipv6 } = await resolve(host, signal);
-  return [ipv4, ipv6].flatMap(known).flatMap((address) => canonical(address) ?? []);
+export async function addresses(host: string, dnsResolver: DnsResolver, signal: AbortSignal): Promise<string[]> {
+  const { ipv4, ipv6 } = await dnsResolver(host, signal);
+  return [ipv4, ipv6].flatMap(known).flatMap((address) => normalizeAddress(address) ?? []);
 }
 
-function known(answer: Answer): readonly string[] {
-  return 'addresses' in answer ? answer.addresses : [];
+function known(dnsAnswer: DnsAnswer): readonly string[] {
+  return 'addresses' in dnsAnswer ? dnsAnswer.addresses : [];
 }
 
 function isLoopback(address: string): boolean {

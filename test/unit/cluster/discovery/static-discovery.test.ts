@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { DialPool } from '../../../../node/cluster/discovery/dial-pool.ts';
-import { NodesList } from '../../../../node/cluster/discovery/nodes-list.ts';
-import { backOff } from '../../../../node/cluster/discovery/redialer.ts';
+import { backoffDelay } from '../../../../node/cluster/discovery/redialer.ts';
+import { StaticDiscovery } from '../../../../node/cluster/discovery/static-discovery.ts';
 import { FakeConnector } from '../../../kit/fake-connector.ts';
 import { recordedLog } from '../../../kit/recorded-log.ts';
 import { mockClock, settle } from './clock.ts';
@@ -13,7 +13,7 @@ function start(t: TestContext, nodes: string[], unreachable: string[] = []) {
   const connector = new FakeConnector('svc@a');
   for (const node of unreachable) connector.unreachable.add(node);
   const { log, of } = recordedLog();
-  const list = new NodesList({ nodes, connector, pool: new DialPool(connector), log, random: () => 0, now: clock.now });
+  const list = new StaticDiscovery({ nodes, connector, pool: new DialPool(connector), log, random: () => 0, now: clock.now });
   t.after(() => list.close());
   const lose = (node: string) => {
     connector.cut(node);
@@ -24,17 +24,17 @@ function start(t: TestContext, nodes: string[], unreachable: string[] = []) {
 
 test('it has begun when every listed node was dialled once', async (t) => {
   const { connector, list } = start(t, ['svc@a', 'svc@b', 'svc@c'], ['svc@c']);
-  assert.equal(list.begun, false);
+  assert.equal(list.dialed, false);
   await settle();
-  assert.deepEqual([list.begun, connector.nodes()], [true, ['svc@b']]);
+  assert.deepEqual([list.dialed, connector.nodes()], [true, ['svc@b']]);
 });
 
 test('waits double from 500 ms to the limit, and chance takes off at most a half', () => {
-  const waits = [1, 2, 3, 4, 5, 6, 7, 8, 100_000].map((failures) => backOff(failures, 30_000, 0));
+  const waits = [1, 2, 3, 4, 5, 6, 7, 8, 100_000].map((failures) => backoffDelay(failures, 30_000, 0));
   assert.deepEqual(waits, [500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000]);
-  assert.equal(backOff(1, 30_000, 0.999_999), 250);
-  assert.equal(backOff(9, 5_000, 0.5), 3_750);
-  assert.equal(backOff(1, 20, 0), 20);
+  assert.equal(backoffDelay(1, 30_000, 0.999_999), 250);
+  assert.equal(backoffDelay(9, 5_000, 0.5), 3_750);
+  assert.equal(backoffDelay(1, 20, 0), 20);
 });
 
 test('every listed node is dialled at once, except this one', async (t) => {

@@ -12,19 +12,19 @@ import {
   type NodeView,
   nodeConfigSchema,
 } from '../rooms/cluster-control.ts';
-import type { Links, NodeName } from './links.ts';
-import { loadAnswerSchema } from './load-poll.ts';
-import type { Membership, OwnDescription } from './membership.ts';
+import type { ClusterTransport, NodeName } from './cluster-transport.ts';
+import { loadResponseSchema } from './load-poll.ts';
+import type { LocalNodeDescription, Membership } from './membership.ts';
 import type { NodeLoad } from './placement.ts';
 
-const loadDeadline = 1_000;
-const drainDeadline = 5_000;
-const readDeadline = 2_000;
+const loadTimeoutMs = 1_000;
+const drainTimeoutMs = 5_000;
+const readTimeoutMs = 2_000;
 
 export type ControlOptions = {
-  links: Links;
+  links: ClusterTransport;
   membership: Membership;
-  describe: () => OwnDescription;
+  describe: () => LocalNodeDescription;
   load: () => NodeLoad;
   drain: { start(timeout: number): void; cancel(): void };
   drainView: () => DrainView;
@@ -33,7 +33,7 @@ export type ControlOptions = {
   defaultTimeout: () => number;
 };
 
-export class Control implements ClusterControl {
+export class ClusterAdmin implements ClusterControl {
   readonly #options: ControlOptions;
 
   constructor(options: ControlOptions) {
@@ -93,7 +93,7 @@ export class Control implements ClusterControl {
   async #ask(node: NodeName, method: string, data: unknown, here: () => void): Promise<void> {
     const { links, membership } = this.#options;
     if (node === links.self) here();
-    else if (membership.members.has(node)) await links.call(node, method, data, drainDeadline);
+    else if (membership.members.has(node)) await links.call(node, method, data, drainTimeoutMs);
     else throw new ServiceError('not_found', `Node ${node} is not connected`);
   }
 
@@ -101,20 +101,22 @@ export class Control implements ClusterControl {
     const { links, membership } = this.#options;
     if (node === links.self) return here();
     if (!membership.members.has(node)) throw new ServiceError('not_found', `Node ${node} is not connected`);
-    const answer = schema.safeParse(await links.call(node, method, null, readDeadline));
+    const answer = schema.safeParse(await links.call(node, method, null, readTimeoutMs));
     if (!answer.success) throw new ServiceError('node_unreachable', `Node ${node} answered with what this version does not understand`);
     return answer.data;
   }
 
   async #loadOf(node: NodeName): Promise<NodeView['load']> {
     try {
-      return loadAnswerSchema.omit({ sent: true, received: true }).parse(await this.#options.links.call(node, 'load', null, loadDeadline));
+      return loadResponseSchema
+        .omit({ sent: true, received: true })
+        .parse(await this.#options.links.call(node, 'load', null, loadTimeoutMs));
     } catch {
       return null;
     }
   }
 }
 
-function shown({ address, version, state }: OwnDescription): Pick<NodeView, 'address' | 'version' | 'state'> {
+function shown({ address, version, state }: LocalNodeDescription): Pick<NodeView, 'address' | 'version' | 'state'> {
   return { address, version, state };
 }

@@ -5,13 +5,13 @@ import { ServiceError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import { currentRequestId } from '../../request-id.ts';
 import type { ContentAnswer } from '../../rooms/content.ts';
-import type { NodeName } from '../links.ts';
+import type { NodeName } from '../cluster-transport.ts';
 import { nodeTls } from './node-tls.ts';
-import { forwardedHeader, type NodeTokens } from './node-tokens.ts';
-import type { ForwardTarget } from './peer-socket-proxy.ts';
+import { type NodeTokens, proxiedHeader } from './node-tokens.ts';
+import type { ProxyTarget } from './peer-socket-proxy.ts';
 
 /** Milliseconds. `stalled`: nothing moved, which is also so while the client does not read. */
-const firstByteDeadline = 10_000;
+const firstByteTimeoutMs = 10_000;
 const stalledTimeout = 120_000;
 const maxRequests = 1_000;
 const socketOptions = { keepAlive: true, maxSockets: 256, maxFreeSockets: 16 } as const;
@@ -21,7 +21,7 @@ const passedHeaders = [
   ...['etag', 'last-modified', 'cache-control', 'vary', 'retry-after'],
 ];
 
-export type NodeHttpOptions = {
+export type NodeHttpClientOptions = {
   log: Log;
   tokens: Pick<NodeTokens, 'sign'>;
   /** PEM of this node's certificate. */
@@ -45,12 +45,12 @@ export type NodeRequest = {
 type Known = { agent: Agent; internalAddress: string; certificate: string | undefined };
 
 /** Owns connections to the other nodes, until close(). */
-export class NodeHttp {
-  readonly #options: NodeHttpOptions;
+export class NodeHttpClient {
+  readonly #options: NodeHttpClientOptions;
   readonly #agents = new Map<NodeName, Known>();
   #running = 0;
 
-  constructor(options: NodeHttpOptions) {
+  constructor(options: NodeHttpClientOptions) {
     this.#options = options;
   }
 
@@ -60,7 +60,7 @@ export class NodeHttp {
   }
 
   /** @throws ServiceError `node_unreachable`, also where the node does not believe this one; `unavailable` where there are too many. */
-  async fetch(target: ForwardTarget, request: NodeRequest): Promise<ContentAnswer> {
+  async fetch(target: ProxyTarget, request: NodeRequest): Promise<ContentAnswer> {
     if (this.#running >= maxRequests) throw new ServiceError('unavailable', 'Too many requests are being forwarded', { retryAfter: 1 });
     this.#running += 1;
     let response: IncomingMessage;
@@ -100,7 +100,7 @@ export class NodeHttp {
     for (const node of [...this.#agents.keys()]) this.nodeDown(node);
   }
 
-  async #ask(target: ForwardTarget, request: NodeRequest): Promise<IncomingMessage> {
+  async #ask(target: ProxyTarget, request: NodeRequest): Promise<IncomingMessage> {
     try {
       return await this.#askOnce(target, request);
     } catch (error) {
@@ -110,7 +110,7 @@ export class NodeHttp {
     }
   }
 
-  #askOnce(target: ForwardTarget, { method, path, headers, client, signal, deadline: patience }: NodeRequest): Promise<IncomingMessage> {
+  #askOnce(target: ProxyTarget, { method, path, headers, client, signal, deadline: patience }: NodeRequest): Promise<IncomingMessage> {
     const agent = this.#agentOf(target);
     const url = URL.parse(`${target.tls ? 'https' : 'http'}://${target.internalAddress}`);
     if (!url) return Promise.reject(new Error(`cannot use the address ${target.internalAddress}`));
@@ -125,7 +125,7 @@ export class NodeHttp {
       headers: {
         ...headers,
         ...(requestId !== undefined && { 'x-request-id': requestId }),
-        [forwardedHeader]: this.#options.tokens.sign({ client, path, to: target.name }),
+        [proxiedHeader]: this.#options.tokens.sign({ client, path, to: target.name }),
       },
       timeout: stalledTimeout,
       signal,
@@ -134,7 +134,7 @@ export class NodeHttp {
       const request = target.tls ? startTlsRequest(options) : startRequest(options);
       const deadline = setTimeout(
         () => request.destroy(new Error('no answer in time')),
-        patience ?? this.#options.firstByteDeadline ?? firstByteDeadline,
+        patience ?? this.#options.firstByteDeadline ?? firstByteTimeoutMs,
       );
       request.on('timeout', () => request.destroy(new Error('nothing moves')));
       request.on('response', (response) => {
@@ -150,7 +150,7 @@ export class NodeHttp {
   }
 
   /** Connections are kept per node, until its address or our certificate is another one. */
-  #agentOf(target: ForwardTarget): Agent {
+  #agentOf(target: ProxyTarget): Agent {
     const certificate = target.tls ? this.#options.ownCertificate?.() : undefined;
     const known = this.#agents.get(target.name);
     if (known?.internalAddress === target.internalAddress && known.certificate === certificate) return known.agent;
@@ -163,6 +163,6 @@ export class NodeHttp {
 
 class StaleConnection extends Error {}
 
-function unreachable({ name }: ForwardTarget): ServiceError {
+function unreachable({ name }: ProxyTarget): ServiceError {
   return new ServiceError('node_unreachable', `Node ${name} cannot be reached`, { retryAfter: 1 });
 }

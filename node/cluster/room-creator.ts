@@ -5,14 +5,14 @@ import type { Log } from '../log.ts';
 import { newId } from '../rooms/ids.ts';
 import type { RoomOptions } from '../rooms/room-config.ts';
 import type { CreatedRoom } from '../rooms/room-service.ts';
-import { type Arbiter, arbiterOf, type ReserveAnswer, type ReservedName } from './arbiter.ts';
-import type { Links, NodeName } from './links.ts';
+import { type Arbiter, arbiterOf, type ReservedName, type ReserveResult } from './arbiter.ts';
+import type { ClusterTransport, NodeName } from './cluster-transport.ts';
 import type { LoadPoll } from './load-poll.ts';
-import { choose } from './placement.ts';
+import { choosePlacement } from './placement.ts';
 
-const reserveDeadline = 3_000;
+const reserveTimeoutMs = 3_000;
 /** How long a second request with the same externalId waits for the first one. Milliseconds. */
-const sameCallerPatience = 10_000;
+const sameCallerTimeoutMs = 10_000;
 const sameCallerPause = 25;
 
 const reservedNameSchema = z.object({ space: z.enum(['id', 'externalId']), name: z.string().max(256) });
@@ -26,8 +26,8 @@ export const nameReservationSchema = z.object({
 });
 export type NameReservation = z.infer<typeof nameReservationSchema>;
 
-export type CreationsOptions = {
-  links: Links;
+export type RoomCreatorOptions = {
+  links: ClusterTransport;
   arbiter: Arbiter;
   loads: LoadPoll;
   log: Log;
@@ -38,10 +38,10 @@ export type CreationsOptions = {
   sleep: (milliseconds: number) => Promise<void>;
 };
 
-export class Creations {
-  readonly #options: CreationsOptions;
+export class RoomCreator {
+  readonly #options: RoomCreatorOptions;
 
-  constructor(options: CreationsOptions) {
+  constructor(options: RoomCreatorOptions) {
     this.#options = options;
   }
 
@@ -74,7 +74,7 @@ export class Creations {
 
   /** Resolves with the room that is there already for the same externalId, or with nothing where the names are ours now. */
   async #reserve(reservation: NameReservation, externalId: string | undefined): Promise<CreatedRoom | undefined> {
-    const deadline = Date.now() + sameCallerPatience;
+    const deadline = Date.now() + sameCallerTimeoutMs;
     for (;;) {
       const known = externalId === undefined ? undefined : await this.#options.findByExternalId(externalId);
       if (known) return known;
@@ -89,20 +89,20 @@ export class Creations {
     }
   }
 
-  async #ask({ names, ticket }: NameReservation): Promise<ReserveAnswer> {
+  async #ask({ names, ticket }: NameReservation): Promise<ReserveResult> {
     const { links, arbiter } = this.#options;
     const node = arbiterOf(links.self, links.nodes());
     if (node === links.self) return arbiter.reserve(names, links.self, ticket);
-    return reserveAnswerSchema.parse(await links.call(node, 'reserve', { names, ticket }, reserveDeadline));
+    return reserveAnswerSchema.parse(await links.call(node, 'reserve', { names, ticket }, reserveTimeoutMs));
   }
 
   async #place(options: RoomOptions, reservation: NameReservation | null): Promise<CreatedRoom> {
     const { links, loads, log } = this.#options;
     const { order, reasons } = await loads.choose((candidates) => {
-      const choice = choose(candidates, links.self);
-      const [best] = choice.order;
+      const placementDecision = choosePlacement(candidates, links.self);
+      const [best] = placementDecision.order;
       if (best !== undefined) loads.assign(best);
-      return choice;
+      return placementDecision;
     });
     for (const [index, node] of order.entries()) {
       if (index > 0) loads.assign(node);

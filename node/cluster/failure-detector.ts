@@ -1,9 +1,9 @@
 // Nodes that have been silent for long are asked for a sign of life when they are needed, so that nobody waits a whole tick for one that is gone.
 import { setImmediate as turn } from 'node:timers/promises';
-import type { NodeName } from './links.ts';
+import type { NodeName } from './cluster-transport.ts';
 
 /** Milliseconds. */
-export type DoubtTimes = {
+export type FailureDetectorTimings = {
   /** A node that said something so lately is not asked. */
   trusted: number;
   /** So long it is asked at least. */
@@ -11,9 +11,9 @@ export type DoubtTimes = {
   /** It is lost after so long a silence, not sooner. */
   silence: number;
 };
-export const doubtTimes: DoubtTimes = { trusted: 5_000, answer: 2_000, silence: 10_000 };
+export const failureDetectorTimings: FailureDetectorTimings = { trusted: 5_000, answer: 2_000, silence: 10_000 };
 
-export type DoubtsOptions = {
+export type FailureDetectorOptions = {
   /** Milliseconds since anything came from a node; undefined where it is not connected. */
   silence: (node: NodeName) => number | undefined;
   /** Asks it for anything; settles with its answer or after the deadline, in milliseconds. */
@@ -22,21 +22,21 @@ export type DoubtsOptions = {
   tell: (node: NodeName) => void;
   /** It is to be taken for lost. */
   lost: (node: NodeName) => void;
-  times?: DoubtTimes;
+  times?: FailureDetectorTimings;
 };
 
-export class Doubts {
-  readonly #options: DoubtsOptions;
-  readonly #times: DoubtTimes;
+export class FailureDetector {
+  readonly #options: FailureDetectorOptions;
+  readonly #times: FailureDetectorTimings;
   readonly #asked = new Set<NodeName>();
 
-  constructor(options: DoubtsOptions) {
+  constructor(options: FailureDetectorOptions) {
     this.#options = options;
-    this.#times = options.times ?? doubtTimes;
+    this.#times = options.times ?? failureDetectorTimings;
   }
 
   /** Something is to go to this node. Returns at once. */
-  doubt(node: NodeName): void {
+  probe(node: NodeName): void {
     const silence = this.#options.silence(node);
     if (silence === undefined || silence < this.#times.trusted || this.#asked.has(node)) return;
     this.#asked.add(node);

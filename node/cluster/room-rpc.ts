@@ -12,7 +12,7 @@ import {
   roomPatchSchema,
 } from '../rooms/room-config.ts';
 import { componentViewSchema, peerViewSchema, roomViewSchema } from '../rooms/views.ts';
-import { nameReservationSchema } from './creations.ts';
+import { nameReservationSchema } from './room-creator.ts';
 
 const name = z.string().max(128);
 const address = z.string().max(1024);
@@ -20,7 +20,7 @@ const nothing = z.null();
 const foundPeer = z.object({ peer: peerViewSchema, address });
 
 /** By method of RoomService: its arguments as a tuple, and what it resolves with. */
-export const roomCalls = {
+export const roomRpc = {
   createRoom: {
     args: z.tuple([roomOptionsSchema, nameReservationSchema.nullable()]),
     result: z.object({ created: z.boolean(), room: roomViewSchema, address }),
@@ -52,9 +52,9 @@ export const roomCalls = {
   endCalls: { args: z.tuple([name, name, name.nullable()]), result: nothing },
   sendDigits: { args: z.tuple([name, name, name, callDigitsSchema.shape.digits]), result: nothing },
 } as const;
-export type RoomCall = keyof typeof roomCalls;
-export type RoomCallArgs<C extends RoomCall> = z.output<(typeof roomCalls)[C]['args']>;
-export type RoomCallResult<C extends RoomCall> = z.output<(typeof roomCalls)[C]['result']>;
+export type RoomRpc = keyof typeof roomRpc;
+export type RoomRpcArgs<C extends RoomRpc> = z.output<(typeof roomRpc)[C]['args']>;
+export type RoomRpcResult<C extends RoomRpc> = z.output<(typeof roomRpc)[C]['result']>;
 
 /** How the method is called on the wire between nodes. */
-export const roomCallPrefix = 'room.';
+export const roomRpcPrefix = 'room.';

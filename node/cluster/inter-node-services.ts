@@ -6,23 +6,23 @@ import type { ForwardSocket } from '../rooms/forwarded-socket.ts';
 import type { ArchivedContent } from '../rooms/recordings.ts';
 import type { OwnRenders } from '../rooms/renders.ts';
 import type { OwnWebhooks } from '../rooms/webhook-control.ts';
-import { ClusterEvents, type OwnEvents } from './cluster-events.ts';
+import { ClusterEvents, type LocalEventFeed } from './cluster-events.ts';
 import { ClusterRenders } from './cluster-renders.ts';
+import type { ClusterTransport, NodeName } from './cluster-transport.ts';
 import { ClusterWebhooks } from './cluster-webhooks.ts';
 import type { LostEntry } from './connected-peers.ts';
-import type { Links, NodeName } from './links.ts';
-import { LostRooms } from './lost-rooms.ts';
+import { LostRoomNotifier } from './lost-room-notifier.ts';
 import type { Member } from './membership.ts';
-import { ClusterContent, type OwnContent } from './proxy/cluster-content.ts';
-import { NodeHttp } from './proxy/node-http.ts';
-import { forwardedHeader, type NodeClaims, NodeTokens } from './proxy/node-tokens.ts';
+import { ClusterContent, type LocalContentService } from './proxy/cluster-content.ts';
+import { NodeHttpClient } from './proxy/node-http-client.ts';
+import { type NodeClaims, NodeTokens, proxiedHeader } from './proxy/node-tokens.ts';
 import { PeerSocketProxy } from './proxy/peer-socket-proxy.ts';
 
-export type TrafficOptions = {
-  links: Links;
+export type InterNodeServicesOptions = {
+  links: ClusterTransport;
   log: Log;
-  events: OwnEvents;
-  content: OwnContent;
+  events: LocalEventFeed;
+  content: LocalContentService;
   ownRenders: OwnRenders;
   /** Recordings that no node has any more. */
   archive?: ArchivedContent | undefined;
@@ -43,22 +43,22 @@ export type TrafficOptions = {
   ownCertificate?: (() => string | undefined) | undefined;
 };
 
-export class Traffic {
+export class InterNodeServices {
   readonly events: ClusterEvents;
   readonly content: ClusterContent;
   readonly webhooks: ClusterWebhooks;
   readonly renders: ClusterRenders;
-  readonly #lostRooms: LostRooms;
+  readonly #lostRoomNotifier: LostRoomNotifier;
   readonly #tokens: NodeTokens;
   readonly #sockets: PeerSocketProxy;
-  readonly #http: NodeHttp;
+  readonly #http: NodeHttpClient;
 
-  constructor(options: TrafficOptions) {
+  constructor(options: InterNodeServicesOptions) {
     const { links, log, secrets, cookie, ownCertificate, member, ownerOf } = options;
-    this.#lostRooms = new LostRooms({ links, tell: ({ event, webhookUrl }) => options.onRoomLost?.(event, webhookUrl) });
+    this.#lostRoomNotifier = new LostRoomNotifier({ links, tell: ({ event, webhookUrl }) => options.onRoomLost?.(event, webhookUrl) });
     this.events = new ClusterEvents({ links, own: options.events, log });
     this.#tokens = new NodeTokens({ links, secrets, cookie });
-    this.#http = new NodeHttp({ log, tokens: this.#tokens, ownCertificate });
+    this.#http = new NodeHttpClient({ log, tokens: this.#tokens, ownCertificate });
     this.content = new ClusterContent({
       links,
       local: options.content,
@@ -93,7 +93,7 @@ export class Traffic {
 
   /** For PeerSockets: the client's address where another node forwards the socket. */
   readonly forwardedFor = (request: IncomingMessage): string | undefined =>
-    this.forwardedBy(request.headers[forwardedHeader], request.url?.split('?', 1)[0] ?? '')?.client;
+    this.forwardedBy(request.headers[proxiedHeader], request.url?.split('?', 1)[0] ?? '')?.client;
 
   /** For HTTP: which node sends a request on for which client. */
   readonly forwardedBy = (header: string | string[] | undefined, path: string): NodeClaims | undefined =>
@@ -113,12 +113,12 @@ export class Traffic {
     this.#http.nodeDown(node);
     this.#tokens.nodeDown(node);
     this.events.nodeDown(node);
-    this.#lostRooms.nodeDown(node);
+    this.#lostRoomNotifier.nodeDown(node);
   }
 
   roomsLost(node: NodeName, entries: readonly LostEntry[]): void {
     const lost = entries.flatMap((entry) => this.events.roomLost(node, entry).map((event) => ({ event, webhookUrl: entry.webhookUrl })));
-    this.#lostRooms.lost(lost);
+    this.#lostRoomNotifier.lost(lost);
   }
 
   /** Answers another node. @returns undefined where the call is none of ours. */

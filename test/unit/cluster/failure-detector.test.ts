@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Doubts, type DoubtTimes } from '../../../node/cluster/doubts.ts';
-import { ErlangLinks } from '../../../node/cluster/erlang-links.ts';
+import { ErlangTransport } from '../../../node/cluster/erlang-transport.ts';
+import { FailureDetector, type FailureDetectorTimings } from '../../../node/cluster/failure-detector.ts';
 import { ServiceError } from '../../../node/errors.ts';
 import { connectedTo, startDistNode } from '../../kit/dist-nodes.ts';
 import { Stranger } from '../../kit/dist-stranger.ts';
@@ -12,12 +12,12 @@ import { emits, eventually } from '../../kit/eventually.ts';
 import { freePort } from '../../kit/free-ports.ts';
 
 /** Nobody is trusted for long, so that the test is quick. */
-const times: DoubtTimes = { trusted: 50, answer: 200, silence: 300 };
+const times: FailureDetectorTimings = { trusted: 50, answer: 200, silence: 300 };
 const gone = 'z@127.0.0.1';
 
 async function startLinked(t: TestContext, name: string, epmdPort: number) {
   const { node, record } = await startDistNode(t, name, epmdPort);
-  const links = new ErlangLinks(node.name, record.log, times);
+  const links = new ErlangTransport(node.name, record.log, times);
   links.handle({ call: async () => 'done', cast: () => {} });
   const ups = new EventEmitter();
   links.listen({ up: () => ups.emit('up'), down: () => {} });
@@ -61,7 +61,7 @@ test('a node is asked once at a time, and only after a silence; others are told 
   const said: string[] = [];
   let heardAt = Number.POSITIVE_INFINITY;
   const ended = Promise.withResolvers<void>();
-  const doubts = new Doubts({
+  const failureDetector = new FailureDetector({
     silence: () => performance.now() - heardAt,
     ask: async (_, deadline) => {
       said.push('asked');
@@ -74,11 +74,11 @@ test('a node is asked once at a time, and only after a silence; others are told 
     },
     times,
   });
-  doubts.doubt(gone);
+  failureDetector.probe(gone);
   assert.deepEqual(said, [], 'it said something just now');
   heardAt = performance.now() - times.silence;
-  doubts.doubt(gone);
-  doubts.doubt(gone);
+  failureDetector.probe(gone);
+  failureDetector.probe(gone);
   await ended.promise;
   assert.deepEqual(said, ['asked', 'told', 'asked', 'lost']);
 });
@@ -87,7 +87,7 @@ test('a node that says anything while it is asked is not lost, and one whose con
   for (const after of [0, undefined]) {
     let silence: number | undefined = times.silence;
     const settled = Promise.withResolvers<void>();
-    const doubts = new Doubts({
+    const failureDetector = new FailureDetector({
       silence: () => silence,
       ask: async () => {
         silence = after;
@@ -97,7 +97,7 @@ test('a node that says anything while it is asked is not lost, and one whose con
       lost: () => assert.fail('it is not lost'),
       times,
     });
-    doubts.doubt(gone);
+    failureDetector.probe(gone);
     await settled.promise;
     await sleep(20);
   }

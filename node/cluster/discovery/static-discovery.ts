@@ -2,12 +2,12 @@
 import type { Log } from '../../log.ts';
 import { Redialer, type RedialerOptions } from './redialer.ts';
 
-export type NodesListOptions = Omit<RedialerOptions, 'onFailure'> & { nodes: readonly string[]; log: Log };
+export type StaticDiscoveryOptions = Omit<RedialerOptions, 'onFailure'> & { nodes: readonly string[]; log: Log };
 
-export class NodesList {
+export class StaticDiscovery {
   readonly #redialer: Redialer;
 
-  constructor({ nodes, log, ...options }: NodesListOptions) {
+  constructor({ nodes, log, ...options }: StaticDiscoveryOptions) {
     this.#redialer = new Redialer({
       ...options,
       onFailure: (node, failures) => {
@@ -15,12 +15,12 @@ export class NodesList {
         else log.debug({ node, failures }, 'a listed node cannot be reached');
       },
     });
-    for (const node of nodes) if (node !== options.connector.self) this.#redialer.want(node);
+    for (const node of nodes) if (node !== options.connector.self) this.#redialer.addTarget(node);
   }
 
   /** Whether every listed node was dialled. */
-  get begun(): boolean {
-    return !this.#redialer.begins;
+  get dialed(): boolean {
+    return !this.#redialer.dialing;
   }
 
   /** The connection to a node is gone. */

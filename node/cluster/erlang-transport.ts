@@ -3,18 +3,18 @@ import { z } from 'zod';
 import { type ErrorCode, errorCatalogue, ServiceError, toServiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { currentRequestId, isRequestId, withRequestId } from '../request-id.ts';
-import { Doubts, type DoubtTimes } from './doubts.ts';
+import type { ClusterTransport, NodeMessageHandler, NodeName, NodeRequestHandler, TransportListener } from './cluster-transport.ts';
 import { CallError } from './erlang/calls.ts';
 import { connectionLimits } from './erlang/connection.ts';
 import type { ErlangNode } from './erlang/erlang-node.ts';
-import { Atom, isAtom, itemsOf, type Term, tuple } from './erlang/terms.ts';
-import type { CallHandler, CastHandler, LinkListener, Links, NodeName } from './links.ts';
+import { Atom, isAtom, type Term, tuple, tupleElements } from './erlang/terms.ts';
+import { FailureDetector, type FailureDetectorTimings } from './failure-detector.ts';
 
 /** The registered name that our nodes call each other under. */
 const service = 'svc';
 /** What a node is asked to see whether it is one of the service. */
 const greeting = 'greet';
-const greetingDeadline = 5_000;
+const greetingTimeoutMs = 5_000;
 /** Bytes of JSON in one answer, with room for what is around it: a longer message would cost the connection. */
 const maxAnswerBytes = connectionLimits.messageBytes - 65_536;
 /** Tells another node that a third one gives no sign of life. */
@@ -23,28 +23,28 @@ const ok = new Atom('ok');
 const failed = new Atom('error');
 
 /** Nodes that are connected but answer no call under our name (Erlang's own) are no nodes of the service. */
-export class ErlangLinks implements Links {
+export class ErlangTransport implements ClusterTransport {
   readonly self: NodeName;
   readonly #log: Log;
-  readonly #listeners: LinkListener[] = [];
+  readonly #listeners: TransportListener[] = [];
   /** Nodes that have shown that they are nodes of the service. */
   readonly #known = new Set<NodeName>();
-  readonly #doubts: Doubts;
+  readonly #failureDetector: FailureDetector;
   #greetings = 0;
   #node: ErlangNode | undefined;
-  #handlers: { call: CallHandler; cast: CastHandler } | undefined;
+  #handlers: { call: NodeRequestHandler; cast: NodeMessageHandler } | undefined;
 
   /** Nobody is connected before attach(). */
-  constructor(self: NodeName, log: Log, times?: DoubtTimes) {
+  constructor(self: NodeName, log: Log, times?: FailureDetectorTimings) {
     this.self = self;
     this.#log = log;
-    this.#doubts = new Doubts({
-      silence: (node) => this.#node?.silenceOf(node),
+    this.#failureDetector = new FailureDetector({
+      silence: (node) => this.#node?.idleTimeOf(node),
       ask: async (node, deadline) => this.#node?.call(node, service, request(greeting, null), deadline),
       tell: (node) => {
         for (const other of this.#known) if (other !== node) this.cast(other, doubting, node);
       },
-      lost: (node) => this.#node?.lose(node),
+      lost: (node) => this.#node?.markDown(node),
       ...(times && { times }),
     });
   }
@@ -62,7 +62,7 @@ export class ErlangLinks implements Links {
   }
 
   /** Whether a node is connected that is asked just now whether it is one of the service. */
-  get greets(): boolean {
+  get handshakePending(): boolean {
     return this.#greetings > 0;
   }
 
@@ -71,7 +71,7 @@ export class ErlangLinks implements Links {
   }
 
   async call(node: NodeName, method: string, data: unknown, deadline: number): Promise<unknown> {
-    const answer = itemsOf(await this.#ask(node, method, data, deadline));
+    const answer = tupleElements(await this.#ask(node, method, data, deadline));
     const value = parse(answer[1]);
     if (isAtom(answer[0], 'ok')) return value;
     throw errorOf(value);
@@ -82,14 +82,14 @@ export class ErlangLinks implements Links {
   }
 
   doubt(node: NodeName): void {
-    this.#doubts.doubt(node);
+    this.#failureDetector.probe(node);
   }
 
-  handle(handlers: { call: CallHandler; cast: CastHandler }): void {
+  handle(handlers: { call: NodeRequestHandler; cast: NodeMessageHandler }): void {
     this.#handlers = handlers;
   }
 
-  listen(listener: LinkListener): void {
+  listen(listener: TransportListener): void {
     this.#listeners.push(listener);
   }
 
@@ -142,7 +142,7 @@ export class ErlangLinks implements Links {
   async #askWho(node: NodeName): Promise<void> {
     for (let attempt = 0; attempt < 3 && this.#node?.isConnected(node) && !this.#known.has(node); attempt += 1) {
       try {
-        await this.#node?.call(node, service, request(greeting, null), greetingDeadline);
+        await this.#node?.call(node, service, request(greeting, null), greetingTimeoutMs);
         this.#meet(node);
       } catch (error) {
         if (!(error instanceof CallError) || error.reason === 'noproc' || error.reason === 'noconnection') return;
@@ -169,7 +169,7 @@ function request(method: string, data: unknown, requestId?: string): Term {
 
 /** @throws ServiceError `bad_request` for what is not `{Method, Json}` or `{Method, Json, RequestId}` */
 function parseRequest(term: Term): { method: string; data: unknown; requestId: string | undefined } {
-  const [method, json, given] = itemsOf(term);
+  const [method, json, given] = tupleElements(term);
   if (!Buffer.isBuffer(method)) throw new ServiceError('bad_request', 'Expected {Method, Json} with binaries');
   const requestId = Buffer.isBuffer(given) ? given.toString('latin1') : undefined;
   return { method: method.toString('utf8'), data: parse(json), requestId: isRequestId(requestId) ? requestId : undefined };

@@ -4,7 +4,7 @@ import { Calls } from './calls.ts';
 import type { Connection } from './connection.ts';
 import { type ControlMessage, operations } from './control.ts';
 import { flags } from './flags.ts';
-import { Atom, ImproperList, isAtom, itemsOf, Pid, Reference, type Term, tuple } from './terms.ts';
+import { Atom, ImproperList, isAtom, Pid, Reference, type Term, tuple, tupleElements } from './terms.ts';
 
 /** What a registered name does with what comes; `node` is who sent it. What it does not take is answered with noproc or dropped. */
 export type Service = {
@@ -20,7 +20,7 @@ const maxCallsAtOnce = 16_384;
 const nobody = new Atom('');
 const noproc = new Atom('noproc');
 
-export class Processes {
+export class ProcessRegistry {
   readonly calls: Calls;
   readonly #node: string;
   readonly #creation: number;
@@ -36,7 +36,9 @@ export class Processes {
     this.#log = log;
     this.#self = this.newPid();
     this.calls = new Calls(this.#self);
-    this.register('net_kernel', { call: (request) => (isAtom(itemsOf(request)[0], 'is_auth') ? new Atom('yes') : new Atom('error')) });
+    this.register('net_kernel', {
+      call: (request) => (isAtom(tupleElements(request)[0], 'is_auth') ? new Atom('yes') : new Atom('error')),
+    });
   }
 
   /** A process that lives as long as the node and takes nothing. */
@@ -90,7 +92,7 @@ export class Processes {
 
   #toName(connection: Connection, name: string, message: Term): void {
     const service = this.#services.get(name);
-    const [tag, first, second] = itemsOf(message);
+    const [tag, first, second] = tupleElements(message);
     if (isAtom(tag, '$gen_call') && second !== undefined) this.#toCall(connection, name, service, first, second);
     else if (!service) this.#log.debug({ node: connection.peer, process: name }, 'a message to a name that nobody has is dropped');
     else if (isAtom(tag, '$gen_cast') && first !== undefined) this.#guard(name, () => service.cast?.(first, connection.peer));
@@ -98,7 +100,7 @@ export class Processes {
   }
 
   #toCall(connection: Connection, name: string, service: Service | undefined, from: Term | undefined, request: Term): void {
-    const [pid, tag] = itemsOf(from);
+    const [pid, tag] = tupleElements(from);
     if (!(pid instanceof Pid) || pid.node !== connection.peer || tag === undefined) return;
     const fail = (reason: string) => {
       const reference = referenceOf(tag);
@@ -140,7 +142,7 @@ export class Processes {
 
   /** What comes to the process in whose name calls are made: answers, `{Reference, Answer}`. */
   #toSelf(connection: Connection, message: Term): void {
-    const [tag, answer] = itemsOf(message);
+    const [tag, answer] = tupleElements(message);
     const reference = tag === undefined ? undefined : referenceOf(tag);
     if (reference && answer !== undefined) this.calls.answer(connection, reference, answer);
   }

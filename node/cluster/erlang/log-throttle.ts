@@ -1,7 +1,7 @@
 // Keeps what anybody can cause from filling the log.
 
 /** Lets a number of lines through in each period, in milliseconds, and counts the others. */
-export class LogGate {
+export class LogThrottle {
   readonly #lines: number;
   readonly #period: number;
   #since = 0;
