@@ -6,7 +6,7 @@ import { Cluster } from './cluster/cluster.ts';
 import { CpuMeter } from './cluster/cpu-meter.ts';
 import { ErlangTransport } from './cluster/erlang-transport.ts';
 import { InterNodeServices } from './cluster/inter-node-services.ts';
-import { Kinds } from './components/kinds.ts';
+import { ComponentRegistry } from './components/component-registry.ts';
 import { withActualPort } from './config/addresses.ts';
 import type { AnnouncedAddresses } from './config/announced.ts';
 import type { ReloadableConfig } from './config/reloadable-config.ts';
@@ -54,7 +54,7 @@ export type NodeServices = {
   announced: AnnouncedAddresses;
   media: Engine;
   turn: TurnServer | undefined;
-  components: Kinds;
+  components: ComponentRegistry;
   uploads: S3Uploads;
   rooms: LocalRooms;
   webhooks: Webhooks;
@@ -124,7 +124,7 @@ export class MediaNode {
     });
     const archive = new S3Archive(() => s3PlaceOf(hot.current.s3));
     const cpu = new CpuMeter();
-    const kinds = new Kinds({
+    const componentRegistry = new ComponentRegistry({
       used: () => hot.current.componentsUsed,
       resources: config.resourcesBasePath,
       log,
@@ -145,7 +145,7 @@ export class MediaNode {
       node: name,
       log,
       engine: media,
-      components: kinds,
+      components: componentRegistry,
       clustered: config.dist.enabled,
       address: () => host,
       limits: () => ({ ...hot.current.limits, ...hot.current.roomDefaults }),
@@ -165,11 +165,11 @@ export class MediaNode {
       events,
       content: new NodeContent({
         resources: config.resourcesBasePath,
-        local: new LocalContent(config.resourcesBasePath, (id) => kinds.recordings.isRunning(id), kinds.streams),
+        local: new LocalContent(config.resourcesBasePath, (id) => componentRegistry.recordings.isRunning(id), componentRegistry.streams),
         uploads,
-        renders: kinds.renders,
+        renders: componentRegistry.renders,
       }),
-      ownRenders: kinds.renders,
+      ownRenders: componentRegistry.renders,
       archive,
       secrets: hot.current.secretKeys,
       cookie: config.dist.cookie,
@@ -308,7 +308,7 @@ export class MediaNode {
         peerSockets.iceServersUpdated();
       });
       distribution = await Distribution.start({ config: config.dist, name, links, log, handshakesPending: () => cluster.meets });
-      void kinds.start();
+      void componentRegistry.start();
       void uploads.start();
       const parts = {
         log,
@@ -316,7 +316,7 @@ export class MediaNode {
         announced,
         media,
         turn,
-        components: kinds,
+        components: componentRegistry,
         uploads,
         rooms,
         webhooks,

@@ -6,7 +6,7 @@ import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { segmentName } from '../../node/components/hls/composer-messages.ts';
-import { readOptions, timesOf } from '../../node/components/hls/options.ts';
+import { parseOptions, segmentTimings } from '../../node/components/hls/options.ts';
 import { apiClient } from '../kit/api-client.ts';
 import { makeTone } from '../kit/media-files.ts';
 import { makeResources } from '../kit/resources-folder.ts';
@@ -23,8 +23,8 @@ const warmUp = 5_000;
 const window = 12_000;
 /** Smaller than usual: the process that composes has the core of the load. */
 const picture = { width: 640, height: 360, framerate: 24 };
-const options = readOptions(picture, false);
-const { times, partDuration } = timesOf(options);
+const options = parseOptions(picture, false);
+const { times, partDuration } = segmentTimings(options);
 const partsPerSegment = Math.round(times.target / partDuration);
 
 /** `cores`: beyond what the node takes while nobody watches. */
@@ -106,7 +106,7 @@ async function startStream(t: TestContext) {
   await add('file', { filePath: 'picture.h264', framerate: picture.framerate });
   await add('file', { filePath: 'tone.ogg' });
   await add('hls', picture);
-  moveToOtherCore(childRunning(node.pid, 'composer-child'));
+  moveToOtherCore(childRunning(node.pid, 'composer-main'));
   const makeToken = async (): Promise<string> => (await api.post('/hls/watched/token')).body.data.token;
   // Answered when there is a segment.
   await fetch(`${node.url}/hls/watched/stream.m3u8?token=${await makeToken()}`);

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { places } from '../../node/components/compose/layout.ts';
-import { bitratesOf, timesOf } from '../../node/components/hls/options.ts';
+import { layoutCells } from '../../node/components/compose/layout.ts';
+import { bitratesOf, segmentTimings } from '../../node/components/hls/options.ts';
 import { looks, packetTimes, startComposer, wholeStream } from '../kit/composed.ts';
 import { makeResources } from '../kit/resources-folder.ts';
 import { encodeContent, startPublisher } from '../kit/rtp-publisher.ts';
@@ -68,7 +68,7 @@ async function compose(t: TestContext, count: number, content: Content): Promise
   const room = openRoom(await engineFor(t));
   const options = { ...size, framerate };
   const { video, audio } = bitratesOf(options);
-  const { times, partDuration } = timesOf({ ...options, lowLatency: true, segmentDuration: 2 });
+  const { times, partDuration } = segmentTimings({ ...options, lowLatency: true, segmentDuration: 2 });
   const composer = await startComposer(
     t,
     { ...options, videoBitrate: video, audioBitrate: audio, segmentDuration: times.target, partDuration },
@@ -100,7 +100,7 @@ async function compose(t: TestContext, count: number, content: Content): Promise
   const skipped = composer.reports.reduce((sum, report) => sum + (report.type === 'overloaded' ? report.skipped : 0), 0);
   const parts = composer.parts();
   await composer.close();
-  const cell = places(
+  const cell = layoutCells(
     'grid',
     Array.from({ length: count }, (_, index) => `p${index}`),
     undefined,

@@ -4,7 +4,7 @@ import { createReadStream, mkdirSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { h264Of, opusClockRate, opusOf, type Sample, videoClockRate } from '../../node/components/file/samples.ts';
+import { type MediaSample, opusClockRate, readH264Samples, readOpusSamples, videoClockRate } from '../../node/components/file/samples.ts';
 import { reportSchema } from '../../node/rooms/recording-report.ts';
 import { apiClient } from '../kit/api-client.ts';
 import { makeTone, makeVideo } from '../kit/media-files.ts';
@@ -67,7 +67,7 @@ async function record(t: TestContext, resources: string): Promise<Recorded> {
   }
   await sleep(warmUp);
   const [id = ''] = (await api.get('/recording')).body.data as string[];
-  const used = await watch(childRunning(node.pid, 'recorder-child'), join(resources, 'recordings', id));
+  const used = await watch(childRunning(node.pid, 'recorder-main'), join(resources, 'recordings', id));
   await api.delete(`/room/recorded/component/${recorder}`);
   const { tracks } = reportSchema.parse((await api.get(`/recording/${id}`)).body);
   await node.stop();
@@ -81,8 +81,8 @@ async function recordBare(t: TestContext, video: string, audio: string): Promise
   const bare = await startPinned([join(import.meta.dirname, 'bare-recorder.mjs'), folder], /"url":"udp:\/\/127.0.0.1:([^"]+)"/);
   t.after(bare.stop);
   const sender = sendTo(Number(bare.url), [
-    { samples: await all(h264Of(createReadStream(video), framerate)), clockRate: videoClockRate },
-    { samples: await all(opusOf(createReadStream(audio))), clockRate: opusClockRate },
+    { samples: await all(readH264Samples(createReadStream(video), framerate)), clockRate: videoClockRate },
+    { samples: await all(readOpusSamples(createReadStream(audio))), clockRate: opusClockRate },
   ]);
   t.after(sender.stop);
   await sleep(warmUp);
@@ -96,9 +96,9 @@ async function watch(pid: number, folder: string): Promise<Result> {
   return { cores: cores[0] ?? Number.NaN, memory: memory[0] ?? Number.NaN, bytesPerSecond };
 }
 
-async function all(samples: AsyncIterable<Sample>): Promise<Sample[]> {
-  const taken: Sample[] = [];
-  for await (const sample of samples) taken.push(sample);
+async function all(samples: AsyncIterable<MediaSample>): Promise<MediaSample[]> {
+  const taken: MediaSample[] = [];
+  for await (const mediaSample of samples) taken.push(mediaSample);
   return taken;
 }
 
@@ -107,7 +107,7 @@ function bytesIn(folder: string): number {
 }
 
 /** The same media at the same pace as from the node, as RTP. */
-function sendTo(port: number, kinds: readonly { samples: readonly Sample[]; clockRate: number }[]): { stop: () => void } {
+function sendTo(port: number, kinds: readonly { samples: readonly MediaSample[]; clockRate: number }[]): { stop: () => void } {
   const socket = createSocket('udp4');
   const tracks = Array.from({ length: pairs }, (_, index) =>
     kinds.map((kind, number) => ({ ...kind, ssrc: index * 2 + number, sent: 0 })),

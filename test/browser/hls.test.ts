@@ -4,7 +4,7 @@ import { execFile } from 'node:child_process';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 import type { Page } from 'playwright-core';
-import { places } from '../../node/components/compose/layout.ts';
+import { layoutCells } from '../../node/components/compose/layout.ts';
 import { type ApiClient, apiClient } from '../kit/api-client.ts';
 import { comesToHold } from '../kit/browser.ts';
 import type { Colour } from '../kit/client-page.ts';
@@ -72,7 +72,7 @@ async function watchMinute(stage: Stage, api: ApiClient, page: Page, address: st
   }, address);
   await comesToHold(page, () => (viewing.viewer?.watched().latencies.length ?? 0) > 48, undefined, 60_000);
   const sees = async (sources: Readonly<Record<string, Colour>>) => {
-    const cells = [...places('grid', Object.keys(sources), undefined, size)].map(([id, cell]) => ({
+    const cells = [...layoutCells('grid', Object.keys(sources), undefined, size)].map(([id, cell]) => ({
       // Where no white box wanders, no time code is and no name.
       x: cell.x + cell.width * 0.5,
       y: cell.y + cell.height * 0.4,

@@ -9,17 +9,17 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import { Admission } from '../../node/components/av/admission.ts';
-import { AvProcess } from '../../node/components/av/av-process.ts';
 import { HlsRunner } from '../../node/components/hls/hls-runner.ts';
-import { readOptions } from '../../node/components/hls/options.ts';
-import { Streams } from '../../node/components/hls/streams.ts';
-import { rtpPacket } from '../../node/components/rtp/outgoing.ts';
+import { HlsStreams } from '../../node/components/hls/hls-streams.ts';
+import { parseOptions } from '../../node/components/hls/options.ts';
+import { Admission } from '../../node/components/process/admission.ts';
+import { ComponentProcess } from '../../node/components/process/component-process.ts';
+import { rtpPacket } from '../../node/components/rtp/rtp-writer.ts';
 import { silentLog } from '../../node/log.ts';
 import type { ReceivableTrack, RoomMedia } from '../../node/rooms/ports.ts';
 import { isAlive } from '../kit/alive.ts';
 import { apiClient } from '../kit/api-client.ts';
-import type { AvChildCommand } from '../kit/av-child.ts';
+import type { AvChildCommand } from '../kit/component-process-main.ts';
 import { looks, startComposer } from '../kit/composed.ts';
 import { eventually } from '../kit/eventually.ts';
 import { hostFacts } from '../kit/fake-components.ts';
@@ -127,7 +127,7 @@ attack(attacks.curiousProcess, async (t) => {
   const api = apiClient(node.url, apiToken);
   await api.post('/room', { roomId: 'room' });
   assert.equal((await api.post('/room/room/component', { type: 'recording' })).status, 201);
-  const recorder = childrenOf(node.pid).find(({ command }) => command.includes('recorder-child'));
+  const recorder = childrenOf(node.pid).find(({ command }) => command.includes('recorder-main'));
   assert.ok(recorder);
   assert.match(recorder.command, / --permission .*--allow-fs-read=/s);
   assert.doesNotMatch(recorder.command, /allow-fs-(read|write)=(\*|\/ )|allow-child-process|allow-worker|allow-wasi/);
@@ -230,7 +230,7 @@ async function flawedStream(t: TestContext, fault: string, tracks: number) {
   const [room, resources] = [openRoom(await engineFor(t)), await makeResources(t)];
   const { log, of } = recordedLog();
   const admission = new Admission(() => ({ budget: 1.5, cores: 2, busy: 0 }));
-  const streams = new Streams({ log, resources, node: () => 'svc@test', uploads: noUploads, admission });
+  const streams = new HlsStreams({ log, resources, node: () => 'svc@test', uploads: noUploads, admission });
   const [dropped, crashes]: [string[][], string[]] = [[], []];
   const unused = () => Promise.reject(new Error('not asked for'));
   const runner = new HlsRunner({
@@ -241,7 +241,7 @@ async function flawedStream(t: TestContext, fault: string, tracks: number) {
       crashed: (reason) => crashes.push(reason),
     },
     streams,
-    options: readOptions({ width: 320, height: 180, segmentDuration: 1 }, false),
+    options: parseOptions({ width: 320, height: 180, segmentDuration: 1 }, false),
     module: await flawedComposer(resources, fault),
   });
   t.after(async () => {
@@ -267,7 +267,7 @@ async function flawedStream(t: TestContext, fault: string, tracks: number) {
 
 async function flawedComposer(folder: string, fault: string): Promise<string> {
   const path = join(folder, 'composer.mjs');
-  const [child, track] = ['composer-child', 'video-track'].map((name) =>
+  const [child, track] = ['composer-main', 'video-track'].map((name) =>
     JSON.stringify(new URL(`../../node/components/hls/${name}.ts`, import.meta.url)),
   );
   await writeFile(
@@ -285,9 +285,9 @@ async function flawedComposer(folder: string, fault: string): Promise<string> {
 
 function avChild(t: TestContext) {
   let heard = Promise.withResolvers<string>();
-  const child = new AvProcess<AvChildCommand, { text: string }>({
+  const child = new ComponentProcess<AvChildCommand, { text: string }>({
     log: silentLog(),
-    module: join(import.meta.dirname, '../kit/av-child.ts'),
+    module: join(import.meta.dirname, '../kit/component-process-main.ts'),
     reportSchema: z.strictObject({ text: z.string() }),
     onReport: ({ text }) => heard.resolve(text),
     onExit: () => {},

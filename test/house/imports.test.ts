@@ -55,7 +55,7 @@ const homes: readonly (readonly [library: string, places: readonly RegExp[]])[] 
   ['@aws-sdk/client-s3', [/^node\/storage\//]],
   ['@kubernetes/client-node', [/^operator\/kube\//]],
   ['@peculiar/x509', [/^operator\/clusters\//]],
-  ['node-av', [/^node\/components\/av\//]],
+  ['node-av', [/^node\/components\/ffmpeg\//]],
   ['sip.js', [/^node\/components\/sip\//]],
   ['mediasoup-client', [/^node\/client\//]],
   ['react', [/^node\/console\//, /^node\/client\//]],

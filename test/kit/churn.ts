@@ -76,7 +76,7 @@ export async function look(pid: number): Promise<Sample> {
       }
       const command = readFileSync(`/proc/${each}/cmdline`, 'utf8');
       // One that is ending has given back its memory, and its command with it.
-      const known = command === '' ? 'ending' : (/(composer|recorder)-child|mediasoup-worker/.exec(command)?.[0] ?? 'other');
+      const known = command === '' ? 'ending' : (/(composer|recorder)-main|mediasoup-worker/.exec(command)?.[0] ?? 'other');
       const kind = each === pid ? 'node' : known;
       counts[kind] = (counts[kind] ?? 0) + 1;
       const name = `${kind} ${counts[kind]}`;

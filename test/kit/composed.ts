@@ -5,7 +5,6 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { promisify } from 'node:util';
-import { AvProcess } from '../../node/components/av/av-process.ts';
 import {
   type ComposedEncoding,
   type ComposerCommand,
@@ -13,6 +12,7 @@ import {
   composerReportSchema,
   segmentName,
 } from '../../node/components/hls/composer-messages.ts';
+import { ComponentProcess } from '../../node/components/process/component-process.ts';
 import { silentLog } from '../../node/log.ts';
 import type { RoomMedia } from '../../node/rooms/ports.ts';
 import { everyPicture } from './recorded.ts';
@@ -27,7 +27,7 @@ export type PartReport = Extract<ComposerReport, { type: 'part' }>;
 /** A track as it is composed; `name` of its source. */
 export type ComposedTrack = { id: string; encoding: ComposedEncoding; source: string; name?: string };
 
-const module = join(import.meta.dirname, '../../node/components/hls', `composer-child${extname(import.meta.filename)}`);
+const module = join(import.meta.dirname, '../../node/components/hls', `composer-main${extname(import.meta.filename)}`);
 
 /** A composer of 640x360 at 24 pictures per second, unless the test says otherwise. Ended by the test, or by close(). */
 export async function startComposer(t: TestContext, options: Partial<Start> = {}, room?: RoomMedia) {
@@ -38,7 +38,7 @@ export async function startComposer(t: TestContext, options: Partial<Start> = {}
   const tell = () => {
     for (const check of [...waiting]) check();
   };
-  const process = new AvProcess<ComposerCommand, ComposerReport>({
+  const process = new ComponentProcess<ComposerCommand, ComposerReport>({
     log: silentLog(),
     module,
     writes: [folder],

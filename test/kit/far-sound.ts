@@ -1,8 +1,8 @@
 // A program: the sound of a phone elsewhere. It says one thing again and again to whoever speaks to it, and writes down what it hears, all in PCMA.
 import { createSocket, type RemoteInfo } from 'node:dgram';
 import { appendFileSync, readFileSync } from 'node:fs';
-import { rtpPacket } from '../../node/components/rtp/outgoing.ts';
-import { isRtcp, parseRtp } from '../../node/components/rtp/packets.ts';
+import { isRtcp, parseRtp } from '../../node/components/rtp/rtp-reader.ts';
+import { rtpPacket } from '../../node/components/rtp/rtp-writer.ts';
 import { dueSince } from './pace.ts';
 
 const payloadType = 8;

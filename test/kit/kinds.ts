@@ -1,5 +1,5 @@
 // The kinds of components of a node, without the node.
-import { Kinds } from '../../node/components/kinds.ts';
+import { ComponentRegistry } from '../../node/components/component-registry.ts';
 import { silentLog } from '../../node/log.ts';
 import type { ComponentType } from '../../node/rooms/views.ts';
 import type { Uploads } from '../../node/storage/upload.ts';
@@ -13,8 +13,8 @@ export const noUploads: Uploads = {
   again: async () => {},
 };
 
-export function makeKinds(resources: string, used: readonly ComponentType[]): Kinds {
-  return new Kinds({
+export function makeKinds(resources: string, used: readonly ComponentType[]): ComponentRegistry {
+  return new ComponentRegistry({
     used: () => used,
     resources,
     log: silentLog(),

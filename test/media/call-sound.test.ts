@@ -5,7 +5,7 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isRtcp, parseRtp, type RtpPacket, senderTimes } from '../../node/components/rtp/packets.ts';
+import { isRtcp, parseRtp, parseSenderReports, type RtpPacket } from '../../node/components/rtp/rtp-reader.ts';
 import { ComponentSound } from '../../node/components/sip/audio/component-sound.ts';
 import { callCodecs } from '../../node/components/sip/audio/session.ts';
 import { eventually } from '../kit/eventually.ts';
@@ -26,11 +26,11 @@ async function openRoom(t: TestContext, options: { silence?: number; ip?: string
   t.after(() => socket.close());
   sound.connect({ ip: '127.0.0.1', port: socket.address().port });
   const voices: (RtpPacket & { at: number })[] = [];
-  const reports: ReturnType<typeof senderTimes> = [];
+  const reports: ReturnType<typeof parseSenderReports> = [];
   socket.on('message', (packet) => {
     const rtp = isRtcp(packet) ? undefined : parseRtp(packet);
     if (rtp) voices.push({ ...rtp, at: performance.now() });
-    else reports.push(...senderTimes(packet));
+    else reports.push(...parseSenderReports(packet));
   });
   const heard = (ssrc: number, since = 0) =>
     soundOf(

@@ -4,10 +4,10 @@ import { execFileSync } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { Admission } from '../../node/components/av/admission.ts';
 import { HlsRunner } from '../../node/components/hls/hls-runner.ts';
-import { readOptions } from '../../node/components/hls/options.ts';
-import { Streams } from '../../node/components/hls/streams.ts';
+import { HlsStreams } from '../../node/components/hls/hls-streams.ts';
+import { parseOptions } from '../../node/components/hls/options.ts';
+import { Admission } from '../../node/components/process/admission.ts';
 import { ServiceError } from '../../node/errors.ts';
 import { isAlive } from '../kit/alive.ts';
 import { eventually } from '../kit/eventually.ts';
@@ -25,7 +25,7 @@ async function losingItsThreads(folder: string): Promise<string> {
   const pipe = join(folder, 'pipe');
   execFileSync('mkfifo', [pipe]);
   const path = join(folder, 'composer.mjs');
-  const composer = new URL('../../node/components/hls/composer-child.ts', import.meta.url);
+  const composer = new URL('../../node/components/hls/composer-main.ts', import.meta.url);
   const hang = `for (let count = 0; count < ${threads}; count += 1) open(${JSON.stringify(pipe)}, () => {});`;
   await writeFile(
     path,
@@ -41,7 +41,7 @@ test('where the encoder never answers its process ends, and the stream goes on w
   const [room, resources] = [openRoom(await engineFor(t)), await makeResources(t)];
   const { log, of } = recordedLog();
   const admission = new Admission(() => ({ budget: 1.5, cores: 2, busy: 0 }));
-  const streams = new Streams({ log, resources, node: () => 'svc@test', uploads: noUploads, admission });
+  const streams = new HlsStreams({ log, resources, node: () => 'svc@test', uploads: noUploads, admission });
   const crashes: string[] = [];
   const runner = new HlsRunner({
     host: {
@@ -54,7 +54,7 @@ test('where the encoder never answers its process ends, and the stream goes on w
       crashed: (reason) => crashes.push(reason),
     },
     streams,
-    options: readOptions({ width: 320, height: 180, segmentDuration: 1 }, false),
+    options: parseOptions({ width: 320, height: 180, segmentDuration: 1 }, false),
     module: await losingItsThreads(resources),
   });
   t.after(async () => {

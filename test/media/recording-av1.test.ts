@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
 import { TrackRecorder } from '../../node/components/recording/track-recorder.ts';
-import { parseRtp } from '../../node/components/rtp/packets.ts';
+import { parseRtp } from '../../node/components/rtp/rtp-reader.ts';
 import { assertColour, colours, frameTimes, probe } from '../kit/recorded.ts';
 import { makeResources } from '../kit/resources-folder.ts';
 import { av1Packets } from '../kit/rtp-packets.ts';

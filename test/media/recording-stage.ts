@@ -36,7 +36,7 @@ export type RecordingStage = {
 export async function recordingStage(t: TestContext): Promise<RecordingStage> {
   const room = openRoom(await engineFor(t));
   const resources = await makeResources(t);
-  const kinds = makeKinds(resources, ['recording']);
+  const componentRegistry = makeKinds(resources, ['recording']);
   const crashes: string[] = [];
   const { log, of } = recordedLog();
   const host: ComponentHost = {
@@ -48,7 +48,7 @@ export async function recordingStage(t: TestContext): Promise<RecordingStage> {
     finished: () => {},
     crashed: (reason) => crashes.push(reason),
   };
-  const prepared = await kinds.prepare({ type: 'recording' }, { roomId: 'r', videoCodec: null });
+  const prepared = await componentRegistry.prepare({ type: 'recording' }, { roomId: 'r', videoCodec: null });
   const runner = prepared.open(host) as Required<ComponentRunner>;
   t.after(() => runner.close());
   await runner.start();

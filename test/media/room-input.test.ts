@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { describe, type TestContext, test } from 'node:test';
-import { rtpPacket } from '../../node/components/rtp/outgoing.ts';
+import { rtpPacket } from '../../node/components/rtp/rtp-writer.ts';
 import { ServiceError } from '../../node/errors.ts';
 import type { MediaEngine, RoomMedia, WireObject } from '../../node/rooms/ports.ts';
 import { apiClient } from '../kit/api-client.ts';

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { describe, type TestContext, test } from 'node:test';
-import { rtpPacket, senderReport } from '../../node/components/rtp/outgoing.ts';
-import { isRtcp, parseRtp, pictureLoss, senderTimes } from '../../node/components/rtp/packets.ts';
+import { isRtcp, parseRtp, parseSenderReports, pictureLossIndication } from '../../node/components/rtp/rtp-reader.ts';
+import { rtpPacket, senderReport } from '../../node/components/rtp/rtp-writer.ts';
 import { ServiceError } from '../../node/errors.ts';
 import type { MediaEngine, RoomInput, RoomMedia, WireObject } from '../../node/rooms/ports.ts';
 import { eventually } from '../kit/eventually.ts';
@@ -131,9 +131,9 @@ test('RTP flows from resume on, with sender reports, and counts as forwarded', a
   const packet = parseRtp(to.received.find((each) => !isRtcp(each)) ?? Buffer.alloc(0));
   assert.deepEqual([packet?.ssrc, packet?.payloadType, packet?.payload.length], [sent, payloadType, 50]);
   await eventually('a sender report', () =>
-    to.received.some((each) => isRtcp(each) && senderTimes(each).some((report) => report.ssrc === sent)),
+    to.received.some((each) => isRtcp(each) && parseSenderReports(each).some((report) => report.ssrc === sent)),
   );
-  const [report] = to.received.filter(isRtcp).flatMap(senderTimes);
+  const [report] = to.received.filter(isRtcp).flatMap(parseSenderReports);
   const now = Date.now();
   assert.ok(report && report.time > began - 10_000 && report.time < now + 10_000, 'its time is that of this machine');
   output.close();
@@ -153,7 +153,7 @@ test('a resumed video track asks its publisher for a key frame, and so does whoe
   await eventually('a first request', () => asked() >= 1);
   await new Promise((resolve) => setTimeout(resolve, 1100));
   const before = asked();
-  to.socket.send(pictureLoss(1, sent), port, ip);
+  to.socket.send(pictureLossIndication(1, sent), port, ip);
   await eventually('a second request', () => asked() > before);
 });
 

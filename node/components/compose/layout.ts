@@ -1,7 +1,7 @@
 // Where the participants are in the picture.
 
 import type { Layout } from '../../rooms/component-options.ts';
-import type { Rectangle } from '../av/native/picture.ts';
+import type { Rectangle } from '../ffmpeg/video-frame.ts';
 
 export type Size = { width: number; height: number };
 
@@ -31,7 +31,7 @@ export function grid(count: number, area: Rectangle): Rectangle[] {
 }
 
 /** The largest rectangle of the picture's shape in the middle of the cell. */
-export function fit(picture: Size, cell: Rectangle): Rectangle {
+export function letterbox(picture: Size, cell: Rectangle): Rectangle {
   const scale = Math.min(cell.width / picture.width, cell.height / picture.height);
   const width = atLeastOne(Math.min(cell.width, picture.width * scale));
   const height = atLeastOne(Math.min(cell.height, picture.height * scale));
@@ -44,7 +44,7 @@ export function centred({ width, height }: Size, cell: Rectangle): Rectangle {
 }
 
 /** The cell of each source that has one. `speaker`: who is the large one, the first where nobody is. */
-export function places(layout: Layout, sources: readonly string[], speaker: string | undefined, size: Size): Map<string, Rectangle> {
+export function layoutCells(layout: Layout, sources: readonly string[], speaker: string | undefined, size: Size): Map<string, Rectangle> {
   const area = { x: 0, y: 0, ...size };
   const first = speaker !== undefined && sources.includes(speaker) ? speaker : sources[0];
   if (first === undefined) return new Map();

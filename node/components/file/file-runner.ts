@@ -7,7 +7,7 @@ import { ServiceError } from '../../errors.ts';
 import type { ComponentHost, ComponentRunner, WireObject } from '../../rooms/ports.ts';
 import { MediaFileError } from './file-error.ts';
 import { type Clock, play, systemClock } from './player.ts';
-import { h264Of, opusClockRate, opusOf, videoClockRate } from './samples.ts';
+import { opusClockRate, readH264Samples, readOpusSamples, videoClockRate } from './samples.ts';
 
 export type MediaFile = {
   /** Undefined where it is gone. */
@@ -75,7 +75,7 @@ export class FileRunner implements ComponentRunner {
     const { framerate } = this.#file;
     const { signal } = this.#stop;
     const chunks = handle.createReadStream({ highWaterMark: readAhead, autoClose: false }) as AsyncIterable<Buffer>;
-    const samples = framerate === null ? opusOf(chunks) : h264Of(chunks, framerate);
+    const samples = framerate === null ? readOpusSamples(chunks) : readH264Samples(chunks, framerate);
     try {
       await play(samples, {
         clock: this.#clock,

@@ -1,8 +1,8 @@
 // Sends samples as RTP when their time has come, with a sender report each second.
 import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { rtpPacket, senderReport } from '../rtp/outgoing.ts';
-import type { Sample } from './samples.ts';
+import { rtpPacket, senderReport } from '../rtp/rtp-writer.ts';
+import type { MediaSample } from './samples.ts';
 
 /** Times in milliseconds. */
 export type Clock = {
@@ -39,7 +39,7 @@ const burst = 32;
 const pause = 1;
 
 /** Resolves when the last sample has been shown in full. Samples are taken one by one: nothing is read further ahead. */
-export async function play(samples: AsyncIterable<Sample>, options: PlayOptions): Promise<void> {
+export async function play(samples: AsyncIterable<MediaSample>, options: PlayOptions): Promise<void> {
   const { clock, clockRate, payloadType, ssrc, markLast, send, signal } = options;
   const firstTimestamp = randomInt(2 ** 32);
   let sequence = randomInt(2 ** 16);
@@ -49,17 +49,17 @@ export async function play(samples: AsyncIterable<Sample>, options: PlayOptions)
   let packets = 0;
   let octets = 0;
   const inMilliseconds = (ticks: number) => (ticks * 1000) / clockRate;
-  for await (const sample of samples) {
+  for await (const mediaSample of samples) {
     start ??= clock.now();
-    const due = inMilliseconds(sample.timestamp);
+    const due = inMilliseconds(mediaSample.timestamp);
     const early = start + due - clock.now();
     if (early > 0) await clock.sleep(early, signal);
     else if (-early > maxLateness) start -= early;
     signal.throwIfAborted();
-    const timestamp = firstTimestamp + sample.timestamp;
-    for (const [index, payload] of sample.payloads.entries()) {
+    const timestamp = firstTimestamp + mediaSample.timestamp;
+    for (const [index, payload] of mediaSample.payloads.entries()) {
       if (index > 0 && index % burst === 0) await clock.sleep(pause, signal);
-      const marker = markLast ? index === sample.payloads.length - 1 : packets === 0;
+      const marker = markLast ? index === mediaSample.payloads.length - 1 : packets === 0;
       send(rtpPacket({ payloadType, sequence, timestamp, ssrc, marker }, payload));
       sequence += 1;
       packets += 1;
@@ -69,7 +69,7 @@ export async function play(samples: AsyncIterable<Sample>, options: PlayOptions)
       send(senderReport({ ssrc, time: clock.wallTime(), timestamp, packets, octets }));
       reportDue = due + reportInterval;
     }
-    end = inMilliseconds(sample.timestamp + sample.duration);
+    end = inMilliseconds(mediaSample.timestamp + mediaSample.duration);
   }
   const left = start === undefined ? 0 : start + end - clock.now();
   if (left > 0) await clock.sleep(left, signal);

@@ -3,18 +3,18 @@ import { AccessUnits, AnnexBSplitter, h264Payloads } from './h264.ts';
 import { OggOpusReader, opusSamples } from './ogg.ts';
 
 /** RTP payloads that belong together. `timestamp` and `duration` are in units of the clock rate, from 0. */
-export type Sample = { timestamp: number; duration: number; payloads: Buffer[] };
+export type MediaSample = { timestamp: number; duration: number; payloads: Buffer[] };
 
 export const opusClockRate = 48_000;
 export const videoClockRate = 90_000;
 
-export type Chunks = AsyncIterable<Buffer>;
+export type ByteChunks = AsyncIterable<Buffer>;
 
 /** @throws MediaFileError */
-export async function* opusOf(chunks: Chunks): AsyncGenerator<Sample> {
+export async function* readOpusSamples(byteChunks: ByteChunks): AsyncGenerator<MediaSample> {
   const reader = new OggOpusReader();
   let timestamp = 0;
-  for await (const chunk of chunks) {
+  for await (const chunk of byteChunks) {
     for (const packet of reader.push(chunk)) {
       const duration = opusSamples(packet);
       if (duration === 0) continue;
@@ -25,17 +25,17 @@ export async function* opusOf(chunks: Chunks): AsyncGenerator<Sample> {
 }
 
 /** @throws MediaFileError */
-export async function* h264Of(chunks: Chunks, framerate: number): AsyncGenerator<Sample> {
+export async function* readH264Samples(byteChunks: ByteChunks, framerate: number): AsyncGenerator<MediaSample> {
   const splitter = new AnnexBSplitter();
   const units = new AccessUnits();
   let count = 0;
   const at = (picture: number) => Math.round((picture * videoClockRate) / framerate);
-  const sample = (nals: readonly Buffer[]): Sample => {
+  const sample = (nals: readonly Buffer[]): MediaSample => {
     const timestamp = at(count);
     count += 1;
     return { timestamp, duration: at(count) - timestamp, payloads: h264Payloads(nals) };
   };
-  for await (const chunk of chunks) {
+  for await (const chunk of byteChunks) {
     for (const nal of splitter.push(chunk)) {
       const unit = units.push(nal);
       if (unit) yield sample(unit);

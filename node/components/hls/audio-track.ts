@@ -1,10 +1,11 @@
 // One track's sound: packets in order, decoded, and placed in the stream by the clock of their sender.
-import { AudioDecoder } from '../av/native/audio-decoder.ts';
-import { AvError } from '../av/native/ffmpeg.ts';
-import { SoundLine } from '../compose/sound-line.ts';
+
+import { MixerInput } from '../compose/mixer-input.ts';
+import { AudioDecoder } from '../ffmpeg/audio-decoder.ts';
+import { AvError } from '../ffmpeg/ffmpeg.ts';
 import { JitterBuffer, type OrderedPacket } from '../rtp/jitter-buffer.ts';
-import type { RtpPacket } from '../rtp/packets.ts';
-import { jitterWait, type PlayoutDelay, TrackTiming } from './playout.ts';
+import type { RtpPacket } from '../rtp/rtp-reader.ts';
+import { jitterBufferDelay, type PlayoutDelay, TrackTiming } from './playout.ts';
 
 export type AudioTrackOptions = {
   source: string;
@@ -24,14 +25,14 @@ export class AudioTrack {
   readonly #buffer: JitterBuffer;
   readonly #timing: TrackTiming;
   readonly #decoder = new AudioDecoder({ codec: 'opus', channels: 2 });
-  readonly #line: SoundLine;
+  readonly #line: MixerInput;
   #now = 0;
 
   constructor(options: AudioTrackOptions) {
     this.#options = options;
     this.#timing = new TrackTiming(options.clockRate, options.delay);
-    this.#line = new SoundLine(options.from);
-    this.#buffer = new JitterBuffer({ wait: jitterWait.sound, out: (packet) => this.#decode(packet) });
+    this.#line = new MixerInput(options.from);
+    this.#buffer = new JitterBuffer({ wait: jitterBufferDelay.sound, out: (packet) => this.#decode(packet) });
   }
 
   get source(): string {

@@ -2,8 +2,8 @@
 import { ServiceError } from '../../errors.ts';
 import type { ComponentHost, OutgoingRtp, ReceivableTrack } from '../../rooms/ports.ts';
 import { Timer } from '../../timer.ts';
-import { AvProcess, startDeadline } from '../av/av-process.ts';
-import { RoomTracks } from '../av/room-tracks.ts';
+import { ComponentProcess, startTimeoutMs } from '../process/component-process.ts';
+import { TrackFeed } from '../process/track-feed.ts';
 import {
   type ComposedEncoding,
   type ComposerCommand,
@@ -36,17 +36,17 @@ export type ComposerProcessOptions = {
 type ComposedTrack = ReceivableTrack & { encoding: ComposedEncoding };
 
 /** Milliseconds for it to end its last segment, and to end. */
-const finishDeadline = 8000;
-const endDeadline = 2000;
+const finishTimeoutMs = 8000;
+const endTimeoutMs = 2000;
 /** Characters of a name in the picture. */
-const longestName = 64;
+const maxNameLength = 64;
 /** Milliseconds between two lines of the log about pictures that were left out. */
 const tellInterval = 10_000;
 
 export class ComposerProcess {
   readonly #options: ComposerProcessOptions;
-  readonly #process: AvProcess<ComposerCommand, ComposerReport>;
-  readonly #tracks: RoomTracks<ComposedTrack>;
+  readonly #process: ComponentProcess<ComposerCommand, ComposerReport>;
+  readonly #tracks: TrackFeed<ComposedTrack>;
   readonly #listening = Promise.withResolvers<number>();
   readonly #ready = Promise.withResolvers<void>();
   readonly #finished = Promise.withResolvers<void>();
@@ -58,7 +58,7 @@ export class ComposerProcess {
 
   constructor(options: ComposerProcessOptions) {
     this.#options = options;
-    this.#tracks = new RoomTracks({
+    this.#tracks = new TrackFeed({
       host: options.host,
       takes: (track): track is ComposedTrack => this.#takes(track),
       add: (track, rtp) => this.#add(track, rtp),
@@ -66,7 +66,7 @@ export class ComposerProcess {
     });
     this.#listening.promise.catch(() => {});
     this.#ready.promise.catch(() => {});
-    this.#process = new AvProcess({
+    this.#process = new ComponentProcess({
       log: options.host.log,
       module: options.module,
       writes: [options.start.folder],
@@ -85,7 +85,7 @@ export class ComposerProcess {
   /** Resolves when tracks can come. @throws ServiceError */
   async start(): Promise<void> {
     const late = Promise.withResolvers<never>();
-    const timer = new Timer(startDeadline, () => late.reject(new ServiceError('unavailable', 'The composer did not start in time')));
+    const timer = new Timer(startTimeoutMs, () => late.reject(new ServiceError('unavailable', 'The composer did not start in time')));
     try {
       const [port] = await Promise.race([late.promise, Promise.all([this.#listening.promise, this.#ready.promise])]);
       const { ip, port: feedback } = await Promise.race([late.promise, this.#tracks.connect(port)]);
@@ -109,11 +109,11 @@ export class ComposerProcess {
 
   async #close(): Promise<void> {
     this.#tracks.stop();
-    const timer = new Timer(finishDeadline, () => this.#finished.resolve());
+    const timer = new Timer(finishTimeoutMs, () => this.#finished.resolve());
     this.#process.send({ type: 'close' });
     await this.#finished.promise;
     timer.stop();
-    await this.#process.end(endDeadline);
+    await this.#process.end(endTimeoutMs);
     this.#telling?.stop();
     this.#tracks.close();
   }
@@ -136,7 +136,7 @@ export class ComposerProcess {
 
   #nameOf({ origin }: ReceivableTrack): string | null {
     const name = 'peerId' in origin ? this.#options.host.nameOf(origin.peerId) : null;
-    return name === null ? null : name.slice(0, longestName);
+    return name === null ? null : name.slice(0, maxNameLength);
   }
 
   #hear(report: ComposerReport): void {

@@ -1,19 +1,20 @@
 // Composes the tracks of a room to one stream that never stops: pictures and sound by the clock, whoever comes and goes.
-import { AudioEncoder, aacSamples } from '../av/native/audio-encoder.ts';
-import { FragmentMuxer } from '../av/native/mp4.ts';
-import { VideoEncoder } from '../av/native/video-encoder.ts';
-import { places } from '../compose/layout.ts';
-import { SoundMix } from '../compose/sound-mix.ts';
-import { SpeakerChoice } from '../compose/speaker.ts';
-import { type Cell, Stage } from '../compose/stage.ts';
-import type { RtpPacket } from '../rtp/packets.ts';
+
+import { AudioMixer } from '../compose/audio-mixer.ts';
+import { DominantSpeakerSelector } from '../compose/dominant-speaker.ts';
+import { layoutCells } from '../compose/layout.ts';
+import { type Cell, VideoCompositor } from '../compose/video-compositor.ts';
+import { AudioEncoder, aacSamples } from '../ffmpeg/audio-encoder.ts';
+import { FragmentMuxer } from '../ffmpeg/mp4.ts';
+import { VideoEncoder } from '../ffmpeg/video-encoder.ts';
+import type { RtpPacket } from '../rtp/rtp-reader.ts';
 import { AudioTrack } from './audio-track.ts';
 import type { ComposerCommand, ComposerReport } from './composer-messages.ts';
-import { type Part, Parts } from './parts.ts';
+import { FrameWatchdog, type GopTiming, gopTiming, isKeyFrame, nextFrame } from './frame-schedule.ts';
+import { type EncodedPart, PartSegmenter } from './part-segmenter.ts';
 import { PixelBudget } from './pixel-budget.ts';
 import { PlayoutDelay, playoutDelay } from './playout.ts';
 import { SegmentFiles } from './segment-files.ts';
-import { isKey, PictureWatch, pictureToMake, type Rhythm, rhythmOf } from './ticks.ts';
 import { VideoTrack } from './video-track.ts';
 
 export type ComposerOptions = {
@@ -48,18 +49,18 @@ function clock(): number {
 
 export class Composer {
   readonly #options: ComposerOptions;
-  readonly #rhythm: Rhythm;
+  readonly #rhythm: GopTiming;
   readonly #encoders: Encoders;
   readonly #files: SegmentFiles;
-  readonly #parts: Parts;
-  readonly #stage: Stage;
-  readonly #mix = new SoundMix(aacSamples);
-  readonly #speakers = new SpeakerChoice();
+  readonly #partSegmenter: PartSegmenter;
+  readonly #videoCompositor: VideoCompositor;
+  readonly #mix = new AudioMixer(aacSamples);
+  readonly #speakers = new DominantSpeakerSelector();
   readonly #tracks = new Map<number, { track: Track; ssrc: number }>();
   readonly #bySsrc = new Map<number, { entry: number; track: Track }>();
   readonly #pixels: PixelBudget<VideoTrack>;
   readonly #sources = new Map<string, Source>();
-  readonly #watch = new PictureWatch();
+  readonly #watch = new FrameWatchdog();
   readonly #began = clock();
   /** Gone from the stream: freed when no picture is being made. */
   #retired: Track[] = [];
@@ -77,9 +78,9 @@ export class Composer {
     this.#options = options;
     this.#encoders = encoders;
     this.#files = files;
-    this.#rhythm = rhythmOf(start.framerate, start.partDuration, start.segmentDuration);
+    this.#rhythm = gopTiming(start.framerate, start.partDuration, start.segmentDuration);
     this.#pixels = new PixelBudget(start.maxPixels);
-    this.#stage = new Stage({
+    this.#videoCompositor = new VideoCompositor({
       width: start.width,
       height: start.height,
       font: start.names ? options.font : undefined,
@@ -87,11 +88,11 @@ export class Composer {
         for (const [entry, { track }] of this.#tracks) if (track === key) this.#break(entry, error);
       },
     });
-    this.#parts = new Parts({
+    this.#partSegmenter = new PartSegmenter({
       muxer: encoders.muxer,
       rhythm: this.#rhythm,
       firstSegment: start.firstSegment,
-      onPart: (part) => this.#write(part),
+      onPart: (encodedPart) => this.#write(encodedPart),
     });
     this.#schedulePicture();
     this.#scheduleSound();
@@ -167,16 +168,16 @@ export class Composer {
     const { video, audio, muxer } = this.#encoders;
     try {
       this.#makeSound(this.#nextPicture * this.#rhythm.interval);
-      this.#parts.addSound(audio.flush());
-      for (const picture of await video.flush()) await this.#parts.addPicture(picture);
-      await this.#parts.finish(this.#nextPicture);
+      this.#partSegmenter.addSound(audio.flush());
+      for (const picture of await video.flush()) await this.#partSegmenter.addPicture(picture);
+      await this.#partSegmenter.finish(this.#nextPicture);
     } catch (error) {
       this.#options.onFailed(error);
     }
     await this.#files.close();
     for (const { track } of this.#tracks.values()) track.close();
     this.#freeRetired();
-    this.#stage.close();
+    this.#videoCompositor.close();
     for (const each of [video, audio, muxer]) each.close();
   }
 
@@ -224,7 +225,7 @@ export class Composer {
     while (this.#mix.made + aacSamples <= until * samplesPerMillisecond) {
       const at = this.#mix.made;
       const { left, right } = this.#mix.next(tracks, (track, loudness) => this.#speakers.hear(track.source, loudness, now));
-      this.#parts.addSound(this.#encoders.audio.encode(left, right, at));
+      this.#partSegmenter.addSound(this.#encoders.audio.encode(left, right, at));
     }
   }
 
@@ -233,15 +234,18 @@ export class Composer {
     const { interval, perPart } = this.#rhythm;
     const due = Math.floor((clock() - this.#began) / interval);
     if (this.#nextPicture > due) return;
-    const number = pictureToMake(this.#nextPicture, due, perPart);
+    const number = nextFrame(this.#nextPicture, due, perPart);
     this.#skipped += number - this.#nextPicture;
     this.#reportOverload();
     this.#nextPicture = number + 1;
     this.#arrange();
     const changed = await this.#decode(this.#began + number * interval);
-    await this.#stage.update((key) => changed.has(key));
-    const encoded = await this.#encoders.video.encode(this.#stage.canvas, { timestamp: number, key: isKey(number, this.#rhythm) });
-    for (const picture of encoded) await this.#parts.addPicture(picture);
+    await this.#videoCompositor.update((key) => changed.has(key));
+    const encoded = await this.#encoders.video.encode(this.#videoCompositor.canvas, {
+      timestamp: number,
+      key: isKeyFrame(number, this.#rhythm),
+    });
+    for (const picture of encoded) await this.#partSegmenter.addPicture(picture);
   }
 
   /** @returns tracks whose picture is another now */
@@ -309,8 +313,8 @@ export class Composer {
     if (this.#arranged && speaker === this.#speaker) return;
     this.#arranged = true;
     this.#speaker = speaker;
-    const seats = places(layout, sources, speaker, { width, height });
-    this.#stage.arrange(
+    const seats = layoutCells(layout, sources, speaker, { width, height });
+    this.#videoCompositor.arrange(
       [...seats].map(([source, place]) => ({
         place,
         shown: cells.get(source) ?? [],
@@ -319,9 +323,11 @@ export class Composer {
     );
   }
 
-  #write({ bytes, segment, first, duration, independent }: Part): void {
+  #write({ bytes, segment, first, duration, independent }: EncodedPart): void {
     const time = this.#began + first * this.#rhythm.interval - playoutDelay;
-    this.#files.append(segment, bytes, (written) => this.#options.onReport({ type: 'part', ...written, duration, independent, time }));
+    this.#files.append(segment, bytes, (writtenSegment) =>
+      this.#options.onReport({ type: 'part', ...writtenSegment, duration, independent, time }),
+    );
   }
 
   #reportOverload(): void {

@@ -6,9 +6,9 @@ const referencePixels = 1280 * 720 * 24;
 const referenceCores = 0.85;
 const baseCores = 0.1;
 
-export type Picture = { width: number; height: number; framerate: number };
+export type VideoSize = { width: number; height: number; framerate: number };
 
 /** Cores that a stream takes, by the size of its picture. */
-export function estimateCores({ width, height, framerate }: Picture): number {
+export function estimateCores({ width, height, framerate }: VideoSize): number {
   return baseCores + (referenceCores * width * height * framerate) / referencePixels;
 }

@@ -1,22 +1,22 @@
 // Streams a room: keeps a process at work on it, goes on with another where that crashes, and gives up where it crashes again and again.
 import { extname, join } from 'node:path';
 import type { ComponentHost, ComponentRunner, ReceivableTrack } from '../../rooms/ports.ts';
-import { KeptProcess, type ProcessCallbacks } from '../av/kept-process.ts';
-import { memoryLimit } from '../av/memory-watch.ts';
+import { memoryLimit } from '../process/memory-watch.ts';
+import { type ProcessCallbacks, ProcessSupervisor } from '../process/process-supervisor.ts';
 import { ComposerProcess } from './composer-process.ts';
-import { bitratesOf, type HlsOptions, timesOf } from './options.ts';
-import type { RunningStream, Streams } from './streams.ts';
+import type { HlsStreams, RunningStream } from './hls-streams.ts';
+import { bitratesOf, type HlsOptions, segmentTimings } from './options.ts';
 
 export type HlsRunnerOptions = {
   host: ComponentHost;
-  streams: Pick<Streams, 'begin'>;
+  streams: Pick<HlsStreams, 'begin'>;
   options: HlsOptions;
   /** Path of the module that composes. */
   module?: string;
 };
 
 /** Compiled or not, as this file is. */
-const ownModule = join(import.meta.dirname, `composer-child${extname(import.meta.filename)}`);
+const ownModule = join(import.meta.dirname, `composer-main${extname(import.meta.filename)}`);
 
 /** Tracks that are composed at once. */
 const limits = { audio: 256, video: 64 } as const;
@@ -27,13 +27,13 @@ const memoryWithoutInput = 256 * 1024 * 1024;
 const bytesPerPixel = 18;
 
 /** Pixels of a picture of each track, all in all. */
-function mostPixels(memory: number): number {
+function maxPixels(memory: number): number {
   return Math.max(1920 * 1080, Math.floor((memory - memoryWithoutInput) / bytesPerPixel));
 }
 
 export class HlsRunner implements ComponentRunner {
   readonly #options: HlsRunnerOptions;
-  readonly #kept: KeptProcess<ComposerProcess, RunningStream>;
+  readonly #kept: ProcessSupervisor<ComposerProcess, RunningStream>;
   /** Tracks of whom it was told. */
   readonly #refused = new Set<string>();
   #closed: Promise<void> | undefined;
@@ -41,7 +41,7 @@ export class HlsRunner implements ComponentRunner {
   constructor(options: HlsRunnerOptions) {
     this.#options = options;
     const { host, streams } = options;
-    this.#kept = new KeptProcess({
+    this.#kept = new ProcessSupervisor({
       host,
       name: 'composer',
       facts: ({ id: recording }) => ({ recording }),
@@ -69,7 +69,7 @@ export class HlsRunner implements ComponentRunner {
     const { host, options, module = ownModule } = this.#options;
     const { width, height, framerate, layout, names } = options;
     const { video: videoBitrate, audio } = bitratesOf(options);
-    const { times, partDuration } = timesOf(options);
+    const { times, partDuration } = segmentTimings(options);
     const { init, firstSegment } = stream.next();
     return new ComposerProcess({
       host,
@@ -82,7 +82,7 @@ export class HlsRunner implements ComponentRunner {
         ...{ width, height, framerate, layout, names, videoBitrate, partDuration },
         audioBitrate: audio,
         segmentDuration: times.target,
-        maxPixels: mostPixels(memoryLimit(maxMemory)),
+        maxPixels: maxPixels(memoryLimit(maxMemory)),
         careful,
       },
       onReady: (codecs) => stream.begin(init, codecs),

@@ -4,6 +4,7 @@ import { gzip, gzipSync } from 'node:zlib';
 import { ServiceError } from '../../errors.ts';
 import type { ContentAnswer, PlaylistRequest } from '../../rooms/content.ts';
 import { withToken } from '../../rooms/playlist-token.ts';
+import { BlockingRequests } from './blocking-requests.ts';
 import type { LiveWindow } from './live-window.ts';
 import {
   mediaName,
@@ -14,7 +15,6 @@ import {
   type Segment,
   type Variant,
 } from './playlist.ts';
-import { Waiters } from './waiters.ts';
 
 const compress = promisify(gzip);
 
@@ -38,7 +38,7 @@ const keepTargets = 6;
 
 export class LivePlaylist {
   readonly #options: LivePlaylistOptions;
-  readonly #waiters = new Waiters();
+  readonly #blockingRequests = new BlockingRequests();
   readonly #made = new Map<string, Made>();
   /** Without tokens. */
   readonly #texts = new Map<string, string>();
@@ -52,7 +52,7 @@ export class LivePlaylist {
 
   /** Requests that wait now. */
   get waiting(): number {
-    return this.#waiters.size;
+    return this.#blockingRequests.size;
   }
 
   /** Players can begin: a segment is whole. */
@@ -65,7 +65,7 @@ export class LivePlaylist {
     this.#interrupted = interrupted;
     this.#made.clear();
     this.#texts.clear();
-    this.#waiters.check();
+    this.#blockingRequests.check();
   }
 
   end(): void {
@@ -110,7 +110,7 @@ export class LivePlaylist {
 
   #wait(key: string, isOver: () => boolean, signal: AbortSignal): Promise<void> {
     const deadline = this.#options.times.target * waitTargets;
-    return this.#waiters.wait(key, { isOver: () => this.#ended || isOver(), deadline, signal });
+    return this.#blockingRequests.wait(key, { isOver: () => this.#ended || isOver(), deadline, signal });
   }
 
   #make(file: string, { skip, token }: PlaylistRequest): Made {

@@ -8,10 +8,10 @@ type OpenSegment = Segment & { parts: Part[] };
 /** `finished`: a segment to which nothing comes any more; `removed`: those that are too old for viewers. */
 export type WindowChange = { finished: Segment | undefined; removed: readonly Segment[] };
 /** Bits per second; undefined before there is anything. */
-export type Rates = { peak: number; average: number };
+export type Bitrates = { peak: number; average: number };
 
 /** Target durations of media that a playlist has at least (RFC 8216bis, section 6.2.2), and those whose parts are kept. */
-const leastTargets = 3;
+const minTargetDurations = 3;
 const partTargets = 4;
 
 export class LiveWindow {
@@ -29,7 +29,7 @@ export class LiveWindow {
   /** `span`: milliseconds that are kept; null = all. */
   constructor(times: PlaylistTimes, span: number | null) {
     this.#times = times;
-    this.#span = Math.max(span ?? Number.POSITIVE_INFINITY, times.target * leastTargets);
+    this.#span = Math.max(span ?? Number.POSITIVE_INFINITY, times.target * minTargetDurations);
   }
 
   get segments(): readonly Segment[] {
@@ -50,7 +50,7 @@ export class LiveWindow {
   }
 
   /** Of whole segments. */
-  get rates(): Rates | undefined {
+  get rates(): Bitrates | undefined {
     return this.#totalDuration === 0
       ? undefined
       : {

@@ -3,8 +3,8 @@ import { ServiceError } from '../../errors.ts';
 import { hlsDefaults, hlsOptionsSchema, originsOf, shownPlace } from '../../rooms/component-options.ts';
 import { conflictSentences } from '../../storage/upload.ts';
 import { validationMessage } from '../../validation-messages.ts';
+import { gopTiming } from './frame-schedule.ts';
 import type { PlaylistTimes } from './playlist.ts';
-import { rhythmOf } from './ticks.ts';
 
 /** Milliseconds that parts last about: whole pictures of them. Players stay three parts behind the newest (PART-HOLD-BACK). */
 const partDuration = 250;
@@ -12,13 +12,13 @@ const partDuration = 250;
 const referenceBitrate = 2_000_000;
 const referencePixels = 1280 * 720 * 24;
 const audioBitrate = 128_000;
-const leastBitrate = 150_000;
-const mostBitrate = 20_000_000;
+const minBitrate = 150_000;
+const maxBitrate = 20_000_000;
 
-export type HlsOptions = ReturnType<typeof readOptions>;
+export type HlsOptions = ReturnType<typeof parseOptions>;
 
 /** Durations are seconds, as callers say them. @throws ServiceError with what is wrong */
-export function readOptions(options: unknown, hasServerS3: boolean) {
+export function parseOptions(options: unknown, hasServerS3: boolean) {
   const parsed = hlsOptionsSchema.safeParse(options);
   if (!parsed.success) throw new ServiceError('invalid_field', validationMessage(parsed.error, options, 'options'));
   const { data } = parsed;
@@ -42,14 +42,18 @@ export function readOptions(options: unknown, hasServerS3: boolean) {
   return read;
 }
 
-export function timesOf({ lowLatency, segmentDuration, framerate }: Pick<HlsOptions, 'lowLatency' | 'segmentDuration' | 'framerate'>): {
+export function segmentTimings({
+  lowLatency,
+  segmentDuration,
+  framerate,
+}: Pick<HlsOptions, 'lowLatency' | 'segmentDuration' | 'framerate'>): {
   times: PlaylistTimes;
   partDuration: number;
 } {
   const pictures = Math.max(1, Math.round((partDuration * framerate) / 1000));
   const part = Math.ceil((pictures * 1000) / framerate);
   const target = segmentDuration * 1000;
-  const { perPart, perSegment } = rhythmOf(framerate, part, target);
+  const { perPart, perSegment } = gopTiming(framerate, part, target);
   return { times: { target, partTarget: lowLatency ? part : undefined, partsPerSegment: perSegment / perPart }, partDuration: part };
 }
 
@@ -59,10 +63,10 @@ export function bitratesOf({ width, height, framerate }: Pick<HlsOptions, 'width
   audio: number;
 } {
   const video = Math.round(referenceBitrate * ((width * height * framerate) / referencePixels) ** 0.75);
-  return { video: Math.min(mostBitrate, Math.max(leastBitrate, video)), audio: audioBitrate };
+  return { video: Math.min(maxBitrate, Math.max(minBitrate, video)), audio: audioBitrate };
 }
 
 /** As callers see them: without the keys of S3, and without those whom it receives, which may change. */
-export function shownOptions({ s3, origins: _, ...shown }: HlsOptions) {
+export function publicOptions({ s3, origins: _, ...shown }: HlsOptions) {
   return s3 ? { ...shown, s3: shownPlace(s3) } : shown;
 }

@@ -4,7 +4,7 @@ import { TrackClock } from '../rtp/track-clock.ts';
 /** Milliseconds from capture to playout where arrival is steady: time for the network and for decoding. */
 export const playoutDelay = 350;
 /** Milliseconds that a missing packet is waited for. Pictures are sent again; lost sound does not come any more, it is only out of order. */
-export const jitterWait = { picture: 200, sound: 100 } as const;
+export const jitterBufferDelay = { picture: 200, sound: 100 } as const;
 /** Milliseconds that a source may be late beyond it. */
 const maxExtra = 1500;
 /** Milliseconds of them for its pictures, so that there is time to send packets again: those that are later yet are seen when they come. */

@@ -9,7 +9,7 @@ export type SegmentFilesOptions = {
   onFailed: (error: unknown) => void;
 };
 
-export type Written = { segment: number; offset: number; length: number };
+export type WrittenSegment = { segment: number; offset: number; length: number };
 
 /** Bytes that may wait for the disk. */
 const maxWaiting = 32 * 1024 * 1024;
@@ -31,7 +31,7 @@ export class SegmentFiles {
   }
 
   /** `onWritten` is called when the part is in the file. */
-  append(segment: number, bytes: Buffer, onWritten: (written: Written) => void): void {
+  append(segment: number, bytes: Buffer, onWritten: (writtenSegment: WrittenSegment) => void): void {
     if (this.#waiting + bytes.length > maxWaiting) {
       this.#fail(new Error('The disk is too slow'));
       return;
@@ -54,7 +54,7 @@ export class SegmentFiles {
     this.#current = undefined;
   }
 
-  async #write(segment: number, bytes: Buffer): Promise<Written> {
+  async #write(segment: number, bytes: Buffer): Promise<WrittenSegment> {
     if (this.#current?.segment !== segment) {
       await this.#current?.file.close();
       this.#current = undefined;

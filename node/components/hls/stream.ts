@@ -8,8 +8,8 @@ import { segmentName } from './composer-messages.ts';
 import { isPlaylist, LivePlaylist } from './live-playlist.ts';
 import { LiveWindow, type NewPart, type WindowChange } from './live-window.ts';
 import { type PlaylistTimes, parsePartName, type Variant } from './playlist.ts';
-import type { StreamArchive } from './stream-archive.ts';
 import { StreamFiles } from './stream-files.ts';
+import type { VodWriter } from './vod-writer.ts';
 
 export type StreamOptions = {
   log: Log;
@@ -23,7 +23,7 @@ export type StreamOptions = {
   /** Number of its first segment. */
   firstSegment: number;
   /** Of a persistent stream. */
-  archive: StreamArchive | undefined;
+  archive: VodWriter | undefined;
   onPlayable: () => void;
   now: () => number;
 };
@@ -31,7 +31,7 @@ export type StreamOptions = {
 /** Of the peak of a stream over what it is made for, before it is measured. */
 const peakFactor = 1.5;
 /** Share of the longest part that all but the last of a segment last (RFC 8216bis, section 4.4.4.9). */
-const shortest = 0.85;
+const minPartFill = 0.85;
 /** Segments after which a measurement says something. */
 const measuredAfter = 3;
 /** Seconds for which caches may keep what never changes: names of segments do not come again. */
@@ -87,7 +87,7 @@ export class Stream {
     if (this.#ended) return;
     this.#addHeld();
     // Only the end of its process makes a short one: shown before that is known it would have to be followed by another.
-    if (part.duration < shortest * (this.#options.times.partTarget ?? 0)) {
+    if (part.duration < minPartFill * (this.#options.times.partTarget ?? 0)) {
       this.#held = part;
       return;
     }
@@ -192,10 +192,10 @@ export class Stream {
     const codecs = this.#codecs;
     if (codecs === undefined) return undefined;
     const { picture, bitrate } = this.#options;
-    const rates = this.#window.rates;
-    const sure = rates && (measured || this.#segments >= measuredAfter);
-    const peak = measured ? (rates?.peak ?? bitrate) : Math.max(bitrate * peakFactor, rates?.peak ?? 0);
-    return { codecs, ...picture, peak, average: sure ? rates.average : bitrate };
+    const bitrates = this.#window.rates;
+    const sure = bitrates && (measured || this.#segments >= measuredAfter);
+    const peak = measured ? (bitrates?.peak ?? bitrate) : Math.max(bitrate * peakFactor, bitrates?.peak ?? 0);
+    return { codecs, ...picture, peak, average: sure ? bitrates.average : bitrate };
   }
 
   #missing(file: string): ServiceError {

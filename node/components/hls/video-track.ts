@@ -1,22 +1,22 @@
 // One track's pictures: packets in order, put together, decoded when they are due.
-import { AvError } from '../av/native/ffmpeg.ts';
-import { Picture } from '../av/native/picture.ts';
-import { VideoDecoder } from '../av/native/video-decoder.ts';
-import { Av1Format } from '../rtp/av1.ts';
-import { H264Format, startCodes } from '../rtp/h264.ts';
-import { JitterBuffer } from '../rtp/jitter-buffer.ts';
-import type { RtpPacket } from '../rtp/packets.ts';
+import { AvError } from '../ffmpeg/ffmpeg.ts';
+import { VideoDecoder } from '../ffmpeg/video-decoder.ts';
+import { VideoFrame } from '../ffmpeg/video-frame.ts';
+import { Av1Depacketizer } from '../rtp/av1.ts';
 import {
   describePicture,
-  type Picture as EncodedPicture,
-  VideoAssembler,
+  type EncodedFrame as EncodedPicture,
+  FrameAssembler,
+  type RtpDepacketizer,
   type VideoDescription,
-  type VideoFormat,
-} from '../rtp/video-assembler.ts';
-import { Vp8Format } from '../rtp/vp8.ts';
-import { Vp9Format } from '../rtp/vp9.ts';
+} from '../rtp/frame-assembler.ts';
+import { H264Depacketizer, toAnnexB } from '../rtp/h264.ts';
+import { JitterBuffer } from '../rtp/jitter-buffer.ts';
+import type { RtpPacket } from '../rtp/rtp-reader.ts';
+import { Vp8Depacketizer } from '../rtp/vp8.ts';
+import { Vp9Depacketizer } from '../rtp/vp9.ts';
 import type { ComposedEncoding } from './composer-messages.ts';
-import { jitterWait, type PlayoutDelay, TrackTiming } from './playout.ts';
+import { jitterBufferDelay, type PlayoutDelay, TrackTiming } from './playout.ts';
 
 export type VideoTrackOptions = {
   source: string;
@@ -29,11 +29,11 @@ export type VideoTrackOptions = {
 };
 
 const formats = {
-  vp8: () => new Vp8Format(),
-  vp9: () => new Vp9Format(),
-  h264: () => new H264Format(),
-  av1: () => new Av1Format(),
-} as const satisfies Record<VideoTrackOptions['encoding'], () => VideoFormat>;
+  vp8: () => new Vp8Depacketizer(),
+  vp9: () => new Vp9Depacketizer(),
+  h264: () => new H264Depacketizer(),
+  av1: () => new Av1Depacketizer(),
+} as const satisfies Record<VideoTrackOptions['encoding'], () => RtpDepacketizer>;
 
 /** Pictures that wait for their time, and their bytes. */
 const maxWaiting = 300;
@@ -51,7 +51,7 @@ export class VideoTrack {
   readonly #buffer: JitterBuffer;
   readonly #timing: TrackTiming;
   #decoder: VideoDecoder;
-  #shown = new Picture();
+  #shown = new VideoFrame();
   #waiting: Waiting[] = [];
   #waitingBytes = 0;
   /** Nothing can be decoded before the next key picture. */
@@ -67,12 +67,12 @@ export class VideoTrack {
     this.#decoder = new VideoDecoder(options.encoding);
     this.#timing = new TrackTiming(options.clockRate, options.delay);
     const format = formats[options.encoding]();
-    const assembler = new VideoAssembler({
+    const assembler = new FrameAssembler({
       format,
       onPicture: (picture) => this.#hold({ ...picture, size: picture.key ? describePicture(format, picture) : undefined }),
       onKeyNeeded: options.onKeyNeeded,
     });
-    this.#buffer = new JitterBuffer({ wait: jitterWait.picture, out: (packet) => assembler.push(packet) });
+    this.#buffer = new JitterBuffer({ wait: jitterBufferDelay.picture, out: (packet) => assembler.push(packet) });
   }
 
   get source(): string {
@@ -80,7 +80,7 @@ export class VideoTrack {
   }
 
   /** The newest picture; undefined where none came, or none for too long. */
-  get picture(): Picture | undefined {
+  get picture(): VideoFrame | undefined {
     return this.#shownAt === undefined ? undefined : this.#shown;
   }
 
@@ -158,7 +158,7 @@ export class VideoTrack {
     this.#refused = 'empty';
     this.#decoder.close();
     this.#shown.close();
-    this.#shown = new Picture();
+    this.#shown = new VideoFrame();
   }
 
   /** A picture whose size nobody knows is none. */
@@ -178,7 +178,7 @@ export class VideoTrack {
     }
     this.#broken = false;
     try {
-      const some = await this.#decoder.decode(this.#options.encoding === 'h264' ? startCodes(data) : data, timestamp, this.#shown);
+      const some = await this.#decoder.decode(this.#options.encoding === 'h264' ? toAnnexB(data) : data, timestamp, this.#shown);
       // Meanwhile another track may have taken its pixels.
       return some && !this.#refused;
     } catch (error) {

@@ -1,19 +1,19 @@
 // Which codecs are recorded, and in which files.
-import { Av1Format } from '../rtp/av1.ts';
-import { H264Format } from '../rtp/h264.ts';
+import { Av1Depacketizer } from '../rtp/av1.ts';
+import type { RtpDepacketizer, VideoDescription } from '../rtp/frame-assembler.ts';
+import { H264Depacketizer } from '../rtp/h264.ts';
 import { opusDuration } from '../rtp/opus.ts';
-import type { VideoDescription, VideoFormat } from '../rtp/video-assembler.ts';
-import { Vp8Format } from '../rtp/vp8.ts';
-import { Vp9Format } from '../rtp/vp9.ts';
+import { Vp8Depacketizer } from '../rtp/vp8.ts';
+import { Vp9Depacketizer } from '../rtp/vp9.ts';
 import { type MatroskaTrack, opusHead } from './matroska.ts';
 
 /** By name of a track's encoding. WebM (its codecs are VP8, VP9, AV1, Opus) where that can be, as more players take it. */
 const videoCodecs = {
-  vp8: { codecId: 'V_VP8', docType: 'webm', format: () => new Vp8Format() },
-  vp9: { codecId: 'V_VP9', docType: 'webm', format: () => new Vp9Format() },
-  av1: { codecId: 'V_AV1', docType: 'webm', format: () => new Av1Format() },
-  h264: { codecId: 'V_MPEG4/ISO/AVC', docType: 'matroska', format: () => new H264Format() },
-} as const satisfies Record<string, { codecId: string; docType: MatroskaTrack['docType']; format: () => VideoFormat }>;
+  vp8: { codecId: 'V_VP8', docType: 'webm', format: () => new Vp8Depacketizer() },
+  vp9: { codecId: 'V_VP9', docType: 'webm', format: () => new Vp9Depacketizer() },
+  av1: { codecId: 'V_AV1', docType: 'webm', format: () => new Av1Depacketizer() },
+  h264: { codecId: 'V_MPEG4/ISO/AVC', docType: 'matroska', format: () => new H264Depacketizer() },
+} as const satisfies Record<string, { codecId: string; docType: MatroskaTrack['docType']; format: () => RtpDepacketizer }>;
 
 export const recordedEncodings = ['opus', 'vp8', 'vp9', 'av1', 'h264'] as const;
 export type RecordedEncoding = (typeof recordedEncodings)[number];
@@ -27,7 +27,7 @@ export function extensionOf(encoding: RecordedEncoding): string {
   return encoding !== 'opus' && videoCodecs[encoding].docType === 'matroska' ? '.mkv' : '.webm';
 }
 
-export function videoFormat(encoding: RecordedVideo): VideoFormat {
+export function videoFormat(encoding: RecordedVideo): RtpDepacketizer {
   return videoCodecs[encoding].format();
 }
 

@@ -45,7 +45,7 @@ export const ids = {
   cueClusterPosition: 0xf1,
 } as const;
 
-/** Bytes of a size as sizeOf8() writes it. */
+/** Bytes of a size as size8() writes it. */
 export const sizeLength = 8;
 /** The size of an element that ends with its file (section 6.2). */
 export const unknownSize = Buffer.from([0x01, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff]);
@@ -56,9 +56,9 @@ export function element(id: number, ...content: readonly Buffer[]): Buffer {
 }
 
 /** Its size has 8 bytes, so that it can be changed in place. */
-export function longElement(id: number, ...content: readonly Buffer[]): Buffer {
+export function elementWithLongSize(id: number, ...content: readonly Buffer[]): Buffer {
   const size = content.reduce((sum, { length }) => sum + length, 0);
-  return Buffer.concat([idBytes(id), sizeOf8(size), ...content]);
+  return Buffer.concat([idBytes(id), size8(size), ...content]);
 }
 
 export function unsigned(id: number, value: number): Buffer {
@@ -68,7 +68,7 @@ export function unsigned(id: number, value: number): Buffer {
   return element(id, first < 0 ? Buffer.from([0]) : bytes.subarray(first));
 }
 
-export function unsigned8(id: number, value: number): Buffer {
+export function uint8Element(id: number, value: number): Buffer {
   const bytes = Buffer.alloc(8);
   bytes.writeBigUInt64BE(BigInt(value));
   return element(id, bytes);
@@ -85,7 +85,7 @@ export function text(id: number, value: string): Buffer {
 }
 
 /** Nothing, of so many bytes in all (from 2 to 128). */
-export function nothing(length: number): Buffer {
+export function voidElement(length: number): Buffer {
   return element(ids.void, Buffer.alloc(length - 2));
 }
 
@@ -95,7 +95,7 @@ export function idBytes(id: number): Buffer {
   return bytes.subarray(bytes.findIndex((byte) => byte !== 0));
 }
 
-export function sizeOf8(size: number): Buffer {
+export function size8(size: number): Buffer {
   const bytes = Buffer.alloc(sizeLength);
   bytes.writeBigUInt64BE(BigInt(size));
   bytes[0] = 0x01;
@@ -104,7 +104,7 @@ export function sizeOf8(size: number): Buffer {
 
 function shortSize(size: number): Buffer {
   if (size < 0x7f) return Buffer.from([0x80 | size]);
-  return sizeOf8(size);
+  return size8(size);
 }
 
 export type Head = { id: number /** Undefined where it ends with its file. */; size: number | undefined; length: number };

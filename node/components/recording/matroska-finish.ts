@@ -1,21 +1,21 @@
 // Finishes a file of matroska.ts that was written to its end or only up to a crash: its duration, an index to seek by, and no half frame at its end.
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
-import { element, float, type Head, idBytes, ids, nothing, readHead, sizeLength, sizeOf8, unsigned, unsigned8 } from './ebml.ts';
-import { seekHeadRoom, trackNumber } from './matroska.ts';
+import { element, float, type Head, idBytes, ids, readHead, size8, sizeLength, uint8Element, unsigned, voidElement } from './ebml.ts';
+import { seekHeadReserve, trackNumber } from './matroska.ts';
 
 /** Milliseconds from its first frame to the end of its last; undefined where it holds no frame. */
-export type Finished = { duration: number | undefined };
+export type FinishedFile = { duration: number | undefined };
 
-type Place = Head & { at: number };
+type ElementPosition = Head & { at: number };
 type Cue = { time: number; position: number };
 type Scan = {
-  segment: Place | undefined;
-  room: Place | undefined;
+  segment: ElementPosition | undefined;
+  room: ElementPosition | undefined;
   durationAt: number | undefined;
   defaultDuration: number;
   cues: Cue[];
-  last: Place | undefined;
+  last: ElementPosition | undefined;
   end: number;
   finished: boolean;
 };
@@ -27,7 +27,7 @@ const clusterBeginning = 64;
 const cueInterval = 1000;
 
 /** Finishing twice changes nothing. @throws Error where the file cannot be read or written, or is none of ours */
-export async function finishMatroska(path: string): Promise<Finished> {
+export async function finishMatroska(path: string): Promise<FinishedFile> {
   const file = await open(path, constants.O_RDWR | constants.O_NOFOLLOW);
   try {
     return await finish(file);
@@ -36,7 +36,7 @@ export async function finishMatroska(path: string): Promise<Finished> {
   }
 }
 
-async function finish(file: FileHandle): Promise<Finished> {
+async function finish(file: FileHandle): Promise<FinishedFile> {
   const { size } = await file.stat();
   if (size === 0) return { duration: undefined };
   const found = await scan(file, size);
@@ -48,13 +48,13 @@ async function finish(file: FileHandle): Promise<Finished> {
   if (found.finished) return { duration };
   // What was cut off goes; where the cluster was whole this changes nothing.
   await file.truncate(blocks.end);
-  await file.write(sizeOf8(blocks.end - last.at - last.length), 0, sizeLength, last.at + last.length - sizeLength);
+  await file.write(size8(blocks.end - last.at - last.length), 0, sizeLength, last.at + last.length - sizeLength);
   if (found.durationAt !== undefined) await writeAt(file, float(ids.duration, duration), found.durationAt);
   const base = segment.at + segment.length;
   const cues = cuesElement(found.cues, base);
   await writeAt(file, cues, blocks.end);
   if (found.room) await writeAt(file, seekHead(blocks.end - base), found.room.at);
-  await file.write(sizeOf8(blocks.end + cues.length - base), 0, sizeLength, base - sizeLength);
+  await file.write(size8(blocks.end + cues.length - base), 0, sizeLength, base - sizeLength);
   return { duration };
 }
 
@@ -91,27 +91,28 @@ async function scan(file: FileHandle, size: number): Promise<Scan> {
   return found;
 }
 
-async function addCluster(file: FileHandle, place: Place, found: Scan): Promise<void> {
-  const beginning = await read(file, place.at + place.length, clusterBeginning);
+async function addCluster(file: FileHandle, elementPosition: ElementPosition, found: Scan): Promise<void> {
+  const beginning = await read(file, elementPosition.at + elementPosition.length, clusterBeginning);
   const timestamp = readHead(beginning);
   if (timestamp?.id !== ids.timestamp || timestamp.size === undefined || timestamp.size === 0) return;
   const behind = timestamp.length + timestamp.size;
   const block = readHead(beginning.subarray(behind));
   // Cut off before its first frame was whole.
-  if (block?.id !== ids.simpleBlock || place.at + place.length + behind + block.length + (block.size ?? 0) > found.end) return;
+  if (block?.id !== ids.simpleBlock || elementPosition.at + elementPosition.length + behind + block.length + (block.size ?? 0) > found.end)
+    return;
   const time = readUnsigned(beginning.subarray(timestamp.length, behind));
   const flags = beginning[behind + block.length + 3] ?? 0;
   const previous = found.cues.at(-1)?.time ?? Number.NEGATIVE_INFINITY;
-  if (flags & 0x80 && time - previous >= cueInterval) found.cues.push({ time, position: place.at });
-  found.last = place;
+  if (flags & 0x80 && time - previous >= cueInterval) found.cues.push({ time, position: elementPosition.at });
+  found.last = elementPosition;
 }
 
 type Blocks = { lastTime: number; lastInterval: number; end: number };
 
 /** The blocks of a cluster that are there in full. */
-async function blocksOf(file: FileHandle, place: Place, fileEnd: number): Promise<Blocks> {
-  const start = place.at + place.length;
-  const end = Math.min(fileEnd, start + (place.size ?? 0));
+async function blocksOf(file: FileHandle, elementPosition: ElementPosition, fileEnd: number): Promise<Blocks> {
+  const start = elementPosition.at + elementPosition.length;
+  const end = Math.min(fileEnd, start + (elementPosition.size ?? 0));
   const found: Blocks = { lastTime: 0, lastInterval: 0, end: start };
   let base = 0;
   let before: number | undefined;
@@ -134,7 +135,7 @@ async function blocksOf(file: FileHandle, place: Place, fileEnd: number): Promis
   return found;
 }
 
-async function readDefaultDuration(file: FileHandle, tracks: Place): Promise<number> {
+async function readDefaultDuration(file: FileHandle, tracks: ElementPosition): Promise<number> {
   const entry = await read(file, tracks.at, tracks.length + (tracks.size ?? 0));
   const wanted = idBytes(ids.defaultDuration);
   const at = entry.indexOf(wanted);
@@ -144,12 +145,12 @@ async function readDefaultDuration(file: FileHandle, tracks: Place): Promise<num
 }
 
 /** Where the first element of this id is right in another one. */
-async function findInside(file: FileHandle, place: Place, id: number): Promise<number | undefined> {
-  const bytes = await read(file, place.at + place.length, place.size ?? 0);
+async function findInside(file: FileHandle, elementPosition: ElementPosition, id: number): Promise<number | undefined> {
+  const bytes = await read(file, elementPosition.at + elementPosition.length, elementPosition.size ?? 0);
   for (let at = 0; at < bytes.length; ) {
     const head = readHead(bytes.subarray(at));
     if (head?.size === undefined) return undefined;
-    if (head.id === id) return place.at + place.length + at;
+    if (head.id === id) return elementPosition.at + elementPosition.length + at;
     at += head.length + head.size;
   }
   return undefined;
@@ -168,9 +169,9 @@ function cuesElement(cues: readonly Cue[], base: number): Buffer {
 
 /** Of the size that was left free for it. */
 function seekHead(position: number): Buffer {
-  const seek = element(ids.seek, element(ids.seekId, idBytes(ids.cues)), unsigned8(ids.seekPosition, position));
+  const seek = element(ids.seek, element(ids.seekId, idBytes(ids.cues)), uint8Element(ids.seekPosition, position));
   const made = element(ids.seekHead, seek);
-  return made.length === seekHeadRoom ? made : nothing(seekHeadRoom);
+  return made.length === seekHeadReserve ? made : voidElement(seekHeadReserve);
 }
 
 function writeAt(file: FileHandle, bytes: Buffer, at: number): Promise<unknown> {

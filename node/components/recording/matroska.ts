@@ -1,5 +1,5 @@
 // One track as Matroska or WebM (RFC 9559), written so that what is there can be played at any moment: a head, then whole clusters.
-import { element, float, idBytes, ids, longElement, nothing, text, unknownSize, unsigned } from './ebml.ts';
+import { element, elementWithLongSize, float, idBytes, ids, text, unknownSize, unsigned, voidElement } from './ebml.ts';
 
 /** `defaultDuration`: milliseconds of a frame, where all have the same. */
 export type MatroskaTrack = { docType: 'webm' | 'matroska'; codecId: string; codecPrivate?: Buffer | undefined } & (
@@ -12,8 +12,8 @@ export type MatroskaFrame = { time: number; data: Buffer; key: boolean };
 
 export const trackNumber = 1;
 /** Left free behind the head of the segment for what is only known at the end. */
-export const seekHeadRoom = 26;
-export const durationRoom = 11;
+export const seekHeadReserve = 26;
+export const durationReserve = 11;
 const application = 'Mediarooms';
 const millisecond = 1_000_000;
 /** What a decoder of Opus needs before the place to begin at (RFC 7845, section 4.6), in nanoseconds. */
@@ -32,9 +32,16 @@ export function matroskaHead(track: MatroskaTrack, date: number): Buffer {
     text(ids.muxingApp, application),
     text(ids.writingApp, application),
     element(ids.dateUtc, dateUtc),
-    nothing(durationRoom),
+    voidElement(durationReserve),
   );
-  return Buffer.concat([head, idBytes(ids.segment), unknownSize, nothing(seekHeadRoom), info, element(ids.tracks, trackEntry(track))]);
+  return Buffer.concat([
+    head,
+    idBytes(ids.segment),
+    unknownSize,
+    voidElement(seekHeadReserve),
+    info,
+    element(ids.tracks, trackEntry(track)),
+  ]);
 }
 
 function trackEntry(track: MatroskaTrack): Buffer {
@@ -69,7 +76,7 @@ export function cluster(frames: readonly MatroskaFrame[]): Buffer {
     head[3] = key ? 0x80 : 0;
     return element(ids.simpleBlock, head, data);
   });
-  return longElement(ids.cluster, unsigned(ids.timestamp, start), ...blocks);
+  return elementWithLongSize(ids.cluster, unsigned(ids.timestamp, start), ...blocks);
 }
 
 /** OpusHead (RFC 7845, section 5.1). Nothing is skipped at the beginning: the recording begins in the middle of a stream. */

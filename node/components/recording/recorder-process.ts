@@ -3,8 +3,8 @@ import { extname, join } from 'node:path';
 import { ServiceError } from '../../errors.ts';
 import type { ComponentHost, OutgoingRtp, ReceivableTrack } from '../../rooms/ports.ts';
 import { Timer } from '../../timer.ts';
-import { AvProcess, startDeadline } from '../av/av-process.ts';
-import { RoomTracks } from '../av/room-tracks.ts';
+import { ComponentProcess, startTimeoutMs } from '../process/component-process.ts';
+import { TrackFeed } from '../process/track-feed.ts';
 import { extensionOf, isRecorded, type RecordedEncoding } from './codecs.ts';
 import { type RecorderCommand, type RecorderReport, recorderReportSchema } from './recorder-messages.ts';
 import type { Recording } from './recording.ts';
@@ -22,15 +22,15 @@ export type RecorderProcessOptions = {
 type RecordedTrack = ReceivableTrack & { encoding: RecordedEncoding };
 
 /** Compiled or not, as this file is. */
-const module = join(import.meta.dirname, `recorder-child${extname(import.meta.filename)}`);
+const module = join(import.meta.dirname, `recorder-main${extname(import.meta.filename)}`);
 /** Milliseconds for it to finish its files, and to end. */
-const finishDeadline = 8000;
-const endDeadline = 2000;
+const finishTimeoutMs = 8000;
+const endTimeoutMs = 2000;
 
 export class RecorderProcess {
   readonly #options: RecorderProcessOptions;
-  readonly #process: AvProcess<RecorderCommand, RecorderReport>;
-  readonly #tracks: RoomTracks<RecordedTrack>;
+  readonly #process: ComponentProcess<RecorderCommand, RecorderReport>;
+  readonly #tracks: TrackFeed<RecordedTrack>;
   readonly #listening = Promise.withResolvers<number>();
   readonly #finished = Promise.withResolvers<void>();
   readonly #unfinished = new Set<number>();
@@ -39,14 +39,14 @@ export class RecorderProcess {
 
   constructor(options: RecorderProcessOptions) {
     this.#options = options;
-    this.#tracks = new RoomTracks({
+    this.#tracks = new TrackFeed({
       host: options.host,
       takes: (track): track is RecordedTrack => this.#takes(track),
       add: (track, rtp) => this.#add(track, rtp),
       remove: (entry) => this.#process.send({ type: 'remove', entry }),
     });
     this.#listening.promise.catch(() => {});
-    this.#process = new AvProcess({
+    this.#process = new ComponentProcess({
       log: options.host.log,
       module,
       writes: [options.recording.folder],
@@ -62,7 +62,7 @@ export class RecorderProcess {
 
   /** Resolves when tracks can come. @throws ServiceError */
   async start(): Promise<void> {
-    const timer = new Timer(startDeadline, () =>
+    const timer = new Timer(startTimeoutMs, () =>
       this.#listening.reject(new ServiceError('unavailable', 'The recorder did not start in time')),
     );
     try {
@@ -88,11 +88,11 @@ export class RecorderProcess {
 
   async #close(): Promise<void> {
     this.#tracks.stop();
-    const timer = new Timer(finishDeadline, () => this.#finished.resolve());
+    const timer = new Timer(finishTimeoutMs, () => this.#finished.resolve());
     this.#process.send({ type: 'close' });
     await this.#finished.promise;
     timer.stop();
-    await this.#process.end(endDeadline);
+    await this.#process.end(endTimeoutMs);
     this.#tracks.close();
     await this.#recoverFiles();
   }

@@ -1,7 +1,7 @@
 // Records a room: a process is kept at work on its recording, until that crashes again and again or the disk refuses.
 import { ServiceError } from '../../errors.ts';
 import type { ComponentHost, ComponentRunner, ReceivableTrack } from '../../rooms/ports.ts';
-import { KeptProcess } from '../av/kept-process.ts';
+import { ProcessSupervisor } from '../process/process-supervisor.ts';
 import { RecorderProcess } from './recorder-process.ts';
 import type { Recording } from './recording.ts';
 
@@ -15,13 +15,13 @@ export type RecordingRunnerOptions = {
 const limits = { audio: 1000, video: 500 } as const;
 
 export class RecordingRunner implements ComponentRunner {
-  readonly #kept: KeptProcess<RecorderProcess, Recording>;
+  readonly #kept: ProcessSupervisor<RecorderProcess, Recording>;
   /** Crashed ones whose files are being finished. */
   readonly #former = new Set<Promise<void>>();
   #closed: Promise<void> | undefined;
 
   constructor({ host, begin }: RecordingRunnerOptions) {
-    this.#kept = new KeptProcess({
+    this.#kept = new ProcessSupervisor({
       host,
       name: 'recorder',
       facts: ({ id: recording }) => ({ recording }),

@@ -20,7 +20,7 @@ export type RecordingOptions = {
 /** Its report is touched so often, in milliseconds. */
 const touchInterval = 2000;
 /** One whose report was not touched for so long was left by a process that ended. */
-export const abandonedAfter = 10_000;
+export const heartbeatTimeoutMs = 10_000;
 
 export class Recording {
   readonly #options: RecordingOptions;
@@ -75,7 +75,7 @@ export class Recording {
   }
 
   /** Times in milliseconds since 1970. */
-  update(entry: number, { startTime, endTime, ...facts }: EntryFacts): void {
+  update(entry: number, { startTime, endTime, ...facts }: TrackEntry): void {
     const track = this.#tracks.get(entry);
     if (!track) return;
     Object.assign(track, facts);
@@ -146,7 +146,7 @@ export class Recording {
   }
 }
 
-export type EntryFacts = { startTime?: number | undefined; endTime?: number | undefined } & Partial<
+export type TrackEntry = { startTime?: number | undefined; endTime?: number | undefined } & Partial<
   Pick<ReportTrack, 'width' | 'height' | 'duration' | 'frames' | 'lostPackets' | 'problem'>
 >;
 

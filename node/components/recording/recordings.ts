@@ -9,7 +9,7 @@ import { type Report, readReport } from '../../rooms/recording-report.ts';
 import { reportName, writeReportFile } from '../../storage/report-file.ts';
 import type { UploadPlan, Uploads } from '../../storage/upload.ts';
 import { settleWithin, Timer } from '../../timer.ts';
-import { abandonedAfter, Recording, recoverFile } from './recording.ts';
+import { heartbeatTimeoutMs, Recording, recoverFile } from './recording.ts';
 
 export type RecordingsOptions = {
   log: Log;
@@ -25,7 +25,7 @@ export type RecordingsOptions = {
   now?: () => number;
 };
 
-export type RecordingPlan = {
+export type RecordingTarget = {
   room: RoomIdentity;
   componentId: string;
   /** Where it goes; without it to the storage of the node, if that has one. */
@@ -39,9 +39,9 @@ const uploadedTimeToLive = 24 * 3600_000;
 
 /** Milliseconds between two looks for recordings whose time is over, at most. */
 const sweepInterval = 60_000;
-const shortestInterval = 1000;
+const minIntervalMs = 1000;
 /** Milliseconds that running recordings get to be finished when the node ends. */
-const closeDeadline = 12_000;
+const closeTimeoutMs = 12_000;
 
 export class Recordings {
   readonly #options: RecordingsOptions;
@@ -62,7 +62,7 @@ export class Recordings {
   async start(): Promise<void> {
     this.#scheduleSweep();
     await this.#recoverSafely();
-    if (!this.#closed) this.#recovery = new Timer(abandonedAfter, () => void this.#recoverSafely());
+    if (!this.#closed) this.#recovery = new Timer(heartbeatTimeoutMs, () => void this.#recoverSafely());
   }
 
   isRunning(id: string): boolean {
@@ -70,7 +70,7 @@ export class Recordings {
   }
 
   /** Begins one: `<room>-<start time>`. @throws Error where the disk refuses */
-  async create({ room, componentId, place, onUploadProblem: onProblem, log }: RecordingPlan): Promise<Recording> {
+  async create({ room, componentId, place, onUploadProblem: onProblem, log }: RecordingTarget): Promise<Recording> {
     const { roomId } = room;
     await mkdir(this.#folder, { recursive: true });
     for (let start = this.#now(); ; start += 1) {
@@ -104,7 +104,7 @@ export class Recordings {
       if (this.isRunning(id)) continue;
       const found = await this.#read(id);
       if (found?.report.state !== 'running' || found.report.type !== 'recording') continue;
-      if (this.#now() - found.touched < abandonedAfter) fresh += 1;
+      if (this.#now() - found.touched < heartbeatTimeoutMs) fresh += 1;
       else await this.#finish(id, found.report);
     }
     await this.#resumeUploads();
@@ -130,7 +130,7 @@ export class Recordings {
     this.#sweep?.stop();
     this.#recovery?.stop();
     await settleWithin(
-      closeDeadline,
+      closeTimeoutMs,
       [...this.#running.values()].map(({ promise }) => promise),
     );
   }
@@ -193,7 +193,7 @@ export class Recordings {
 
   #scheduleSweep(): void {
     const timeToLive = this.#options.timeToLive() ?? sweepInterval;
-    const interval = Math.max(shortestInterval, Math.min(sweepInterval, timeToLive / 4));
+    const interval = Math.max(minIntervalMs, Math.min(sweepInterval, timeToLive / 4));
     this.#sweep = new Timer(interval, () => {
       // Another node that has the same folder may have died.
       this.#recoverSafely()

@@ -1,8 +1,9 @@
 // Records one track: its packets in order, its frames in its file, its times by the clock of its sender.
+
+import { describePicture, FrameAssembler } from '../rtp/frame-assembler.ts';
 import { JitterBuffer } from '../rtp/jitter-buffer.ts';
-import type { RtpPacket } from '../rtp/packets.ts';
+import type { RtpPacket } from '../rtp/rtp-reader.ts';
 import { TrackClock } from '../rtp/track-clock.ts';
-import { describePicture, VideoAssembler } from '../rtp/video-assembler.ts';
 import { opusTrack, type RecordedEncoding, videoFormat, videoTrack } from './codecs.ts';
 import type { MatroskaTrack } from './matroska.ts';
 import { Timeline } from './timeline.ts';
@@ -66,7 +67,7 @@ export class TrackRecorder {
       return;
     }
     const format = videoFormat(encoding);
-    const assembler = new VideoAssembler({
+    const assembler = new FrameAssembler({
       format,
       onPicture: (picture) =>
         this.#add(picture, () => {

@@ -1,8 +1,9 @@
 // The sound of a clip: decoded a little before it is mixed, at its place among the samples.
-import { AudioDecoder } from '../av/native/audio-decoder.ts';
-import { AvError } from '../av/native/ffmpeg.ts';
-import { mp4Rates } from '../av/native/mp4.ts';
-import { SoundLine } from '../compose/sound-line.ts';
+
+import { MixerInput } from '../compose/mixer-input.ts';
+import { AudioDecoder } from '../ffmpeg/audio-decoder.ts';
+import { AvError } from '../ffmpeg/ffmpeg.ts';
+import { mp4Rates } from '../ffmpeg/mp4.ts';
 import { ClipPackets } from './clip-packets.ts';
 import type { Clip } from './plan.ts';
 
@@ -15,7 +16,7 @@ export class AudioClip {
   readonly clip: Clip;
   readonly #packets: ClipPackets;
   readonly #decoder = new AudioDecoder({ codec: 'opus', channels: 2 });
-  readonly #line: SoundLine;
+  readonly #line: MixerInput;
   /** Behind its last sample. */
   #end = 0;
   #decoded = 0;
@@ -24,7 +25,7 @@ export class AudioClip {
   private constructor(clip: Clip, packets: ClipPackets, from: number) {
     this.clip = clip;
     this.#packets = packets;
-    this.#line = new SoundLine(from);
+    this.#line = new MixerInput(from);
   }
 
   /** `from`: the sample that is read first. @throws Error with a sentence where there is nothing to be heard */

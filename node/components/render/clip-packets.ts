@@ -2,8 +2,8 @@
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type DemuxedEncoding, type DemuxedPacket, Demuxer } from '../av/native/demuxer.ts';
-import { AvError } from '../av/native/ffmpeg.ts';
+import { type DemuxedEncoding, type DemuxedPacket, Demuxer } from '../ffmpeg/demuxer.ts';
+import { AvError } from '../ffmpeg/ffmpeg.ts';
 import { type Clip, maxLength } from './plan.ts';
 
 /** `time`: milliseconds since the beginning of the recording. */

@@ -1,9 +1,9 @@
 // The file that is rendered: pictures and blocks of sound in, one MP4 out.
-import { AudioEncoder, aacSamples } from '../av/native/audio-encoder.ts';
-import type { Encoded } from '../av/native/encoded.ts';
-import { Mp4File, mp4Rates } from '../av/native/mp4.ts';
-import type { Picture } from '../av/native/picture.ts';
-import { VideoEncoder } from '../av/native/video-encoder.ts';
+import { AudioEncoder, aacSamples } from '../ffmpeg/audio-encoder.ts';
+import type { EncodedPacket } from '../ffmpeg/encoded-packet.ts';
+import { Mp4File, mp4Rates } from '../ffmpeg/mp4.ts';
+import { VideoEncoder } from '../ffmpeg/video-encoder.ts';
+import type { VideoFrame } from '../ffmpeg/video-frame.ts';
 
 export type OutputFileOptions = {
   /** Absolute path. */
@@ -18,7 +18,7 @@ export type OutputFileOptions = {
 /** As x264 counts it: hardly to be told from what was recorded. */
 const quality = 21;
 /** The most bits that pictures may take, in those of a stream. */
-const mostBits = 3;
+const maxBits = 3;
 /** Seconds between two key pictures, to which players seek. */
 const keyInterval = 2;
 
@@ -37,7 +37,7 @@ export class OutputFile {
 
   /** @throws Error where the disk refuses, or the encoder does not take the size */
   static async open({ path, width, height, framerate, bitrates }: OutputFileOptions): Promise<OutputFile> {
-    const bitrate = bitrates.video * mostBits;
+    const bitrate = bitrates.video * maxBits;
     const video = await VideoEncoder.open({ width, height, framerate, bitrate, quality, keyInterval: keyInterval * framerate });
     const opened: { close(): void }[] = [video];
     try {
@@ -51,17 +51,17 @@ export class OutputFile {
   }
 
   /** The picture of this number. Returns what is to be written; the picture must not change before. One call at a time. */
-  encodePicture(picture: Picture, number: number): Promise<Encoded[]> {
-    return this.#video.encode(picture, { timestamp: number, key: number % (keyInterval * this.#framerate) === 0 });
+  encodePicture(videoFrame: VideoFrame, number: number): Promise<EncodedPacket[]> {
+    return this.#video.encode(videoFrame, { timestamp: number, key: number % (keyInterval * this.#framerate) === 0 });
   }
 
   /** A block of sound that begins with this sample. Returns what is to be written. */
-  encodeSound({ left, right }: { left: Float32Array; right: Float32Array }, sample: number): Encoded[] {
+  encodeSound({ left, right }: { left: Float32Array; right: Float32Array }, sample: number): EncodedPacket[] {
     return this.#audio.encode(left, right, sample);
   }
 
   /** One call at a time. @throws Error where the disk refuses */
-  async write({ pictures, sound }: { pictures: readonly Encoded[]; sound: readonly Encoded[] }): Promise<void> {
+  async write({ pictures, sound }: { pictures: readonly EncodedPacket[]; sound: readonly EncodedPacket[] }): Promise<void> {
     for (const { data, key, timestamp } of pictures) {
       const [from, to] = [this.#ticks(timestamp), this.#ticks(timestamp + 1)];
       await this.#file.write({ track: 'video', data, key, timestamp: from, duration: to - from });

@@ -17,7 +17,7 @@ export type Clip = {
 };
 
 /** `clips` by their beginning. `skipped`: a sentence for each track that is left out. `length`: as far as it is known. */
-export type Plan = { clips: Clip[]; skipped: string[]; length: number | undefined };
+export type RenderPlan = { clips: Clip[]; skipped: string[]; length: number | undefined };
 
 /** Milliseconds of the longest recording that is believed. */
 export const maxLength = 7 * 24 * 3_600_000;
@@ -26,7 +26,7 @@ const maxDrift = 500e-6;
 /** Milliseconds of a frame of sound. */
 const soundFrame = 20;
 
-export function planOf(report: Report): Plan {
+export function renderPlan(report: Report): RenderPlan {
   const clips: Clip[] = [];
   const skipped: string[] = [];
   for (const track of report.tracks) {

@@ -7,8 +7,8 @@ import { renderedName } from '../../rooms/renders.ts';
 
 export const stateName = '.render.json';
 /** Milliseconds between two signs of life, and without one after which nobody renders it any more. */
-export const touchInterval = 10_000;
-export const abandonedAfter = 60_000;
+export const heartbeatInterval = 10_000;
+export const heartbeatTimeoutMs = 60_000;
 /** Bytes of a state that is read. */
 const maxBytes = 256 * 1024;
 
@@ -27,7 +27,7 @@ export async function readState(folder: string): Promise<{ state: RenderState; f
     const { size, mtimeMs } = await stat(path);
     if (size > maxBytes) return undefined;
     const age = Date.now() - mtimeMs;
-    return { state: stateSchema.parse(JSON.parse(await readFile(path, 'utf8'))), fresh: age < abandonedAfter, age };
+    return { state: stateSchema.parse(JSON.parse(await readFile(path, 'utf8'))), fresh: age < heartbeatTimeoutMs, age };
   } catch {
     return undefined;
   }
@@ -46,7 +46,7 @@ export async function writeState(folder: string, state: RenderState): Promise<vo
 }
 
 /** A sign of life. Never fails. */
-export async function touchState(folder: string): Promise<void> {
+export async function writeHeartbeat(folder: string): Promise<void> {
   const now = new Date();
   await utimes(join(folder, stateName), now, now).catch(() => {});
 }

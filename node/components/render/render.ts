@@ -4,8 +4,8 @@ import { constants } from 'node:os';
 import { basename, dirname, extname, join } from 'node:path';
 import { ServiceError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
-import { AvProcess } from '../av/av-process.ts';
-import { isAvInstalled } from '../av/installed.ts';
+import { ComponentProcess } from '../process/component-process.ts';
+import { isFfmpegAvailable } from '../process/installed.ts';
 import { type RenderCommand, type RenderReport, renderReportSchema } from './render-messages.ts';
 
 export type RenderOptions = Omit<RenderCommand, 'type'> & {
@@ -21,8 +21,8 @@ export type RenderOptions = Omit<RenderCommand, 'type'> & {
 };
 
 /** Compiled or not, as this file is. */
-const module = join(import.meta.dirname, `render-child${extname(import.meta.filename)}`);
-const endDeadline = 3000;
+const module = join(import.meta.dirname, `render-main${extname(import.meta.filename)}`);
+const endTimeoutMs = 3000;
 /** Bytes: pictures of many participants, and those that the encoder looks at. */
 const maxMemory = 2 * 1024 * 1024 * 1024;
 /** Milliseconds: disks are slow at times, and nobody is kept waiting. */
@@ -30,7 +30,7 @@ const silence = 60_000;
 
 /** @returns milliseconds of the file. @throws ServiceError with what went wrong, the reason of `signal` where that came */
 export async function render({ log, onProgress, onProblem, signal, lowPriority = false, ...wanted }: RenderOptions): Promise<number> {
-  if (!isAvInstalled()) throw new ServiceError('unavailable', 'Recordings cannot be rendered: the package node-av is not installed');
+  if (!isFfmpegAvailable()) throw new ServiceError('unavailable', 'Recordings cannot be rendered: the package node-av is not installed');
   signal.throwIfAborted();
   const unfinished = join(dirname(wanted.output), `.${basename(wanted.output)}.${process.pid}.part`);
   const result = Promise.withResolvers<number>();
@@ -40,7 +40,7 @@ export async function render({ log, onProgress, onProblem, signal, lowPriority =
     else if (report.type === 'done') result.resolve(report.duration);
     else result.reject(new ServiceError('bad_request', report.sentence));
   };
-  const child = new AvProcess<RenderCommand, RenderReport>({
+  const child = new ComponentProcess<RenderCommand, RenderReport>({
     log,
     module,
     reportSchema: renderReportSchema,
@@ -61,7 +61,7 @@ export async function render({ log, onProgress, onProblem, signal, lowPriority =
     return duration;
   } finally {
     signal.removeEventListener('abort', abort);
-    await child.end(endDeadline);
+    await child.end(endTimeoutMs);
     await rm(unfinished, { force: true });
   }
 }

@@ -1,23 +1,23 @@
 // The pictures of a clip: decoded when their time has come, each shown until the next.
-import { AvError } from '../av/native/ffmpeg.ts';
-import { Picture } from '../av/native/picture.ts';
-import { VideoDecoder } from '../av/native/video-decoder.ts';
-import { parameterSets, startCodes } from '../rtp/h264.ts';
+import { AvError } from '../ffmpeg/ffmpeg.ts';
+import { VideoDecoder } from '../ffmpeg/video-decoder.ts';
+import { VideoFrame } from '../ffmpeg/video-frame.ts';
+import { parameterSets, toAnnexB } from '../rtp/h264.ts';
 import { type ClipPacket, ClipPackets } from './clip-packets.ts';
 import type { Clip } from './plan.ts';
 
 /** Milliseconds that a picture is shown without another: who is silent for longer has paused. */
 const staleAfter = 3000;
 /** Milliseconds of the last picture: as long as the one before, within these. */
-const leastLast = 10;
-const mostLast = 1000;
+const minLastFrameMs = 10;
+const maxLastFrameMs = 1000;
 
 export class VideoClip {
   readonly kind = 'video';
   readonly clip: Clip;
   readonly #packets: ClipPackets;
   readonly #decoder: VideoDecoder;
-  readonly #shown = new Picture();
+  readonly #shown = new VideoFrame();
   /** Of the newest picture and the one before. */
   #times: { last: number; before: number } | undefined;
   #isShown = false;
@@ -45,7 +45,7 @@ export class VideoClip {
   }
 
   /** Undefined where none came, or none for too long. */
-  get picture(): Picture | undefined {
+  get picture(): VideoFrame | undefined {
     return this.#isShown ? this.#shown : undefined;
   }
 
@@ -59,7 +59,7 @@ export class VideoClip {
   hasEnded(time: number): boolean {
     if (!this.#packets.over) return false;
     const { last, before } = this.#times ?? { last: this.clip.start, before: this.clip.start };
-    return time >= last + Math.min(mostLast, Math.max(leastLast, last - before));
+    return time >= last + Math.min(maxLastFrameMs, Math.max(minLastFrameMs, last - before));
   }
 
   /** Decodes what is to be seen at `time`. One call at a time. @returns whether what is seen is another than before */
@@ -83,7 +83,7 @@ export class VideoClip {
   #complete(data: Buffer): Buffer {
     const { encoding, codecPrivate } = this.#packets;
     if (encoding !== 'h264') return data;
-    const picture = startCodes(data);
+    const picture = toAnnexB(data);
     return this.#decoded === 0 && codecPrivate ? Buffer.concat([parameterSets(codecPrivate), picture]) : picture;
   }
 

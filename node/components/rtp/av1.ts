@@ -1,6 +1,6 @@
 // AV1 in RTP (https://aomediacodec.github.io/av1-rtp-spec/); pictures come out as temporal units whose OBUs have sizes, as files have them.
 import { readAv1Sequence } from './av1-sequence.ts';
-import { maxUnits, type Picture, type VideoDescription, type VideoFormat } from './video-assembler.ts';
+import { type EncodedFrame, maxUnits, type RtpDepacketizer, type VideoDescription } from './frame-assembler.ts';
 
 const types = { sequenceHeader: 1, temporalDelimiter: 2, tileList: 8, padding: 15 } as const;
 /**
@@ -28,7 +28,7 @@ function readAggregation(payload: Buffer): Aggregation | undefined {
   return { continues: (head & 0x80) !== 0, open: (head & 0x40) !== 0, begins: (head & 0x08) !== 0, elements };
 }
 
-export class Av1Format implements VideoFormat {
+export class Av1Depacketizer implements RtpDepacketizer {
   #units: Buffer[] = [];
   #sequence: VideoDescription | undefined;
   /** Of the OBU that is not whole yet. */
@@ -57,7 +57,7 @@ export class Av1Format implements VideoFormat {
     return true;
   }
 
-  take(): Picture | undefined {
+  take(): EncodedFrame | undefined {
     if (this.#fragments || this.#units.length === 0) return undefined;
     const [header, ...others] = this.#units.filter((unit) => typeOf(unit) === types.sequenceHeader);
     // One size counts for all of it.

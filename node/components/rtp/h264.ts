@@ -1,10 +1,10 @@
 // H.264 in RTP (RFC 6184, packetization modes 0 and 1); pictures come out with lengths before their NAL units, as files of MP4 and Matroska have them.
 import { BitReader } from './bits.ts';
-import { maxUnits, type Picture, type VideoDescription, type VideoFormat } from './video-assembler.ts';
+import { type EncodedFrame, maxUnits, type RtpDepacketizer, type VideoDescription } from './frame-assembler.ts';
 
 const types = { idr: 5, sps: 7, pps: 8, delimiter: 9, stapA: 24, fuA: 28 } as const;
 
-export class H264Format implements VideoFormat {
+export class H264Depacketizer implements RtpDepacketizer {
   #units: Buffer[] = [];
   #fragments: Buffer[] | undefined;
   #sps: Buffer | undefined;
@@ -29,7 +29,7 @@ export class H264Format implements VideoFormat {
     return type === types.fuA && this.#addFragment(payload);
   }
 
-  take(): Picture | undefined {
+  take(): EncodedFrame | undefined {
     if (this.#fragments || this.#units.length === 0) return undefined;
     const key = this.#units.some((unit) => typeOf(unit[0]) === types.idr);
     const hasSets = this.#units.some((unit) => typeOf(unit[0]) === types.sps);
@@ -132,7 +132,7 @@ function sizeOf(sps: Buffer): { width: number; height: number } | undefined {
 }
 
 /** The same picture with start codes in place of lengths (ITU-T H.264, annex B), as decoders take it. Changes the bytes. */
-export function startCodes(picture: Buffer): Buffer {
+export function toAnnexB(picture: Buffer): Buffer {
   for (let at = 0; at + 4 <= picture.length; ) {
     const length = picture.readUInt32BE(at);
     picture.writeUInt32BE(1, at);

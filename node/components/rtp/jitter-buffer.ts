@@ -1,6 +1,6 @@
 // Puts RTP packets of one source in order; what does not come in time is given up.
-import type { RtpPacket } from './packets.ts';
-import { Unwrap } from './unwrap.ts';
+import type { RtpPacket } from './rtp-reader.ts';
+import { SequenceUnwrapper } from './sequence-unwrapper.ts';
 
 /** `timestamp` goes on where that of RTP wraps around. `lost`: packets missing right before. `arrival`: as it was given to push(). */
 export type OrderedPacket = { timestamp: number; marker: boolean; payload: Buffer; lost: number; arrival: number };
@@ -19,8 +19,8 @@ const maxJump = 10_000;
 export class JitterBuffer {
   readonly #options: JitterBufferOptions;
   readonly #held = new Map<number, Omit<OrderedPacket, 'lost'>>();
-  #sequences = new Unwrap(16);
-  readonly #timestamps = new Unwrap(32);
+  #sequences = new SequenceUnwrapper(16);
+  readonly #timestamps = new SequenceUnwrapper(32);
   #next: number | undefined;
   /** The lowest number that is held, as far as it is known: to look for it with each packet would cost the more, the more a source sends. */
   #first = Number.POSITIVE_INFINITY;
@@ -46,7 +46,7 @@ export class JitterBuffer {
     this.#next ??= sequence;
     if (Math.abs(sequence - this.#next) > maxJump) {
       this.#giveUpHeld();
-      this.#sequences = new Unwrap(16);
+      this.#sequences = new SequenceUnwrapper(16);
       sequence = packet.sequence;
       // So that it is told as a loss.
       this.#next = sequence - 1;

@@ -1,5 +1,5 @@
 // VP8 in RTP (RFC 7741).
-import type { Picture, VideoDescription, VideoFormat } from './video-assembler.ts';
+import type { EncodedFrame, RtpDepacketizer, VideoDescription } from './frame-assembler.ts';
 
 /** Where the payload behind the descriptor begins, and whether it is the first of a picture (section 4.2). */
 function readDescriptor(payload: Buffer): { start: number; first: boolean } | undefined {
@@ -14,7 +14,7 @@ function readDescriptor(payload: Buffer): { start: number; first: boolean } | un
   return start < payload.length ? { start, first: (head & 0x10) !== 0 && (head & 0x07) === 0 } : undefined;
 }
 
-export class Vp8Format implements VideoFormat {
+export class Vp8Depacketizer implements RtpDepacketizer {
   #parts: Buffer[] = [];
 
   begins(payload: Buffer): boolean {
@@ -32,13 +32,13 @@ export class Vp8Format implements VideoFormat {
     return true;
   }
 
-  take(): Picture | undefined {
+  take(): EncodedFrame | undefined {
     const data = Buffer.concat(this.#parts);
     return data.length < 3 ? undefined : { data, key: ((data[0] ?? 1) & 1) === 0 };
   }
 
   /** RFC 6386, section 9.1. */
-  describe({ data }: Picture): VideoDescription | undefined {
+  describe({ data }: EncodedFrame): VideoDescription | undefined {
     if (data.length < 10 || data.readUIntBE(3, 3) !== 0x9d012a) return undefined;
     return { width: data.readUInt16LE(6) & 0x3fff, height: data.readUInt16LE(8) & 0x3fff };
   }

@@ -1,6 +1,6 @@
 // VP9 in RTP (RFC 9628), one spatial layer or several of one picture.
 import { BitReader } from './bits.ts';
-import type { Picture, VideoDescription, VideoFormat } from './video-assembler.ts';
+import type { EncodedFrame, RtpDepacketizer, VideoDescription } from './frame-assembler.ts';
 
 type Descriptor = { start: number; first: boolean; last: boolean; inter: boolean; layer: number };
 
@@ -34,7 +34,7 @@ function readDescriptor(payload: Buffer): Descriptor | undefined {
 /** Frames of a superframe (VP9 bitstream specification, annex B). */
 const maxFrames = 8;
 
-export class Vp9Format implements VideoFormat {
+export class Vp9Depacketizer implements RtpDepacketizer {
   /** Frames of the layers of a picture, each of its parts. */
   #frames: Buffer[][] = [];
   #key = false;
@@ -61,7 +61,7 @@ export class Vp9Format implements VideoFormat {
     return this.#frames.length > 0;
   }
 
-  take(): Picture | undefined {
+  take(): EncodedFrame | undefined {
     const frames = this.#frames.map((parts) => Buffer.concat(parts));
     if (frames.length === 0) return undefined;
     const [base = Buffer.alloc(0)] = frames;
@@ -69,7 +69,7 @@ export class Vp9Format implements VideoFormat {
   }
 
   /** The uncompressed header of a key frame (VP9 bitstream specification, section 6.2). */
-  describe({ data }: Picture): VideoDescription | undefined {
+  describe({ data }: EncodedFrame): VideoDescription | undefined {
     try {
       const bits = new BitReader(data);
       if (bits.read(2) !== 2) return undefined;

@@ -1,7 +1,7 @@
 // The process of one sip component: its user agent and the sound of its calls, told what to do by the node.
 import { isIP } from 'node:net';
-import { linkToParent } from '../av/parent-link.ts';
-import { markTrack } from '../av/track-marks.ts';
+import { connectToParent } from '../process/child-ipc.ts';
+import { markTrack } from '../process/track-marks.ts';
 import { AgentRefusal, SipAgent } from './agent/agent.ts';
 import { ComponentSound } from './audio/component-sound.ts';
 import { type AgentSettings, type SipCommand, type SipReport, sipCommandSchema } from './sip-messages.ts';
@@ -11,7 +11,7 @@ type Request = Extract<SipCommand, { request: number }>;
 let agent: SipAgent | undefined;
 let sound: ComponentSound | undefined;
 
-const { send } = linkToParent<typeof sipCommandSchema, SipReport>(sipCommandSchema, run);
+const { send } = connectToParent<typeof sipCommandSchema, SipReport>(sipCommandSchema, run);
 // SIP.js leaves promises to nobody where a message makes no sense: the calls go on.
 process.on('unhandledRejection', tellFault);
 send({ type: 'ready' });

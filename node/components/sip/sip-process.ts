@@ -3,8 +3,8 @@ import { extname, join } from 'node:path';
 import { ServiceError } from '../../errors.ts';
 import type { ComponentHost, ReceivableTrack, RtpAddress } from '../../rooms/ports.ts';
 import { Timer } from '../../timer.ts';
-import { AvProcess, startDeadline } from '../av/av-process.ts';
-import { RoomTracks } from '../av/room-tracks.ts';
+import { ComponentProcess, startTimeoutMs } from '../process/component-process.ts';
+import { TrackFeed } from '../process/track-feed.ts';
 import { type AgentSettings, type SipCommand, type SipReport, sipReportSchema } from './sip-messages.ts';
 
 /** What is told by itself. */
@@ -41,8 +41,8 @@ const codes = { bad_request: 'bad_request', not_found: 'call_not_found', conflic
 
 export class SipProcess {
   readonly #options: SipProcessOptions;
-  readonly #process: AvProcess<SipCommand, SipReport>;
-  readonly #tracks: RoomTracks<ReceivableTrack>;
+  readonly #process: ComponentProcess<SipCommand, SipReport>;
+  readonly #tracks: TrackFeed<ReceivableTrack>;
   readonly #ready = Promise.withResolvers<void>();
   readonly #listening = Promise.withResolvers<number>();
   readonly #finished = Promise.withResolvers<void>();
@@ -53,7 +53,7 @@ export class SipProcess {
   constructor(options: SipProcessOptions) {
     this.#options = options;
     for (const { promise } of [this.#ready, this.#listening]) promise.catch(() => {});
-    this.#tracks = new RoomTracks({
+    this.#tracks = new TrackFeed({
       host: options.host,
       takes: (track): track is ReceivableTrack => track.kind === 'audio' && track.encoding === 'opus',
       add: (_, { ssrc }) => {
@@ -62,7 +62,7 @@ export class SipProcess {
       },
       remove: (ssrc) => this.#process.send({ type: 'removeTrack', ssrc }),
     });
-    this.#process = new AvProcess({
+    this.#process = new ComponentProcess({
       log: options.host.log,
       module,
       reportSchema: sipReportSchema,
@@ -77,7 +77,7 @@ export class SipProcess {
 
   /** Resolves when it takes commands; it registers by itself from here. @throws ServiceError */
   async start(): Promise<void> {
-    const timer = new Timer(startDeadline, () => this.#failStart('The telephone did not start in time'));
+    const timer = new Timer(startTimeoutMs, () => this.#failStart('The telephone did not start in time'));
     try {
       await this.#ready.promise;
       this.#process.send({ type: 'start', settings: this.#options.settings });

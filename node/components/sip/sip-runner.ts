@@ -3,8 +3,8 @@ import { ServiceError } from '../../errors.ts';
 import type { CallRunner, CallView } from '../../rooms/calls.ts';
 import { newId } from '../../rooms/ids.ts';
 import type { ComponentHost, ComponentRunner, ReceivableTrack, RtpAddress } from '../../rooms/ports.ts';
-import type { Admission, GiveBack } from '../av/admission.ts';
-import { KeptProcess, type ProcessCallbacks } from '../av/kept-process.ts';
+import type { Admission, ReleaseBudget } from '../process/admission.ts';
+import { type ProcessCallbacks, ProcessSupervisor } from '../process/process-supervisor.ts';
 import type { Dialog } from './agent/dialogs.ts';
 import { roomVoice } from './room-voice.ts';
 import type { AgentSettings, CallEnd } from './sip-messages.ts';
@@ -37,20 +37,20 @@ export class SipRunner implements ComponentRunner {
     sendDigits: (callId, digits) => this.#sendDigits(callId, digits),
   };
   readonly #options: SipRunnerOptions;
-  readonly #kept: KeptProcess<SipProcess, undefined>;
+  readonly #kept: ProcessSupervisor<SipProcess, undefined>;
   readonly #calls = new Map<string, Call>();
   /** Of calls that a crash left, until a process is registered that hangs them up. */
   #leftovers: Dialog[] = [];
   /** The room takes sound from one port alone: each process has the same. */
   #room: { port: number; address: RtpAddress } | undefined;
   /** Of its calls, also of those that came and are not answered yet, by their ids. */
-  readonly #shares = new Map<string, GiveBack>();
-  #share: GiveBack | undefined;
+  readonly #shares = new Map<string, ReleaseBudget>();
+  #share: ReleaseBudget | undefined;
   #closed: Promise<void> | undefined;
 
   constructor(options: SipRunnerOptions) {
     this.#options = options;
-    this.#kept = new KeptProcess({
+    this.#kept = new ProcessSupervisor({
       host: options.host,
       name: 'telephone',
       facts: () => ({ leftCalls: this.#leftovers.length }),
@@ -184,7 +184,7 @@ export class SipRunner implements ComponentRunner {
   /** @throws ServiceError where this node cannot carry one more call */
   #takeShare(callId: string): void {
     const { admission } = this.#options;
-    admission.assertBudget('one more phone call', callCores);
+    admission.requireBudget('one more phone call', callCores);
     this.#shares.set(callId, admission.take(callCores));
   }
 

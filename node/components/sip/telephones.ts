@@ -1,6 +1,6 @@
 // The telephones of a node: opened here, and waited for when it ends, since they go with its process.
 import { settleWithin } from '../../timer.ts';
-import type { Admission } from '../av/admission.ts';
+import type { Admission } from '../process/admission.ts';
 import type { AgentSettings } from './sip-messages.ts';
 import { SipRunner, type SipRunnerOptions, telephoneCores } from './sip-runner.ts';
 
@@ -33,7 +33,7 @@ export class Telephones {
 
   /** @throws ServiceError `unavailable` where this node cannot carry one more */
   assertCapacity(): void {
-    this.#options.admission.assertBudget('one more telephone', telephoneCores);
+    this.#options.admission.requireBudget('one more telephone', telephoneCores);
   }
 
   open(setup: Pick<SipRunnerOptions, 'host' | 'settings'>): SipRunner {

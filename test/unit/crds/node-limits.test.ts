@@ -10,8 +10,8 @@ import { rowsOf } from '../../../crds/reference.ts';
 import { maxSeconds } from '../../../crds/schema.ts';
 import { type Json, structural } from '../../../crds/structural.ts';
 import { mediaClusterSchema, roomSchema } from '../../../crds/types.ts';
-import { Admission } from '../../../node/components/av/admission.ts';
-import { readOptions } from '../../../node/components/hls/options.ts';
+import { parseOptions } from '../../../node/components/hls/options.ts';
+import { Admission } from '../../../node/components/process/admission.ts';
 import { prepareSip } from '../../../node/components/sip/prepare.ts';
 import { Telephones } from '../../../node/components/sip/telephones.ts';
 import { fileSchema } from '../../../node/config/settings.ts';
@@ -204,14 +204,14 @@ describe('an hls component of a Room and of the REST API', () => {
   const room = (options: object) => roomSchema.shape.spec.safeParse({ components: [{ name: 'c', type: 'hls', options }] }).success;
   const node = (options: object) => {
     try {
-      return readOptions(options, false) !== undefined;
+      return parseOptions(options, false) !== undefined;
     } catch {
       return false;
     }
   };
 
   it('have the same options', () => {
-    assert.deepEqual([...optionsOfKinds.hls].sort(), Object.keys(readOptions({}, false)).sort());
+    assert.deepEqual([...optionsOfKinds.hls].sort(), Object.keys(parseOptions({}, false)).sort());
   });
 
   it('take the same values', () => {

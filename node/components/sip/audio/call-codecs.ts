@@ -1,8 +1,8 @@
 // The codecs of calls, each from and to blocks of sound at 48 kHz.
 
-import { AudioDecoder } from '../../av/native/audio-decoder.ts';
-import { Resampler } from '../../av/native/resampler.ts';
-import { VoiceEncoder } from '../../av/native/voice-encoder.ts';
+import { AudioDecoder } from '../../ffmpeg/audio-decoder.ts';
+import { Resampler } from '../../ffmpeg/resampler.ts';
+import { VoiceEncoder } from '../../ffmpeg/voice-encoder.ts';
 import { decodeG711, encodeG711 } from './g711.ts';
 import type { CallCodec } from './session.ts';
 import { sampleRate } from './sound.ts';

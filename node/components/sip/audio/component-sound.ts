@@ -1,7 +1,7 @@
 // All sound of one sip component: the room's tracks come in over one socket, each call hears all but itself, and is heard in the room.
 import { randomInt } from 'node:crypto';
 import type { Socket } from 'node:dgram';
-import { isRtcp, parseRtp } from '../../rtp/packets.ts';
+import { isRtcp, parseRtp } from '../../rtp/rtp-reader.ts';
 import { Call } from './call.ts';
 import type { CallAudio, SessionListener } from './session.ts';
 import { blockSamples } from './sound.ts';

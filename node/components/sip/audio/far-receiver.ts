@@ -1,5 +1,5 @@
 // What the far side of a call sends: checked, deciphered, and told apart into voice, digits and silence.
-import { isRtcp, parseRtp, type RtpPacket } from '../../rtp/packets.ts';
+import { isRtcp, parseRtp, type RtpPacket } from '../../rtp/rtp-reader.ts';
 import { callCodecFacts } from './call-codecs.ts';
 import { type Address, FarAddress } from './far-address.ts';
 import type { Agreed, SessionListener } from './session.ts';

@@ -1,6 +1,6 @@
 // What goes to the far side of a call: the mix or a digit, 20 ms at a time.
 import { randomInt } from 'node:crypto';
-import { rtpPacket } from '../../rtp/outgoing.ts';
+import { rtpPacket } from '../../rtp/rtp-writer.ts';
 import { CallEncoder, callCodecFacts } from './call-codecs.ts';
 import type { Agreed } from './session.ts';
 import { blockTime } from './sound.ts';

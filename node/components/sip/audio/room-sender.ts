@@ -1,7 +1,7 @@
 // The far side's voice on its way into the room: Opus, with a sender report each second.
 import { randomInt } from 'node:crypto';
-import { VoiceEncoder } from '../../av/native/voice-encoder.ts';
-import { rtpPacket, senderReport } from '../../rtp/outgoing.ts';
+import { VoiceEncoder } from '../../ffmpeg/voice-encoder.ts';
+import { rtpPacket, senderReport } from '../../rtp/rtp-writer.ts';
 import { roomVoice } from '../room-voice.ts';
 import { blockSamples, blockTime } from './sound.ts';
 

@@ -1,7 +1,7 @@
 // One voice that comes in as RTP: put in order, decoded when it has to be, and heard block by block.
-import { AvError } from '../../av/native/ffmpeg.ts';
+import { AvError } from '../../ffmpeg/ffmpeg.ts';
 import { JitterBuffer, type OrderedPacket } from '../../rtp/jitter-buffer.ts';
-import type { RtpPacket } from '../../rtp/packets.ts';
+import type { RtpPacket } from '../../rtp/rtp-reader.ts';
 import { CallDecoder, callCodecFacts } from './call-codecs.ts';
 import { Playout } from './playout.ts';
 import type { CallCodec } from './session.ts';

@@ -1,9 +1,9 @@
 // Where participants are in the picture, and who is the large one.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Rectangle } from '../../../../node/components/av/native/picture.ts';
-import { centred, fit, grid, places } from '../../../../node/components/compose/layout.ts';
-import { SpeakerChoice } from '../../../../node/components/compose/speaker.ts';
+import { DominantSpeakerSelector } from '../../../../node/components/compose/dominant-speaker.ts';
+import { centred, grid, layoutCells, letterbox } from '../../../../node/components/compose/layout.ts';
+import type { Rectangle } from '../../../../node/components/ffmpeg/video-frame.ts';
 
 const size = { width: 1280, height: 720 };
 const area = { x: 0, y: 0, ...size };
@@ -54,7 +54,7 @@ test('cells of any number in any size lie apart, inside, and on even pixels', ()
     for (let count = 0; count <= sources.length; count += 1) {
       assertApart(grid(count, { x: 0, y: 0, width, height }), { width, height });
       for (const layout of ['grid', 'speaker', 'single'] as const) {
-        const cells = places(layout, sources.slice(0, count), 's2', { width, height });
+        const cells = layoutCells(layout, sources.slice(0, count), 's2', { width, height });
         assert.equal(cells.size, layout === 'single' ? Math.min(1, count) : count);
         assertApart([...cells.values()], { width, height });
       }
@@ -64,26 +64,31 @@ test('cells of any number in any size lie apart, inside, and on even pixels', ()
 
 test('a picture keeps its shape in a cell', () => {
   const cell = { x: 640, y: 0, width: 640, height: 360 };
-  assert.deepEqual(fit({ width: 320, height: 180 }, cell), cell);
-  assert.deepEqual(fit({ width: 640, height: 480 }, cell), { x: 720, y: 0, width: 480, height: 360 });
-  assert.deepEqual(fit({ width: 180, height: 320 }, cell), { x: 858, y: 0, width: 202, height: 360 });
-  assert.deepEqual(fit({ width: 4000, height: 2 }, cell), { x: 640, y: 178, width: 640, height: 2 });
+  assert.deepEqual(letterbox({ width: 320, height: 180 }, cell), cell);
+  assert.deepEqual(letterbox({ width: 640, height: 480 }, cell), { x: 720, y: 0, width: 480, height: 360 });
+  assert.deepEqual(letterbox({ width: 180, height: 320 }, cell), { x: 858, y: 0, width: 202, height: 360 });
+  assert.deepEqual(letterbox({ width: 4000, height: 2 }, cell), { x: 640, y: 178, width: 640, height: 2 });
   assert.deepEqual(centred({ width: 100, height: 20 }, cell), { x: 910, y: 170, width: 100, height: 20 });
 });
 
 test('who speaks is large, the others are in a strip; alone there is only one', () => {
-  const cells = places('speaker', ['a', 'b', 'c'], 'b', size);
+  const cells = layoutCells('speaker', ['a', 'b', 'c'], 'b', size);
   assert.deepEqual(cells.get('b'), { x: 0, y: 0, width: 1280, height: 540 });
   assert.deepEqual(cells.get('a'), { x: 320, y: 540, width: 320, height: 180 });
   assert.deepEqual(cells.get('c'), { x: 640, y: 540, width: 320, height: 180 });
-  assert.deepEqual(places('speaker', ['a', 'b'], undefined, size).get('a')?.height, 540);
-  assert.deepEqual([...places('single', ['a', 'b'], 'b', size)], [['b', area]]);
-  assert.deepEqual([...places('single', ['a', 'b'], undefined, size)], [['a', area]]);
-  assert.equal(places('single', [], 'a', size).size, 0);
+  assert.deepEqual(layoutCells('speaker', ['a', 'b'], undefined, size).get('a')?.height, 540);
+  assert.deepEqual([...layoutCells('single', ['a', 'b'], 'b', size)], [['b', area]]);
+  assert.deepEqual([...layoutCells('single', ['a', 'b'], undefined, size)], [['a', area]]);
+  assert.equal(layoutCells('single', [], 'a', size).size, 0);
 });
 
 /** Lets the sources be so loud for a while, heard 50 times a second. @returns who is chosen at the end, and the time */
-function speak(choice: SpeakerChoice, from: number, duration: number, loudness: Record<string, number>): [string | undefined, number] {
+function speak(
+  choice: DominantSpeakerSelector,
+  from: number,
+  duration: number,
+  loudness: Record<string, number>,
+): [string | undefined, number] {
   let chosen: string | undefined;
   let now = from;
   for (; now < from + duration; now += 20) {
@@ -94,7 +99,7 @@ function speak(choice: SpeakerChoice, from: number, duration: number, loudness: 
 }
 
 test('the speaker changes with who goes on speaking, not with a word', () => {
-  const choice = new SpeakerChoice();
+  const choice = new DominantSpeakerSelector();
   let [chosen, now] = speak(choice, 0, 1000, { a: 0, b: 0 });
   assert.equal(chosen, undefined);
   [chosen, now] = speak(choice, now, 100, { a: 0.2, b: 0 });

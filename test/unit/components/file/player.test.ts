@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Clock, type PlayOptions, play } from '../../../../node/components/file/player.ts';
-import { h264Of, opusOf, type Sample } from '../../../../node/components/file/samples.ts';
+import { type MediaSample, readH264Samples, readOpusSamples } from '../../../../node/components/file/samples.ts';
 import { oggFile, opusPacket } from '../../../kit/ogg-file.ts';
 
 type Sent = { at: number; packet: Buffer };
@@ -52,7 +52,7 @@ async function* bytesOf(bytes: Buffer, step = 1000): AsyncGenerator<Buffer> {
 test('Opus goes out every 20 ms with timestamps that follow, and the end waits for the last packet', async () => {
   const { sent, time, options } = stage();
   const packets = Array.from({ length: 100 }, (_, index) => opusPacket(80, index));
-  await play(opusOf(bytesOf(oggFile(packets))), options);
+  await play(readOpusSamples(bytesOf(oggFile(packets))), options);
   const rtp = rtpOf(sent);
   assert.deepEqual(
     rtp.map(({ payload }) => payload),
@@ -71,7 +71,7 @@ test('Opus goes out every 20 ms with timestamps that follow, and the end waits f
 
 test('a sender report a second says which time a timestamp has and how much was sent', async () => {
   const { sent, options } = stage();
-  await play(opusOf(bytesOf(oggFile(Array.from({ length: 150 }, (_, index) => opusPacket(80, index))))), options);
+  await play(readOpusSamples(bytesOf(oggFile(Array.from({ length: 150 }, (_, index) => opusPacket(80, index))))), options);
   const reports = sent.filter(isReport);
   assert.deepEqual(
     reports.map(({ at }) => at),
@@ -90,7 +90,7 @@ test('a sender report a second says which time a timestamp has and how much was 
 test('pictures go out at the frame rate, the last packet of each is marked', async () => {
   const { sent, time, options } = stage({ clockRate: 90_000, markLast: true });
   const picture = (size: number) => Buffer.concat([Buffer.from([0, 0, 0, 1, 0x65, 0x80]), Buffer.alloc(size, 3)]);
-  await play(h264Of(bytesOf(Buffer.concat([picture(3000), picture(10), picture(10)])), 25), options);
+  await play(readH264Samples(bytesOf(Buffer.concat([picture(3000), picture(10), picture(10)])), 25), options);
   const rtp = rtpOf(sent);
   assert.deepEqual(
     rtp.map(({ at, marker }) => [at, marker]),
@@ -107,7 +107,7 @@ test('pictures go out at the frame rate, the last packet of each is marked', asy
 
 test('a process that was held up moves what follows instead of sending it in a rush', async () => {
   const { sent, time, options } = stage();
-  async function* samples(): AsyncGenerator<Sample> {
+  async function* samples(): AsyncGenerator<MediaSample> {
     for (let index = 0; index < 10; index += 1) {
       if (index === 5) time.now += 10_000;
       yield { timestamp: index * 960, duration: 960, payloads: [Buffer.from([index])] };
@@ -121,7 +121,7 @@ test('a process that was held up moves what follows instead of sending it in a r
 test('samples are taken when they are due and not before', async () => {
   const { time, options } = stage();
   const taken: number[] = [];
-  async function* samples(): AsyncGenerator<Sample> {
+  async function* samples(): AsyncGenerator<MediaSample> {
     for (let index = 0; index < 50; index += 1) {
       taken.push(time.now);
       yield { timestamp: index * 960, duration: 960, payloads: [Buffer.from([1])] };
@@ -133,7 +133,7 @@ test('samples are taken when they are due and not before', async () => {
 
 test('a large picture leaves in portions', async () => {
   const { sent, options } = stage();
-  async function* samples(): AsyncGenerator<Sample> {
+  async function* samples(): AsyncGenerator<MediaSample> {
     yield { timestamp: 0, duration: 96_000, payloads: Array.from({ length: 100 }, () => Buffer.from([1])) };
   }
   await play(samples(), options);
@@ -147,7 +147,7 @@ test('a large picture leaves in portions', async () => {
 test('a stop ends it at once and lets the file go', async () => {
   const { stop, options } = stage();
   let released = false;
-  async function* samples(): AsyncGenerator<Sample> {
+  async function* samples(): AsyncGenerator<MediaSample> {
     try {
       for (let index = 0; ; index += 1) {
         if (index === 3) stop.abort();
@@ -163,6 +163,6 @@ test('a stop ends it at once and lets the file go', async () => {
 
 test('nothing to play is over at once', async () => {
   const { sent, time, options } = stage();
-  await play(opusOf(bytesOf(Buffer.from('nothing'))), options);
+  await play(readOpusSamples(bytesOf(Buffer.from('nothing'))), options);
   assert.deepEqual([sent, time.now], [[], 1000]);
 });

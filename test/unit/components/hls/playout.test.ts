@@ -1,8 +1,8 @@
 // When tracks are played, and which pictures are made where there is not enough time.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { gopTiming, isKeyFrame, nextFrame } from '../../../../node/components/hls/frame-schedule.ts';
 import { PlayoutDelay, playoutDelay, TrackTiming } from '../../../../node/components/hls/playout.ts';
-import { isKey, pictureToMake, rhythmOf } from '../../../../node/components/hls/ticks.ts';
 
 test('a source that is late is played later, once for what was late together, and earlier again when it is early for long', () => {
   const delay = new PlayoutDelay();
@@ -44,18 +44,18 @@ test('a timestamp is due a fixed while after its capture, also when its source b
 });
 
 test('parts are whole pictures and no longer than asked for; segments are whole parts', () => {
-  assert.deepEqual(rhythmOf(25, 400, 2000), { interval: 40, perPart: 10, perSegment: 50, perKey: 30 });
-  const at24 = rhythmOf(24, 333, 4000);
+  assert.deepEqual(gopTiming(25, 400, 2000), { interval: 40, perPart: 10, perSegment: 50, perKey: 30 });
+  const at24 = gopTiming(24, 333, 4000);
   assert.deepEqual([at24.perPart, at24.perSegment], [7, 98]);
-  assert.deepEqual([rhythmOf(24, 500, 2000).perPart, rhythmOf(24, 500, 2000).perSegment], [12, 48]);
-  assert.deepEqual([rhythmOf(1, 100, 500).perPart, rhythmOf(1, 100, 500).perSegment], [1, 1]);
+  assert.deepEqual([gopTiming(24, 500, 2000).perPart, gopTiming(24, 500, 2000).perSegment], [12, 48]);
+  assert.deepEqual([gopTiming(1, 100, 500).perPart, gopTiming(1, 100, 500).perSegment], [1, 1]);
   for (let framerate = 1; framerate <= 60; framerate += 1) {
     for (const [part, segment] of [
       [100, 500],
       [500, 4000],
       [333, 6000],
     ] as const) {
-      const { interval, perPart, perSegment } = rhythmOf(framerate, part, segment);
+      const { interval, perPart, perSegment } = gopTiming(framerate, part, segment);
       assert.equal(perSegment % perPart, 0);
       assert.ok(perPart === 1 || perPart * interval <= part + 0.001);
     }
@@ -64,8 +64,8 @@ test('parts are whole pictures and no longer than asked for; segments are whole 
 
 test('each segment begins with a key picture, and has one about each second, at the beginning of a part', () => {
   const keysOf = (framerate: number, part: number, segment: number) => {
-    const rhythm = rhythmOf(framerate, part, segment);
-    const numbers = Array.from({ length: rhythm.perSegment * 2 }, (_, number) => number).filter((number) => isKey(number, rhythm));
+    const rhythm = gopTiming(framerate, part, segment);
+    const numbers = Array.from({ length: rhythm.perSegment * 2 }, (_, number) => number).filter((number) => isKeyFrame(number, rhythm));
     assert.ok(numbers.includes(rhythm.perSegment));
     assert.ok(numbers.every((number) => number % rhythm.perPart === 0));
     return numbers;
@@ -78,15 +78,15 @@ test('each segment begins with a key picture, and has one about each second, at 
 });
 
 test('where time is short pictures are left out, but every part has one at its beginning', () => {
-  assert.equal(pictureToMake(5, 5, 12), 5);
-  assert.equal(pictureToMake(5, 7, 12), 5);
-  assert.equal(pictureToMake(5, 9, 12), 9);
-  assert.equal(pictureToMake(5, 40, 12), 12);
-  assert.equal(pictureToMake(12, 40, 12), 12);
-  assert.equal(pictureToMake(13, 40, 12), 24);
+  assert.equal(nextFrame(5, 5, 12), 5);
+  assert.equal(nextFrame(5, 7, 12), 5);
+  assert.equal(nextFrame(5, 9, 12), 9);
+  assert.equal(nextFrame(5, 40, 12), 12);
+  assert.equal(nextFrame(12, 40, 12), 12);
+  assert.equal(nextFrame(13, 40, 12), 24);
   const made: number[] = [];
   for (let next = 0; next < 1000; next += 1) {
-    next = pictureToMake(next, next * 3 + 5, 12);
+    next = nextFrame(next, next * 3 + 5, 12);
     made.push(next);
   }
   for (let part = 0; part < 80; part += 1) assert.ok(made.includes(part * 12), `part ${part}`);

@@ -4,7 +4,7 @@ import { mkdir, readdir, readFile, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { cluster, matroskaHead, opusHead } from '../../../../node/components/recording/matroska.ts';
-import { type RecordingPlan, Recordings } from '../../../../node/components/recording/recordings.ts';
+import { Recordings, type RecordingTarget } from '../../../../node/components/recording/recordings.ts';
 import { silentLog } from '../../../../node/log.ts';
 import { LocalContent } from '../../../../node/storage/local-content.ts';
 import { eventually } from '../../../kit/eventually.ts';
@@ -22,7 +22,7 @@ const track = {
   metadata: { name: 'x' },
 } as const;
 
-function planOf(roomId: string): RecordingPlan {
+function planOf(roomId: string): RecordingTarget {
   const room = { roomId, incarnation: 'i', webhookUrl: () => null };
   return { room, componentId: 'c', place: undefined, onUploadProblem: () => {}, log: silentLog() };
 }

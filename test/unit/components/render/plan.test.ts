@@ -1,7 +1,7 @@
 // What of a report is played when.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { planOf } from '../../../../node/components/render/plan.ts';
+import { renderPlan } from '../../../../node/components/render/plan.ts';
 import { type Report, type ReportTrack, reportSchema } from '../../../../node/rooms/recording-report.ts';
 
 const begin = Date.parse('2026-01-01T00:00:00.000Z');
@@ -14,7 +14,7 @@ function reportOf(tracks: readonly Partial<ReportTrack>[], change: Partial<Repor
 }
 
 test('clips come by their beginning, with what they are of; a peer and a component of one name are two', () => {
-  const { clips, skipped, length } = planOf(
+  const { clips, skipped, length } = renderPlan(
     reportOf([
       { file: 'b.webm', offset: 3000, duration: 2000 },
       { file: 'a.mkv', type: 'video', encoding: 'h264', offset: -20, duration: 1000, origin: { componentId: 'p' } },
@@ -34,13 +34,13 @@ test('clips come by their beginning, with what they are of; a peer and a compone
 });
 
 test('how long it is: to the end of the last clip, else as the report says, else nobody knows', () => {
-  assert.equal(planOf(reportOf([{ duration: 1000 }, {}])).length, 9000);
-  assert.equal(planOf(reportOf([{ duration: 1000 }, {}], { state: 'running', endTime: null })).length, undefined);
-  assert.equal(planOf(reportOf([])).length, 0);
+  assert.equal(renderPlan(reportOf([{ duration: 1000 }, {}])).length, 9000);
+  assert.equal(renderPlan(reportOf([{ duration: 1000 }, {}], { state: 'running', endTime: null })).length, undefined);
+  assert.equal(renderPlan(reportOf([])).length, 0);
 });
 
 test('what has no file, no beginning, or a name that leads elsewhere is left out, with a sentence that no terminal obeys', () => {
-  const { clips, skipped } = planOf(
+  const { clips, skipped } = renderPlan(
     reportOf([
       { file: null },
       { file: null, problem: 'Why not' },
@@ -66,9 +66,9 @@ test('a clock that drifts is followed; a difference that no clock makes is none 
   const hour = 3_600_000;
   // The first frame of the last 20 ms began 360 ms later than its samples say: 100 millionths.
   const drifted = { startTime: at(0), endTime: at((hour - 20) * 1.0001), duration: hour, frames: hour / 20 };
-  const rateOf = (track: Partial<ReportTrack>) => planOf(reportOf([track])).clips[0]?.rate ?? Number.NaN;
+  const rateOf = (track: Partial<ReportTrack>) => renderPlan(reportOf([track])).clips[0]?.rate ?? Number.NaN;
   assert.ok(Math.abs(rateOf(drifted) - 1.0001) < 1e-6);
-  const { end } = planOf(reportOf([drifted])).clips[0] ?? {};
+  const { end } = renderPlan(reportOf([drifted])).clips[0] ?? {};
   assert.ok(Math.abs((end ?? 0) - hour * 1.0001) < 5, `it ends at ${end}`);
   const frames = hour / 40;
   const video = { type: 'video', encoding: 'vp8', startTime: at(0), endTime: at((hour - 40) * 0.9999), duration: hour, frames } as const;

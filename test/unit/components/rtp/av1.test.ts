@@ -1,8 +1,8 @@
 // AV1 out of RTP: OBUs get sizes, fragments become whole, broken packets cost one picture.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Av1Format } from '../../../../node/components/rtp/av1.ts';
-import { type Picture, VideoAssembler } from '../../../../node/components/rtp/video-assembler.ts';
+import { Av1Depacketizer } from '../../../../node/components/rtp/av1.ts';
+import { type EncodedFrame, FrameAssembler } from '../../../../node/components/rtp/frame-assembler.ts';
 import { Mutator } from '../../../kit/mutator.ts';
 
 /** OBUs without a size: a sequence header, a frame, a temporal delimiter, one with an extension. */
@@ -25,10 +25,10 @@ const continues = 0x80;
 const begins = 0x08;
 
 function assemble(packets: readonly { payload: Buffer; marker: boolean; timestamp: number; lost?: number }[]) {
-  const pictures: Picture[] = [];
+  const pictures: EncodedFrame[] = [];
   let asked = 0;
-  const assembler = new VideoAssembler({
-    format: new Av1Format(),
+  const assembler = new FrameAssembler({
+    format: new Av1Depacketizer(),
     onPicture: ({ data, key }) => pictures.push({ data, key }),
     onKeyNeeded: () => {
       asked += 1;
@@ -95,7 +95,7 @@ test('no bytes whatever throw', () => {
 });
 
 test('a sequence header that is broken describes nothing, whatever is in it', () => {
-  const format = new Av1Format();
+  const format = new Av1Depacketizer();
   const mutator = new Mutator(7);
   for (let round = 0; round < 2000; round += 1) {
     const header = Buffer.concat([Buffer.from([0x08]), Buffer.from(Array.from({ length: round % 24 }, () => mutator.below(256)))]);

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { JitterBuffer, type OrderedPacket } from '../../../../node/components/rtp/jitter-buffer.ts';
+import { SequenceUnwrapper } from '../../../../node/components/rtp/sequence-unwrapper.ts';
 import { TrackClock } from '../../../../node/components/rtp/track-clock.ts';
-import { Unwrap } from '../../../../node/components/rtp/unwrap.ts';
 
 function stage(wait = 100) {
   const out: OrderedPacket[] = [];
@@ -89,9 +89,9 @@ test('flush lets go what still waits, and no more than 1024 packets wait', () =>
 });
 
 test('unwrapped numbers may go back a little', () => {
-  const unwrap = new Unwrap(16);
+  const sequenceUnwrapper = new SequenceUnwrapper(16);
   assert.deepEqual(
-    [65_535, 2, 65_534, 3].map((value) => unwrap.next(value)),
+    [65_535, 2, 65_534, 3].map((value) => sequenceUnwrapper.next(value)),
     [65_535, 65_538, 65_534, 65_539],
   );
 });

@@ -1,24 +1,24 @@
 // Pictures out of packets: VP8, VP9 and H.264, whole or broken by losses, and what their headers say.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { H264Format } from '../../../../node/components/rtp/h264.ts';
-import { opusDuration } from '../../../../node/components/rtp/opus.ts';
-import { rtpPacket, senderReport } from '../../../../node/components/rtp/outgoing.ts';
-import { isRtcp, parseRtp, pictureLoss, senderTimes } from '../../../../node/components/rtp/packets.ts';
 import {
   describePicture,
+  type EncodedFrame,
+  FrameAssembler,
   maxUnits,
-  type Picture,
-  VideoAssembler,
-  type VideoFormat,
-} from '../../../../node/components/rtp/video-assembler.ts';
-import { Vp8Format } from '../../../../node/components/rtp/vp8.ts';
-import { Vp9Format } from '../../../../node/components/rtp/vp9.ts';
+  type RtpDepacketizer,
+} from '../../../../node/components/rtp/frame-assembler.ts';
+import { H264Depacketizer } from '../../../../node/components/rtp/h264.ts';
+import { opusDuration } from '../../../../node/components/rtp/opus.ts';
+import { isRtcp, parseRtp, parseSenderReports, pictureLossIndication } from '../../../../node/components/rtp/rtp-reader.ts';
+import { rtpPacket, senderReport } from '../../../../node/components/rtp/rtp-writer.ts';
+import { Vp8Depacketizer } from '../../../../node/components/rtp/vp8.ts';
+import { Vp9Depacketizer } from '../../../../node/components/rtp/vp9.ts';
 
-function assemble(format: VideoFormat) {
-  const pictures: (Picture & { timestamp: number })[] = [];
+function assemble(format: RtpDepacketizer) {
+  const pictures: (EncodedFrame & { timestamp: number })[] = [];
   let asked = 0;
-  const assembler = new VideoAssembler({ format, onPicture: (picture) => pictures.push(picture), onKeyNeeded: () => (asked += 1) });
+  const assembler = new FrameAssembler({ format, onPicture: (picture) => pictures.push(picture), onKeyNeeded: () => (asked += 1) });
   const push = (timestamp: number, payload: number[] | Buffer, marker = true, lost = 0) =>
     assembler.push({ timestamp, marker, payload: Buffer.from(payload), lost, arrival: 0 });
   return { push, pictures, data: () => pictures.map(({ data }) => [...data]), asked: () => asked };
@@ -29,7 +29,7 @@ const vp8Delta = [0x01, 2, 3, 4];
 
 describe('VP8', () => {
   test('packets become pictures, whatever their descriptors hold', () => {
-    const { push, data, pictures } = assemble(new Vp8Format());
+    const { push, data, pictures } = assemble(new Vp8Depacketizer());
     push(1, [0x10, ...vp8Key], false);
     push(1, [0x00, 7, 8]);
     push(2, [0x90, 0xf0, 0x81, 0x02, 0x03, 0x04, ...vp8Delta]);
@@ -38,11 +38,11 @@ describe('VP8', () => {
       pictures.map(({ key }) => key),
       [true, false],
     );
-    assert.deepEqual(new Vp8Format().describe({ data: Buffer.from(vp8Key), key: true }), { width: 640, height: 360 });
+    assert.deepEqual(new Vp8Depacketizer().describe({ data: Buffer.from(vp8Key), key: true }), { width: 640, height: 360 });
   });
 
   test('behind a loss nothing comes before the next key picture, which is asked for', () => {
-    const { push, data, asked } = assemble(new Vp8Format());
+    const { push, data, asked } = assemble(new Vp8Depacketizer());
     push(1, [0x10, ...vp8Key]);
     push(2, [0x00, 9, 9], true, 1);
     push(3, [0x10, ...vp8Delta]);
@@ -55,11 +55,11 @@ describe('VP8', () => {
 
   test('a size of nothing is no size', () => {
     const data = Buffer.from(vp8Key.with(6, 0).with(7, 0));
-    assert.equal(describePicture(new Vp8Format(), { data, key: true }), undefined);
+    assert.equal(describePicture(new Vp8Depacketizer(), { data, key: true }), undefined);
   });
 
   test('a picture of very many packets is given up, and the next one is taken', () => {
-    const { push, data } = assemble(new Vp8Format());
+    const { push, data } = assemble(new Vp8Depacketizer());
     push(1, [0x10, ...vp8Key], false);
     for (let count = 0; count < 10_000; count += 1) push(1, [0x00, 1], false);
     push(1, [0x00, 1]);
@@ -68,7 +68,7 @@ describe('VP8', () => {
   });
 
   test('a picture whose last packet never came counts as lost, and padding as nothing', () => {
-    const { push, data } = assemble(new Vp8Format());
+    const { push, data } = assemble(new Vp8Depacketizer());
     push(1, [0x10, ...vp8Key]);
     push(1, []);
     push(2, [0x10, ...vp8Delta], false);
@@ -77,7 +77,7 @@ describe('VP8', () => {
   });
 
   test('a stream that is joined in the middle of a picture begins with the next key picture', () => {
-    const { push, data } = assemble(new Vp8Format());
+    const { push, data } = assemble(new Vp8Depacketizer());
     push(1, [0x00, 5, 5, 5]);
     push(2, [0x10, ...vp8Delta]);
     push(3, [0x10, ...vp8Key]);
@@ -90,7 +90,7 @@ describe('VP9', () => {
   const header = [0x82, 0x49, 0x83, 0x42, 0x20, 0x27, 0xf0, 0x16, 0x70];
 
   test('descriptors with picture ids, layers, references and structures are read', () => {
-    const { push, data, pictures } = assemble(new Vp9Format());
+    const { push, data, pictures } = assemble(new Vp9Depacketizer());
     // I, L, B, E, V: picture id of 15 bits, layer indices with TL0PICIDX, a structure of one layer with a resolution and one picture.
     push(1, [0xae, 0x81, 0x02, 0x00, 0x07, 0x18, 0x02, 0x80, 0x01, 0x68, 0x01, 0x04, 0x01, ...header]);
     // I, P, F, B, E: two references.
@@ -100,11 +100,11 @@ describe('VP9', () => {
       pictures.map(({ key }) => key),
       [true, false],
     );
-    assert.deepEqual(new Vp9Format().describe({ data: Buffer.from(header), key: true }), { width: 640, height: 360 });
+    assert.deepEqual(new Vp9Depacketizer().describe({ data: Buffer.from(header), key: true }), { width: 640, height: 360 });
   });
 
   test('layers of one picture become one superframe with an index', () => {
-    const { push, data } = assemble(new Vp9Format());
+    const { push, data } = assemble(new Vp9Depacketizer());
     push(1, [0x2c, 0x00, 0x01, ...header], false);
     push(1, [0x6c, 0x02, 0x01, 5, 6]);
     const marker = 0xc0 | (3 << 3) | 1;
@@ -112,7 +112,7 @@ describe('VP9', () => {
   });
 
   test('more layers than a superframe can have are no picture', () => {
-    const { push, data } = assemble(new Vp9Format());
+    const { push, data } = assemble(new Vp9Depacketizer());
     push(1, [0x2c, 0x00, 0x01, ...header], false);
     for (let count = 0; count < 7; count += 1) push(1, [0x6c, 0x02, 0x01, 5], false);
     push(1, [0x6c, 0x02, 0x01, 5]);
@@ -132,7 +132,7 @@ describe('H.264', () => {
   const stapA = [0x78, 0, sps.length, ...sps, 0, pps.length, ...pps];
 
   test('single, aggregated and fragmented units become one picture with lengths', () => {
-    const format = new H264Format();
+    const format = new H264Depacketizer();
     const { push, data, pictures } = assemble(format);
     push(1, stapA, false);
     push(1, [0x7c, 0x85, 1], false);
@@ -146,7 +146,7 @@ describe('H.264', () => {
   });
 
   test('a later key picture without its parameter sets gets those that are known', () => {
-    const { push, data } = assemble(new H264Format());
+    const { push, data } = assemble(new H264Depacketizer());
     push(1, stapA, false);
     push(1, idr);
     push(2, idr);
@@ -154,7 +154,7 @@ describe('H.264', () => {
   });
 
   test('broken aggregates and fragments without a beginning are no pictures', () => {
-    const { push, data } = assemble(new H264Format());
+    const { push, data } = assemble(new H264Depacketizer());
     push(1, stapA, false);
     push(1, idr);
     push(2, [0x78, 0, 200, 1, 2]);
@@ -165,7 +165,7 @@ describe('H.264', () => {
   });
 
   test('a picture of more units than are taken is given up with its first packet too many, and the next one is taken', () => {
-    const { push, pictures } = assemble(new H264Format());
+    const { push, pictures } = assemble(new H264Depacketizer());
     const perPacket = 400;
     const small = [0x78, ...Array.from({ length: perPacket }, () => [0, 1, 0x41]).flat()];
     const largest = (timestamp: number, packets: number) => {
@@ -204,9 +204,9 @@ test('RTP with contributors, extensions and padding is read, and what is cut off
 
 test('sender reports are found in compound packets, and requests for pictures are compound packets', () => {
   const report = senderReport({ ssrc: 5, time: 1_700_000_000_250, timestamp: 77, packets: 1, octets: 1 });
-  const compound = Buffer.concat([pictureLoss(1, 2), report]);
+  const compound = Buffer.concat([pictureLossIndication(1, 2), report]);
   assert.ok(isRtcp(compound));
-  const [found] = senderTimes(compound);
+  const [found] = parseSenderReports(compound);
   assert.deepEqual([found?.ssrc, found?.timestamp, Math.round(found?.time ?? 0)], [5, 77, 1_700_000_000_250]);
-  for (let size = 0; size < compound.length; size += 1) senderTimes(compound.subarray(0, size));
+  for (let size = 0; size < compound.length; size += 1) parseSenderReports(compound.subarray(0, size));
 });

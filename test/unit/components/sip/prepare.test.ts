@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
-import { Admission } from '../../../../node/components/av/admission.ts';
+import { Admission } from '../../../../node/components/process/admission.ts';
 import { prepareSip } from '../../../../node/components/sip/prepare.ts';
 import { Telephones } from '../../../../node/components/sip/telephones.ts';
 import { makeClusterCertificates } from '../../../kit/dist-certificates.ts';

@@ -1,7 +1,7 @@
 // What a far side may send: voices are heard, whatever else comes is dropped, and nothing brings it down.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { rtpPacket } from '../../../../../node/components/rtp/outgoing.ts';
+import { rtpPacket } from '../../../../../node/components/rtp/rtp-writer.ts';
 import { FarReceiver } from '../../../../../node/components/sip/audio/far-receiver.ts';
 import { encodeG711 } from '../../../../../node/components/sip/audio/g711.ts';
 import type { Agreed } from '../../../../../node/components/sip/audio/session.ts';

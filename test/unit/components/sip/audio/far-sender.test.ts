@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
-import { parseRtp } from '../../../../../node/components/rtp/packets.ts';
+import { parseRtp } from '../../../../../node/components/rtp/rtp-reader.ts';
 import { FarSender } from '../../../../../node/components/sip/audio/far-sender.ts';
 import type { Agreed, CallKeys } from '../../../../../node/components/sip/audio/session.ts';
 import { blockSamples } from '../../../../../node/components/sip/audio/sound.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { createCipheriv } from 'node:crypto';
 import { test } from 'node:test';
-import { rtpPacket } from '../../../../../node/components/rtp/outgoing.ts';
+import { rtpPacket } from '../../../../../node/components/rtp/rtp-writer.ts';
 import { deriveKeys, SrtpReceiver, SrtpSender } from '../../../../../node/components/sip/audio/srtp.ts';
 import { Mutator } from '../../../../kit/mutator.ts';
 

@@ -1,0 +1,91 @@
+// The kinds of components of this node: which may be used, and who runs them.
+import { ServiceError } from '../errors.ts';
+import type { Log } from '../log.ts';
+import type { ComponentKinds, PreparedComponent } from '../rooms/ports.ts';
+import type { RenderArchive } from '../rooms/renders.ts';
+import type { ComponentOptions } from '../rooms/room-config.ts';
+import type { ComponentType } from '../rooms/views.ts';
+import type { Uploads } from '../storage/upload.ts';
+import { createFileSpec } from './file/file-component.ts';
+import { createHlsSpec } from './hls/hls-component.ts';
+import { HlsStreams } from './hls/hls-streams.ts';
+import { Admission, type CpuBudget } from './process/admission.ts';
+import { isFfmpegAvailable } from './process/installed.ts';
+import { createRecordingSpec } from './recording/recording-component.ts';
+import { Recordings } from './recording/recordings.ts';
+import { RenderQueue } from './render/render-queue.ts';
+import { prepareSip } from './sip/prepare.ts';
+import { type SipPlace, Telephones } from './sip/telephones.ts';
+
+/** They decode and encode. */
+const needAv: ReadonlySet<ComponentType> = new Set(['hls', 'sip']);
+
+export type ComponentRegistryOptions = {
+  /** Kinds that may be added now. */
+  used: () => readonly ComponentType[];
+  /** Absolute path of the resources directory. */
+  resources: string;
+  log: Log;
+  /** Name of this node. */
+  node: () => string;
+  uploads: Uploads;
+  /** Recordings that no node has any more; without it there are none. */
+  archive?: RenderArchive | undefined;
+  /** Milliseconds after which recordings go; null = unset. */
+  recordingTimeToLive: () => number | null;
+  /** How much of it components may use, and how busy it is. */
+  machine: () => CpuBudget;
+  /** Where telephones are reached. */
+  sip: () => SipPlace;
+};
+
+export class ComponentRegistry implements ComponentKinds {
+  readonly #options: ComponentRegistryOptions;
+  readonly #telephones: Telephones;
+  readonly recordings: Recordings;
+  readonly streams: HlsStreams;
+  readonly renders: RenderQueue;
+
+  constructor(options: ComponentRegistryOptions) {
+    this.#options = options;
+    const { log, resources, node, uploads, recordingTimeToLive: timeToLive } = options;
+    const admission = new Admission(options.machine);
+    const isUsed = (id: string) => this.renders.isAt(id);
+    this.recordings = new Recordings({ log, resources, node, uploads, timeToLive, isUsed });
+    this.streams = new HlsStreams({ log, resources, node, uploads, admission });
+    this.#telephones = new Telephones({ place: options.sip, admission });
+    this.renders = new RenderQueue({
+      log,
+      resources,
+      node,
+      uploads,
+      archive: options.archive,
+      isRunning: (id) => this.recordings.isRunning(id),
+      admission,
+    });
+  }
+
+  async prepare({ type, options }: ComponentOptions, room: Parameters<ComponentKinds['prepare']>[1]): Promise<PreparedComponent> {
+    if (!this.#options.used().includes(type)) {
+      throw new ServiceError('bad_request', `Components of type ${type} are disabled on this node`);
+    }
+    if (needAv.has(type) && !isFfmpegAvailable()) {
+      const sentence = `Components of type ${type} need the optional dependency node-av, which is not installed on this node`;
+      throw new ServiceError('bad_request', sentence);
+    }
+    if (type === 'recording') return createRecordingSpec(options ?? {}, this.recordings, this.#options.uploads);
+    if (type === 'hls') return createHlsSpec(options ?? {}, room.roomId, this.streams);
+    if (type === 'sip') return prepareSip(options ?? {}, this.#telephones);
+    return createFileSpec(options ?? {}, { resources: this.#options.resources, ...room });
+  }
+
+  /** Once the node listens: finishes what earlier processes left. */
+  async start(): Promise<void> {
+    await Promise.all([this.recordings.start(), this.streams.start(), this.renders.start()]);
+  }
+
+  /** After all rooms have ended: resolves when nothing of their components is left. */
+  async close(): Promise<void> {
+    await Promise.all([this.recordings.close(), this.streams.close(), this.#telephones.close(), this.renders.close()]);
+  }
+}

@@ -1,0 +1,111 @@
+// Encodes one voice to Opus or G.722, 20 ms at a time.
+import { Codec, CodecContext, Frame, Packet, Rational } from 'node-av';
+import {
+  AV_OPT_SEARCH_CHILDREN,
+  AV_OPT_TYPE_BOOL,
+  AV_OPT_TYPE_INT,
+  AV_SAMPLE_FMT_FLT,
+  AV_SAMPLE_FMT_S16,
+  type FFEncoderCodec,
+} from 'node-av/constants';
+import { mono } from './audio-format.ts';
+import { drainEncoder } from './encoded-packet.ts';
+import { throwOnError } from './ffmpeg.ts';
+
+/**
+ * `opus-near` is for a way without loss: quick to make and with the least delay; `opus-far` makes up for lost packets (RFC 6716, section
+ * 2.1.7). Opus and G.722 take 48,000 and 16,000 samples per second.
+ */
+export type VoiceEncoding = 'opus-near' | 'opus-far' | 'g722';
+export type VoiceEncoderOptions = {
+  encoding: VoiceEncoding;
+  /** Hertz above which there is nothing to encode. */
+  bandwidth?: number;
+};
+
+const opusRate = 48_000;
+/** OPUS_APPLICATION_VOIP and _RESTRICTED_LOWDELAY of libopus. */
+const voip = 2048;
+const lowDelay = 2051;
+/** Percent of packets that the far encoder makes provisions for. */
+const expectedLoss = 5;
+/** From 0 to 10: more costs more than it gives for speech. */
+const complexity = 5;
+
+const encodings = {
+  'opus-near': { name: 'libopus', rate: opusRate, format: AV_SAMPLE_FMT_FLT, bitrate: 32_000 },
+  'opus-far': { name: 'libopus', rate: opusRate, format: AV_SAMPLE_FMT_FLT, bitrate: 32_000 },
+  g722: { name: 'g722', rate: 16_000, format: AV_SAMPLE_FMT_S16, bitrate: 64_000 },
+} as const;
+
+export class VoiceEncoder {
+  readonly #context = new CodecContext();
+  readonly #packet = new Packet();
+  readonly #frame = new Frame();
+  readonly #samples: number;
+  #timestamp = 0;
+  #closed = false;
+
+  /** @throws AvError where this FFmpeg cannot encode it */
+  constructor({ encoding, bandwidth }: VoiceEncoderOptions) {
+    const { name, rate, format, bitrate } = encodings[encoding];
+    this.#samples = rate / 50;
+    const codec = Codec.findEncoderByName(name as FFEncoderCodec);
+    this.#context.allocContext3(codec);
+    this.#packet.alloc();
+    this.#frame.alloc();
+    const layout = { sampleRate: rate, channelLayout: mono };
+    Object.assign(this.#context, { ...layout, sampleFormat: format, bitRate: BigInt(bitrate), timeBase: new Rational(1, rate) });
+    Object.assign(this.#frame, { ...layout, format, nbSamples: this.#samples });
+    try {
+      if (encoding !== 'g722') this.#tuneOpus(encoding, bandwidth);
+      // Without a dictionary: node-av frees that of open2Sync twice.
+      throwOnError(this.#context.open2Sync(codec), `${encoding} cannot be encoded`);
+      throwOnError(this.#frame.getBuffer(0), 'Sound cannot be held');
+    } catch (error) {
+      this.close();
+      throw error;
+    }
+  }
+
+  /** Takes 20 ms from -1 to 1. @returns the packet */
+  encode(samples: Float32Array): Buffer {
+    if (samples.length !== this.#samples) throw new RangeError(`${samples.length} samples are not 20 ms`);
+    throwOnError(this.#frame.makeWritable(), 'Sound cannot be written');
+    const plane = this.#frame.data?.[0];
+    if (!plane) throw new Error('There is nowhere to write sound');
+    if (this.#frame.format === AV_SAMPLE_FMT_FLT) plane.set(new Uint8Array(samples.buffer, samples.byteOffset, samples.byteLength));
+    else
+      for (const [index, sample] of samples.entries())
+        plane.writeInt16LE(Math.round(Math.max(-1, Math.min(1, sample)) * 32_767), index * 2);
+    this.#frame.pts = BigInt(this.#timestamp);
+    this.#timestamp += this.#samples;
+    throwOnError(this.#context.sendFrameSync(this.#frame), 'Sound cannot be encoded');
+    const [packet] = drainEncoder(this.#context, this.#packet);
+    return packet?.data ?? Buffer.alloc(0);
+  }
+
+  /** Idempotent. */
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#context.freeContext();
+    this.#frame.free();
+    this.#packet.free();
+  }
+
+  #tuneOpus(encoding: 'opus-near' | 'opus-far', bandwidth: number | undefined): void {
+    const far = encoding === 'opus-far';
+    this.#setNumber('application', far ? voip : lowDelay);
+    this.#setNumber('compression_level', complexity);
+    if (far) {
+      this.#setNumber('packet_loss', expectedLoss);
+      throwOnError(this.#context.setOption('fec', true, AV_OPT_TYPE_BOOL, AV_OPT_SEARCH_CHILDREN), 'Opus cannot be tuned');
+    }
+    if (bandwidth !== undefined) this.#setNumber('cutoff', bandwidth);
+  }
+
+  #setNumber(name: string, value: number): void {
+    throwOnError(this.#context.setOption(name, value, AV_OPT_TYPE_INT, AV_OPT_SEARCH_CHILDREN), 'Opus cannot be tuned');
+  }
+}

@@ -1,0 +1,148 @@
+// Streams that a process left when it ended: those that were to be kept become recordings, the others go.
+import { mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Log } from '../../log.ts';
+import { recordingIdSchema } from '../../rooms/content.ts';
+import type { Report } from '../../rooms/recording-report.ts';
+import { reportName, writeReportFile } from '../../storage/report-file.ts';
+import type { Uploads } from '../../storage/upload.ts';
+import { Timer } from '../../timer.ts';
+import { heartbeatTimeoutMs } from '../recording/recording.ts';
+import { mediaName, multivariantName } from './playlist.ts';
+import { readStreamReport } from './stream-report.ts';
+
+export type OrphanedStreamsOptions = {
+  log: Log;
+  /** Absolute path of the resources directory. */
+  resources: string;
+  uploads: Uploads;
+  isRunning: (id: string) => boolean;
+  now: () => number;
+};
+
+export function streamsFolder(resources: string): string {
+  return join(resources, 'hls');
+}
+
+export function recordingsFolder(resources: string): string {
+  return join(resources, 'recordings');
+}
+
+export class OrphanedStreams {
+  readonly #options: OrphanedStreamsOptions;
+  #again: Timer | undefined;
+  #closed = false;
+
+  constructor(options: OrphanedStreamsOptions) {
+    this.#options = options;
+  }
+
+  /** Now, and once more when it is certain that nobody works on the rest. Never fails. */
+  async start(): Promise<void> {
+    const fresh = await this.recover();
+    if (fresh > 0 && !this.#closed) this.#again = new Timer(heartbeatTimeoutMs, () => void this.recover());
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#again?.stop();
+  }
+
+  /** @returns how many are left to those who may still work on them. Never fails. */
+  async recover(): Promise<number> {
+    const { resources, isRunning, log } = this.#options;
+    let fresh = 0;
+    for (const id of await foldersIn(streamsFolder(resources))) {
+      if (this.#closed) return fresh;
+      if (isRunning(id)) continue;
+      try {
+        if (!(await this.#recoverOne(id))) fresh += 1;
+      } catch (error) {
+        // Another node with the same folder was faster, where it is gone.
+        if ((error as NodeJS.ErrnoException).code !== 'ENOENT') log.error({ err: error, recording: id }, 'a stream cannot be recovered');
+      }
+    }
+    await this.#resumeUploads().catch((error: unknown) => log.error({ err: error }, 'uploads of streams cannot go on'));
+    return fresh;
+  }
+
+  /**
+   * Of a stream of this process that could not be finished: what its playlist on disk names becomes a recording, the rest makes room for that.
+   * @returns its folder; undefined where there is nothing to keep @throws Error where the disk refuses
+   */
+  async keep(id: string): Promise<string | undefined> {
+    const found = await readStreamReport(join(streamsFolder(this.#options.resources), id));
+    return found && (await this.#keepListed(id, found.report, this.#options.now()));
+  }
+
+  /** @returns false where somebody may still work on it */
+  async #recoverOne(id: string): Promise<boolean> {
+    const { resources, log, now } = this.#options;
+    const folder = join(streamsFolder(resources), id);
+    const found = await readStreamReport(folder);
+    const touched = found?.touched ?? (await stat(folder)).mtimeMs;
+    if (now() - touched < heartbeatTimeoutMs) return false;
+    if (found && (await this.#keepListed(id, found.report, touched))) {
+      log.info({ recording: id }, 'a stream that a crash left was kept');
+    } else {
+      await rm(folder, { recursive: true, force: true });
+      log.info({ recording: id }, 'a stream that a crash left was removed');
+    }
+    return true;
+  }
+
+  /** `end`: milliseconds since 1970, where the report does not say. */
+  async #keepListed(id: string, report: Report, end: number): Promise<string | undefined> {
+    const { resources } = this.#options;
+    const folder = join(streamsFolder(resources), id);
+    const files = await listedFiles(folder);
+    if (!files) return undefined;
+    const endTime = report.endTime ?? new Date(end).toISOString();
+    const state = report.state === 'finished' ? 'finished' : 'recovered';
+    for (const name of await readdir(folder)) if (!files.has(name)) await rm(join(folder, name), { recursive: true, force: true });
+    await writeReportFile(folder, { ...report, state, endTime });
+    await mkdir(recordingsFolder(resources), { recursive: true });
+    const kept = join(recordingsFolder(resources), id);
+    await rename(folder, kept);
+    return kept;
+  }
+
+  /** Uploads whose process ended before everything was there. */
+  async #resumeUploads(): Promise<void> {
+    const { uploads, resources, isRunning } = this.#options;
+    for (const id of await uploads.left('hls')) {
+      if (this.#closed || isRunning(id) || (await exists(join(streamsFolder(resources), id)))) continue;
+      const folder = join(recordingsFolder(resources), id);
+      const files = await listedFiles(folder);
+      const upload = await uploads.resume(id);
+      if (!upload) continue;
+      if (!files) {
+        upload.discard();
+        continue;
+      }
+      upload.moved(folder);
+      for (const file of files) upload.add(file);
+      upload.finish();
+    }
+  }
+}
+
+async function foldersIn(path: string): Promise<string[]> {
+  const entries = await readdir(path, { withFileTypes: true }).catch(() => []);
+  return entries.filter((entry) => entry.isDirectory() && recordingIdSchema.safeParse(entry.name).success).map(({ name }) => name);
+}
+
+/** The files that belong to a kept stream: what its playlist names, and what names it. Undefined where it has none. */
+async function listedFiles(folder: string): Promise<Set<string> | undefined> {
+  const text = await readFile(join(folder, mediaName), 'utf8').catch(() => undefined);
+  if (text === undefined || !(await exists(join(folder, multivariantName)))) return undefined;
+  const named = text.matchAll(/^#EXT-X-MAP:URI="([\w.-]+)"$|^([\w.-]+)$/gm);
+  return new Set([mediaName, multivariantName, reportName, ...[...named].flatMap(([, init, segment]) => init ?? segment ?? [])]);
+}
+
+async function exists(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  );
+}

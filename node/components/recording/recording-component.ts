@@ -1,0 +1,45 @@
+// Whether a recording component can be: its options.
+import type { z } from 'zod';
+import { ServiceError } from '../../errors.ts';
+import { originsOf, recordingDefaults, recordingOptionsSchema, type S3Place, shownPlace } from '../../rooms/component-options.ts';
+import type { PreparedComponent } from '../../rooms/ports.ts';
+import { conflictSentences, type Uploads } from '../../storage/upload.ts';
+import { validationMessage } from '../../validation-messages.ts';
+import { RecordingRunner } from './recording-runner.ts';
+import type { Recordings } from './recordings.ts';
+
+/** @throws ServiceError with what is wrong with the options */
+export function createRecordingSpec(options: unknown, recordings: Recordings, uploads: Pick<Uploads, 'hasPlace'>): PreparedComponent {
+  const parsed = recordingOptionsSchema.safeParse(options);
+  if (!parsed.success) throw new ServiceError('invalid_field', validationMessage(parsed.error, options, 'options'));
+  const { credentials, pathPrefix } = parsed.data;
+  const place = placeOf(parsed.data, uploads.hasPlace());
+  const origins = originsOf(parsed.data);
+  const subscribeMode = parsed.data.subscribeMode ?? recordingDefaults.subscribeMode;
+  return {
+    type: 'recording',
+    // Never the keys.
+    properties: { subscribeMode, ...(pathPrefix && { pathPrefix }), ...(credentials && { credentials: shownPlace(credentials) }) },
+    subscribeMode,
+    origins,
+    open: (host) =>
+      new RecordingRunner({
+        host,
+        begin: () => {
+          const { room, componentId, log } = host;
+          const onUploadProblem = (uploadProblem: string | null) => host.showProperties({ uploadProblem });
+          return recordings.create({ room, componentId, place, onUploadProblem, log });
+        },
+      }),
+  };
+}
+
+/** The storage that was asked for: never beside that of the node. */
+function placeOf({ credentials, pathPrefix }: z.infer<typeof recordingOptionsSchema>, nodeHasOne: boolean): S3Place | undefined {
+  if (credentials && nodeHasOne) throw new ServiceError('bad_request', conflictSentences.credentials);
+  if (!pathPrefix) return credentials ?? undefined;
+  if (nodeHasOne) throw new ServiceError('bad_request', conflictSentences.pathPrefix);
+  if (!credentials) throw new ServiceError('bad_request', 'pathPrefix is for recordings with credentials');
+  if (credentials.pathPrefix !== undefined) throw new ServiceError('bad_request', 'pathPrefix is given twice');
+  return { ...credentials, pathPrefix };
+}

@@ -1,0 +1,164 @@
+// Renders a recording: all clips at their times, drawn and mixed as the stream of a room is, but as fast as the machine can.
+
+import { AudioMixer } from '../compose/audio-mixer.ts';
+import { DominantSpeakerSelector } from '../compose/dominant-speaker.ts';
+import { layoutCells } from '../compose/layout.ts';
+import { VideoCompositor } from '../compose/video-compositor.ts';
+import { aacSamples } from '../ffmpeg/audio-encoder.ts';
+import type { EncodedPacket } from '../ffmpeg/encoded-packet.ts';
+import { mp4Rates } from '../ffmpeg/mp4.ts';
+import { bitratesOf } from '../hls/options.ts';
+import { AudioClip } from './audio-clip.ts';
+import { OutputFile } from './output-file.ts';
+import type { Clip, RenderPlan } from './plan.ts';
+import type { RenderCommand } from './render-messages.ts';
+import { VideoClip } from './video-clip.ts';
+
+export type RenderJobOptions = Omit<RenderCommand, 'type'> & {
+  plan: RenderPlan;
+  /** Milliseconds that were made. */
+  onProgress: (time: number) => void;
+  onProblem: (sentence: string) => void;
+};
+
+type Playing = VideoClip | AudioClip;
+
+const samplesPerMillisecond = mp4Rates.audio / 1000;
+/** Milliseconds before its beginning that a clip is opened: its sound is decoded ahead. */
+const openAhead = 100;
+
+export class RenderJob {
+  readonly #options: RenderJobOptions;
+  readonly #interval: number;
+  readonly #output: OutputFile;
+  readonly #videoCompositor: VideoCompositor;
+  readonly #mix = new AudioMixer(aacSamples);
+  readonly #speakers = new DominantSpeakerSelector();
+  /** By their beginning. */
+  readonly #waiting: Clip[];
+  readonly #playing = new Set<Playing>();
+  readonly #sources: readonly string[];
+  /** As the stage is arranged. */
+  #shown: readonly VideoClip[] = [];
+  #speaker: string | undefined;
+  #played = 0;
+
+  private constructor(options: RenderJobOptions, output: OutputFile) {
+    const { width, height, framerate, plan } = options;
+    this.#options = options;
+    this.#interval = 1000 / framerate;
+    this.#output = output;
+    this.#videoCompositor = new VideoCompositor({ width, height, font: undefined });
+    this.#waiting = [...plan.clips];
+    this.#sources = [...new Set(plan.clips.map(({ source }) => source))];
+  }
+
+  /** @returns milliseconds that were made. @throws Error with a sentence where nothing can be played, or the disk refuses */
+  static async run(options: RenderJobOptions): Promise<number> {
+    const { output: path, width, height, framerate } = options;
+    const output = await OutputFile.open({ path, width, height, framerate, bitrates: bitratesOf(options) });
+    const renderJob = new RenderJob(options, output);
+    try {
+      return await renderJob.#run();
+    } finally {
+      renderJob.#close();
+    }
+  }
+
+  async #run(): Promise<number> {
+    let number = 0;
+    // A picture is encoded while the next ones are decoded.
+    let pictures: Promise<EncodedPacket[]> = Promise.resolve([]);
+    for (; ; number += 1) {
+      const time = number * this.#interval;
+      const changed = await this.#playUntil(time);
+      const over = this.#playing.size === 0 && this.#waiting.length === 0;
+      const sound = over ? [] : await this.#soundUntil(time + this.#interval, time);
+      await this.#output.write({ pictures: await pictures, sound });
+      if (over) break;
+      this.#arrange(time);
+      await this.#videoCompositor.update((key) => changed.has(key));
+      pictures = this.#output.encodePicture(this.#videoCompositor.canvas, number);
+      // It is looked at when its turn comes.
+      pictures.catch(() => {});
+      this.#options.onProgress(time);
+    }
+    if (this.#played === 0) throw new Error('Nothing of the recording can be played');
+    await this.#output.finish();
+    return number * this.#interval;
+  }
+
+  /** @returns clips whose picture is another now */
+  async #playUntil(time: number): Promise<Set<object>> {
+    for (let next = this.#waiting[0]; next && next.start <= time + openAhead; next = this.#waiting[0]) {
+      this.#waiting.shift();
+      await this.#open(next);
+    }
+    const changed = new Set<object>();
+    await Promise.all(
+      [...this.#playing].map(async (each) => {
+        if (each.kind === 'video' && (await each.showAt(time))) changed.add(each);
+      }),
+    );
+    for (const each of this.#playing) if (each.hasEnded(time)) this.#end(each);
+    return changed;
+  }
+
+  async #open(clip: Clip): Promise<void> {
+    const { folder } = this.#options;
+    try {
+      this.#playing.add(clip.kind === 'video' ? await VideoClip.open(folder, clip) : await AudioClip.open(folder, clip, this.#mix.reads));
+    } catch (error) {
+      this.#options.onProblem(`${clip.file} is left out: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+
+  #end(ended: Playing): void {
+    const { played, problems } = ended.outcome;
+    this.#played += played;
+    for (const problem of problems) this.#options.onProblem(`${ended.clip.file} is not there in full: ${problem}`);
+    this.#playing.delete(ended);
+    ended.close();
+    const { source } = ended.clip;
+    if (![...this.#playing].some(({ clip }) => clip.source === source)) this.#speakers.forget(source);
+  }
+
+  /** `now`: milliseconds of the picture that it is for. */
+  async #soundUntil(time: number, now: number): Promise<EncodedPacket[]> {
+    const encoded: EncodedPacket[] = [];
+    while (this.#mix.made < time * samplesPerMillisecond) {
+      const at = this.#mix.made;
+      const clips = [...this.#playing].filter((each) => each.kind === 'audio');
+      await Promise.all(clips.map((each) => each.decodeUntil(this.#mix.reads + aacSamples)));
+      const block = this.#mix.next(clips, ({ clip }, loudness) => this.#speakers.hear(clip.source, loudness, now));
+      encoded.push(...this.#output.encodeSound(block, at));
+    }
+    return encoded;
+  }
+
+  /** Who is seen, and where: everybody who has pictures now, in the order in which they came first. */
+  #arrange(time: number): void {
+    const { layout, width, height } = this.#options;
+    const shown = [...this.#playing].filter((each) => each.kind === 'video').filter(({ clip }) => clip.start <= time);
+    const clipsOf = Map.groupBy(shown, ({ clip }) => clip.source);
+    const sources = this.#sources.filter((source) => clipsOf.has(source));
+    const speaker = layout === 'grid' ? undefined : this.#speakers.choose(sources, time);
+    if (speaker === this.#speaker && shown.length === this.#shown.length && shown.every((each, index) => each === this.#shown[index]))
+      return;
+    this.#speaker = speaker;
+    this.#shown = shown;
+    const seats = layoutCells(layout, sources, speaker, { width, height });
+    this.#videoCompositor.arrange(
+      [...seats].map(([source, place]) => {
+        const clips = clipsOf.get(source) ?? [];
+        return { place, shown: clips.map((each) => ({ key: each, picture: () => each.picture })), name: undefined };
+      }),
+    );
+  }
+
+  #close(): void {
+    for (const each of this.#playing) each.close();
+    this.#videoCompositor.close();
+    this.#output.close();
+  }
+}

@@ -1,0 +1,399 @@
+// The recordings that this node renders: one at a time, behind everything that is live, the others in a queue.
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ServiceError } from '../../errors.ts';
+import type { Log } from '../../log.ts';
+import { recordingIdSchema } from '../../rooms/content.ts';
+import type { Report } from '../../rooms/recording-report.ts';
+import { type OwnRenders, type RenderArchive, type RenderOptions, type RenderView, renderedName } from '../../rooms/renders.ts';
+import { changeReportFile, readReportFile, withMore } from '../../storage/report-file.ts';
+import { findItself } from '../../storage/safe-paths.ts';
+import type { Uploads } from '../../storage/upload.ts';
+import { Timer } from '../../timer.ts';
+import type { Admission } from '../process/admission.ts';
+import { diskErrorMessage } from '../process/disk-error.ts';
+import { isFfmpegAvailable } from '../process/installed.ts';
+import { RecordingDownloader } from './recording-download.ts';
+import { render } from './render.ts';
+import {
+  heartbeatInterval,
+  heartbeatTimeoutMs,
+  type RenderState,
+  readState,
+  removeState,
+  removeUnfinished,
+  writeHeartbeat,
+  writeState,
+} from './render-state.ts';
+
+/** Most recordings that wait. */
+const maxQueued = 20;
+/** Milliseconds that one may take, and between two looks whether the machine can carry it. */
+const deadline = 12 * 3_600_000;
+const lookInterval = 5_000;
+/** Cores without which it would not get on: it takes what is left. */
+const minCores = 0.5;
+const what = 'rendering a recording as well';
+/** Sentences about what is missing that are kept. */
+const maxProblems = 100;
+const maxSentence = 500;
+
+const ended = 'The node ended before it was rendered';
+const cancelled = new Error('Rendering was cancelled');
+
+export type RenderQueueOptions = {
+  log: Log;
+  /** Absolute path of the resources directory. */
+  resources: string;
+  /** Name of this node. */
+  node: () => string;
+  uploads: Pick<Uploads, 'again'>;
+  /** Recordings that no node has any more; without it there are none. */
+  archive?: RenderArchive | undefined;
+  /** Whether this recording is being made here. */
+  isRunning: (recordingId: string) => boolean;
+  admission: Pick<Admission, 'taken' | 'requireBudget' | 'requireIdleCpu'>;
+  /** Milliseconds. */
+  deadline?: number;
+};
+
+type Job = {
+  id: string;
+  folder: string;
+  /** Only S3 has it. */
+  archived: boolean;
+  /** It is rendered and goes to S3: it is the turn of the next. */
+  leaves: boolean;
+  options: RenderOptions;
+  state: 'queued' | 'running';
+  progress: number;
+  waitsFor: string | undefined;
+  problems: string[];
+  ending: AbortController;
+  over: PromiseWithResolvers<void>;
+};
+
+/** `report`: of one that only S3 has, where it was read. */
+type JobFolder = { folder: string; archived: boolean; report?: Report };
+
+export class RenderQueue implements OwnRenders {
+  readonly #options: RenderQueueOptions;
+  readonly #archived: RecordingDownloader;
+  /** In the order of their turns; the first may be running. */
+  readonly #jobs = new Map<string, Job>();
+  /** Where the disk did not even take that it failed. */
+  readonly #untold = new Map<string, string>();
+  readonly #settling = new Map<string, Promise<'queued' | 'running' | undefined>>();
+  #look: Timer | undefined;
+  #secondLook: Timer | undefined;
+  #closed = false;
+
+  constructor(options: RenderQueueOptions) {
+    this.#options = options;
+    this.#archived = new RecordingDownloader({ resources: options.resources, archive: options.archive });
+  }
+
+  /**
+   * Says of what earlier processes left that it failed, and removes what is half-made: at once, and once more when it is certain that nobody
+   * works on the rest, since a node may come back under another name. Never fails.
+   */
+  async start(): Promise<void> {
+    await this.#settleAll();
+    if (!this.#closed) this.#secondLook = new Timer(heartbeatTimeoutMs, () => void this.#settleAll());
+  }
+
+  /** Whether it is rendered, or waits for that. */
+  isAt(id: string): boolean {
+    return this.#jobs.has(id);
+  }
+
+  async holds(id: string): Promise<boolean> {
+    return this.#jobs.has(id) || this.#untold.has(id) || (await readState(this.#archived.folderOf(id))) !== undefined;
+  }
+
+  async render(id: string, options: RenderOptions): Promise<RenderView> {
+    const { folder, archived, report } = await this.#place(id);
+    const known = this.#jobs.get(id);
+    if (known) return viewOf(known);
+    if (!isFfmpegAvailable()) throw new ServiceError('unavailable', 'Recordings cannot be rendered: the package node-av is not installed');
+    // One that only S3 has is made by nobody any more, whatever its report says.
+    if (archived) assertTracks(id, report ?? (await this.#archived.report(id)));
+    else await this.#assertRenderable(id, folder);
+    const elsewhere = await this.#settleLeft(id, { folder, archived });
+    if (elsewhere) return { state: elsewhere, progress: 0 };
+    if (this.#closed) throw new ServiceError('unavailable', 'This node ends: it renders nothing more', { retryAfter: 10 });
+    // Whoever asked for the same meanwhile was first.
+    const other = this.#jobs.get(id);
+    if (other) return viewOf(other);
+    if (this.#jobs.size > maxQueued)
+      throw new ServiceError('unavailable', `${maxQueued} recordings wait to be rendered on this node already`, { retryAfter: 60 });
+    const job: Job = {
+      id,
+      folder,
+      archived,
+      leaves: false,
+      options,
+      state: 'queued',
+      progress: 0,
+      waitsFor: undefined,
+      problems: [],
+      ending: new AbortController(),
+      over: Promise.withResolvers(),
+    };
+    this.#jobs.set(id, job);
+    this.#untold.delete(id);
+    try {
+      if (archived) await this.#archived.begin(id);
+      await this.#tell(job);
+    } catch (error) {
+      this.#forget(job);
+      if (archived) await this.#archived.clear(id);
+      throw new ServiceError('unavailable', `It cannot be rendered: ${diskErrorMessage(error)}`, { cause: error });
+    }
+    this.#options.log.info({ recording: id }, 'a recording is to be rendered');
+    this.#next();
+    return viewOf(job);
+  }
+
+  async getRender(id: string): Promise<RenderView> {
+    const { folder, archived, report } = await this.#place(id);
+    const job = this.#jobs.get(id);
+    if (job) return viewOf(job);
+    const elsewhere = await this.#settleLeft(id, { folder, archived });
+    if (elsewhere) return { state: elsewhere, progress: 0 };
+    const untold = this.#untold.get(id);
+    if (untold !== undefined) return { state: 'failed', progress: 0, reason: untold };
+    const found = (await readState(folder))?.state;
+    if (found?.state === 'failed') return { state: 'failed', progress: 0, reason: found.reason };
+    if (archived) return viewOfKept((report ?? (await this.#archived.report(id))).rendered);
+    const kept = await stat(join(folder, renderedName)).catch(() => undefined);
+    if (!kept?.isFile()) return { state: 'none', progress: 0 };
+    return viewOfKept({ problems: found?.state === 'done' ? found.problems : [] });
+  }
+
+  async cancelRender(id: string): Promise<void> {
+    const { folder, archived } = await this.#place(id);
+    await this.discard(id);
+    this.#untold.delete(id);
+    if (await this.#settleLeft(id, { folder, archived }))
+      throw new ServiceError('conflict', `Another node that has the same disk renders recording ${id}`);
+    if ((await readState(folder))?.state.state === 'failed') await removeState(folder);
+    if (archived) await this.#archived.clear(id);
+  }
+
+  /** Gives up what is under way; resolves when nothing works on the recording any more. Never fails. */
+  async discard(id: string): Promise<void> {
+    const job = this.#jobs.get(id);
+    if (!job) return this.#archived.forget(id);
+    job.ending.abort(cancelled);
+    if (job.state === 'queued') await this.#finish(job, undefined);
+    await job.over.promise;
+  }
+
+  /** Ends what is under way, which has failed then. Idempotent; never fails. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#look?.stop();
+    this.#secondLook?.stop();
+    const jobs = [...this.#jobs.values()];
+    for (const job of jobs) job.ending.abort(new ServiceError('unavailable', ended));
+    await Promise.all(
+      jobs.map(async (job) => {
+        if (job.state === 'queued') await this.#finish(job, { state: 'failed', reason: ended });
+        await job.over.promise;
+      }),
+    );
+  }
+
+  /** Begins the next one where it may. */
+  #next(): void {
+    const job = [...this.#jobs.values()].find(({ leaves }) => !leaves);
+    this.#look?.stop();
+    if (!job || job.state === 'running' || this.#closed) return;
+    job.waitsFor = this.#refusal();
+    if (job.waitsFor !== undefined) this.#look = new Timer(lookInterval, () => this.#next());
+    else void this.#run(job);
+    // Those behind it wait too: nobody is to think that they were forgotten.
+    for (const each of this.#jobs.values()) void writeHeartbeat(each.folder);
+  }
+
+  /** Why nothing may begin beside what is live, as a sentence. */
+  #refusal(): string | undefined {
+    const { admission } = this.#options;
+    if (admission.taken === 0) return undefined;
+    try {
+      admission.requireBudget(what, minCores);
+      admission.requireIdleCpu(what, minCores);
+      return undefined;
+    } catch (error) {
+      return error instanceof Error ? error.message : String(error);
+    }
+  }
+
+  async #run(job: Job): Promise<void> {
+    const { log } = this.#options;
+    const { id, folder, ending } = job;
+    job.state = 'running';
+    const expired = new Timer(this.#options.deadline ?? deadline, () =>
+      ending.abort(new ServiceError('unavailable', 'It was not rendered in time')),
+    );
+    const alive = setInterval(() => {
+      for (const each of this.#jobs.values()) void writeHeartbeat(each.folder);
+    }, heartbeatInterval);
+    const began = performance.now();
+    let outcome: RenderState | undefined;
+    try {
+      await this.#tell(job);
+      const going = {
+        signal: ending.signal,
+        onWait: (sentence: string) => {
+          job.waitsFor = sentence;
+        },
+      };
+      if (job.archived) {
+        job.waitsFor = 'It comes from S3';
+        await this.#archived.fetch(id, going);
+        job.waitsFor = undefined;
+      }
+      const length = await render({
+        ...job.options,
+        folder,
+        output: join(folder, renderedName),
+        lowPriority: true,
+        log: log.child({ recording: id }),
+        signal: ending.signal,
+        onProgress: (time, whole) => {
+          job.progress = whole === null || whole === 0 ? 0 : Math.min(1, time / whole);
+        },
+        onProblem: (sentence) => {
+          if (job.problems.length < maxProblems) job.problems.push(sentence.slice(0, maxSentence));
+        },
+      });
+      outcome = { state: 'done', problems: job.problems };
+      const rendered = await factsOf(job, length);
+      if (job.archived) {
+        job.leaves = true;
+        job.waitsFor = 'It goes to S3';
+        this.#next();
+        await this.#archived.keep(id, rendered, going);
+      } else {
+        // Whoever has the report sees that there is one more file.
+        await changeReportFile(folder, (report) => ({ ...withMore(report), rendered }));
+        await this.#options.uploads.again(id);
+      }
+      log.info({ recording: id, length, took: performance.now() - began }, 'a recording was rendered');
+    } catch (error) {
+      const reason = error instanceof ServiceError ? error.message : diskErrorMessage(error);
+      outcome = error === cancelled ? undefined : { state: 'failed', reason: reason.slice(0, maxSentence) };
+      if (outcome) log.warn({ recording: id, reason }, 'a recording could not be rendered');
+    } finally {
+      expired.stop();
+      clearInterval(alive);
+    }
+    await this.#finish(job, outcome);
+  }
+
+  /** Never fails. */
+  async #finish(job: Job, outcome: RenderState | undefined): Promise<void> {
+    try {
+      // What is done of an archived one is in its report.
+      if (outcome && !(job.archived && outcome.state === 'done')) await writeState(job.folder, outcome);
+      else await removeState(job.folder);
+    } catch (error) {
+      // Without room for it, the old state must not stay: it would say that somebody works on it.
+      await removeState(job.folder).catch(() => {});
+      if (outcome?.state === 'failed') this.#untold.set(job.id, outcome.reason);
+      this.#options.log.error({ err: error, recording: job.id }, 'what has become of rendering a recording cannot be written');
+    }
+    if (job.archived) await this.#archived.clear(job.id);
+    this.#forget(job);
+    job.over.resolve();
+    this.#next();
+  }
+
+  #forget(job: Job): void {
+    if (this.#jobs.get(job.id) === job) this.#jobs.delete(job.id);
+  }
+
+  async #tell(job: Job): Promise<void> {
+    await writeState(job.folder, { state: job.state, node: this.#options.node() });
+  }
+
+  async #settleAll(): Promise<void> {
+    const folder = join(this.#options.resources, 'recordings');
+    const names = await readdir(folder).catch(() => []);
+    const ids = names.filter((name) => recordingIdSchema.safeParse(name).success);
+    for (const id of ids) if (!this.#closed) await this.#settleLeft(id, { folder: join(folder, id), archived: false });
+    for (const id of await this.#archived.ids()) {
+      if (this.#closed) return;
+      const elsewhere = await this.#settleLeft(id, { folder: this.#archived.folderOf(id), archived: true });
+      if (!elsewhere && !this.#jobs.has(id)) await this.#archived.clear(id);
+    }
+  }
+
+  /** Once for all who ask meanwhile: two would remove what the other writes. @returns the state where another node is at work on it */
+  #settleLeft(id: string, jobFolder: JobFolder): Promise<'queued' | 'running' | undefined> {
+    const settling = this.#settling.get(id) ?? this.#settle(id, jobFolder).finally(() => this.#settling.delete(id));
+    this.#settling.set(id, settling);
+    return settling;
+  }
+
+  async #settle(id: string, { folder, archived }: JobFolder): Promise<'queued' | 'running' | undefined> {
+    if (this.#jobs.has(id)) return undefined;
+    const left = await readState(folder);
+    if (left?.state.state !== 'queued' && left?.state.state !== 'running') return undefined;
+    if (left.state.node !== this.#options.node() && left.fresh) return left.state.state;
+    // An asker at the same time may have begun it anew.
+    if (this.#jobs.has(id)) return undefined;
+    await removeUnfinished(folder);
+    await writeState(folder, { state: 'failed', reason: ended }).catch(async (error: unknown) => {
+      await removeState(folder).catch(() => {});
+      this.#untold.set(id, ended);
+      this.#options.log.error({ err: error, recording: id }, 'what has become of rendering a recording cannot be written');
+    });
+    if (archived) await this.#archived.clear(id);
+    return undefined;
+  }
+
+  async #assertRenderable(id: string, folder: string): Promise<void> {
+    const report = await readReportFile(folder);
+    if (!report) throw new ServiceError('bad_request', `Recording ${id} has no report: nobody knows what belongs where`);
+    assertTracks(id, report);
+    if (this.#options.isRunning(id) || report.state === 'running')
+      throw new ServiceError('conflict', `Recording ${id} is being made: it can be rendered once it has ended`);
+  }
+
+  /** Where it is worked on. @throws ServiceError `not_found`; also `unavailable` where S3 does not say whether it has it */
+  async #place(id: string): Promise<JobFolder> {
+    const path = await findItself(join(this.#options.resources, 'recordings'), id);
+    if (path !== undefined && (await stat(path)).isDirectory()) return { folder: path, archived: false };
+    const folder = this.#archived.folderOf(id);
+    if (await this.holds(id)) return { folder, archived: true };
+    return { folder, archived: true, report: await this.#archived.report(id) };
+  }
+}
+
+function assertTracks(id: string, { type }: { type?: unknown }): void {
+  if (type === 'hls')
+    throw new ServiceError('bad_request', `Recording ${id} is a stream that was kept, not one of tracks: it is composed already`);
+}
+
+async function factsOf({ folder, options, problems }: Job, duration: number): Promise<NonNullable<Report['rendered']>> {
+  const { size } = await stat(join(folder, renderedName));
+  return { file: renderedName, time: new Date().toISOString(), duration, bytes: size, ...options, problems };
+}
+
+function viewOfKept(rendered: { problems: string[] } | undefined): RenderView {
+  if (!rendered) return { state: 'none', progress: 0 };
+  const { problems } = rendered;
+  return { state: 'done', progress: 1, ...(problems.length > 0 && { problems }) };
+}
+
+function viewOf({ state, progress, waitsFor, problems }: Job): RenderView {
+  return {
+    state,
+    progress,
+    ...(waitsFor !== undefined && { reason: waitsFor.slice(0, maxSentence) }),
+    ...(problems.length > 0 && { problems: [...problems] }),
+  };
+}

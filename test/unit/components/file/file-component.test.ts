@@ -1,0 +1,142 @@
+// Which files a component may play: options by name, paths that stay in their folder, formats.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdir, symlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { ServiceError } from '../../../../node/errors.ts';
+import type { ComponentType, VideoCodec } from '../../../../node/rooms/views.ts';
+import { makeKinds } from '../../../kit/kinds.ts';
+import { oggFile, opusPacket } from '../../../kit/ogg-file.ts';
+import { makeResources } from '../../../kit/resources-folder.ts';
+
+const baseline = Buffer.from([0, 0, 0, 1, 0x67, 0x42, 0xc0, 0x1e, 1, 0, 0, 0, 1, 0x68, 9, 0, 0, 0, 1, 0x65, 0x80, 1]);
+const high = Buffer.from(baseline.with(5, 0x64).with(6, 0));
+const sources = 'file_component_sources';
+
+type Ask = (options: unknown, asked?: { type?: ComponentType; videoCodec?: VideoCodec | null }) => Promise<unknown>;
+
+/** Asks for a component; gives its properties, or the code and sentence of the refusal. */
+async function stage(t: TestContext, used: ComponentType[] = ['file', 'sip']): Promise<{ ask: Ask; resources: string }> {
+  const resources = await makeResources(t, {
+    [`${sources}/a.ogg`]: oggFile([opusPacket(50, 1)]),
+    [`${sources}/deep/er/v.h264`]: baseline,
+    [`${sources}/high.h264`]: high,
+    [`${sources}/text.ogg`]: 'not a sound',
+    [`${sources}/text.h264`]: 'not a picture',
+    [`${sources}/empty.ogg`]: '',
+    [`${sources}/secret.txt`]: 'x',
+    'outside.ogg': oggFile([opusPacket(50, 1)]),
+  });
+  const componentRegistry = makeKinds(resources, used);
+  const ask: Ask = async (options, { type = 'file', videoCodec = null } = {}) => {
+    try {
+      const asked = options === undefined ? { type } : { type, options: options as Record<string, never> };
+      return (await componentRegistry.prepare(asked, { roomId: 'r', videoCodec })).properties;
+    } catch (error) {
+      assert.ok(error instanceof ServiceError, String(error));
+      return [error.code, error.message];
+    }
+  };
+  return { ask, resources };
+}
+
+test('properties are the options with their defaults', async (t) => {
+  const { ask } = await stage(t);
+  assert.deepEqual(await ask({ filePath: 'a.ogg' }), { filePath: 'a.ogg', framerate: null });
+  assert.deepEqual(await ask({ filePath: 'a.ogg', framerate: null }), { filePath: 'a.ogg', framerate: null });
+  assert.deepEqual(await ask({ filePath: 'deep/er/v.h264' }), { filePath: 'deep/er/v.h264', framerate: 30 });
+  assert.deepEqual(await ask({ filePath: 'deep/er/v.h264', framerate: 120 }), { filePath: 'deep/er/v.h264', framerate: 120 });
+});
+
+test('kinds that are not used here, and kinds that are not there yet, are refused by name', async (t) => {
+  const { ask } = await stage(t);
+  assert.deepEqual(await ask({}, { type: 'hls' }), ['bad_request', 'Components of type hls are disabled on this node']);
+  assert.deepEqual(await ask({}, { type: 'sip' }), ['invalid_field', 'Required field registrarCredentials is missing']);
+  const none = await stage(t, []);
+  assert.deepEqual(await none.ask({ filePath: 'a.ogg' }), ['bad_request', 'Components of type file are disabled on this node']);
+});
+
+test('options are refused by name', async (t) => {
+  const { ask } = await stage(t);
+  const rule = 'Expected framerate to be an integer from 1 to 120, got: ';
+  for (const [options, sentence] of [
+    [undefined, 'Required field filePath is missing'],
+    [{}, 'Required field filePath is missing'],
+    [{ filePath: 7 }, 'Expected filePath to be a string, got: 7'],
+    [{ filePath: 'a.ogg', speed: 2 }, 'Unknown field speed'],
+    [{ filePath: 'deep/er/v.h264', framerate: 0 }, `${rule}0`],
+    [{ filePath: 'deep/er/v.h264', framerate: 121 }, `${rule}121`],
+    [{ filePath: 'deep/er/v.h264', framerate: 29.97 }, `${rule}29.97`],
+    [{ filePath: 'deep/er/v.h264', framerate: '30' }, `${rule}"30"`],
+  ] as const)
+    assert.deepEqual(await ask(options), ['invalid_field', sentence]);
+  assert.deepEqual(await ask({ filePath: 'a.ogg', framerate: 30 }), [
+    'bad_request',
+    'Attempted to set framerate for audio, which has none',
+  ]);
+});
+
+test('what leads out of the folder is refused, links included, and a link that stays is followed', async (t) => {
+  const { ask, resources } = await stage(t);
+  const folder = join(resources, sources);
+  await symlink('../outside.ogg', join(folder, 'link.ogg'));
+  await symlink(resources, join(folder, 'up'));
+  await symlink('a.ogg', join(folder, 'inside.ogg'));
+  const refused = ['bad_request', 'Invalid file path: it has to stay inside file_component_sources'];
+  for (const filePath of [
+    '../outside.ogg',
+    'deep/../../outside.ogg',
+    'deep/../a.ogg',
+    join(folder, 'a.ogg'),
+    '/etc/passwd.ogg',
+    './a.ogg',
+    'deep//er/v.h264',
+    'a.ogg\0.ogg',
+    '..\\outside.ogg',
+    'link.ogg',
+    'up/outside.ogg',
+    'a.ogg/',
+  ])
+    assert.deepEqual(await ask({ filePath }), refused, JSON.stringify(filePath));
+  assert.deepEqual(await ask({ filePath: 'inside.ogg' }), { filePath: 'inside.ogg', framerate: null });
+});
+
+test('what is not there or is no file is not found', async (t) => {
+  const { ask, resources } = await stage(t);
+  const folder = join(resources, sources);
+  await mkdir(join(folder, 'folder.ogg'));
+  execFileSync('mkfifo', [join(folder, 'pipe.ogg')]);
+  await symlink('loop.ogg', join(folder, 'loop.ogg'));
+  for (const filePath of ['none.ogg', 'none/none.ogg', 'a.ogg/b.ogg', 'folder.ogg', 'pipe.ogg', 'loop.ogg', `${'x'.repeat(300)}.ogg`])
+    assert.deepEqual(await ask({ filePath }), ['not_found', 'File not found'], filePath);
+});
+
+test('types other than .ogg and .h264 are refused whether they are there or not', async (t) => {
+  const { ask } = await stage(t);
+  for (const filePath of ['secret.txt', 'none.mp4', 'a.ogg.txt', 'A.OGG', 'ogg', '.ogg'])
+    assert.deepEqual(await ask({ filePath }), [
+      'bad_request',
+      `Unsupported file type: only .ogg and .h264, got: ${JSON.stringify(filePath)}`,
+    ]);
+});
+
+test('a file that does not hold what its name says is refused', async (t) => {
+  const { ask } = await stage(t);
+  for (const filePath of ['text.ogg', 'empty.ogg']) {
+    assert.deepEqual(await ask({ filePath }), ['bad_request', 'Unsupported file: it holds no Opus in Ogg']);
+  }
+  assert.deepEqual(await ask({ filePath: 'text.h264' }), ['bad_request', 'Unsupported file: it holds no H.264 with start codes (Annex B)']);
+  assert.deepEqual(await ask({ filePath: 'high.h264' }), [
+    'bad_request',
+    'Unsupported file: its H.264 has profile-level-id 64001e, which is not of the constrained baseline profile',
+  ]);
+});
+
+test('video needs a room that takes H.264', async (t) => {
+  const { ask } = await stage(t);
+  const video = { filePath: 'deep/er/v.h264' };
+  assert.deepEqual(await ask(video, { videoCodec: 'vp8' }), ['bad_request', 'Incompatible video codec enforced in room r']);
+  assert.deepEqual(await ask(video, { videoCodec: 'h264' }), { ...video, framerate: 30 });
+  assert.deepEqual(await ask({ filePath: 'a.ogg' }, { videoCodec: 'vp8' }), { filePath: 'a.ogg', framerate: null });
+});

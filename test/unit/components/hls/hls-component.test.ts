@@ -1,0 +1,72 @@
+// Options of hls components: what is refused, and what callers see of the rest.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { gopTiming } from '../../../../node/components/hls/frame-schedule.ts';
+import { bitratesOf, parseOptions, publicOptions, segmentTimings } from '../../../../node/components/hls/options.ts';
+
+const s3 = { bucket: 'bucket', accessKeyId: 'the-key-id', secretAccessKey: 'the-secret' };
+
+test('what is left out or null has a default, and keys of S3 are not shown', () => {
+  const { s3: none, ...read } = parseOptions({ width: null }, false);
+  assert.equal(none, undefined);
+  assert.deepEqual(read, {
+    ...{ lowLatency: true, persistent: false, targetWindowDuration: null, subscribeMode: 'auto', origins: [], width: 1280, height: 720 },
+    ...{ framerate: 24, segmentDuration: 2, layout: 'grid', names: false },
+  });
+  const shown = publicOptions(parseOptions({ persistent: true, s3: { ...s3, pathPrefix: 'a/b' } }, false));
+  assert.deepEqual('s3' in shown && shown.s3, { bucket: 'bucket', region: null, endpoint: null, pathPrefix: 'a/b' });
+  assert.doesNotMatch(JSON.stringify(shown), /the-/);
+});
+
+for (const [options, sentence] of [
+  [{ width: 1281 }, 'Expected width to be even, got: 1281'],
+  [{ width: 4 }, 'Expected width to be an integer from 16 to 3840, got: 4'],
+  [{ framerate: 61 }, 'Expected framerate to be an integer from 1 to 60, got: 61'],
+  [{ segmentDuration: 0 }, 'Expected segmentDuration to be an integer from 1 to 30, got: 0'],
+  [{ targetWindowDuration: 1.5 }, 'Expected targetWindowDuration to be an integer from 1 to 86400, got: 1.5'],
+  [{ layout: 'mosaic' }, 'Expected layout to be grid, speaker or single, got: "mosaic"'],
+  [{ lowLatency: 'yes' }, 'Expected lowLatency to be true or false, got: "yes"'],
+  [{ subscribeMode: 'all' }, 'Expected subscribeMode to be auto or manual, got: "all"'],
+  [{ colour: 1 }, 'Unknown field colour'],
+  [{ origins: ['p'] }, 'Option origins is for subscribeMode manual only: else all are received'],
+  [{ subscribeMode: 'manual', origins: 'p' }, 'Expected origins to be a list of ids, got: "p"'],
+  [{ s3 }, 'Option s3 is for persistent streams only: the others are not kept'],
+] as const) {
+  test(`refused: ${sentence}`, () => {
+    assert.throws(() => parseOptions(options, false), { message: sentence });
+  });
+}
+
+test('an S3 storage of its own is refused where the node has one; a secret is in no sentence', () => {
+  assert.throws(() => parseOptions({ persistent: true, s3 }, true), { code: 'bad_request', message: /^Conflicting S3 credentials/ });
+  assert.throws(
+    () => parseOptions({ persistent: true, s3: { ...s3, secretAccessKey: 7 } }, false),
+    (error: Error) => !error.message.includes('7'),
+  );
+});
+
+test('parts are whole pictures, segments as long as asked for; bits grow with the picture', () => {
+  for (const [framerate, part] of [
+    [24, 250],
+    [25, 240],
+    [30, 267],
+    [60, 250],
+    [1, 1000],
+  ] as const) {
+    const { times, partDuration } = segmentTimings({ lowLatency: true, segmentDuration: 2, framerate });
+    assert.deepEqual([times.target, times.partTarget, partDuration], [2000, part, part]);
+  }
+  for (let framerate = 1; framerate <= 60; framerate += 1) {
+    for (let segmentDuration = 1; segmentDuration <= 30; segmentDuration += 1) {
+      const { times, partDuration } = segmentTimings({ lowLatency: true, segmentDuration, framerate });
+      const { interval, perPart, perSegment } = gopTiming(framerate, partDuration, times.target);
+      assert.equal(perSegment, times.partsPerSegment * perPart);
+      // RFC 8216bis, section 4.4.3.1.
+      assert.ok(Math.round((perSegment * interval) / 1000) <= segmentDuration, `${framerate} pictures, ${segmentDuration} s`);
+    }
+  }
+  assert.equal(segmentTimings({ lowLatency: false, segmentDuration: 4, framerate: 24 }).times.partTarget, undefined);
+  const { video: small } = bitratesOf({ width: 320, height: 180, framerate: 24 });
+  const { video: large } = bitratesOf({ width: 1920, height: 1080, framerate: 30 });
+  assert.ok(small < 600_000 && large > 4_000_000, `${small} ${large}`);
+});

@@ -1,0 +1,211 @@
+// The streams of a node on disk: kept or removed at their end, and what a process left that was killed.
+import assert from 'node:assert/strict';
+import { readdir, readFile, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { HlsStreams, type HlsStreamsOptions } from '../../../../node/components/hls/hls-streams.ts';
+import { parseOptions } from '../../../../node/components/hls/options.ts';
+import { Admission } from '../../../../node/components/process/admission.ts';
+import { silentLog } from '../../../../node/log.ts';
+import { LocalContent } from '../../../../node/storage/local-content.ts';
+import type { Upload, Uploads } from '../../../../node/storage/upload.ts';
+import { eventually } from '../../../kit/eventually.ts';
+import { hostFacts } from '../../../kit/fake-components.ts';
+import { addFiles, makeResources } from '../../../kit/resources-folder.ts';
+
+const host = { ...hostFacts, log: silentLog() };
+const small = { width: 320, height: 180 };
+
+/** Writes down what is to be uploaded. */
+class WrittenUploads implements Uploads {
+  readonly said: string[] = [];
+  leftIds: string[] = [];
+
+  hasPlace = () => false;
+  begin: Uploads['begin'] = async ({ kind }) => this.#upload(`begin ${kind}`);
+  left: Uploads['left'] = async () => this.leftIds;
+  resume: Uploads['resume'] = async (id) => this.#upload(`resume ${id}`);
+  again = async () => assert.fail();
+
+  #upload(first: string): Upload {
+    this.said.push(first);
+    return {
+      grows: (file) => this.said.push(`grows ${file}`),
+      add: (file) => this.said.push(`add ${file}`),
+      moved: () => this.said.push('moved'),
+      finish: () => this.said.push('finish'),
+      discard: () => this.said.push('discard'),
+    };
+  }
+}
+
+async function make(t: TestContext, options: Partial<HlsStreamsOptions> = {}) {
+  const resources = await makeResources(t);
+  const uploads = new WrittenUploads();
+  const admission = new Admission(() => ({ budget: 1.5, cores: 2, busy: 0 }));
+  const streams = new HlsStreams({ log: silentLog(), resources, node: () => 'svc@test', uploads, admission, grace: 20, ...options });
+  t.after(() => streams.close());
+  const list = async (folder: string) => (await readdir(join(resources, folder)).catch(() => [])).sort();
+  return { resources, uploads, streams, list };
+}
+
+/** A stream with so many whole segments of one part. */
+async function fill({ stream }: Awaited<ReturnType<HlsStreams['begin']>>, segments: number): Promise<void> {
+  const { init, firstSegment } = stream.next();
+  await addFiles(stream.folder, { [init]: 'init' });
+  stream.begin(init, 'avc1.4d401f,mp4a.40.2');
+  for (let number = firstSegment; number <= firstSegment + segments; number += 1) {
+    await addFiles(stream.folder, { [`segment-${number}.m4s`]: 'segment' });
+    stream.add({ segment: number, offset: 0, length: 7, duration: 2000, independent: true, time: number * 1000 });
+  }
+}
+
+const request = (folder: string, file: string) => ({
+  ...{ kind: 'hls' as const, folder, file, method: 'GET' as const, range: undefined, ifRange: undefined },
+  ...{ client: '::1', forwarded: false, signal: new AbortController().signal },
+});
+
+test('a stream that is not to be kept is shown a moment longer, then all of it is gone', async (t) => {
+  const { streams, list } = await make(t);
+  const running = await streams.begin({ host, options: parseOptions({}, false) });
+  await fill(running, 2);
+  await running.finish();
+  assert.match((await streams.open(request('r', 'stream.m3u8'))).bytes?.toString() ?? '', /#EXT-X-ENDLIST\n$/);
+  await eventually('it is gone', async () => (await list('hls')).length === 0);
+  assert.equal(streams.has('r'), false);
+  await assert.rejects(streams.open(request('r', 'stream.m3u8')), { code: 'not_found' });
+  assert.deepEqual(await list('recordings'), []);
+});
+
+test('a persistent stream becomes a recording at once, with all of its segments, and goes up as it grows', async (t) => {
+  const { streams, list, uploads, resources } = await make(t, { grace: 60_000 });
+  const options = parseOptions({ persistent: true, targetWindowDuration: 6 }, false);
+  const running = await streams.begin({ host, options });
+  await fill(running, 9);
+  await running.finish();
+  const [id = ''] = await list('recordings');
+  assert.equal(id, running.id);
+  const files = await list(`recordings/${id}`);
+  assert.deepEqual([files.filter((name) => name.startsWith('segment-')).length, files.includes('report.json')], [10, true]);
+  const playlist = await readFile(join(resources, 'recordings', id, 'stream.m3u8'), 'utf8');
+  assert.equal(playlist.match(/#EXTINF/g)?.length, 10);
+  const report = JSON.parse(await readFile(join(resources, 'recordings', id, 'report.json'), 'utf8'));
+  assert.deepEqual([report.type, report.state, report.roomId], ['hls', 'finished', 'r']);
+  const { said } = uploads;
+  assert.deepEqual([said[0], said.filter((line) => line.startsWith('add segment-')).length], ['begin hls', 10]);
+  assert.deepEqual(said.slice(-3), ['moved', 'add report.json', 'finish']);
+  // Still shown to those who watched, from where it is now.
+  const last = files.findLast((name) => name.startsWith('segment-')) ?? '';
+  (await streams.open(request('r', last))).body?.destroy();
+  assert.equal(await new LocalContent(resources).has('recording', id), true);
+});
+
+test('a stream whose end the disk refuses becomes a recording at once, with what its playlist on disk names', async (t) => {
+  const { resources, streams, uploads, list } = await make(t);
+  const running = await streams.begin({ host, options: parseOptions({ persistent: true }, false) });
+  // One: for another the playlist may be written once more, while it is read here and refused.
+  await fill(running, 1);
+  await eventually('the playlist is on the disk', async () => (await list(`hls/${running.id}`)).includes('index.m3u8'));
+  const listed = await readFile(join(running.stream.folder, 'stream.m3u8'), 'utf8');
+  // It cannot be written any more.
+  await addFiles(join(running.stream.folder, '.stream.m3u8'), { taken: '' });
+  await running.finish();
+  assert.deepEqual([await list('hls'), await list('recordings')], [[], [running.id]]);
+  const kept = join(resources, 'recordings', running.id);
+  assert.equal(await readFile(join(kept, 'stream.m3u8'), 'utf8'), listed);
+  const segments = (await list(`recordings/${running.id}`)).filter((name) => name.startsWith('segment-'));
+  assert.deepEqual(segments, listed.match(/^segment-.*$/gm));
+  const { state, endTime } = JSON.parse(await readFile(join(kept, 'report.json'), 'utf8'));
+  assert.equal(state, 'recovered');
+  assert.ok(Date.parse(endTime) > 0);
+  assert.deepEqual(uploads.said.slice(-3), ['moved', 'add report.json', 'finish']);
+});
+
+test('nothing is kept of a stream without a segment; a second one of the room takes the place of the first', async (t) => {
+  const { streams, list, uploads } = await make(t, { grace: 60_000 });
+  const first = await streams.begin({ host, options: parseOptions({ persistent: true }, false) });
+  await first.finish();
+  assert.deepEqual(uploads.said, ['begin hls', 'discard']);
+  const second = await streams.begin({ host, options: parseOptions({}, false) });
+  assert.deepEqual(await list('hls'), [second.id]);
+  await second.finish();
+  await streams.close();
+  assert.deepEqual([await list('hls'), await list('recordings')], [[], []]);
+});
+
+for (const [what, meet] of [
+  ['the end of the node', (hlsStreams: HlsStreams) => hlsStreams.close()],
+  ['the next stream of its room', (hlsStreams: HlsStreams) => hlsStreams.begin({ host, options: parseOptions(small, false) })],
+] as const) {
+  test(`${what} waits for whoever makes a stream: what its process still writes is kept with the rest`, async (t) => {
+    const { streams, list, resources } = await make(t, { grace: 60_000 });
+    const running = await streams.begin({ host, options: parseOptions({ ...small, persistent: true }, false) });
+    await fill(running, 2);
+    const met = meet(streams);
+    // As long as a disk may take that is asked at once.
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    const { stream, id } = running;
+    const { firstSegment: number } = stream.next();
+    await addFiles(stream.folder, { [`segment-${number}.m4s`]: 'the last' });
+    stream.add({ segment: number, offset: 0, length: 8, duration: 1000, independent: true, time: number * 1000 });
+    await running.finish();
+    const next = await met;
+    const kept = await readFile(join(resources, 'recordings', id, 'stream.m3u8'), 'utf8');
+    assert.deepEqual([kept.match(/#EXTINF/g)?.length, kept.includes(`segment-${number}.m4s`)], [4, true]);
+    assert.deepEqual(await list('hls'), next ? [next.id] : []);
+    await next?.finish();
+  });
+}
+
+test('one more stream is refused where the machine cannot carry it, with the reason', async (t) => {
+  const { streams } = await make(t);
+  const options = parseOptions({}, false);
+  const first = await streams.begin({ host, options });
+  await assert.rejects(streams.begin({ host, options }), { code: 'unavailable', message: /cannot carry one more/ });
+  await first.finish();
+});
+
+test('what was left is kept with what its playlist names, or removed; what somebody may work on is left alone', async (t) => {
+  const { streams, list, uploads, resources } = await make(t);
+  const id = (name: string) => `${name}-20260101T000000000Z`;
+  const report = (name: string) =>
+    JSON.stringify({
+      id: id(name),
+      type: 'hls',
+      roomId: name,
+      node: 'x',
+      state: 'running',
+      startTime: '2026-01-01T00:00:00.000Z',
+      endTime: null,
+      tracks: [],
+    });
+  const playlist = '#EXTM3U\n#EXT-X-MAP:URI="init-0.mp4"\n#EXTINF:2.0,\nsegment-1.m4s\n#EXT-X-ENDLIST\n';
+  const media = { 'index.m3u8': '#EXTM3U\n', 'stream.m3u8': playlist, 'init-0.mp4': 'i', 'segment-1.m4s': 's', 'segment-2.m4s': 'half' };
+  for (const name of ['kept', 'fresh']) await addFiles(join(resources, 'hls', id(name)), { ...media, 'report.json': report(name) });
+  await addFiles(join(resources, 'hls', id('gone')), { 'report.json': report('gone'), 'segment-1.m4s': 's' });
+  const old = new Date(Date.now() - 60_000);
+  for (const name of ['kept', 'gone']) await utimes(join(resources, 'hls', id(name), 'report.json'), old, old);
+  uploads.leftIds = [id('kept'), id('gone')];
+  await streams.start();
+  assert.deepEqual([await list('hls'), await list('recordings')], [[id('fresh')], [id('kept')]]);
+  const files = ['index.m3u8', 'init-0.mp4', 'report.json', 'segment-1.m4s', 'stream.m3u8'];
+  assert.deepEqual(await list(`recordings/${id('kept')}`), files);
+  assert.equal(JSON.parse(await readFile(join(resources, 'recordings', id('kept'), 'report.json'), 'utf8')).state, 'recovered');
+  const [resumed, moved, ...rest] = uploads.said;
+  assert.deepEqual([resumed, moved, rest.slice(0, 5).sort()], [`resume ${id('kept')}`, 'moved', files.map((file) => `add ${file}`)]);
+  assert.deepEqual(rest.slice(5), ['finish', `resume ${id('gone')}`, 'discard']);
+  await writeFile(join(resources, 'hls', 'a-file'), '');
+  await streams.start();
+});
+
+test('a stream whose upload cannot be begun leaves nothing, and nobody who looks as if he were at work on it', async (t) => {
+  const uploads = new WrittenUploads();
+  uploads.begin = async () => {
+    throw new Error('the disk is full');
+  };
+  const { streams, list } = await make(t, { uploads });
+  const begun = streams.begin({ host, options: parseOptions({ persistent: true }, false) });
+  await assert.rejects(begun, { code: 'unavailable', message: 'The stream cannot be written to the disk' });
+  assert.deepEqual(await list('hls'), []);
+  assert.equal(streams.has('r'), false);
+});

@@ -1,0 +1,207 @@
+// Processes of components: spoken with, watched, and gone for certain, whoever ends first.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { getPriority } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { z } from 'zod';
+import { TrackGrowth } from '../../../../node/components/av/track-growth.ts';
+import { ComponentProcess, type ComponentProcessOptions } from '../../../../node/components/process/component-process.ts';
+import { maxMessageBytes } from '../../../../node/components/process/limits.ts';
+import { findGreedy, memoryLimit } from '../../../../node/components/process/memory-watch.ts';
+import { RestartBudget } from '../../../../node/components/process/restarts.ts';
+import { silentLog } from '../../../../node/log.ts';
+import { isAlive } from '../../../kit/alive.ts';
+import type { AvChildCommand } from '../../../kit/component-process-main.ts';
+import { eventually } from '../../../kit/eventually.ts';
+import { recordedLog } from '../../../kit/recorded-log.ts';
+import { makeResources } from '../../../kit/resources-folder.ts';
+
+const module = join(import.meta.dirname, '../../../kit/component-process-main.ts');
+const reportSchema = z.strictObject({ text: z.string() });
+type Report = z.infer<typeof reportSchema>;
+
+function startChild(t: TestContext, options: Partial<ComponentProcessOptions<Report>> = {}) {
+  const exit = Promise.withResolvers<string>();
+  const lost = Promise.withResolvers<number[]>();
+  const exits: string[] = [];
+  let heard = Promise.withResolvers<string>();
+  const child = new ComponentProcess<AvChildCommand, Report>({
+    log: silentLog(),
+    module,
+    reportSchema,
+    onReport: ({ text }) => heard.resolve(text),
+    onExit: (reason, tracks) => {
+      exits.push(reason);
+      lost.resolve(tracks);
+      exit.resolve(reason);
+    },
+    ...options,
+  });
+  t.after(() => child.end(1000));
+  const ask = (command: AvChildCommand) => {
+    heard = Promise.withResolvers();
+    child.send(command);
+    return heard.promise;
+  };
+  return { child, ask, exit: exit.promise, lost: lost.promise, exits };
+}
+
+test('it answers, gets none of the environment, ends in order, and its exit is told once', async (t) => {
+  const { child, ask, exit, exits } = startChild(t);
+  assert.equal(await ask({ type: 'echo', text: 'hello' }), 'hello');
+  assert.doesNotMatch(await ask({ type: 'environment' }), /PATH|SVC_|HOME/);
+  await child.end(5000);
+  assert.equal(await exit, 'It ended with code 0');
+  await child.end(5000);
+  assert.equal(exits.length, 1);
+  child.send({ type: 'echo', text: 'nobody is there' });
+});
+
+test('the tracks that it was at work on are known when it is gone, however it ends', async (t) => {
+  const aborted = startChild(t);
+  for (const track of [7, 0, 4_294_967_295]) await aborted.ask({ type: 'mark', track });
+  aborted.child.send({ type: 'abort' });
+  assert.equal(await aborted.exit, 'It was ended by SIGABRT');
+  assert.deepEqual(await aborted.lost, [7, 0, 4_294_967_295]);
+  const hanging = startChild(t, { silence: 1500 });
+  await hanging.ask({ type: 'mark', track: 3 });
+  hanging.child.send({ type: 'hang' });
+  assert.deepEqual(await hanging.lost, [3]);
+  const idle = startChild(t);
+  await idle.ask({ type: 'echo', text: 'up' });
+  process.kill(idle.child.pid ?? 0, 'SIGKILL');
+  assert.deepEqual(await idle.lost, []);
+});
+
+test('it reads its programs and its folders and nothing else, and is nice', async (t) => {
+  const folder = await makeResources(t);
+  await writeFile(join(folder, 'own'), 'mine');
+  const { ask, child } = startChild(t, { reads: [folder], niceness: 7 });
+  const read = (path: string) => ask({ type: 'read', path });
+  assert.equal(await read(join(folder, 'own')), 'mine');
+  assert.match(await read(module), /linkToParent/);
+  for (const path of [`/proc/${process.pid}/environ`, `/proc/${child.pid}/environ`, '/etc/passwd', join(folder, '..', 'other')])
+    assert.equal(await read(path), 'ERR_ACCESS_DENIED', path);
+  assert.equal(getPriority(child.pid), 7);
+});
+
+test('one that hangs is killed', async (t) => {
+  const { child, exit } = startChild(t, { silence: 1500 });
+  child.send({ type: 'hang' });
+  assert.equal(await exit, 'It did not show life any more');
+});
+
+test('one that hangs while it is to end is killed at the deadline', async (t) => {
+  const { child, ask, exit } = startChild(t);
+  await ask({ type: 'echo', text: 'up' });
+  child.send({ type: 'hang' });
+  await child.end(300);
+  assert.equal(await exit, 'It did not end in time');
+});
+
+test('one that speaks nonsense, or takes too much memory, is killed', async (t) => {
+  const nonsense = startChild(t);
+  nonsense.child.send({ type: 'nonsense' });
+  assert.equal(await nonsense.exit, 'It said what nobody understands');
+  const greedy = startChild(t, { maxMemory: 300 * 1024 * 1024 });
+  await greedy.ask({ type: 'work', track: 2 });
+  greedy.child.send({ type: 'allocate', bytes: 400 * 1024 * 1024 });
+  assert.equal(await greedy.exit, 'It used too much memory');
+  assert.deepEqual(await greedy.lost, [2]);
+  const silent = startChild(t, { maxMemory: 500 * 1024 * 1024, silence: 60_000 });
+  await silent.ask({ type: 'mark', track: 1 });
+  silent.child.send({ type: 'swell' });
+  assert.equal(await silent.exit, 'It used too much memory');
+  assert.deepEqual(await silent.lost, [1]);
+});
+
+test('of one that has too much memory the tracks that it most likely grew for are known', () => {
+  const growth = new TrackGrowth();
+  growth.look(90, []);
+  assert.deepEqual(growth.greatest(), []);
+  growth.look(100, [1]);
+  growth.look(160, [1, 2, 3]);
+  assert.deepEqual(growth.greatest(), [1, 2]);
+  growth.look(300, [2]);
+  assert.deepEqual(growth.greatest(), [2]);
+  // What was given back counts no more.
+  growth.look(30, [2]);
+  growth.look(130, [3]);
+  assert.deepEqual(growth.greatest(), [3]);
+});
+
+test('a process has half of the memory of its container at most, and all together three quarters', () => {
+  assert.deepEqual([memoryLimit(1000, 4000), memoryLimit(1000, 1200)], [1000, 600]);
+  const [a, b] = [{ limit: 600 }, { limit: 600 }];
+  const greedy = (first: number, second: number) =>
+    findGreedy(
+      new Map([
+        [a, first],
+        [b, second],
+      ]),
+      1200,
+    );
+  assert.deepEqual(greedy(300, 600), []);
+  assert.equal(greedy(300, 601)[0], b);
+  assert.equal(greedy(500, 450)[0], a);
+});
+
+test('an error of it and a signal from outside are seen as its exit, and its words are logged', async (t) => {
+  const { log, of } = recordedLog();
+  const broken = startChild(t, { log });
+  broken.child.send({ type: 'throw' });
+  assert.equal(await broken.exit, 'It ended with code 1');
+  assert.ok(of('warn').some(({ line }) => String(line).includes('as it was told')));
+  const killed = startChild(t);
+  await killed.ask({ type: 'echo', text: 'up' });
+  process.kill(killed.child.pid ?? 0, 'SIGKILL');
+  assert.equal(await killed.exit, 'It was ended by SIGKILL');
+});
+
+test('signals of a terminal do not end it', async (t) => {
+  const { child, ask } = startChild(t);
+  await ask({ type: 'echo', text: 'up' });
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.kill(child.pid ?? 0, signal);
+  assert.equal(await ask({ type: 'echo', text: 'still here' }), 'still here');
+});
+
+test('a command that is too large is refused, and a module that is not there is an exit', async (t) => {
+  const { child } = startChild(t);
+  assert.throws(() => child.send({ type: 'echo', text: 'x'.repeat(maxMessageBytes) }), RangeError);
+  assert.equal(await startChild(t, { module: `${module}.none` }).exit, 'It ended with code 1');
+});
+
+test('it ends with its parent, even one that is killed while the child hangs', async (t) => {
+  const script = `
+    import { AvProcess } from ${JSON.stringify(join(import.meta.dirname, '../../../../node/components/process/component-process.ts'))};
+    import { z } from 'zod';
+    import { pino } from 'pino';
+    const child = new AvProcess({ log: pino({ level: 'silent' }), module: ${JSON.stringify(module)}, reportSchema: z.any(), onExit() {},
+      onReport() { child.send({ type: 'hang' }); console.log(child.pid); setInterval(() => {}, 1000); } });
+    child.send({ type: 'echo', text: 'up' });`;
+  const parent = spawn(process.execPath, ['--input-type=module', '-e', script], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    cwd: import.meta.dirname,
+  });
+  t.after(() => parent.kill('SIGKILL'));
+  const [line] = (await once(parent.stdout, 'data')) as [Buffer];
+  const pid = Number(String(line));
+  assert.ok(isAlive(pid));
+  parent.kill('SIGKILL');
+  await eventually('the child ends with its parent', () => !isAlive(pid), { every: 20 });
+});
+
+test('three restarts in ten minutes are allowed, a fourth is not, and time gives them back', () => {
+  const budget = new RestartBudget();
+  assert.deepEqual(
+    [0, 1000, 2000, 3000].map((now) => budget.take(now)),
+    [true, true, true, false],
+  );
+  assert.deepEqual(
+    [600_000, 600_001, 601_000].map((now) => budget.take(now)),
+    [true, false, true],
+  );
+});

@@ -1,0 +1,65 @@
+// Tracks on their way to a process: what comes again while it is still being subscribed.
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { TrackFeed } from '../../../../node/components/process/track-feed.ts';
+import { ServiceError } from '../../../../node/errors.ts';
+import { silentLog } from '../../../../node/log.ts';
+import type { OutgoingRtp, ReceivableTrack, RoomOutput } from '../../../../node/rooms/ports.ts';
+import { turns } from '../../../kit/turns.ts';
+
+const track: ReceivableTrack = { id: 't', kind: 'audio', encoding: 'opus', origin: { peerId: 'p' }, metadata: null };
+const rtp: OutgoingRtp = { kind: 'audio', ssrc: 1, payloadType: 100, clockRate: 48_000, channels: 2 };
+
+/** Subscriptions end as the test says. */
+function stage(t: TestContext) {
+  const asked: PromiseWithResolvers<OutgoingRtp>[] = [];
+  const [unsubscribed, resumed]: [string[], string[]] = [[], []];
+  const output: RoomOutput = {
+    connect: async () => ({ ip: '127.0.0.1', port: 9 }),
+    subscribe: () => {
+      asked.push(Promise.withResolvers());
+      return asked.at(-1)?.promise ?? Promise.reject(new Error('not there'));
+    },
+    resume: async (id) => void resumed.push(id),
+    unsubscribe: (id) => void unsubscribed.push(id),
+    close: () => {},
+  };
+  const [added, removed]: [string[], number[]] = [[], []];
+  const tracks = new TrackFeed({
+    host: { log: silentLog(), openOutput: () => output },
+    takes: (each): each is ReceivableTrack => each.kind === 'audio',
+    add: ({ id }) => added.push(id),
+    remove: (number) => removed.push(number),
+  });
+  t.after(() => tracks.close());
+  return { tracks, asked, unsubscribed, resumed, added, removed };
+}
+
+test('a track that goes and comes again while it is subscribed is received, whichever way its first subscription ends', async (t) => {
+  for (const first of ['refused', 'made'] as const) {
+    const { tracks, asked, unsubscribed, resumed, added, removed } = stage(t);
+    tracks.receive([track]);
+    tracks.receive([]);
+    tracks.receive([track]);
+    assert.deepEqual([asked.length, unsubscribed], [2, ['t']]);
+    if (first === 'refused') asked[0]?.reject(new ServiceError('track_not_found', 'Track t does not exist'));
+    else asked[0]?.resolve(rtp);
+    await turns();
+    assert.deepEqual([added, unsubscribed], [[], ['t']], first);
+    asked[1]?.resolve(rtp);
+    await turns();
+    assert.deepEqual([added, unsubscribed], [['t'], ['t']], first);
+    tracks.added(1);
+    tracks.receive([]);
+    assert.deepEqual([resumed, removed, unsubscribed], [['t'], [1], ['t', 't']], first);
+  }
+});
+
+test('a track that goes while it is subscribed is subscribed no more and told to nobody', async (t) => {
+  const { tracks, asked, unsubscribed, added, removed } = stage(t);
+  tracks.receive([track]);
+  tracks.receive([]);
+  asked[0]?.resolve(rtp);
+  await turns();
+  assert.deepEqual([added, removed, unsubscribed], [[], [], ['t', 't']]);
+});

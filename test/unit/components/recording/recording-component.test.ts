@@ -1,0 +1,94 @@
+// The options of a recording: what the operator makes of a Room is what a node takes, and no storage stands beside another.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { roomSpecSchema } from '../../../../crds/room.ts';
+import { createRecordingSpec } from '../../../../node/components/recording/recording-component.ts';
+import { Recordings, type RecordingTarget } from '../../../../node/components/recording/recordings.ts';
+import { silentLog } from '../../../../node/log.ts';
+import type { ComponentHost } from '../../../../node/rooms/ports.ts';
+import { componentWishes, SecretDigests } from '../../../../operator/rooms/component-wishes.ts';
+import { noUploads } from '../../../kit/kinds.ts';
+import { makeResources } from '../../../kit/resources-folder.ts';
+
+const keys = { accessKeyId: 'id', secretAccessKey: 'key' };
+const encoded = Object.fromEntries(Object.entries(keys).map(([name, value]) => [name, Buffer.from(value).toString('base64')]));
+const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 's', namespace: 'n', uid: 'u', resourceVersion: '1' }, data: encoded };
+
+/** What a recording with these options is begun with. */
+async function prepared(options: unknown, nodeHasOne: boolean, resources: string) {
+  const recordings = new Recordings({ log: silentLog(), resources, node: () => 'n', uploads: noUploads, timeToLive: () => null });
+  let plan: Partial<RecordingTarget> = {};
+  recordings.create = (given) => {
+    plan = given;
+    return Promise.reject(new Error('enough is known'));
+  };
+  const component = createRecordingSpec(options, recordings, { hasPlace: () => nodeHasOne });
+  const host = { log: silentLog(), componentId: 'c', room: { roomId: 'r', incarnation: 'i', webhookUrl: () => null } };
+  await component
+    .open(host as unknown as ComponentHost)
+    .start()
+    .catch(() => {});
+  return { plan, properties: component.properties, origins: component.origins };
+}
+
+const planOf = async (...given: Parameters<typeof prepared>): Promise<Partial<RecordingTarget>> => (await prepared(...given)).plan;
+
+test('the properties say what was given, without the keys', async (t) => {
+  const resources = await makeResources(t);
+  const place = { bucket: 'bkt', region: 'eu-1', endpoint: 'https://s3.test:9000/x' };
+  for (const [options, properties] of [
+    [{}, { subscribeMode: 'auto' }],
+    [
+      { subscribeMode: 'manual', credentials: { ...place, ...keys }, pathPrefix: 'a/b' },
+      { subscribeMode: 'manual', pathPrefix: 'a/b', credentials: { ...place, pathPrefix: null } },
+    ],
+    [
+      { credentials: { bucket: 'bkt', ...keys, pathPrefix: 'a' }, pathPrefix: null },
+      { subscribeMode: 'auto', credentials: { bucket: 'bkt', region: null, endpoint: null, pathPrefix: 'a' } },
+    ],
+  ] as const) {
+    assert.deepEqual((await prepared(options, false, resources)).properties, properties);
+  }
+});
+
+test('what the operator asks for is taken, and goes where the Room says', async (t) => {
+  const resources = await makeResources(t);
+  const place = { bucket: 'bkt', region: 'eu-1', endpoint: 'https://s3.test:9000/x' };
+  const asked = async (options: object) => {
+    const spec = roomSpecSchema.parse({ components: [{ name: 'c', type: 'recording', options }] });
+    const [wish] = await componentWishes(spec, 'uid', () => secret, new SecretDigests());
+    assert.ok(wish && 'request' in wish);
+    return wish.request.options;
+  };
+  const s3 = { ...place, secretRef: { name: 's' } };
+  assert.deepEqual((await planOf(await asked({ s3 }), false, resources)).place, { ...place, ...keys });
+  const prefixed = { ...place, ...keys, pathPrefix: 'a/b' };
+  assert.deepEqual(
+    (await planOf(await asked({ s3: { ...s3, pathPrefix: 'a/b' }, subscribeMode: 'manual' }), false, resources)).place,
+    prefixed,
+  );
+  assert.deepEqual((await planOf(await asked({ s3, pathPrefix: 'a/b' }), false, resources)).place, prefixed);
+  assert.equal((await planOf(await asked({}), true, resources)).place, undefined);
+  const manual = { subscribeMode: 'manual', origins: ['host', 'guest'] };
+  assert.deepEqual((await prepared(await asked(manual), false, resources)).origins, ['host', 'guest']);
+});
+
+test('a storage of the request never stands beside that of the node; keys are shown in no sentence', async (t) => {
+  const resources = await makeResources(t);
+  const credentials = { bucket: 'bkt', ...keys };
+  for (const [options, nodeHasOne, sentence] of [
+    [{ credentials }, true, /^Conflicting S3 credentials supplied via environment variables and the REST API\. /],
+    [{ pathPrefix: 'x' }, true, /^Conflicting S3 path prefix supplied via environment variables and the REST API\. /],
+    [{ pathPrefix: 'x' }, false, /^pathPrefix is for recordings with credentials$/],
+    [{ credentials: { ...credentials, pathPrefix: 'x' }, pathPrefix: 'x' }, false, /^pathPrefix is given twice$/],
+    [
+      { credentials: { ...credentials, endpoint: 'https://user:secret@s3.test' } },
+      false,
+      /^Expected credentials\.endpoint to be a URL without a user, got: a value that is not shown here$/,
+    ],
+    [{ credentials: { ...credentials, more: 1 } }, false, /^Unknown field credentials\.more$/],
+    [{ credentials: 'text' }, false, /^Expected credentials to be an object, got: a value that is not shown here$/],
+  ] as const) {
+    await assert.rejects(planOf(options, nodeHasOne, resources), { status: 400, message: sentence });
+  }
+});
