@@ -14,8 +14,8 @@ import { isFfmpegAvailable } from './process/installed.ts';
 import { createRecordingSpec } from './recording/recording-component.ts';
 import { Recordings } from './recording/recordings.ts';
 import { RenderQueue } from './render/render-queue.ts';
-import { prepareSip } from './sip/prepare.ts';
-import { type SipPlace, Telephones } from './sip/telephones.ts';
+import { createSipSpec } from './sip/sip-component.ts';
+import { type SipNetworkConfig, SipUserAgents } from './sip/sip-user-agents.ts';
 
 /** They decode and encode. */
 const needAv: ReadonlySet<ComponentType> = new Set(['hls', 'sip']);
@@ -36,12 +36,12 @@ export type ComponentRegistryOptions = {
   /** How much of it components may use, and how busy it is. */
   machine: () => CpuBudget;
   /** Where telephones are reached. */
-  sip: () => SipPlace;
+  sip: () => SipNetworkConfig;
 };
 
 export class ComponentRegistry implements ComponentKinds {
   readonly #options: ComponentRegistryOptions;
-  readonly #telephones: Telephones;
+  readonly #sipUserAgents: SipUserAgents;
   readonly recordings: Recordings;
   readonly streams: HlsStreams;
   readonly renders: RenderQueue;
@@ -53,7 +53,7 @@ export class ComponentRegistry implements ComponentKinds {
     const isUsed = (id: string) => this.renders.isAt(id);
     this.recordings = new Recordings({ log, resources, node, uploads, timeToLive, isUsed });
     this.streams = new HlsStreams({ log, resources, node, uploads, admission });
-    this.#telephones = new Telephones({ place: options.sip, admission });
+    this.#sipUserAgents = new SipUserAgents({ place: options.sip, admission });
     this.renders = new RenderQueue({
       log,
       resources,
@@ -75,7 +75,7 @@ export class ComponentRegistry implements ComponentKinds {
     }
     if (type === 'recording') return createRecordingSpec(options ?? {}, this.recordings, this.#options.uploads);
     if (type === 'hls') return createHlsSpec(options ?? {}, room.roomId, this.streams);
-    if (type === 'sip') return prepareSip(options ?? {}, this.#telephones);
+    if (type === 'sip') return createSipSpec(options ?? {}, this.#sipUserAgents);
     return createFileSpec(options ?? {}, { resources: this.#options.resources, ...room });
   }
 
@@ -86,6 +86,6 @@ export class ComponentRegistry implements ComponentKinds {
 
   /** After all rooms have ended: resolves when nothing of their components is left. */
   async close(): Promise<void> {
-    await Promise.all([this.recordings.close(), this.streams.close(), this.#telephones.close(), this.renders.close()]);
+    await Promise.all([this.recordings.close(), this.streams.close(), this.#sipUserAgents.close(), this.renders.close()]);
   }
 }

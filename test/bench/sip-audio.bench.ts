@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { VoiceEncoder } from '../../node/components/ffmpeg/voice-encoder.ts';
 import { isRtcp, parseRtp } from '../../node/components/rtp/rtp-reader.ts';
 import { rtpPacket } from '../../node/components/rtp/rtp-writer.ts';
-import { ComponentSound } from '../../node/components/sip/audio/component-sound.ts';
+import { ComponentAudio } from '../../node/components/sip/audio/component-audio.ts';
 import { decodeG711, encodeG711 } from '../../node/components/sip/audio/g711.ts';
 import type { CallCodec } from '../../node/components/sip/audio/session.ts';
 import { tone } from '../kit/tones.ts';
@@ -152,7 +152,7 @@ async function runChild(load: Load): Promise<void> {
 }
 
 async function open({ codec }: Load, phones: readonly number[]) {
-  const sound = await ComponentSound.open({ ip: '127.0.0.1', ports: undefined, allowPrivate: true });
+  const sound = await ComponentAudio.open({ ip: '127.0.0.1', ports: undefined, allowPrivate: true });
   const sink = await bind();
   sound.connect({ ip: '127.0.0.1', port: sink.address().port });
   for (let voice = 0; voice < voices; voice += 1) sound.addTrack(100 + voice);
@@ -160,7 +160,7 @@ async function open({ codec }: Load, phones: readonly number[]) {
   for (const [index, port] of phones.entries()) {
     const call = await sound.open(String(index), { onDigit: () => {}, onSilent: () => {} });
     const facts = { codec, payloadType: payloadTypes[codec], dtmfPayloadType: 101, comfortNoisePayloadType: undefined, keys: undefined };
-    call.agree({ ...facts, remote: { ip: '127.0.0.1', port }, direction: 'sendrecv' });
+    call.applyNegotiation({ ...facts, remote: { ip: '127.0.0.1', port }, direction: 'sendrecv' });
     calls.push(call.port);
   }
   return { room: sound.port, calls };

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { decodeG711 } from '../../node/components/sip/audio/g711.ts';
-import { DigitReceiver, DigitSender, eventOf } from '../../node/components/sip/audio/telephone-event.ts';
+import { DigitReceiver, DigitSender, digitToEvent } from '../../node/components/sip/audio/telephone-event.ts';
 import { apiClient } from '../kit/api-client.ts';
 import { comesToHold } from '../kit/browser.ts';
 import { eventually } from '../kit/eventually.ts';
@@ -149,7 +149,7 @@ test('Chromium and a phone hear each other, and neither itself; keys go both way
 /** As a phone does, at 20 ms. */
 async function pressKeys(phone: Telephone, to: { port: number }, keys: string): Promise<void> {
   const sender = new DigitSender();
-  for (const key of keys) sender.add({ event: eventOf(key) ?? 0, steps: 6, gap: 4 }, () => {});
+  for (const key of keys) sender.add({ event: digitToEvent(key) ?? 0, steps: 6, gap: 4 }, () => {});
   for (let step = 0; step < 40; step += 1) {
     const timestamp = 2_000_000_000 + step * 160;
     for (const packet of sender.next(timestamp, 160) ?? []) phone.send({ ...packet, payloadType: digitType }, to);

@@ -1,7 +1,7 @@
 // The sound of calls without sound: a bound port for each, what was agreed and which packets came written down. It keeps the contract.
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
-import type { Agreed, CallAudio, CallSession, SessionListener } from '../../node/components/sip/audio/session.ts';
+import type { CallAudio, CallSession, NegotiatedMedia, SessionListener } from '../../node/components/sip/audio/session.ts';
 
 const packetInterval = 20;
 
@@ -29,7 +29,7 @@ export class FakeCallAudio implements CallAudio {
 
 export class FakeCallSession implements CallSession {
   readonly listener: SessionListener;
-  readonly agreed: Agreed[] = [];
+  readonly agreed: NegotiatedMedia[] = [];
   readonly digits: string[] = [];
   readonly ssrc = 1;
   packets = 0;
@@ -49,15 +49,19 @@ export class FakeCallSession implements CallSession {
     return this.#socket.address().port;
   }
 
-  agree(agreed: Agreed): void {
+  applyNegotiation(negotiatedMedia: NegotiatedMedia): void {
     if (this.closed) throw new Error('it was closed');
-    this.agreed.push(agreed);
+    this.agreed.push(negotiatedMedia);
     clearInterval(this.#pump);
-    const sends = agreed.direction === 'sendrecv' || agreed.direction === 'sendonly';
+    const sends = negotiatedMedia.direction === 'sendrecv' || negotiatedMedia.direction === 'sendonly';
     const packet = Buffer.alloc(172, 0xd5);
     packet[0] = 0x80;
-    packet[1] = agreed.payloadType;
-    if (sends) this.#pump = setInterval(() => this.#socket.send(packet, agreed.remote.port, agreed.remote.ip, () => {}), packetInterval);
+    packet[1] = negotiatedMedia.payloadType;
+    if (sends)
+      this.#pump = setInterval(
+        () => this.#socket.send(packet, negotiatedMedia.remote.port, negotiatedMedia.remote.ip, () => {}),
+        packetInterval,
+      );
   }
 
   async sendDigits(digits: string): Promise<void> {

@@ -1,16 +1,16 @@
 // A user agent of SIP in the test's own process, with what it reports written down and waited for.
 import { randomUUID } from 'node:crypto';
 import type { TestContext } from 'node:test';
-import { type AgentOptions, SipAgent } from '../../node/components/sip/agent/agent.ts';
+import { SipUserAgent, type SipUserAgentOptions } from '../../node/components/sip/agent/agent.ts';
 import type { CallAudio } from '../../node/components/sip/audio/session.ts';
-import type { AgentSettings, SipReport } from '../../node/components/sip/sip-messages.ts';
+import type { SipReport, UserAgentSettings } from '../../node/components/sip/sip-messages.ts';
 import { FakeCallAudio } from './fake-call-audio.ts';
 import { account } from './kamailio.ts';
 
 const patience = 40_000;
 
 export class TestAgent {
-  readonly agent: SipAgent;
+  readonly agent: SipUserAgent;
   readonly audio: FakeCallAudio;
   readonly reports: SipReport[] = [];
   readonly faults: unknown[] = [];
@@ -20,12 +20,12 @@ export class TestAgent {
 
   constructor(
     t: Pick<TestContext, 'after'>,
-    settings: Partial<AgentSettings> & Pick<AgentSettings, 'registrar' | 'ports'>,
-    more: Pick<AgentOptions, 'requestRate' | 'find'> = {},
+    settings: Partial<UserAgentSettings> & Pick<UserAgentSettings, 'registrar' | 'ports'>,
+    more: Pick<SipUserAgentOptions, 'requestRate' | 'find'> = {},
   ) {
     this.audio = new FakeCallAudio();
     const audio: CallAudio = this.audio;
-    this.agent = new SipAgent({
+    this.agent = new SipUserAgent({
       ...more,
       audio,
       report: (report) => {

@@ -10,7 +10,7 @@ import { promisify } from 'node:util';
 import { AudioDecoder } from '../../node/components/ffmpeg/audio-decoder.ts';
 import { parseRtp, type RtpPacket } from '../../node/components/rtp/rtp-reader.ts';
 import { rtpPacket } from '../../node/components/rtp/rtp-writer.ts';
-import type { Agreed, CallCodec } from '../../node/components/sip/audio/session.ts';
+import type { CallCodec, NegotiatedMedia } from '../../node/components/sip/audio/session.ts';
 import { freePort } from './free-ports.ts';
 import { dueSince } from './pace.ts';
 import { makeResources } from './resources-folder.ts';
@@ -78,7 +78,7 @@ export class Telephone {
   }
 
   /** What SDP would agree with it. */
-  agreed(change: Partial<Agreed> = {}): Agreed {
+  agreed(change: Partial<NegotiatedMedia> = {}): NegotiatedMedia {
     return {
       codec: this.codec,
       payloadType: payloadTypes[this.codec],

@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isRtcp, parseRtp, parseSenderReports, type RtpPacket } from '../../node/components/rtp/rtp-reader.ts';
-import { ComponentSound } from '../../node/components/sip/audio/component-sound.ts';
+import { ComponentAudio } from '../../node/components/sip/audio/component-audio.ts';
 import { callCodecs } from '../../node/components/sip/audio/session.ts';
 import { eventually } from '../kit/eventually.ts';
 import { freePort } from '../kit/free-ports.ts';
@@ -18,7 +18,7 @@ const silent = { onDigit: () => {}, onSilent: () => {} };
 
 /** The room's end of it: sends tracks, keeps the voices of calls. */
 async function openRoom(t: TestContext, options: { silence?: number; ip?: string; allowPrivate?: boolean } = {}) {
-  const sound = await ComponentSound.open({ ip: '127.0.0.1', ports: undefined, allowPrivate: true, ...options });
+  const sound = await ComponentAudio.open({ ip: '127.0.0.1', ports: undefined, allowPrivate: true, ...options });
   t.after(() => sound.close());
   const socket = createSocket({ type: 'udp4', recvBufferSize: 4 * 1024 * 1024 });
   socket.bind(0, '127.0.0.1');
@@ -42,7 +42,7 @@ async function openRoom(t: TestContext, options: { silence?: number; ip?: string
 }
 
 /** A browser of the room that says a tone. */
-async function addTrack(t: TestContext, sound: ComponentSound, ssrc: number, frequency: number, seconds: number) {
+async function addTrack(t: TestContext, sound: ComponentAudio, ssrc: number, frequency: number, seconds: number) {
   const payloads = await makeVoice('opus', frequency, seconds);
   const sender = await Telephone.open(t, 'opus');
   const start = () => {
@@ -70,8 +70,8 @@ for (const codec of callCodecs) {
     ];
     const [first, second] = calls;
     const voice = { one: await makeVoice(codec, 500, 3), two: await makeVoice('PCMA', 1100, 3) };
-    first.agree(one.agreed());
-    second.agree(two.agreed());
+    first.applyNegotiation(one.agreed());
+    second.applyNegotiation(two.agreed());
     await Promise.all([one.speak(voice.one, first), two.speak(voice.two, second), track.start()]);
     const heardBy = (samples: Float32Array) => {
       const tones = middle(samples);
@@ -112,7 +112,7 @@ test('silence is sent where nobody speaks, and a loud crowd is not cut off', asy
   const { sound } = await openRoom(t);
   const phone = await Telephone.open(t, 'PCMU');
   const call = await sound.open('one', silent);
-  call.agree(phone.agreed());
+  call.applyNegotiation(phone.agreed());
   await eventually('there is something to hear', () => phone.heard.length >= 20);
   const quiet = await phone.sound();
   assert.ok(quiet.length > 12_000 && quiet.every((sample) => Math.abs(sample) < 0.001));
@@ -133,7 +133,7 @@ test('packets that are lost leave no clicks, and none is heard twice', async (t)
   const { sound, heard } = await openRoom(t);
   const phone = await Telephone.open(t, 'PCMA');
   const call = await sound.open('one', silent);
-  call.agree(phone.agreed());
+  call.applyNegotiation(phone.agreed());
   await phone.speak(await makeVoice('PCMA', 400, 4), call, { lose: (index) => index % 20 === 10 });
   const voice = middle(await heard(call.ssrc));
   assert.ok(steadyLevelOf(voice, 400, rate) > 0.18);
@@ -146,7 +146,7 @@ test('over IPv6 sound goes both ways', async (t) => {
   const call = await sound.open('six', silent);
   const track = await addTrack(t, sound, 99, 2000, 2);
   const voice = await makeVoice('PCMA', 500, 2);
-  call.agree(phone.agreed({ remote: { ip: '::1', port: phone.port } }));
+  call.applyNegotiation(phone.agreed({ remote: { ip: '::1', port: phone.port } }));
   await Promise.all([phone.speak(voice, { ip: '::1', port: call.port }), track.start()]);
   assert.ok(steadyLevelOf(middle(await phone.sound()), 2000, rate) > 0.15);
   assert.ok(steadyLevelOf(middle(await heard(call.ssrc)), 500, rate) > 0.15);
@@ -161,7 +161,7 @@ test('digits go both ways between sound', async (t) => {
     onSilent: () => {},
   });
   const other = await sound.open('two', silent);
-  call.agree(phone.agreed());
+  call.applyNegotiation(phone.agreed());
   await call.sendDigits('19#', { duration: 100, gap: 60 });
   const ends = () => phone.heard.filter(({ payload, payloadType }) => payloadType === digitType && (payload[1] ?? 0) & 0x80).length;
   await eventually('the ends of three digits, each said three times', () => ends() >= 9);
@@ -176,19 +176,19 @@ test('digits go both ways between sound', async (t) => {
   );
   // Played back to another call they are read again.
   const mirror = await Telephone.open(t, 'PCMA');
-  other.agree(mirror.agreed());
+  other.applyNegotiation(mirror.agreed());
   const reader = await sound.open('three', {
     onDigit: (digit, duration) => digits.push(`${digit} ${Math.round(duration)}`),
     onSilent: () => {},
   });
-  reader.agree({ ...phone.agreed(), remote: { ip: '127.0.0.1', port: other.port } });
-  other.agree({ ...mirror.agreed(), remote: { ip: '127.0.0.1', port: reader.port } });
+  reader.applyNegotiation({ ...phone.agreed(), remote: { ip: '127.0.0.1', port: other.port } });
+  other.applyNegotiation({ ...mirror.agreed(), remote: { ip: '127.0.0.1', port: reader.port } });
   await other.sendDigits('*0D', { duration: 120, gap: 80 });
   await eventually('three digits', () => digits.length >= 3);
   await sleep(150);
   assert.deepEqual(digits, ['* 120', '0 120', 'D 120']);
   await assert.rejects(call.sendDigits('1a!'), RangeError);
-  call.agree(phone.agreed({ dtmfPayloadType: undefined }));
+  call.applyNegotiation(phone.agreed({ dtmfPayloadType: undefined }));
   await assert.rejects(call.sendDigits('1'), /takes no digits/);
   const left = other.sendDigits('1234567890');
   await other.close();
@@ -199,10 +199,10 @@ test('hold: nothing is sent, nothing is heard; then both again', async (t) => {
   const { sound, heard } = await openRoom(t);
   const phone = await Telephone.open(t, 'PCMU');
   const call = await sound.open('one', silent);
-  call.agree(phone.agreed());
+  call.applyNegotiation(phone.agreed());
   const voice = await makeVoice('PCMU', 600, 1);
   await phone.speak(voice, call);
-  call.agree(phone.agreed({ direction: 'inactive' }));
+  call.applyNegotiation(phone.agreed({ direction: 'inactive' }));
   // Twice: what was sent before is read between two timers, however late they are.
   await sleep(100);
   await sleep(10);
@@ -210,7 +210,7 @@ test('hold: nothing is sent, nothing is heard; then both again', async (t) => {
   await phone.speak(voice, call);
   assert.equal(phone.heard.filter(({ at }) => at >= held).length, 0);
   assert.ok(levelOf(await heard(call.ssrc, held), 600, rate) < 0.001);
-  call.agree(phone.agreed());
+  call.applyNegotiation(phone.agreed());
   const back = performance.now();
   await phone.speak(voice, call);
   // Silence goes on behind the voice; a process that is held up leaves blocks out.
@@ -225,8 +225,8 @@ test('a far side that sends nothing is told once, one on hold never', async (t) 
   const silences: string[] = [];
   const gone = await sound.open('gone', { onDigit: () => {}, onSilent: () => silences.push('gone') });
   const held = await sound.open('held', { onDigit: () => {}, onSilent: () => silences.push('held') });
-  gone.agree(phone.agreed());
-  held.agree(phone.agreed({ direction: 'sendonly' }));
+  gone.applyNegotiation(phone.agreed());
+  held.applyNegotiation(phone.agreed({ direction: 'sendonly' }));
   await eventually('silence is told', () => silences.length > 0);
   await sleep(900);
   assert.deepEqual(silences, ['gone']);
@@ -235,7 +235,7 @@ test('a far side that sends nothing is told once, one on hold never', async (t) 
 test('ports of calls come from the range, and are free again after them', async (t) => {
   const min = await freePort();
   const ports = { min, max: min + 3 };
-  const sound = await ComponentSound.open({ ip: '127.0.0.1', ports, allowPrivate: true });
+  const sound = await ComponentAudio.open({ ip: '127.0.0.1', ports, allowPrivate: true });
   t.after(() => sound.close());
   const calls = await Promise.all([1, 2, 3, 4].map((id) => sound.open(String(id), silent)));
   assert.deepEqual(calls.map(({ port }) => port).sort(), [min, min + 1, min + 2, min + 3]);
@@ -254,7 +254,7 @@ test('SRTP: ffmpeg ciphers what it says and reads what it hears', async (t) => {
     const keys = { suite, local: randomBytes(30).toString('base64'), remote: randomBytes(30).toString('base64') };
     const phone = await Telephone.open(t, 'PCMA');
     const call = await sound.open('one', silent);
-    call.agree(phone.agreed({ keys }));
+    call.applyNegotiation(phone.agreed({ keys }));
     const reader = await readSrtp(t, { suite, key: keys.local });
     phone.socket.on('message', (packet) => phone.socket.send(packet, reader.port, '127.0.0.1'));
     await reader.reading;

@@ -79,7 +79,7 @@ async function telephoneProcess(): Promise<number> {
     // proc_pid_stat(5): its parent, and when it started, which ids do not tell as they begin anew.
     const fields = stat?.slice(stat.lastIndexOf(')') + 2).split(' ') ?? [];
     const [parent, start] = [Number(fields[1]), Number(fields[19])];
-    if (command?.includes('sip-child.ts') && parent === process.pid && start > youngest.start) youngest = { pid: Number(entry), start };
+    if (command?.includes('sip-main.ts') && parent === process.pid && start > youngest.start) youngest = { pid: Number(entry), start };
   }
   if (youngest.pid === 0) throw new Error('no telephone runs');
   return youngest.pid;

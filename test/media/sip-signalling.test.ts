@@ -1,7 +1,7 @@
 // A user agent of SIP against Kamailio as registrar and SIPp as the far end: registration and calls over UDP, TCP and TLS, and how they end.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import type { AgentSettings } from '../../node/components/sip/sip-messages.ts';
+import type { UserAgentSettings } from '../../node/components/sip/sip-messages.ts';
 import { eventually } from '../kit/eventually.ts';
 import { freePorts } from '../kit/free-ports.ts';
 import { Kamailio, type KamailioOptions } from '../kit/kamailio.ts';
@@ -10,12 +10,12 @@ import { TestAgent } from '../kit/sip-agent.ts';
 import * as far from '../kit/sipp.ts';
 
 type Transport = 'UDP' | 'TCP' | 'TLS';
-type Stage = { kamailio: Kamailio; farEndPort: number; agent: (transport?: Transport, settings?: Partial<AgentSettings>) => TestAgent };
+type Stage = { kamailio: Kamailio; farEndPort: number; agent: (transport?: Transport, settings?: Partial<UserAgentSettings>) => TestAgent };
 
 async function stage(t: TestContext, options: Partial<KamailioOptions> = {}): Promise<Stage> {
   const [farEndPort = 0, firstPort = 0] = await freePorts(2);
   const kamailio = await Kamailio.start(t, { farEndPort, ...options });
-  const agent = (transport: Transport = 'UDP', settings: Partial<AgentSettings> = {}) =>
+  const agent = (transport: Transport = 'UDP', settings: Partial<UserAgentSettings> = {}) =>
     new TestAgent(t, {
       registrar:
         transport === 'TLS'

@@ -12,7 +12,7 @@ const sentence = z.string().max(500);
 /** Commands that are answered have a number of their own. */
 const request = z.int().min(0);
 
-export const agentSettingsSchema = z.strictObject({
+export const userAgentSettingsSchema = z.strictObject({
   registrar: registrarSchema,
   username: z.string().max(256),
   password: z.string().max(1024),
@@ -37,10 +37,10 @@ export const agentSettingsSchema = z.strictObject({
   /** Of calls that an earlier process left. */
   leftovers: z.array(dialogSchema).max(200),
 });
-export type AgentSettings = z.infer<typeof agentSettingsSchema>;
+export type UserAgentSettings = z.infer<typeof userAgentSettingsSchema>;
 
 export const sipCommandSchema = z.discriminatedUnion('type', [
-  z.strictObject({ type: z.literal('start'), settings: agentSettingsSchema }),
+  z.strictObject({ type: z.literal('start'), settings: userAgentSettingsSchema }),
   /** Where the room takes the voices of calls. */
   z.strictObject({ type: z.literal('connect'), ip: z.ipv4(), port }),
   /** A track of the room, to be heard by all calls. */

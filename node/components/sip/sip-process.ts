@@ -5,17 +5,17 @@ import type { ComponentHost, ReceivableTrack, RtpAddress } from '../../rooms/por
 import { Timer } from '../../timer.ts';
 import { ComponentProcess, startTimeoutMs } from '../process/component-process.ts';
 import { TrackFeed } from '../process/track-feed.ts';
-import { type AgentSettings, type SipCommand, type SipReport, sipReportSchema } from './sip-messages.ts';
+import { type SipCommand, type SipReport, sipReportSchema, type UserAgentSettings } from './sip-messages.ts';
 
 /** What is told by itself. */
-export type SipNews = Exclude<SipReport, { type: 'ready' | 'listening' | 'trackAdded' | 'asked' | 'done' | 'closed' }>;
+export type SipNotification = Exclude<SipReport, { type: 'ready' | 'listening' | 'trackAdded' | 'asked' | 'done' | 'closed' }>;
 
 export type SipProcessOptions = {
   host: Pick<ComponentHost, 'log' | 'openOutput'>;
-  settings: AgentSettings;
+  settings: UserAgentSettings;
   /** Where the room takes voices that come from this port of loopback. */
   roomAddress: (port: number) => Promise<RtpAddress>;
-  onNews: (news: SipNews) => void;
+  onNews: (news: SipNotification) => void;
   /** Whether a call that came may be answered; it is told to be `ended` in either case. */
   mayAnswer: (callId: string) => boolean;
   /** It ended without being told to, while it was at work on these tracks; called at most once. */
@@ -29,12 +29,12 @@ type Request = { [Type in 'call' | 'hangUp' | 'digits']: Omit<Extract<SipCommand
 type Answer = { done: () => void; failed: (error: ServiceError) => void };
 
 /** Compiled or not, as this file is. */
-const module = join(import.meta.dirname, `sip-child${extname(import.meta.filename)}`);
+const module = join(import.meta.dirname, `sip-main${extname(import.meta.filename)}`);
 /** Of what is asked: less than nodes wait for each other. */
-const answerDeadline = 4000;
+const responseTimeoutMs = 4000;
 /** For goodbyes, and for the end of the process after them. */
-const closeDeadline = 6000;
-const endDeadline = 1000;
+const closeTimeoutMs = 6000;
+const endTimeoutMs = 1000;
 const maxWaiting = 200;
 
 const codes = { bad_request: 'bad_request', not_found: 'call_not_found', conflict: 'conflict', unavailable: 'unavailable' } as const;
@@ -106,7 +106,7 @@ export class SipProcess {
     const number = this.#requests;
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     this.#waiting.set(number, { done: resolve, failed: reject });
-    const timer = new Timer(answerDeadline, () => reject(new ServiceError('unavailable', 'The telephone does not answer')));
+    const timer = new Timer(responseTimeoutMs, () => reject(new ServiceError('unavailable', 'The telephone does not answer')));
     try {
       this.#process.send({ ...request, request: number });
       await promise;
@@ -123,11 +123,11 @@ export class SipProcess {
   }
 
   async #close(): Promise<void> {
-    const timer = new Timer(closeDeadline, () => this.#finished.resolve());
+    const timer = new Timer(closeTimeoutMs, () => this.#finished.resolve());
     this.#process.send({ type: 'close' });
     await this.#finished.promise;
     timer.stop();
-    await this.#process.end(endDeadline);
+    await this.#process.end(endTimeoutMs);
     this.#tracks.close();
   }
 

@@ -6,21 +6,21 @@ import type { ComponentHost, ComponentRunner, ReceivableTrack, RtpAddress } from
 import type { Admission, ReleaseBudget } from '../process/admission.ts';
 import { type ProcessCallbacks, ProcessSupervisor } from '../process/process-supervisor.ts';
 import type { Dialog } from './agent/dialogs.ts';
-import { roomVoice } from './room-voice.ts';
-import type { AgentSettings, CallEnd } from './sip-messages.ts';
-import { type SipNews, SipProcess } from './sip-process.ts';
+import { roomAudioCodec } from './room-audio-codec.ts';
+import type { CallEnd, UserAgentSettings } from './sip-messages.ts';
+import { type SipNotification, SipProcess } from './sip-process.ts';
 
 export type SipRunnerOptions = {
   host: ComponentHost;
   /** As they are when a process starts. @throws ServiceError */
-  settings: () => Omit<AgentSettings, 'leftovers' | 'instanceId' | 'roomPort'>;
+  settings: () => Omit<UserAgentSettings, 'leftovers' | 'instanceId' | 'roomPort'>;
   admission: Admission;
   /** Nothing of it is left; called once. */
   onGone: () => void;
 };
 
 /** Cores that a telephone takes in a room of ten voices, and more for each of its calls (`npm run bench sip-audio`). */
-export const telephoneCores = 0.1;
+export const userAgentCores = 0.1;
 const callCores = 0.03;
 
 /** Tracks that are heard at once. */
@@ -63,7 +63,7 @@ export class SipRunner implements ComponentRunner {
   }
 
   start(): Promise<void> {
-    this.#share ??= this.#options.admission.take(telephoneCores);
+    this.#share ??= this.#options.admission.take(userAgentCores);
     return this.#kept.start();
   }
 
@@ -111,7 +111,7 @@ export class SipRunner implements ComponentRunner {
     if (!this.#kept.closing) this.#show({ registered: false, registrationError: 'The telephone crashed' });
   }
 
-  #hear(news: SipNews): void {
+  #hear(news: SipNotification): void {
     const { log } = this.#options.host;
     if (news.type === 'registered') {
       log.info('registered');
@@ -126,7 +126,7 @@ export class SipRunner implements ComponentRunner {
     else this.#changed(news);
   }
 
-  #changed(news: Extract<SipNews, { type: 'ringing' | 'answered' | 'digit' }>): void {
+  #changed(news: Extract<SipNotification, { type: 'ringing' | 'answered' | 'digit' }>): void {
     const call = this.#calls.get(news.callId);
     if (!call) return;
     const { host } = this.#options;
@@ -150,7 +150,7 @@ export class SipRunner implements ComponentRunner {
   async #publish(call: Call, ssrc: number): Promise<void> {
     const { host } = this.#options;
     const { id, phoneNumber, direction } = call.view;
-    const codec = { ...roomVoice, rtcpFeedback: [] };
+    const codec = { ...roomAudioCodec, rtcpFeedback: [] };
     const rtpParameters = { codecs: [codec], encodings: [{ ssrc }], headerExtensions: [], rtcp: { cname: id } };
     try {
       const trackId = await host.publish({ kind: 'audio', rtpParameters, metadata: { source: 'sip', callId: id, phoneNumber, direction } });

@@ -12,8 +12,8 @@ import { type Json, structural } from '../../../crds/structural.ts';
 import { mediaClusterSchema, roomSchema } from '../../../crds/types.ts';
 import { parseOptions } from '../../../node/components/hls/options.ts';
 import { Admission } from '../../../node/components/process/admission.ts';
-import { prepareSip } from '../../../node/components/sip/prepare.ts';
-import { Telephones } from '../../../node/components/sip/telephones.ts';
+import { createSipSpec } from '../../../node/components/sip/sip-component.ts';
+import { SipUserAgents } from '../../../node/components/sip/sip-user-agents.ts';
 import { fileSchema } from '../../../node/config/settings.ts';
 import { reloadableRows, staticVariables } from '../../../node/config/variables.ts';
 import { recordingOptionsSchema } from '../../../node/rooms/component-options.ts';
@@ -270,10 +270,10 @@ describe('a sip component of a Room and of the REST API', () => {
     allowPrivate: true,
   };
   const admission = new Admission(() => ({ budget: 1, cores: 1, busy: 0 }));
-  const telephones = new Telephones({ place: () => place, admission });
+  const sipUserAgents = new SipUserAgents({ place: () => place, admission });
   const node = ({ registrarAddress: address, username, ...more }: Sip) => {
     try {
-      return prepareSip({ registrarCredentials: { address, username, password: 'p' }, ...more }, telephones) !== undefined;
+      return createSipSpec({ registrarCredentials: { address, username, password: 'p' }, ...more }, sipUserAgents) !== undefined;
     } catch {
       return false;
     }

@@ -3,17 +3,17 @@ import { randomUUID } from 'node:crypto';
 import { Core, type Invitation, type Session, URI, UserAgent } from 'sip.js';
 import { settleWithin, Timer } from '../../../timer.ts';
 import type { CallAudio } from '../audio/session.ts';
-import type { AgentSettings, CallEnd, SipReport } from '../sip-messages.ts';
-import { Credentials } from '../wire/challenges.ts';
-import { NodeTransport, type NodeTransportOptions } from '../wire/node-transport.ts';
+import type { CallEnd, SipReport, UserAgentSettings } from '../sip-messages.ts';
+import { Credentials } from '../wire/digest-auth.ts';
+import { type NodeTransportOptions, SipTransportAdapter } from '../wire/node-transport.ts';
 import { hostInUri } from '../wire/registrar.ts';
 import { Call } from './call.ts';
 import { CallDescription } from './call-description.ts';
-import { type Dialog, hangUpLeftover } from './dialogs.ts';
+import { type Dialog, terminateOrphanedDialog } from './dialogs.ts';
 import { Registration } from './registration.ts';
 
-export type AgentOptions = {
-  settings: AgentSettings;
+export type SipUserAgentOptions = {
+  settings: UserAgentSettings;
   audio: CallAudio;
   report: (report: SipReport) => void;
   /** Something that came could not be worked on: for logs. */
@@ -21,10 +21,10 @@ export type AgentOptions = {
 } & Pick<NodeTransportOptions, 'find' | 'requestRate'>;
 
 /** A command that cannot be carried out; its message is for whoever gave it. */
-export class AgentRefusal extends Error {
+export class SipCommandError extends Error {
   readonly code: 'bad_request' | 'not_found' | 'conflict' | 'unavailable';
 
-  constructor(code: AgentRefusal['code'], message: string) {
+  constructor(code: SipCommandError['code'], message: string) {
     super(message);
     this.code = code;
   }
@@ -34,18 +34,18 @@ const maxCalls = 200;
 /** Milliseconds in which digits are refused, if at all. */
 const refusalTime = 300;
 /** Milliseconds in which it is said whether a call that came may be answered. */
-const admissionDeadline = 2000;
+const admissionTimeoutMs = 2000;
 /** Milliseconds for far sides to say that they know of the end. */
-const goodbyeDeadline = 3000;
+const goodbyeTimeoutMs = 3000;
 
 // Over UDP answers and their repetitions cross: SIP.js has these at 0, as for streams. RFC 3261, section 17, has up to 32 s, while messages
 // that are repeated for longer than this were answered several times already.
 Object.assign(Core.Timers, { TIMER_D: 8000, TIMER_I: 5000, TIMER_J: 8000, TIMER_K: 5000 });
 
-export class SipAgent {
-  readonly #options: AgentOptions;
+export class SipUserAgent {
+  readonly #options: SipUserAgentOptions;
   readonly #agent: UserAgent;
-  readonly #transport: NodeTransport;
+  readonly #transport: SipTransportAdapter;
   readonly #registration: Registration;
   readonly #calls = new Map<string, Call>();
   /** Over for us, or not begun, while the far side does not know yet. */
@@ -56,7 +56,7 @@ export class SipAgent {
   readonly #descriptions = new WeakMap<Session, CallDescription>();
   #closed: Promise<void> | undefined;
 
-  constructor(options: AgentOptions) {
+  constructor(options: SipUserAgentOptions) {
     this.#options = options;
     const { registrar, username, password, announcedIp, ports, ca, allowPrivate, instanceId, userAgent } = options.settings;
     this.#leftovers = [...options.settings.leftovers];
@@ -73,7 +73,7 @@ export class SipAgent {
       contactParams: { transport: 'udp' },
       viaHost: hostInUri(announcedIp),
       forceRport: true,
-      transportConstructor: NodeTransport,
+      transportConstructor: SipTransportAdapter,
       transportOptions,
       authorizationUsername: username,
       sessionDescriptionHandlerFactory: (session) => this.#descriptionOf(session),
@@ -93,7 +93,7 @@ export class SipAgent {
       },
     });
     const { transport, userAgentCore } = this.#agent;
-    if (!(transport instanceof NodeTransport)) throw new Error('SIP.js has a transport of its own');
+    if (!(transport instanceof SipTransportAdapter)) throw new Error('SIP.js has a transport of its own');
     this.#transport = transport;
     userAgentCore.configuration.authenticationFactory = () => new Credentials(this.#agent.getLoggerFactory(), { username, password });
     this.#registration = new Registration({
@@ -102,7 +102,7 @@ export class SipAgent {
       registrar: new URI('sip', '', host, registrar.port),
       instanceId,
       onRegistered: () => {
-        for (const dialog of this.#leftovers.splice(0)) hangUpLeftover(userAgentCore, dialog);
+        for (const dialog of this.#leftovers.splice(0)) terminateOrphanedDialog(userAgentCore, dialog);
         options.report({ type: 'registered' });
       },
       onLost: (problem) => options.report({ type: 'unregistered', problem }),
@@ -116,13 +116,13 @@ export class SipAgent {
     this.#registration.start();
   }
 
-  /** Calls a number; what becomes of it is reported. @throws AgentRefusal */
+  /** Calls a number; what becomes of it is reported. @throws SipCommandError */
   async call(callId: string, phoneNumber: string): Promise<void> {
-    if (!this.#registration.registered) throw new AgentRefusal('unavailable', 'The component is not registered at its registrar');
+    if (!this.#registration.registered) throw new SipCommandError('unavailable', 'The component is not registered at its registrar');
     const { registrar, ringTimeout } = this.#options.settings;
     const target = new URI('sip', phoneNumber.replaceAll('%', '%25'), hostInUri(registrar.host), registrar.port);
     const call = await this.#open(callId);
-    if (!call) throw new AgentRefusal('unavailable', 'All ports for calls are taken');
+    if (!call) throw new SipCommandError('unavailable', 'All ports for calls are taken');
     call.dial(this.#agent, target, ringTimeout);
   }
 
@@ -131,17 +131,17 @@ export class SipAgent {
     this.#asked.get(callId)?.(admitted);
   }
 
-  /** @throws AgentRefusal where there is no such call */
+  /** @throws SipCommandError where there is no such call */
   hangUp(callId: string): void {
     this.#require(callId).end({ reason: 'hung_up' });
   }
 
-  /** @throws AgentRefusal where it is no call that takes them now */
+  /** @throws SipCommandError where it is no call that takes them now */
   async sendDigits(callId: string, digits: string): Promise<void> {
     const call = this.#require(callId);
-    if (!call.active) throw new AgentRefusal('conflict', `Call ${callId} was not answered yet`);
+    if (!call.active) throw new SipCommandError('conflict', `Call ${callId} was not answered yet`);
     const sent = call.sendDigits(digits).catch((error: unknown) => {
-      throw new AgentRefusal(error instanceof RangeError ? 'bad_request' : 'conflict', `The far side of call ${callId} takes no digits`);
+      throw new SipCommandError(error instanceof RangeError ? 'bad_request' : 'conflict', `The far side of call ${callId} takes no digits`);
     });
     // Many take longer than whoever asked waits: what was not refused at once is on its way.
     await settleWithin(refusalTime, [sent]);
@@ -156,7 +156,7 @@ export class SipAgent {
   async #close(): Promise<void> {
     for (const call of [...this.#calls.values()]) call.end({ reason: 'hung_up' });
     for (const admit of this.#asked.values()) admit(false);
-    await settleWithin(goodbyeDeadline, [...this.#leaving, this.#registration.stop()]);
+    await settleWithin(goodbyeTimeoutMs, [...this.#leaving, this.#registration.stop()]);
     await this.#transport.dispose();
     this.#agent.userAgentCore.dispose();
   }
@@ -182,7 +182,7 @@ export class SipAgent {
 
   async #mayAnswer(callId: string): Promise<boolean> {
     const { promise, resolve } = Promise.withResolvers<boolean>();
-    const timer = new Timer(admissionDeadline, () => resolve(false));
+    const timer = new Timer(admissionTimeoutMs, () => resolve(false));
     this.#asked.set(callId, resolve);
     this.#options.report({ type: 'asked', callId });
     const admitted = await promise;
@@ -239,7 +239,7 @@ export class SipAgent {
 
   #require(callId: string): Call {
     const call = this.#calls.get(callId);
-    if (!call) throw new AgentRefusal('not_found', `Call ${callId} does not exist`);
+    if (!call) throw new SipCommandError('not_found', `Call ${callId} does not exist`);
     return call;
   }
 }

@@ -1,15 +1,15 @@
 // The descriptions of one call as SIP.js asks for them: offers made and answered, each result handed to the call's sound.
 import { randomBytes, randomInt } from 'node:crypto';
 import type { BodyAndContentType, SessionDescriptionHandler } from 'sip.js';
-import type { Agreed, CallSession } from '../audio/session.ts';
-import { answerOffer, type LocalSide, makeOffer, readAnswer } from '../sdp/offer-answer.ts';
+import type { CallSession, NegotiatedMedia } from '../audio/session.ts';
+import { applyAnswer, createAnswer, createOffer, type LocalMediaDescription } from '../sdp/offer-answer.ts';
 
 const contentType = 'application/sdp';
 
 export class CallDescription implements SessionDescriptionHandler {
   readonly #sound: CallSession;
-  readonly #local: LocalSide;
-  #agreed: Agreed | undefined;
+  readonly #local: LocalMediaDescription;
+  #agreed: NegotiatedMedia | undefined;
   /** Our offer is out, its answer is not here. */
   #offering = false;
   /** The answer to their offer, until it is fetched. */
@@ -21,9 +21,9 @@ export class CallDescription implements SessionDescriptionHandler {
     this.#local = { ip, port: sound.port, sessionId: randomInt(1, 2 ** 31), version: 0, direction: 'sendrecv', key };
   }
 
-  /** Whether an offer could be answered. @throws SdpRefusal */
+  /** Whether an offer could be answered. @throws SdpNegotiationError */
   check(offer: string): void {
-    answerOffer(offer, this.#local);
+    createAnswer(offer, this.#local);
   }
 
   async getDescription(): Promise<BodyAndContentType> {
@@ -32,17 +32,17 @@ export class CallDescription implements SessionDescriptionHandler {
     if (answer !== undefined) return { body: answer, contentType };
     this.#offering = true;
     this.#local.version += 1;
-    return { body: makeOffer(this.#local, this.#agreed), contentType };
+    return { body: createOffer(this.#local, this.#agreed), contentType };
   }
 
   async setDescription(sdp: string): Promise<void> {
     if (this.#offering) {
-      this.#take(readAnswer(sdp, this.#local, this.#agreed));
+      this.#take(applyAnswer(sdp, this.#local, this.#agreed));
       this.#offering = false;
       return;
     }
     this.#local.version += 1;
-    const { agreed, answer } = answerOffer(sdp, this.#local, this.#agreed);
+    const { agreed, answer } = createAnswer(sdp, this.#local, this.#agreed);
     this.#answer = answer;
     this.#take(agreed);
   }
@@ -65,8 +65,8 @@ export class CallDescription implements SessionDescriptionHandler {
   /** The call itself ends its sound: it knows when the port is free. */
   close(): void {}
 
-  #take(agreed: Agreed): void {
-    this.#agreed = agreed;
-    this.#sound.agree(agreed);
+  #take(negotiatedMedia: NegotiatedMedia): void {
+    this.#agreed = negotiatedMedia;
+    this.#sound.applyNegotiation(negotiatedMedia);
   }
 }

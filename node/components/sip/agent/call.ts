@@ -12,13 +12,13 @@ import {
 } from 'sip.js';
 import { Timer } from '../../../timer.ts';
 import type { CallSession } from '../audio/session.ts';
-import { SdpRefusal } from '../sdp/offer-answer.ts';
+import { SdpNegotiationError } from '../sdp/offer-answer.ts';
 import type { CallEnd } from '../sip-messages.ts';
 import type { CallDescription } from './call-description.ts';
+import { callEndForStatus } from './call-end.ts';
 import { type Dialog, dialogOf } from './dialogs.ts';
-import { digitOfInfo } from './dtmf-info.ts';
-import { endOf } from './reasons.ts';
-import { answerExpiry, ExpiryTimer, expiryOfAnswer, leastExpiry, offerExpiry } from './session-expiry.ts';
+import { parseDtmfInfo } from './dtmf-info.ts';
+import { minSe, parseSessionTimerResponse, requestSessionTimer, respondSessionTimer, SessionTimer } from './session-timer.ts';
 
 export type CallListener = {
   onRinging: () => void;
@@ -46,7 +46,7 @@ const supported: readonly string[] = ['timer', '100rel', 'outbound', 'path', 'gr
 export class Call {
   readonly #options: CallOptions;
   readonly #gone = Promise.withResolvers<void>();
-  readonly #expiry = new ExpiryTimer({ onRefresh: () => this.#refresh(), onExpired: () => this.end({ reason: 'expired' }) });
+  readonly #expiry = new SessionTimer({ onRefresh: () => this.#refresh(), onExpired: () => this.end({ reason: 'expired' }) });
   #session: Session | undefined;
   #ring: Timer | undefined;
   #rang = false;
@@ -71,7 +71,7 @@ export class Call {
   /** Rings at the target, for so many milliseconds at most. */
   dial(agent: UserAgent, target: URI, ringTimeout: number): void {
     this.#ring = new Timer(ringTimeout, () => this.end({ reason: 'no_answer' }));
-    this.#invite(agent, target, leastExpiry);
+    this.#invite(agent, target, minSe);
   }
 
   /** Answers, or refuses with a status where that cannot be. */
@@ -85,7 +85,7 @@ export class Call {
       await invitation.reject({ statusCode: status, extraHeaders: headers });
       return;
     }
-    const timing = answerExpiry({ sessionExpires: request.getHeader('session-expires'), supported: request.getHeader('supported') });
+    const timing = respondSessionTimer({ sessionExpires: request.getHeader('session-expires'), supported: request.getHeader('supported') });
     const agreed = timing === undefined || timing === 'tooShort' ? undefined : timing;
     await invitation.accept({ extraHeaders: [`Contact: ${invitation.userAgent.contact}`, ...(agreed?.headers ?? [])] });
     this.#expiry.set(agreed?.expiry);
@@ -104,7 +104,7 @@ export class Call {
   }
 
   #invite(agent: UserAgent, target: URI, least: number): void {
-    const inviter = new Inviter(agent, target, { extraHeaders: offerExpiry(undefined, least) });
+    const inviter = new Inviter(agent, target, { extraHeaders: requestSessionTimer(undefined, least) });
     this.#follow(inviter);
     const requestDelegate = {
       onProgress: ({ message }: { message: Response }) => {
@@ -113,7 +113,7 @@ export class Call {
         this.#options.listener.onRinging();
       },
       onAccept: ({ message }: { message: Response }) =>
-        this.#expiry.set(this.#ended ? undefined : expiryOfAnswer(message.getHeader('session-expires'))),
+        this.#expiry.set(this.#ended ? undefined : parseSessionTimerResponse(message.getHeader('session-expires'))),
       onRedirect: ({ message }: { message: Response }) => this.#refused(message),
       onReject: ({ message }: { message: Response }) => {
         const wanted = Number(message.getHeader('min-se'));
@@ -161,7 +161,7 @@ export class Call {
   }
 
   #refused({ statusCode = 500, reasonPhrase }: Response): void {
-    this.#tellEnd(endOf(statusCode, reasonPhrase, this.#rang));
+    this.#tellEnd(callEndForStatus(statusCode, reasonPhrase, this.#rang));
   }
 
   #tellEnd(end: CallEnd): void {
@@ -188,12 +188,14 @@ export class Call {
     if (!this.active || session?.state !== SessionState.Established) return;
     session
       .invite({
-        requestOptions: { extraHeaders: offerExpiry() },
+        requestOptions: { extraHeaders: requestSessionTimer() },
         requestDelegate: {
-          onAccept: ({ message }) => this.#expiry.set(this.#ended ? undefined : expiryOfAnswer(message.getHeader('session-expires'))),
+          onAccept: ({ message }) =>
+            this.#expiry.set(this.#ended ? undefined : parseSessionTimerResponse(message.getHeader('session-expires'))),
           // It knows nothing of the call any more (RFC 3261, section 12.2.1.2); else the next try may do.
           onReject: ({ message }) => {
-            if (message.statusCode === 481 || message.statusCode === 408) this.end(endOf(message.statusCode, message.reasonPhrase, true));
+            if (message.statusCode === 481 || message.statusCode === 408)
+              this.end(callEndForStatus(message.statusCode, message.reasonPhrase, true));
           },
         },
       })
@@ -208,9 +210,12 @@ export class Call {
       ...delegate,
       onInvite: (request: InviteRequest) => {
         const { message } = request;
-        const timing = answerExpiry({ sessionExpires: message.getHeader('session-expires'), supported: message.getHeader('supported') });
+        const timing = respondSessionTimer({
+          sessionExpires: message.getHeader('session-expires'),
+          supported: message.getHeader('supported'),
+        });
         if (timing === 'tooShort') {
-          request.reject({ statusCode: 422, extraHeaders: [`Min-SE: ${leastExpiry}`] });
+          request.reject({ statusCode: 422, extraHeaders: [`Min-SE: ${minSe}`] });
           return;
         }
         if (timing) {
@@ -226,7 +231,7 @@ export class Call {
   }
 
   #hearInfo(info: Info): void {
-    const found = digitOfInfo(info.request.getHeader('content-type'), info.request.body);
+    const found = parseDtmfInfo(info.request.getHeader('content-type'), info.request.body);
     const answer = found || info.request.body === '' ? info.accept() : info.reject({ statusCode: 415 });
     answer.catch(() => {});
     if (found && !this.#ended) this.#options.listener.onDigit(found.digit, found.duration);
@@ -239,7 +244,7 @@ function refusalOf({ request, body }: Invitation, description: CallDescription):
   const unsupported = required.filter((tag) => tag !== '' && !supported.includes(tag));
   if (unsupported.length > 0) return { status: 420, headers: [`Unsupported: ${unsupported.join(', ').slice(0, 256)}`] };
   const expiry = { sessionExpires: request.getHeader('session-expires'), supported: undefined };
-  if (answerExpiry(expiry) === 'tooShort') return { status: 422, headers: [`Min-SE: ${leastExpiry}`] };
+  if (respondSessionTimer(expiry) === 'tooShort') return { status: 422, headers: [`Min-SE: ${minSe}`] };
   const type = request.getHeader('content-type');
   if (body === undefined || body === '') return undefined;
   if (type === undefined || !description.hasDescription(type)) return { status: 415, headers: ['Accept: application/sdp'] };
@@ -247,7 +252,7 @@ function refusalOf({ request, body }: Invitation, description: CallDescription):
     description.check(body);
     return undefined;
   } catch (error) {
-    if (!(error instanceof SdpRefusal)) throw error;
+    if (!(error instanceof SdpNegotiationError)) throw error;
     return { status: 488, headers: [] };
   }
 }

@@ -37,7 +37,7 @@ export function dialogOf({ dialog }: Session): Dialog | undefined {
 }
 
 /** Hangs up what an earlier process left. What is answered does not matter: that knows whether the call was still there. */
-export function hangUpLeftover(core: Core.UserAgentCore, dialog: Dialog): void {
+export function terminateOrphanedDialog(core: Core.UserAgentCore, dialog: Dialog): void {
   const [target, local, remote] = [dialog.remoteTarget, dialog.localUri, dialog.remoteUri].map((each) => Core.Grammar.URIParse(each));
   if (!target || !local || !remote) return;
   const message = core.makeOutgoingRequestMessage('BYE', target, local, remote, {

@@ -1,12 +1,12 @@
 // Digits that come as INFO requests (application/dtmf-relay and application/dtmf, as most gateways send them).
 
-export type InfoDigit = { digit: string /** Milliseconds. */; duration: number };
+export type DtmfInfo = { digit: string /** Milliseconds. */; duration: number };
 
 const defaultDuration = 160;
-const longest = 10_000;
+const maxDtmfDurationMs = 10_000;
 
 /** @returns undefined for what is none */
-export function digitOfInfo(contentType: string | undefined, body: string): InfoDigit | undefined {
+export function parseDtmfInfo(contentType: string | undefined, body: string): DtmfInfo | undefined {
   const type = contentType?.split(';')[0]?.trim().toLowerCase();
   if (body.length > 256) return undefined;
   const relay = type === 'application/dtmf-relay';
@@ -14,7 +14,7 @@ export function digitOfInfo(contentType: string | undefined, body: string): Info
   const signal = relay ? /^Signal\s*=\s*(\S{1,2})\s*$/im.exec(body)?.[1] : body.trim();
   const duration = Number(/^Duration\s*=\s*(\d{1,6})\s*$/im.exec(body)?.[1] ?? defaultDuration);
   const digit = signal && digitOf(signal.toUpperCase());
-  return digit ? { digit, duration: Math.min(duration, longest) } : undefined;
+  return digit ? { digit, duration: Math.min(duration, maxDtmfDurationMs) } : undefined;
 }
 
 /** Also by its number of RFC 4733: 10 is the star, 11 the hash. */

@@ -1,11 +1,11 @@
 // The registration at a registrar (RFC 3261, section 10): made, refreshed, made again wherever it was lost, taken back at the end.
 import { Core, type URI, type UserAgent } from 'sip.js';
 import { settleWithin, Timer } from '../../../timer.ts';
-import type { NodeTransport } from '../wire/node-transport.ts';
+import type { SipTransportAdapter } from '../wire/node-transport.ts';
 
 export type RegistrationOptions = {
   agent: UserAgent;
-  transport: NodeTransport;
+  transport: SipTransportAdapter;
   registrar: URI;
   /** A UUID. */
   instanceId: string;
@@ -16,17 +16,17 @@ export type RegistrationOptions = {
 
 /** Seconds that are asked for. Refreshed at half: so a registrar that restarted knows us soon. */
 const expiry = 120;
-const leastExpiry = 10;
-const longestExpiry = 86_400;
+const minRegistrationExpiry = 10;
+const maxRegistrationExpiry = 86_400;
 /** Milliseconds in which a registrar answers; then another of its addresses is tried. */
-const answerDeadline = 8000;
-const unregisterDeadline = 2000;
+const responseTimeoutMs = 8000;
+const unregisterTimeoutMs = 2000;
 /** Milliseconds between attempts, longer each time. */
 const firstRetry = 1000;
-const longestRetry = 30_000;
+const maxRetryMs = 30_000;
 /** Who is refused again and again gets locked out by many registrars. */
 const refusedRetry = 60_000;
-const longestRefusedRetry = 600_000;
+const maxRejectedRetryMs = 600_000;
 
 type Response = { message: Core.IncomingResponseMessage };
 
@@ -74,12 +74,12 @@ export class Registration {
     const granted = this.#asking?.then((each) => {
       this.#registered ||= each;
     });
-    if (granted) await settleWithin(unregisterDeadline, [granted]);
+    if (granted) await settleWithin(unregisterTimeoutMs, [granted]);
     if (!this.#registered || !this.#options.transport.isConnected()) return;
     const done = Promise.withResolvers<void>();
     const told = () => done.resolve();
     this.#send(0, { onAccept: told, onReject: told, onRedirect: told });
-    await settleWithin(unregisterDeadline, [done.promise]);
+    await settleWithin(unregisterTimeoutMs, [done.promise]);
   }
 
   async #register(): Promise<void> {
@@ -104,7 +104,7 @@ export class Registration {
       this.#deadline?.stop();
       work(response);
     };
-    this.#deadline = new Timer(answerDeadline, () => {
+    this.#deadline = new Timer(responseTimeoutMs, () => {
       if (attempt !== this.#attempt) return;
       this.#attempt += 1;
       this.#unanswered();
@@ -126,7 +126,7 @@ export class Registration {
   #rejected(message: Core.IncomingResponseMessage): void {
     const { statusCode = 500, reasonPhrase } = message;
     const least = Number(message.getHeader('min-expires'));
-    if (statusCode === 423 && least > this.#asked && least <= longestExpiry) {
+    if (statusCode === 423 && least > this.#asked && least <= maxRegistrationExpiry) {
       this.#asked = least;
       void this.#register();
       return;
@@ -139,7 +139,7 @@ export class Registration {
     const answer = `${statusCode} ${shortOf(reasonPhrase ?? '')}`.trim();
     const refused = [401, 403, 407].includes(statusCode);
     const problem = refused ? `The registrar refused the credentials (${answer})` : `The registrar refused the registration (${answer})`;
-    this.#fail(problem, Math.min(refusedRetry * 2 ** this.#failures, longestRefusedRetry));
+    this.#fail(problem, Math.min(refusedRetry * 2 ** this.#failures, maxRejectedRetryMs));
   }
 
   #unanswered(retryAfter = 0): void {
@@ -153,7 +153,7 @@ export class Registration {
     this.#asking = undefined;
     this.#deadline?.stop();
     this.#options.onLost(problem);
-    const delay = Math.max(least, Math.min(firstRetry * 2 ** this.#failures, longestRetry));
+    const delay = Math.max(least, Math.min(firstRetry * 2 ** this.#failures, maxRetryMs));
     this.#failures = Math.min(this.#failures + 1, 16);
     // Not all at once after a restart.
     this.#schedule(delay * (0.75 + Math.random() / 2));
@@ -190,7 +190,7 @@ function grantedBy(message: Core.IncomingResponseMessage, own: URI): number | un
       contact instanceof Core.NameAddrHeader && contact.uri.host === own.host && contact.uri.port === own.port,
   );
   const seconds = Number(ours?.getParam('expires') ?? message.getHeader('expires'));
-  return Number.isInteger(seconds) && seconds > 0 ? Math.min(Math.max(seconds, leastExpiry), longestExpiry) : undefined;
+  return Number.isInteger(seconds) && seconds > 0 ? Math.min(Math.max(seconds, minRegistrationExpiry), maxRegistrationExpiry) : undefined;
 }
 
 /** OpenSSL's own messages begin with addresses and file names: their codes say more. */

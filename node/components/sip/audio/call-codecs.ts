@@ -3,9 +3,9 @@
 import { AudioDecoder } from '../../ffmpeg/audio-decoder.ts';
 import { Resampler } from '../../ffmpeg/resampler.ts';
 import { VoiceEncoder } from '../../ffmpeg/voice-encoder.ts';
+import { sampleRate } from './audio-format.ts';
 import { decodeG711, encodeG711 } from './g711.ts';
 import type { CallCodec } from './session.ts';
-import { sampleRate } from './sound.ts';
 
 /** `clockRate` of RTP; that of G.722 is half of what it samples (RFC 3551, section 4.5.2). `bandwidth`: hertz that it carries. */
 export const callCodecFacts = {

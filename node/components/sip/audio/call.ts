@@ -1,20 +1,20 @@
 // The sound of one call: its socket, what comes from the far side, and what goes there and into the room.
 import type { Socket } from 'node:dgram';
 import { Limiter } from '../../audio/limiter.ts';
+import { frameSamples } from './audio-format.ts';
 import { callCodecFacts } from './call-codecs.ts';
-import { FarReceiver } from './far-receiver.ts';
-import { FarSender } from './far-sender.ts';
-import { RoomSender } from './room-sender.ts';
-import type { Agreed, CallSession, SessionListener } from './session.ts';
-import { blockSamples } from './sound.ts';
+import { CallRtpReceiver } from './call-rtp-receiver.ts';
+import { CallRtpSender } from './call-rtp-sender.ts';
+import { RoomRtpSender } from './room-rtp-sender.ts';
+import type { CallSession, NegotiatedMedia, SessionListener } from './session.ts';
 import { sendUdp } from './udp.ts';
 
 export type CallOptions = {
   socket: Socket;
   listener: SessionListener;
-  /** As of FarReceiver. */
+  /** As of CallRtpReceiver. */
   silence: number;
-  /** As of FarReceiver. */
+  /** As of CallRtpReceiver. */
   allowPrivate: boolean;
   /** Of its voice in the room. */
   ssrc: number;
@@ -26,12 +26,12 @@ export type CallOptions = {
 
 export class Call implements CallSession {
   readonly #options: CallOptions;
-  readonly #receiver: FarReceiver;
-  readonly #sender: FarSender;
+  readonly #receiver: CallRtpReceiver;
+  readonly #sender: CallRtpSender;
   readonly #limiter = new Limiter();
-  readonly #voice = new Float32Array(blockSamples);
-  readonly #mix = new Float32Array(blockSamples);
-  #room: RoomSender | undefined;
+  readonly #voice = new Float32Array(frameSamples);
+  readonly #mix = new Float32Array(frameSamples);
+  #room: RoomRtpSender | undefined;
   /** Something is heard of it in this block. */
   #speaks = false;
   #closed: Promise<void> | undefined;
@@ -39,8 +39,8 @@ export class Call implements CallSession {
   constructor(options: CallOptions) {
     this.#options = options;
     const { socket, listener, silence, allowPrivate } = options;
-    this.#receiver = new FarReceiver({ listener, silence, allowPrivate });
-    this.#sender = new FarSender({ send: (packet) => sendUdp(socket, packet, this.#receiver.target) });
+    this.#receiver = new CallRtpReceiver({ listener, silence, allowPrivate });
+    this.#sender = new CallRtpSender({ send: (packet) => sendUdp(socket, packet, this.#receiver.target) });
     socket.on('message', (datagram, { address: ip, port }) => this.#receiver.push(datagram, { ip, port }, options.now()));
   }
 
@@ -52,13 +52,13 @@ export class Call implements CallSession {
     return this.#options.ssrc;
   }
 
-  agree(agreed: Agreed): void {
+  applyNegotiation(negotiatedMedia: NegotiatedMedia): void {
     if (this.#closed) return;
-    const { bandwidth } = callCodecFacts[agreed.codec];
-    this.#receiver.agree(agreed, this.#options.now());
-    this.#sender.agree(agreed);
+    const { bandwidth } = callCodecFacts[negotiatedMedia.codec];
+    this.#receiver.agree(negotiatedMedia, this.#options.now());
+    this.#sender.agree(negotiatedMedia);
     if (this.#room?.bandwidth === bandwidth) return;
-    const room = new RoomSender({ ssrc: this.ssrc, bandwidth, send: this.#options.sendToRoom, after: this.#room });
+    const room = new RoomRtpSender({ ssrc: this.ssrc, bandwidth, send: this.#options.sendToRoom, after: this.#room });
     this.#room?.close();
     this.#room = room;
   }
@@ -72,7 +72,7 @@ export class Call implements CallSession {
     this.#receiver.tick(this.#options.now());
     this.#speaks = this.#receiver.read(from, this.#voice);
     if (this.#speaks)
-      for (let index = 0; index < blockSamples; index += 1) sum[index] = (sum[index] as number) + (this.#voice[index] as number);
+      for (let index = 0; index < frameSamples; index += 1) sum[index] = (sum[index] as number) + (this.#voice[index] as number);
     else this.#voice.fill(0);
   }
 
@@ -81,7 +81,7 @@ export class Call implements CallSession {
     if (this.#closed) return;
     this.#mix.set(sum);
     if (this.#speaks)
-      for (let index = 0; index < blockSamples; index += 1) this.#mix[index] = (sum[index] as number) - (this.#voice[index] as number);
+      for (let index = 0; index < frameSamples; index += 1) this.#mix[index] = (sum[index] as number) - (this.#voice[index] as number);
     this.#limiter.run(this.#mix);
     this.#sender.next(number, this.#mix);
     this.#room?.next(number, this.#voice, time);

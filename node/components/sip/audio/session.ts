@@ -7,7 +7,7 @@ export type CallCodec = (typeof callCodecs)[number];
 /** Keys of SDES (RFC 4568): the suite and master key with salt, base64, of each direction. */
 export type CallKeys = { suite: 'AES_CM_128_HMAC_SHA1_80' | 'AES_CM_128_HMAC_SHA1_32'; local: string; remote: string };
 
-export type Agreed = {
+export type NegotiatedMedia = {
   codec: CallCodec;
   payloadType: number;
   /** Payload type of telephone-event (RFC 4733); undefined where the far side takes none. */
@@ -34,10 +34,10 @@ export type SessionListener = {
 export interface CallSession {
   /** Local RTP port; RTCP on the next one is not used (it is multiplexed or left out). */
   readonly port: number;
-  /** SSRC of the far side's voice as it goes to the room (Opus, `roomVoice`), from the first agree() on without a break. */
+  /** SSRC of the far side's voice as it goes to the room (Opus, `roomAudioCodec`), from the first agree() on without a break. */
   readonly ssrc: number;
   /** Also for every change by re-INVITE. From here sound flows both ways as the direction says. */
-  agree(agreed: Agreed): void;
+  applyNegotiation(negotiatedMedia: NegotiatedMedia): void;
   /** Sends digits as RFC 4733 events one after the other. @throws RangeError for other characters, Error where no telephone-event was agreed */
   sendDigits(digits: string, options?: { duration?: number; gap?: number }): Promise<void>;
   /** Ends it; resolves when the port is free. Idempotent. */
@@ -46,7 +46,7 @@ export interface CallSession {
 
 /**
  * All sound of one sip component: the room's tracks come in once and go out mixed to each call, without that call's own voice. Made by
- * ComponentSound.open(), which has connect(), addTrack() and removeTrack() for the way to and from the room.
+ * ComponentAudio.open(), which has connect(), addTrack() and removeTrack() for the way to and from the room.
  */
 export interface CallAudio {
   /** Takes a port of the configured range. @throws Error where none is free */

@@ -10,24 +10,24 @@ const endPackets = 3;
 /** Milliseconds without a word of an event after which its end is taken for lost. */
 const endLost = 200;
 /** Milliseconds for which packets of a digit may still come: what is further behind the last digit is of a source that counts anew, or came half a round later. */
-const longestLate = 20_000;
+const maxLate = 20_000;
 
 /** `timestamp` as in RTP. */
-export type EventPacket = { payload: Buffer; timestamp: number; marker: boolean };
-export type EventPayload = { event: number; end: boolean; duration: number };
+export type TelephoneEventPacket = { payload: Buffer; timestamp: number; marker: boolean };
+export type TelephoneEvent = { event: number; end: boolean; duration: number };
 
 /** @returns undefined for what is no event */
-export function parseEvent(payload: Buffer): EventPayload | undefined {
+export function parseEvent(payload: Buffer): TelephoneEvent | undefined {
   if (payload.length < 4) return undefined;
   return { event: payload.readUInt8(0), end: (payload.readUInt8(1) & 0x80) !== 0, duration: payload.readUInt16BE(2) };
 }
 
-export function eventPayload({ event, end, duration }: EventPayload): Buffer {
+export function eventPayload({ event, end, duration }: TelephoneEvent): Buffer {
   return Buffer.of(event, (end ? 0x80 : 0) | volume, duration >> 8, duration & 0xff);
 }
 
 /** @returns undefined for what is no digit */
-export function eventOf(digit: string): number | undefined {
+export function digitToEvent(digit: string): number | undefined {
   const event = digit.length === 1 ? digits.indexOf(digit.toUpperCase()) : -1;
   return event < 0 ? undefined : event;
 }
@@ -52,10 +52,10 @@ export class DigitReceiver {
   }
 
   /** `now`: milliseconds of any clock that does not go back. */
-  push({ payload, timestamp, marker }: EventPacket, now: number): void {
+  push({ payload, timestamp, marker }: TelephoneEventPacket, now: number): void {
     const parsed = parseEvent(payload);
     if (!parsed || parsed.event >= digits.length) return;
-    if (this.#told !== undefined && (this.#told - timestamp) >>> 0 <= (longestLate * this.#options.clockRate) / 1000) return;
+    if (this.#told !== undefined && (this.#told - timestamp) >>> 0 <= (maxLate * this.#options.clockRate) / 1000) return;
     const { event, end, duration } = parsed;
     const heard = this.#heard;
     if (heard && heard.event === event && timestamp === heard.segment) {
@@ -101,7 +101,7 @@ type Sending = { digit: SentDigit; segment: number; duration: number; step: numb
 export class DigitSender {
   readonly #queue: (SentDigit & { sent: () => void })[] = [];
   #current: Sending | undefined;
-  #repeated: { packet: EventPacket; left: number } | undefined;
+  #repeated: { packet: TelephoneEventPacket; left: number } | undefined;
   #pause = 0;
 
   /** Digits that are not sent yet. */
@@ -124,7 +124,7 @@ export class DigitSender {
   /**
    * What this step sends in place of sound; undefined where it is sound. `timestamp` is where sound is now, `step` how far it goes on.
    */
-  next(timestamp: number, step: number): EventPacket[] | undefined {
+  next(timestamp: number, step: number): TelephoneEventPacket[] | undefined {
     const repeated = this.#repeat();
     if (!this.#current) {
       if (this.#pause > 0) {
@@ -157,7 +157,7 @@ export class DigitSender {
     return packets;
   }
 
-  #repeat(): EventPacket[] | undefined {
+  #repeat(): TelephoneEventPacket[] | undefined {
     const repeated = this.#repeated;
     if (!repeated) return undefined;
     repeated.left -= 1;
@@ -165,7 +165,7 @@ export class DigitSender {
     return [{ ...repeated.packet, marker: false }];
   }
 
-  #packetOf({ digit, segment, duration, step }: Sending, end: boolean): EventPacket {
+  #packetOf({ digit, segment, duration, step }: Sending, end: boolean): TelephoneEventPacket {
     return { payload: eventPayload({ event: digit.event, end, duration }), timestamp: segment, marker: step === 1 };
   }
 }

@@ -1,6 +1,6 @@
 // Calls block by block at their times, by a clock that does not go back.
 import { Timer } from '../../../timer.ts';
-import { blockTime } from './sound.ts';
+import { frameDuration } from './audio-format.ts';
 
 /** Blocks that are made up for when the process was held up; what is older is left out. */
 const maxBehind = 10;
@@ -15,7 +15,7 @@ export class Ticker {
     this.#onBlock = onBlock;
   }
 
-  /** Milliseconds since it was made; block `n` is called at `n * blockTime`. */
+  /** Milliseconds since it was made; block `n` is called at `n * frameDuration`. */
   get now(): number {
     return performance.now() - this.#start;
   }
@@ -27,7 +27,7 @@ export class Ticker {
   /** Idempotent. Blocks that were due while it did not run are left out. */
   start(): void {
     if (this.#timer) return;
-    this.#next = Math.ceil(this.now / blockTime);
+    this.#next = Math.ceil(this.now / frameDuration);
     this.#wait();
   }
 
@@ -38,11 +38,11 @@ export class Ticker {
   }
 
   #wait(): void {
-    this.#timer = new Timer(Math.ceil(Math.max(0, this.#next * blockTime - this.now)), () => this.#run());
+    this.#timer = new Timer(Math.ceil(Math.max(0, this.#next * frameDuration - this.now)), () => this.#run());
   }
 
   #run(): void {
-    const due = Math.floor(this.now / blockTime);
+    const due = Math.floor(this.now / frameDuration);
     this.#next = Math.max(this.#next, due - maxBehind);
     for (; this.#next <= due && this.#timer; this.#next += 1) this.#onBlock(this.#next);
     if (this.#timer) this.#wait();

@@ -1,10 +1,10 @@
 // Offer and answer (RFC 3264) of a call's one audio stream: what is offered, what is taken of an offer, and what came of it.
 import { isIP } from 'node:net';
-import { type Agreed, type CallCodec, type CallKeys, callCodecs } from '../audio/session.ts';
+import { type CallCodec, type CallKeys, callCodecs, type NegotiatedMedia } from '../audio/session.ts';
 import { type Crypto, type Direction, type Format, type Media, parseSdp } from './session-description.ts';
 
 /** What this side's descriptions say. */
-export type LocalSide = {
+export type LocalMediaDescription = {
   ip: string;
   port: number;
   /** Of the session, for `o=`. */
@@ -16,10 +16,10 @@ export type LocalSide = {
   key: string;
 };
 
-export type Negotiated = { agreed: Agreed /** Undefined where the far side gave the answer. */; answer: string | undefined };
+export type Negotiated = { agreed: NegotiatedMedia /** Undefined where the far side gave the answer. */; answer: string | undefined };
 
 /** Descriptions that cannot be agreed on. The message says why. */
-export class SdpRefusal extends Error {}
+export class SdpNegotiationError extends Error {}
 
 type Suite = CallKeys['suite'];
 const suites: readonly string[] = ['AES_CM_128_HMAC_SHA1_80', 'AES_CM_128_HMAC_SHA1_32'] satisfies readonly Suite[];
@@ -39,7 +39,7 @@ const comfortNoise = 13;
 const packetTime = 20;
 
 /** `held`: what was agreed before; then its codec alone is offered again. */
-export function makeOffer(local: LocalSide, held?: Agreed): string {
+export function createOffer(local: LocalMediaDescription, held?: NegotiatedMedia): string {
   if (held) return describe(local, [audioLine(local, held, 'RTP/AVP')]);
   const formats = [...offered.map(({ payloadType }) => payloadType), ...Object.values(offeredEvents), comfortNoise];
   const lines = [
@@ -54,36 +54,36 @@ export function makeOffer(local: LocalSide, held?: Agreed): string {
   return describe(local, [lines]);
 }
 
-/** Takes the first audio stream that can be taken, with its first codec known here; the others are refused (section 6). @throws SdpRefusal */
-export function answerOffer(text: string, local: LocalSide, before?: Agreed): Negotiated {
+/** Takes the first audio stream that can be taken, with its first codec known here; the others are refused (section 6). @throws SdpNegotiationError */
+export function createAnswer(text: string, local: LocalMediaDescription, before?: NegotiatedMedia): Negotiated {
   const offer = parseSdp(text);
-  if (!offer) throw new SdpRefusal('The description cannot be read');
+  if (!offer) throw new SdpNegotiationError('The description cannot be read');
   for (const [index, media] of offer.media.entries()) {
     const taken = agreeOn(media, local, before);
     if (!taken) continue;
     const sections = offer.media.map((each, at) => (at === index ? audioLine(local, taken.agreed, media.protocol, taken) : refused(each)));
     return { agreed: taken.agreed, answer: describe({ ...local, direction: taken.agreed.direction }, sections) };
   }
-  throw new SdpRefusal('The description has no audio that can be taken');
+  throw new SdpNegotiationError('The description has no audio that can be taken');
 }
 
-/** What an answer to makeOffer() makes of it. @throws SdpRefusal */
-export function readAnswer(text: string, local: LocalSide, before?: Agreed): Agreed {
+/** What an answer to createOffer() makes of it. @throws SdpNegotiationError */
+export function applyAnswer(text: string, local: LocalMediaDescription, before?: NegotiatedMedia): NegotiatedMedia {
   const answer = parseSdp(text);
   const media = answer?.media[0];
-  if (!answer || !media) throw new SdpRefusal('The answer cannot be read');
-  if (answer.media.length !== 1) throw new SdpRefusal('The answer has other streams than the offer');
+  if (!answer || !media) throw new SdpNegotiationError('The answer cannot be read');
+  if (answer.media.length !== 1) throw new SdpNegotiationError('The answer has other streams than the offer');
   // Keys that were not asked for count nothing; where they were, there is no way back to speech that everybody hears.
   const secured = before?.keys !== undefined;
   const taken = agreeOn(secured ? media : { ...media, cryptos: [] }, local, before);
-  if (secured && !taken?.agreed.keys) throw new SdpRefusal('The answer is not encrypted');
-  if (!taken) throw new SdpRefusal('The answer takes none of what was offered');
+  if (secured && !taken?.agreed.keys) throw new SdpNegotiationError('The answer is not encrypted');
+  if (!taken) throw new SdpNegotiationError('The answer takes none of what was offered');
   return taken.agreed;
 }
 
-type Taken = { agreed: Agreed; crypto: Crypto | undefined; rtcpMux: boolean };
+type Taken = { agreed: NegotiatedMedia; crypto: Crypto | undefined; rtcpMux: boolean };
 
-function agreeOn(media: Media, local: LocalSide, before: Agreed | undefined): Taken | undefined {
+function agreeOn(media: Media, local: LocalMediaDescription, before: NegotiatedMedia | undefined): Taken | undefined {
   if (media.kind !== 'audio' || media.port === 0 || media.ip === undefined) return undefined;
   const secure = /^RTP\/SAVPF?$/.test(media.protocol);
   if (!secure && !/^RTP\/AVPF?$/.test(media.protocol)) return undefined;
@@ -101,7 +101,7 @@ function agreeOn(media: Media, local: LocalSide, before: Agreed | undefined): Ta
   const events = find('telephone-event');
   const commonEvents = events === undefined ? find('telephone-event', commonEventRate) : undefined;
   const keys = crypto && { suite: crypto.suite as Suite, local: local.key, remote: crypto.key };
-  const agreed: Agreed = {
+  const agreed: NegotiatedMedia = {
     codec: codec.codec,
     payloadType: codec.format.payloadType,
     dtmfPayloadType: events ?? commonEvents,
@@ -137,8 +137,13 @@ function isReachable(ip: string, ownIp: string): boolean {
   return first !== 0 && first < 224 && !ip.startsWith('169.254.');
 }
 
-function audioLine(local: LocalSide, agreed: Agreed, protocol: string, taken?: Pick<Taken, 'crypto' | 'rtcpMux'>): string[] {
-  const { codec, payloadType, dtmfPayloadType: events, comfortNoisePayloadType: noise, keys } = agreed;
+function audioLine(
+  local: LocalMediaDescription,
+  negotiatedMedia: NegotiatedMedia,
+  protocol: string,
+  taken?: Pick<Taken, 'crypto' | 'rtcpMux'>,
+): string[] {
+  const { codec, payloadType, dtmfPayloadType: events, comfortNoisePayloadType: noise, keys } = negotiatedMedia;
   const found = offered.find((each) => each.codec === codec);
   const rate = codec === 'opus' ? 48_000 : 8000;
   const formats = [payloadType, events, noise].filter((each) => each !== undefined);
@@ -147,12 +152,12 @@ function audioLine(local: LocalSide, agreed: Agreed, protocol: string, taken?: P
   return [
     `m=audio ${local.port} ${secured} ${formats.join(' ')}`,
     ...formatLines(payloadType, found?.map ?? `${codec}/${rate}`, found?.fmtp),
-    ...(events === undefined ? [] : formatLines(events, `telephone-event/${agreed.dtmfClockRate ?? rate}`, '0-15')),
+    ...(events === undefined ? [] : formatLines(events, `telephone-event/${negotiatedMedia.dtmfClockRate ?? rate}`, '0-15')),
     ...(noise === undefined ? [] : formatLines(noise, `CN/${rate}`)),
     ...(crypto ? [crypto] : []),
     `a=ptime:${packetTime}`,
     ...(taken === undefined || taken.rtcpMux ? ['a=rtcp-mux'] : []),
-    `a=${taken ? agreed.direction : local.direction}`,
+    `a=${taken ? negotiatedMedia.direction : local.direction}`,
   ];
 }
 
@@ -165,7 +170,7 @@ function formatLines(payloadType: number, map: string, fmtp?: string): string[] 
   return [`a=rtpmap:${payloadType} ${map}`, ...(fmtp === undefined ? [] : [`a=fmtp:${payloadType} ${fmtp}`])];
 }
 
-function describe({ ip, sessionId, version }: LocalSide, sections: readonly (readonly string[])[]): string {
+function describe({ ip, sessionId, version }: LocalMediaDescription, sections: readonly (readonly string[])[]): string {
   const address = `IN IP${isIP(ip)} ${ip}`;
   return `${['v=0', `o=- ${sessionId} ${version} ${address}`, 's=-', `c=${address}`, 't=0 0', ...sections.flat()].join('\r\n')}\r\n`;
 }

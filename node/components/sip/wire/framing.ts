@@ -4,20 +4,20 @@
 export const maxMessageBytes = 64 * 1024;
 const maxHeadBytes = 32 * 1024;
 
-export type Piece = { message: Buffer } | 'ping' | 'pong';
+export type StreamFrame = { message: Buffer } | 'ping' | 'pong';
 
 export class StreamFraming {
   #bytes: Buffer = Buffer.alloc(0);
 
   /** @throws RangeError for what is no SIP or larger than a message may be: the stream cannot be followed any more */
-  push(chunk: Buffer): Piece[] {
+  push(chunk: Buffer): StreamFrame[] {
     this.#bytes = this.#bytes.length === 0 ? chunk : Buffer.concat([this.#bytes, chunk]);
-    const pieces: Piece[] = [];
-    for (let piece = this.#next(); piece; piece = this.#next()) pieces.push(piece);
+    const pieces: StreamFrame[] = [];
+    for (let streamFrame = this.#next(); streamFrame; streamFrame = this.#next()) pieces.push(streamFrame);
     return pieces;
   }
 
-  #next(): Piece | undefined {
+  #next(): StreamFrame | undefined {
     const bytes = this.#bytes;
     // Two of them are a ping, one is the answer to it. A ping that comes in halves counts for two answers, which nobody misses.
     if (bytes[0] === 13) {

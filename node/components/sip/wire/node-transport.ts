@@ -3,14 +3,14 @@ import { isIP } from 'node:net';
 import { EmitterImpl, type Transport, TransportState } from 'sip.js';
 import { isPrivateAddress } from '../../../private-addresses.ts';
 import { RateLimit } from '../../../rate-limit.ts';
-import { Challenged } from './challenged.ts';
-import { chooseChallenge } from './challenges.ts';
-import { type Link, type Place, StreamLink, UdpLink } from './links.ts';
+import { ChallengedRequests } from './challenged-requests.ts';
+import { type SipConnection, type SipEndpoint, StreamConnection, UdpConnection } from './connections.ts';
+import { chooseChallenge } from './digest-auth.ts';
 import { headerOf, readMessage, type SipMessage, writeMessage } from './message.ts';
 import { hostInUri, type Registrar } from './registrar.ts';
-import { endedBy, type Kind, Retransmissions, repeatedAs } from './retransmissions.ts';
-import { findTargets, type SipTarget } from './targets.ts';
-import { answerTo, markSource, parseVia, withPort } from './via.ts';
+import { type MessageKey, Retransmissions, retransmissionKey, stopsRetransmissionOf } from './retransmissions.ts';
+import { locateServers, type SipTarget } from './server-location.ts';
+import { addReceivedAndRport, parseVia, responseAddress, withViaPort } from './via.ts';
 
 export type NodeTransportOptions = {
   registrar: Registrar;
@@ -35,7 +35,7 @@ const requestBurst = 4;
 /** Milliseconds for which addresses are kept before names are looked up anew. */
 const targetsLifetime = 60_000;
 
-export class NodeTransport implements Transport {
+export class SipTransportAdapter implements Transport {
   readonly stateChange = new EmitterImpl<TransportState>();
   onConnect: (() => void) | undefined;
   onDisconnect: ((error?: Error) => void) | undefined;
@@ -43,13 +43,13 @@ export class NodeTransport implements Transport {
   state = TransportState.Disconnected;
   readonly #options: NodeTransportOptions;
   readonly #retransmissions = new Retransmissions();
-  readonly #challenged = new Challenged();
+  readonly #challengedRequests = new ChallengedRequests();
   readonly #requests: RateLimit;
   #targets: SipTarget[] = [];
   #foundAt = Number.NEGATIVE_INFINITY;
   #next = 0;
   #target: SipTarget | undefined;
-  #link: Link | undefined;
+  #sipConnection: SipConnection | undefined;
   #connecting: Promise<void> | undefined;
   #disposed = false;
 
@@ -65,7 +65,7 @@ export class NodeTransport implements Transport {
   }
 
   get localPort(): number {
-    return this.#link?.localPort ?? 0;
+    return this.#sipConnection?.localPort ?? 0;
   }
 
   /** Where it is connected to. */
@@ -109,15 +109,15 @@ export class NodeTransport implements Transport {
     const via = message?.headers.find(({ name }) => name === 'via');
     if (!message || !via) throw new Error('What is to be sent is no SIP message');
     const response = message.status !== undefined;
-    const to = response ? answerTo(via.value) : this.#target;
+    const to = response ? responseAddress(via.value) : this.#target;
     if (!to) throw new Error('An answer has nowhere to go');
-    if (!response) via.value = withPort(via.value, this.#target.transport, this.localPort);
+    if (!response) via.value = withViaPort(via.value, this.#target.transport, this.localPort);
     const whole = writeMessage(message);
     this.#sendTo(whole, to);
     if (this.#target.transport !== 'UDP') return;
-    const kind = kindOf(message, via.value);
-    if (!response) this.#challenged.onRequest(kind, () => this.#sendTo(whole, to));
-    const repeated = repeatedAs(kind);
+    const messageKey = kindOf(message, via.value);
+    if (!response) this.#challengedRequests.onRequest(messageKey, () => this.#sendTo(whole, to));
+    const repeated = retransmissionKey(messageKey);
     if (repeated) this.#retransmissions.start(repeated.key, () => this.#sendTo(whole, to), repeated.capped);
   }
 
@@ -132,7 +132,7 @@ export class NodeTransport implements Transport {
         this.#next += 1;
         if (!target) break;
         try {
-          this.#link = await this.#open(target);
+          this.#sipConnection = await this.#open(target);
           this.#target = target;
           break;
         } catch (error) {
@@ -143,7 +143,7 @@ export class NodeTransport implements Transport {
       problem = error;
     }
     if (this.#disposed) this.#drop();
-    if (!this.#link) {
+    if (!this.#sipConnection) {
       this.#to(TransportState.Disconnected);
       throw problem instanceof Error ? problem : new Error('The registrar cannot be reached');
     }
@@ -154,7 +154,7 @@ export class NodeTransport implements Transport {
     const now = performance.now();
     const tried = this.#next >= this.#targets.length;
     if (this.#targets.length > 0 && !(tried && now - this.#foundAt > targetsLifetime)) return;
-    const found = await (this.#options.find ?? findTargets)(this.#options.registrar).catch((error: unknown) => {
+    const found = await (this.#options.find ?? locateServers)(this.#options.registrar).catch((error: unknown) => {
       // Names that cannot be looked up now were good before.
       if (this.#targets.length > 0) return this.#targets;
       throw error;
@@ -167,14 +167,14 @@ export class NodeTransport implements Transport {
     this.#next = 0;
   }
 
-  #open(target: SipTarget): Promise<Link> {
+  #open(target: SipTarget): Promise<SipConnection> {
     const { registrar, ports, ca } = this.#options;
     const listener = {
-      onMessage: (bytes: Buffer, from: Place) => this.#hear(bytes, from),
+      onMessage: (bytes: Buffer, from: SipEndpoint) => this.#hear(bytes, from),
       onLost: (error: Error) => this.#lost(error),
     };
-    if (target.transport !== 'UDP') return StreamLink.open(target, { host: registrar.host, ca }, listener);
-    return UdpLink.open(isIP(target.ip) === 6 ? 6 : 4, ports, listener, () => this.#target);
+    if (target.transport !== 'UDP') return StreamConnection.open(target, { host: registrar.host, ca }, listener);
+    return UdpConnection.open(isIP(target.ip) === 6 ? 6 : 4, ports, listener, () => this.#target);
   }
 
   #lost(error: Error): void {
@@ -184,26 +184,26 @@ export class NodeTransport implements Transport {
 
   #drop(): void {
     this.#retransmissions.stopAll();
-    this.#link?.close();
-    this.#link = undefined;
+    this.#sipConnection?.close();
+    this.#sipConnection = undefined;
   }
 
   /** What comes from elsewhere costs one look at its address. */
-  #hear(bytes: Buffer, from: Place): void {
+  #hear(bytes: Buffer, from: SipEndpoint): void {
     if (!this.#targets.some(({ ip }) => ip === from.ip)) return;
     const message = readMessage(bytes);
     const via = message?.headers.find(({ name }) => name === 'via');
     if (!message || !via) return;
     if (message.status === undefined) {
       if (this.#requests.take('') > 0) return;
-      const marked = markSource(via.value, from.ip, from.port);
+      const marked = addReceivedAndRport(via.value, from.ip, from.port);
       if (marked === undefined) return;
       via.value = marked;
     } else if (!this.#isOurs(via)) return;
-    const kind = kindOf(message, via.value);
-    const ended = endedBy(kind);
+    const messageKey = kindOf(message, via.value);
+    const ended = stopsRetransmissionOf(messageKey);
     if (ended) this.#retransmissions.stop(ended);
-    if (this.#challenged.isRepeated(kind)) return;
+    if (this.#challengedRequests.isRepeated(messageKey)) return;
     if (message.status === 401 || message.status === 407) message.headers = chooseChallenge(message.headers);
     try {
       this.onMessage?.(writeMessage(message));
@@ -222,8 +222,8 @@ export class NodeTransport implements Transport {
     return true;
   }
 
-  #sendTo(message: string, to: Place): void {
-    this.#link?.send(message, to);
+  #sendTo(message: string, to: SipEndpoint): void {
+    this.#sipConnection?.send(message, to);
   }
 
   #to(state: TransportState, error?: Error): void {
@@ -235,7 +235,7 @@ export class NodeTransport implements Transport {
   }
 }
 
-function kindOf(message: SipMessage, via: string): Kind {
+function kindOf(message: SipMessage, via: string): MessageKey {
   const method = message.method ?? headerOf(message, 'cseq')?.split(/[ \t]+/)[1] ?? '';
   return { method, status: message.status, branch: parseVia(via)?.params.get('branch') ?? '' };
 }

@@ -49,17 +49,17 @@ export class Retransmissions {
   }
 }
 
-export type Kind = { method: string; status: number | undefined; branch: string };
+export type MessageKey = { method: string; status: number | undefined; branch: string };
 
 /** Under which key a message that goes out is repeated, if at all. */
-export function repeatedAs({ method, status, branch }: Kind): { key: string; capped: boolean } | undefined {
+export function retransmissionKey({ method, status, branch }: MessageKey): { key: string; capped: boolean } | undefined {
   if (status === undefined) return method === 'ACK' ? undefined : { key: `request ${branch} ${method}`, capped: method !== 'INVITE' };
   // Final answers of success are repeated by the dialog (section 13.3.1.4).
   return method === 'INVITE' && status >= 300 ? { key: `answer ${branch}`, capped: true } : undefined;
 }
 
 /** What need not be repeated any more since this message came. */
-export function endedBy({ method, status, branch }: Kind): string | undefined {
+export function stopsRetransmissionOf({ method, status, branch }: MessageKey): string | undefined {
   if (status === undefined) return method === 'ACK' ? `answer ${branch}` : undefined;
   // A provisional answer to anything but INVITE only slows it down (section 17.1.2.2), which is not worth a state of its own.
   return status >= 200 || method === 'INVITE' ? `request ${branch} ${method}` : undefined;

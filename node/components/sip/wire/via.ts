@@ -29,7 +29,7 @@ export function formatVia({ transport, host, port, params }: Via): string {
 }
 
 /** The Via of a request, with where it came from in it (RFC 3261, section 18.2.1; RFC 3581, section 4). Others in the same header stay. */
-export function markSource(value: string, ip: string, port: number): string | undefined {
+export function addReceivedAndRport(value: string, ip: string, port: number): string | undefined {
   const via = parseVia(value);
   if (!via) return undefined;
   // What the sender claims of it counts nothing.
@@ -42,8 +42,8 @@ export function markSource(value: string, ip: string, port: number): string | un
   return `${formatVia(via)}${value.slice(firstOf(value).length)}`;
 }
 
-/** Where a response goes whose topmost Via was marked by markSource(). */
-export function answerTo(value: string): { ip: string; port: number } | undefined {
+/** Where a response goes whose topmost Via was marked by addReceivedAndRport(). */
+export function responseAddress(value: string): { ip: string; port: number } | undefined {
   const via = parseVia(value);
   if (!via) return undefined;
   const ip = bare(via.params.get('received') ?? via.host);
@@ -52,7 +52,7 @@ export function answerTo(value: string): { ip: string; port: number } | undefine
 }
 
 /** Our own Via as the far side sees it. SIP.js takes no port in it. */
-export function withPort(value: string, transport: SipTransport, port: number): string {
+export function withViaPort(value: string, transport: SipTransport, port: number): string {
   const via = parseVia(value);
   return via ? formatVia({ ...via, transport, port }) : value;
 }

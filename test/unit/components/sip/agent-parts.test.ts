@@ -1,44 +1,49 @@
 // Small decisions of a user agent: session timers, digits by INFO, what answers of SIP mean.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { digitOfInfo } from '../../../../node/components/sip/agent/dtmf-info.ts';
-import { endOf } from '../../../../node/components/sip/agent/reasons.ts';
-import { answerExpiry, ExpiryTimer, expiryOfAnswer, offerExpiry } from '../../../../node/components/sip/agent/session-expiry.ts';
+import { callEndForStatus } from '../../../../node/components/sip/agent/call-end.ts';
+import { parseDtmfInfo } from '../../../../node/components/sip/agent/dtmf-info.ts';
+import {
+  parseSessionTimerResponse,
+  requestSessionTimer,
+  respondSessionTimer,
+  SessionTimer,
+} from '../../../../node/components/sip/agent/session-timer.ts';
 
 test('who refreshes a session is agreed as in RFC 4028', () => {
-  assert.deepEqual(offerExpiry(), ['Session-Expires: 1800', 'Min-SE: 90']);
-  assert.deepEqual(offerExpiry(undefined, 3600), ['Session-Expires: 3600', 'Min-SE: 3600']);
-  assert.deepEqual(expiryOfAnswer('600;refresher=uas'), { seconds: 600, refresher: 'them' });
-  assert.deepEqual(expiryOfAnswer(' 600 ; Refresher=UAC'), { seconds: 600, refresher: 'us' });
-  assert.deepEqual(expiryOfAnswer('99999999'), { seconds: 86_400, refresher: 'us' });
-  for (const none of [undefined, '', 'x', '-1', '5']) assert.equal(expiryOfAnswer(none), undefined);
-  assert.deepEqual(answerExpiry({ sessionExpires: '600', supported: '100rel, timer' }), {
-    expiry: { seconds: 600, refresher: 'them' },
+  assert.deepEqual(requestSessionTimer(), ['Session-Expires: 1800', 'Min-SE: 90']);
+  assert.deepEqual(requestSessionTimer(undefined, 3600), ['Session-Expires: 3600', 'Min-SE: 3600']);
+  assert.deepEqual(parseSessionTimerResponse('600;refresher=uas'), { seconds: 600, refresher: 'remote' });
+  assert.deepEqual(parseSessionTimerResponse(' 600 ; Refresher=UAC'), { seconds: 600, refresher: 'local' });
+  assert.deepEqual(parseSessionTimerResponse('99999999'), { seconds: 86_400, refresher: 'local' });
+  for (const none of [undefined, '', 'x', '-1', '5']) assert.equal(parseSessionTimerResponse(none), undefined);
+  assert.deepEqual(respondSessionTimer({ sessionExpires: '600', supported: '100rel, timer' }), {
+    expiry: { seconds: 600, refresher: 'remote' },
     headers: ['Session-Expires: 600;refresher=uac', 'Require: timer'],
   });
-  assert.deepEqual(answerExpiry({ sessionExpires: '600', supported: undefined }), {
-    expiry: { seconds: 600, refresher: 'us' },
+  assert.deepEqual(respondSessionTimer({ sessionExpires: '600', supported: undefined }), {
+    expiry: { seconds: 600, refresher: 'local' },
     headers: ['Session-Expires: 600;refresher=uas'],
   });
-  assert.equal(answerExpiry({ sessionExpires: '60', supported: 'timer' }), 'tooShort');
-  assert.equal(answerExpiry({ sessionExpires: undefined, supported: 'timer' }), undefined);
+  assert.equal(respondSessionTimer({ sessionExpires: '60', supported: 'timer' }), 'tooShort');
+  assert.equal(respondSessionTimer({ sessionExpires: undefined, supported: 'timer' }), undefined);
 });
 
 test('a session is refreshed at half its time, and over a little before its end', (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const told: string[] = [];
-  const timer = new ExpiryTimer({ onRefresh: () => told.push('refresh'), onExpired: () => told.push('expired') });
-  timer.set({ seconds: 100, refresher: 'us' });
+  const timer = new SessionTimer({ onRefresh: () => told.push('refresh'), onExpired: () => told.push('expired') });
+  timer.set({ seconds: 100, refresher: 'local' });
   t.mock.timers.tick(49_999);
   assert.deepEqual(told, []);
   t.mock.timers.tick(1);
   assert.deepEqual(told, ['refresh']);
-  timer.set({ seconds: 90, refresher: 'them' });
+  timer.set({ seconds: 90, refresher: 'remote' });
   t.mock.timers.tick(59_999);
   assert.deepEqual(told, ['refresh']);
   t.mock.timers.tick(1);
   assert.deepEqual(told, ['refresh', 'expired']);
-  timer.set({ seconds: 90, refresher: 'us' });
+  timer.set({ seconds: 90, refresher: 'local' });
   timer.stop();
   t.mock.timers.tick(90_000);
   assert.deepEqual(told, ['refresh', 'expired']);
@@ -52,8 +57,8 @@ test('a refresh that fails is made again while there is time', (t) => {
   ] as const) {
     let refreshes = 0;
     let expired = 0;
-    const timer = new ExpiryTimer({ onRefresh: () => (refreshes += 1), onExpired: () => (expired += 1) });
-    timer.set({ seconds, refresher: 'us' });
+    const timer = new SessionTimer({ onRefresh: () => (refreshes += 1), onExpired: () => (expired += 1) });
+    timer.set({ seconds, refresher: 'local' });
     // One at a time: timers are made by timers.
     for (let second = 0; second < end; second += 1) {
       assert.equal(expired, 0);
@@ -68,10 +73,10 @@ test('a refresh that fails is made again while there is time', (t) => {
 });
 
 test('digits by INFO are read in the forms that gateways send, and nothing else', () => {
-  assert.deepEqual(digitOfInfo('application/dtmf-relay', 'Signal=5\r\nDuration=160\r\n'), { digit: '5', duration: 160 });
-  assert.deepEqual(digitOfInfo('Application/DTMF-Relay; x=y', 'signal= *\r\n'), { digit: '*', duration: 160 });
-  assert.deepEqual(digitOfInfo('application/dtmf-relay', 'Signal=11\r\nDuration=999999'), { digit: '#', duration: 10_000 });
-  assert.deepEqual(digitOfInfo('application/dtmf', 'a'), { digit: 'A', duration: 160 });
+  assert.deepEqual(parseDtmfInfo('application/dtmf-relay', 'Signal=5\r\nDuration=160\r\n'), { digit: '5', duration: 160 });
+  assert.deepEqual(parseDtmfInfo('Application/DTMF-Relay; x=y', 'signal= *\r\n'), { digit: '*', duration: 160 });
+  assert.deepEqual(parseDtmfInfo('application/dtmf-relay', 'Signal=11\r\nDuration=999999'), { digit: '#', duration: 10_000 });
+  assert.deepEqual(parseDtmfInfo('application/dtmf', 'a'), { digit: 'A', duration: 160 });
   for (const [type, body] of [
     ['application/dtmf-relay', ''],
     ['application/dtmf-relay', 'Signal=12'],
@@ -81,11 +86,11 @@ test('digits by INFO are read in the forms that gateways send, and nothing else'
     [undefined, '5'],
     ['application/dtmf', '5'.repeat(300)],
   ] as const)
-    assert.equal(digitOfInfo(type, body), undefined, body);
+    assert.equal(parseDtmfInfo(type, body), undefined, body);
 });
 
 test('answers of SIP say why a call ended', () => {
-  const reasons = [486, 600, 404, 484, 403, 480, 488, 603, 302, 500].map((status) => endOf(status, 'X', false).reason);
+  const reasons = [486, 600, 404, 484, 403, 480, 488, 603, 302, 500].map((status) => callEndForStatus(status, 'X', false).reason);
   assert.deepEqual(reasons, [
     'busy',
     'busy',
@@ -98,8 +103,11 @@ test('answers of SIP say why a call ended', () => {
     'redirected',
     'failed',
   ]);
-  assert.deepEqual([endOf(408, undefined, true).reason, endOf(408, undefined, false).reason], ['no_answer', 'time_out']);
-  assert.deepEqual(endOf(486, `Busy\r\n\u0007 ${'x'.repeat(300)}`, false), {
+  assert.deepEqual(
+    [callEndForStatus(408, undefined, true).reason, callEndForStatus(408, undefined, false).reason],
+    ['no_answer', 'time_out'],
+  );
+  assert.deepEqual(callEndForStatus(486, `Busy\r\n\u0007 ${'x'.repeat(300)}`, false), {
     reason: 'busy',
     status: 486,
     phrase: `Busy ${'x'.repeat(123)}`,

@@ -1,20 +1,26 @@
 // Offers and answers of calls: what is offered, which codec is taken, holds, keys, and what must not be believed.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Agreed } from '../../../../node/components/sip/audio/session.ts';
-import { answerOffer, type LocalSide, makeOffer, readAnswer, SdpRefusal } from '../../../../node/components/sip/sdp/offer-answer.ts';
+import type { NegotiatedMedia } from '../../../../node/components/sip/audio/session.ts';
+import {
+  applyAnswer,
+  createAnswer,
+  createOffer,
+  type LocalMediaDescription,
+  SdpNegotiationError,
+} from '../../../../node/components/sip/sdp/offer-answer.ts';
 import { parseSdp } from '../../../../node/components/sip/sdp/session-description.ts';
 import { Mutator } from '../../../kit/mutator.ts';
 
 const key = 'A'.repeat(40);
 const theirKey = 'B'.repeat(40);
-const local: LocalSide = { ip: '192.0.2.1', port: 10_000, sessionId: 5, version: 1, direction: 'sendrecv', key };
+const local: LocalMediaDescription = { ip: '192.0.2.1', port: 10_000, sessionId: 5, version: 1, direction: 'sendrecv', key };
 
 function sdp(media: readonly string[], connection = 'c=IN IP4 198.51.100.7'): string {
   return ['v=0', 'o=far 1 1 IN IP4 198.51.100.7', 's=-', connection, 't=0 0', ...media, ''].join('\r\n');
 }
 const pcma = ['m=audio 4000 RTP/AVP 8 101', 'a=rtpmap:8 PCMA/8000', 'a=rtpmap:101 telephone-event/8000'];
-const plain: Agreed = {
+const plain: NegotiatedMedia = {
   codec: 'PCMA',
   payloadType: 8,
   dtmfPayloadType: 101,
@@ -25,13 +31,13 @@ const plain: Agreed = {
 };
 
 test('an offer has all codecs, digits for each clock, comfort noise, and can be read by ourselves', () => {
-  const offer = parseSdp(makeOffer(local));
+  const offer = parseSdp(createOffer(local));
   assert.deepEqual(
     offer?.media[0]?.formats.map(({ name, clockRate }) => `${name}/${clockRate}`),
     ['opus/48000', 'g722/8000', 'pcma/8000', 'pcmu/8000', 'telephone-event/8000', 'telephone-event/48000', 'cn/8000'],
   );
   assert.deepEqual([offer?.media[0]?.ip, offer?.media[0]?.port, offer?.media[0]?.direction], ['192.0.2.1', 10_000, 'sendrecv']);
-  assert.match(makeOffer({ ...local, ip: '2001:db8::1' }), /^c=IN IP6 2001:db8::1\r$/m);
+  assert.match(createOffer({ ...local, ip: '2001:db8::1' }), /^c=IN IP6 2001:db8::1\r$/m);
 });
 
 test('the first codec of an offer that is known is taken, with the digits of its clock, under the numbers of the offer', () => {
@@ -41,30 +47,30 @@ test('the first codec of an offer that is known is taken, with the digits of its
     'a=rtpmap:100 telephone-event/48000',
     'a=rtpmap:101 telephone-event/8000',
   ];
-  const { agreed, answer } = answerOffer(sdp(offer), local);
+  const { agreed, answer } = createAnswer(sdp(offer), local);
   assert.deepEqual(
     [agreed.codec, agreed.payloadType, agreed.dtmfPayloadType, agreed.comfortNoisePayloadType],
     ['opus', 111, 100, undefined],
   );
   assert.match(answer ?? '', /^m=audio 10000 RTP\/AVP 111 100\r$/m);
-  assert.deepEqual(answerOffer(sdp(pcma), local).agreed, plain);
-  assert.equal(answerOffer(sdp(['m=audio 4000 RTP/AVP 0 13']), local).agreed.comfortNoisePayloadType, 13);
-  assert.equal(answerOffer(sdp(['m=audio 4000 RTP/AVP 9']), local).agreed.codec, 'G722');
+  assert.deepEqual(createAnswer(sdp(pcma), local).agreed, plain);
+  assert.equal(createAnswer(sdp(['m=audio 4000 RTP/AVP 0 13']), local).agreed.comfortNoisePayloadType, 13);
+  assert.equal(createAnswer(sdp(['m=audio 4000 RTP/AVP 9']), local).agreed.codec, 'G722');
 });
 
 test('where the far side has digits at the clock of 8000 alone, as with Asterisk before 20.10, they are taken with Opus, too', () => {
   const theirs = sdp(['m=audio 4000 RTP/AVP 96 101', 'a=rtpmap:96 opus/48000/2', 'a=rtpmap:101 telephone-event/8000']);
-  const { agreed, answer } = answerOffer(theirs, local);
+  const { agreed, answer } = createAnswer(theirs, local);
   assert.deepEqual([agreed.codec, agreed.dtmfPayloadType, agreed.dtmfClockRate], ['opus', 101, 8000]);
   assert.match(answer ?? '', /^m=audio 10000 RTP\/AVP 96 101\r$/m);
   assert.match(answer ?? '', /^a=rtpmap:101 telephone-event\/8000\r$/m);
-  const read = readAnswer(theirs, local);
+  const read = applyAnswer(theirs, local);
   assert.deepEqual([read.dtmfPayloadType, read.dtmfClockRate], [101, 8000]);
-  assert.match(makeOffer(local, read), /^a=rtpmap:101 telephone-event\/8000\r$/m);
+  assert.match(createOffer(local, read), /^a=rtpmap:101 telephone-event\/8000\r$/m);
 });
 
 test('streams that are not taken are refused in their places', () => {
-  const { answer } = answerOffer(
+  const { answer } = createAnswer(
     sdp(['m=video 5000 RTP/AVP 96', 'a=rtpmap:96 H264/90000', ...pcma, 'm=audio 6000 RTP/AVP 0', 'm=image 7000 udptl t38']),
     local,
   );
@@ -81,26 +87,26 @@ test('holds: this side does what the far side leaves it to', () => {
     ['recvonly', 'sendonly'],
     ['inactive', 'inactive'],
   ] as const) {
-    const { agreed, answer } = answerOffer(sdp([...pcma, `a=${theirs}`]), local);
+    const { agreed, answer } = createAnswer(sdp([...pcma, `a=${theirs}`]), local);
     assert.equal(agreed.direction, ours);
     assert.match(answer ?? '', new RegExp(`^a=${ours}\r$`, 'm'));
   }
-  const zeros = answerOffer(sdp(pcma, 'c=IN IP4 0.0.0.0'), local, plain);
+  const zeros = createAnswer(sdp(pcma, 'c=IN IP4 0.0.0.0'), local, plain);
   assert.deepEqual([zeros.agreed.direction, zeros.agreed.remote], ['recvonly', plain.remote]);
 });
 
 test('keys are taken where they are offered, and a call that has them stays without listeners', () => {
   const crypto = `a=crypto:7 AES_CM_128_HMAC_SHA1_80 inline:${theirKey}|2^20`;
-  const { agreed, answer } = answerOffer(sdp(['m=audio 4000 RTP/SAVP 8', 'a=crypto:1 F8_128_HMAC_SHA1_80 inline:x', crypto]), local);
+  const { agreed, answer } = createAnswer(sdp(['m=audio 4000 RTP/SAVP 8', 'a=crypto:1 F8_128_HMAC_SHA1_80 inline:x', crypto]), local);
   assert.deepEqual(agreed.keys, { suite: 'AES_CM_128_HMAC_SHA1_80', local: key, remote: theirKey });
   assert.match(answer ?? '', new RegExp(`^a=crypto:7 AES_CM_128_HMAC_SHA1_80 inline:${key}\r$`, 'm'));
   assert.match(answer ?? '', /^m=audio 10000 RTP\/SAVP 8\r$/m);
-  assert.throws(() => answerOffer(sdp(['m=audio 4000 RTP/SAVP 8']), local), SdpRefusal);
-  assert.match(makeOffer(local, agreed), /^m=audio 10000 RTP\/SAVP 8\r\na=rtpmap:8 PCMA\/8000\r\na=crypto:1 /m);
-  assert.throws(() => readAnswer(sdp(pcma), local, agreed), SdpRefusal);
+  assert.throws(() => createAnswer(sdp(['m=audio 4000 RTP/SAVP 8']), local), SdpNegotiationError);
+  assert.match(createOffer(local, agreed), /^m=audio 10000 RTP\/SAVP 8\r\na=rtpmap:8 PCMA\/8000\r\na=crypto:1 /m);
+  assert.throws(() => applyAnswer(sdp(pcma), local, agreed), SdpNegotiationError);
   // Keys that nobody asked for.
-  assert.equal(readAnswer(sdp([...pcma, crypto]), local).keys, undefined);
-  assert.throws(() => readAnswer(sdp(['m=audio 4000 RTP/SAVP 8', crypto]), local), SdpRefusal);
+  assert.equal(applyAnswer(sdp([...pcma, crypto]), local).keys, undefined);
+  assert.throws(() => applyAnswer(sdp(['m=audio 4000 RTP/SAVP 8', crypto]), local), SdpNegotiationError);
 });
 
 test('what makes this node send to itself, to many or to nowhere is refused, and what is no description', () => {
@@ -128,13 +134,13 @@ test('what makes this node send to itself, to many or to nowhere is refused, and
     '',
     'v=1\r\n',
   ];
-  for (const text of refused) assert.throws(() => answerOffer(text, local), SdpRefusal, text.slice(0, 200));
-  assert.equal(answerOffer(sdp(pcma, 'c=IN IP4 127.0.0.1'), { ...local, ip: '127.0.0.1' }).agreed.remote.ip, '127.0.0.1');
+  for (const text of refused) assert.throws(() => createAnswer(text, local), SdpNegotiationError, text.slice(0, 200));
+  assert.equal(createAnswer(sdp(pcma, 'c=IN IP4 127.0.0.1'), { ...local, ip: '127.0.0.1' }).agreed.remote.ip, '127.0.0.1');
 });
 
 test('mutated descriptions are agreed on or refused, quickly, and nothing else (fixed seed)', () => {
   const samples = [
-    makeOffer(local),
+    createOffer(local),
     sdp(pcma),
     sdp([...pcma, `a=crypto:7 AES_CM_128_HMAC_SHA1_80 inline:${theirKey}`, 'a=sendonly', 'm=video 1 RTP/AVP 96']),
   ].map((text) => Buffer.from(text));
@@ -143,12 +149,12 @@ test('mutated descriptions are agreed on or refused, quickly, and nothing else (
   for (let round = 0; round < 20_000; round += 1) {
     const text = mutator.mutate(samples).toString('latin1');
     try {
-      const result = answerOffer(text, local, plain);
+      const result = createAnswer(text, local, plain);
       assert.ok(result.agreed.remote.port > 0 && result.agreed.payloadType <= 127);
       assert.doesNotMatch(result.answer ?? '', /[^\r\n -~]/);
       agreed += 1;
     } catch (error) {
-      assert.ok(error instanceof SdpRefusal, String(error));
+      assert.ok(error instanceof SdpNegotiationError, String(error));
     }
   }
   assert.ok(agreed > 1000);

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { NodeTransport } from '../../../../node/components/sip/wire/node-transport.ts';
-import type { SipTarget } from '../../../../node/components/sip/wire/targets.ts';
+import { SipTransportAdapter } from '../../../../node/components/sip/wire/node-transport.ts';
+import type { SipTarget } from '../../../../node/components/sip/wire/server-location.ts';
 import { emits, eventually } from '../../../kit/eventually.ts';
 import { freePort } from '../../../kit/free-ports.ts';
 
@@ -30,8 +30,8 @@ async function serve(t: TestContext): Promise<Server> {
   return { target, next };
 }
 
-function transportTo(t: TestContext, targets: () => SipTarget[], allowPrivate = true): NodeTransport {
-  const transport = new NodeTransport(undefined, {
+function transportTo(t: TestContext, targets: () => SipTarget[], allowPrivate = true): SipTransportAdapter {
+  const transport = new SipTransportAdapter(undefined, {
     ...{ registrar: { host: 'sip.example' }, announcedIp: '192.0.2.1', ports: { min: 20_000, max: 20_000 }, ca: undefined },
     allowPrivate,
     onFault: (error) => assert.fail(String(error)),

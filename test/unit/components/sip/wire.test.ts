@@ -1,13 +1,13 @@
 // SIP on the wire: framing of streams, messages within bounds, Via, addresses of registrars, retransmission, digests.
 import assert from 'node:assert/strict';
 import { mock, test } from 'node:test';
-import { chooseChallenge, digestCredentials } from '../../../../node/components/sip/wire/challenges.ts';
+import { chooseChallenge, digestCredentials } from '../../../../node/components/sip/wire/digest-auth.ts';
 import { maxMessageBytes, StreamFraming } from '../../../../node/components/sip/wire/framing.ts';
 import { headerOf, readMessage, writeMessage } from '../../../../node/components/sip/wire/message.ts';
 import { parseRegistrar } from '../../../../node/components/sip/wire/registrar.ts';
-import { endedBy, Retransmissions, repeatedAs } from '../../../../node/components/sip/wire/retransmissions.ts';
-import { findTargets, type Names } from '../../../../node/components/sip/wire/targets.ts';
-import { answerTo, markSource, parseVia, withPort } from '../../../../node/components/sip/wire/via.ts';
+import { Retransmissions, retransmissionKey, stopsRetransmissionOf } from '../../../../node/components/sip/wire/retransmissions.ts';
+import { locateServers, type SipDns } from '../../../../node/components/sip/wire/server-location.ts';
+import { addReceivedAndRport, parseVia, responseAddress, withViaPort } from '../../../../node/components/sip/wire/via.ts';
 import { seededRandom } from '../../../kit/seeded-random.ts';
 
 const message = (body = '', length = String(Buffer.byteLength(body))) =>
@@ -90,22 +90,28 @@ test('what is no message, or lies about itself, is none', () => {
 });
 
 test('where a request came from stands in its Via, and its answer goes there', () => {
-  const marked = markSource('SIP/2.0/UDP 10.0.0.1:5080;branch=z;rport;received=1.2.3.4', '192.0.2.1', 6000);
-  assert.deepEqual(answerTo(marked ?? ''), { ip: '192.0.2.1', port: 6000 });
-  assert.deepEqual(answerTo(markSource('SIP/2.0/UDP host.example:5080;branch=z', '192.0.2.1', 6000) ?? ''), {
+  const marked = addReceivedAndRport('SIP/2.0/UDP 10.0.0.1:5080;branch=z;rport;received=1.2.3.4', '192.0.2.1', 6000);
+  assert.deepEqual(responseAddress(marked ?? ''), { ip: '192.0.2.1', port: 6000 });
+  assert.deepEqual(responseAddress(addReceivedAndRport('SIP/2.0/UDP host.example:5080;branch=z', '192.0.2.1', 6000) ?? ''), {
     ip: '192.0.2.1',
     port: 5080,
   });
-  assert.deepEqual(answerTo(markSource('SIP/2.0/UDP 192.0.2.1;branch=z', '192.0.2.1', 6000) ?? ''), { ip: '192.0.2.1', port: 5060 });
-  assert.deepEqual(answerTo(markSource('SIP / 2.0 / UDP [2001:db8::1]:99;branch=z, SIP/2.0/TCP b;branch=y', '2001:db8::1', 7) ?? ''), {
-    ip: '2001:db8::1',
-    port: 99,
+  assert.deepEqual(responseAddress(addReceivedAndRport('SIP/2.0/UDP 192.0.2.1;branch=z', '192.0.2.1', 6000) ?? ''), {
+    ip: '192.0.2.1',
+    port: 5060,
   });
+  assert.deepEqual(
+    responseAddress(addReceivedAndRport('SIP / 2.0 / UDP [2001:db8::1]:99;branch=z, SIP/2.0/TCP b;branch=y', '2001:db8::1', 7) ?? ''),
+    {
+      ip: '2001:db8::1',
+      port: 99,
+    },
+  );
   assert.match(
-    markSource('SIP/2.0/UDP a;branch=z;rport, SIP/2.0/TCP b;branch=y', '192.0.2.1', 7) ?? '',
+    addReceivedAndRport('SIP/2.0/UDP a;branch=z;rport, SIP/2.0/TCP b;branch=y', '192.0.2.1', 7) ?? '',
     /rport=7.*, SIP\/2\.0\/TCP b;branch=y$/,
   );
-  assert.equal(withPort('SIP/2.0/UDP 192.0.2.1;branch=z;rport', 'TLS', 5071), 'SIP/2.0/TLS 192.0.2.1:5071;branch=z;rport');
+  assert.equal(withViaPort('SIP/2.0/UDP 192.0.2.1;branch=z;rport', 'TLS', 5071), 'SIP/2.0/TLS 192.0.2.1:5071;branch=z;rport');
   for (const bad of ['', 'SIP/2.0/UDP', 'SIP/2.0/UDP a:0', 'SIP/2.0/UDP a:99999', 'SIP/2.0/UDP a;=b', 'HTTP/1.1/UDP a', 'SIP/2.0/UDP a b'])
     assert.equal(parseVia(bad), undefined, bad);
 });
@@ -136,7 +142,7 @@ test('the address of a registrar is read in all its forms, and no other', () => 
 
 test('a name leads to its addresses: by SRV in order of priority and weight, else by A and AAAA, within bounds', async () => {
   const asked: string[] = [];
-  const names = (records: Record<string, { name: string; port: number; priority: number; weight: number }[]>): Names => ({
+  const names = (records: Record<string, { name: string; port: number; priority: number; weight: number }[]>): SipDns => ({
     srv: async (name) => {
       asked.push(name);
       return records[name] ?? [];
@@ -147,7 +153,7 @@ test('a name leads to its addresses: by SRV in order of priority and weight, els
     },
   });
   const record = (name: string, priority: number, weight = 1) => ({ name, port: 5080, priority, weight });
-  const found = await findTargets(
+  const found = await locateServers(
     { host: 'e.example' },
     names({ '_sip._udp.e.example': [record('bbbb', 20), record('gone.example', 5), record('aaa', 10)] }),
   );
@@ -155,23 +161,23 @@ test('a name leads to its addresses: by SRV in order of priority and weight, els
     { transport: 'UDP', ip: '192.0.2.3', port: 5080 },
     { transport: 'UDP', ip: '192.0.2.4', port: 5080 },
   ]);
-  const tcp = await findTargets({ host: 'e.example' }, names({ '_sip._tcp.e.example': [record('aaa', 10)] }));
+  const tcp = await locateServers({ host: 'e.example' }, names({ '_sip._tcp.e.example': [record('aaa', 10)] }));
   assert.deepEqual(tcp, [{ transport: 'TCP', ip: '192.0.2.3', port: 5080 }]);
-  assert.deepEqual(await findTargets({ host: 'e.example', transport: 'TLS' }, names({})), [
+  assert.deepEqual(await locateServers({ host: 'e.example', transport: 'TLS' }, names({})), [
     { transport: 'TLS', ip: '192.0.2.9', port: 5061 },
   ]);
   assert.ok(asked.includes('_sips._tcp.e.example'));
   asked.length = 0;
-  assert.deepEqual(await findTargets({ host: 'e.example', port: 99 }, names({})), [{ transport: 'UDP', ip: '192.0.2.9', port: 99 }]);
+  assert.deepEqual(await locateServers({ host: 'e.example', port: 99 }, names({})), [{ transport: 'UDP', ip: '192.0.2.9', port: 99 }]);
   assert.deepEqual(asked, [], 'a port that is given needs no SRV');
-  await assert.rejects(findTargets({ host: 'gone.example' }, names({})), /The name gone\.example has no address/);
-  const many = await findTargets({ host: 'e' }, names({ '_sip._udp.e': Array.from({ length: 100 }, (_, index) => record('a', index)) }));
+  await assert.rejects(locateServers({ host: 'gone.example' }, names({})), /The name gone\.example has no address/);
+  const many = await locateServers({ host: 'e' }, names({ '_sip._udp.e': Array.from({ length: 100 }, (_, index) => record('a', index)) }));
   assert.equal(many.length, 16);
   // The heavier one comes first mostly.
   const random = seededRandom(3);
   let heavyFirst = 0;
   for (let round = 0; round < 400; round += 1) {
-    const [first] = await findTargets({ host: 'e' }, names({ '_sip._udp.e': [record('aaa', 1, 10), record('bbbb', 1, 90)] }), random);
+    const [first] = await locateServers({ host: 'e' }, names({ '_sip._udp.e': [record('aaa', 1, 10), record('bbbb', 1, 90)] }), random);
     if (first?.ip === '192.0.2.4') heavyFirst += 1;
   }
   assert.ok(heavyFirst > 320 && heavyFirst < 390, String(heavyFirst));
@@ -200,14 +206,17 @@ test('requests are repeated at T1, 2*T1, 4*T1 until they are answered, those tha
   stopped.stop('a');
   t.mock.timers.tick(60_000);
   assert.equal(send.mock.callCount(), 0);
-  assert.deepEqual(repeatedAs({ method: 'ACK', status: undefined, branch: 'b' }), undefined);
-  assert.equal(repeatedAs({ method: 'INVITE', status: 200, branch: 'b' }), undefined);
-  assert.equal(repeatedAs({ method: 'INVITE', status: 486, branch: 'b' })?.key, endedBy({ method: 'ACK', status: undefined, branch: 'b' }));
+  assert.deepEqual(retransmissionKey({ method: 'ACK', status: undefined, branch: 'b' }), undefined);
+  assert.equal(retransmissionKey({ method: 'INVITE', status: 200, branch: 'b' }), undefined);
   assert.equal(
-    repeatedAs({ method: 'INVITE', status: undefined, branch: 'b' })?.key,
-    endedBy({ method: 'INVITE', status: 100, branch: 'b' }),
+    retransmissionKey({ method: 'INVITE', status: 486, branch: 'b' })?.key,
+    stopsRetransmissionOf({ method: 'ACK', status: undefined, branch: 'b' }),
   );
-  assert.equal(endedBy({ method: 'BYE', status: 100, branch: 'b' }), undefined);
+  assert.equal(
+    retransmissionKey({ method: 'INVITE', status: undefined, branch: 'b' })?.key,
+    stopsRetransmissionOf({ method: 'INVITE', status: 100, branch: 'b' }),
+  );
+  assert.equal(stopsRetransmissionOf({ method: 'BYE', status: 100, branch: 'b' }), undefined);
 });
 
 test('digests are those of RFC 7616, section 3.9.1, and RFC 8760: the first known challenge is answered', () => {

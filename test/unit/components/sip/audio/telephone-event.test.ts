@@ -4,9 +4,9 @@ import { test } from 'node:test';
 import {
   DigitReceiver,
   DigitSender,
-  type EventPacket,
-  eventOf,
+  digitToEvent,
   parseEvent,
+  type TelephoneEventPacket,
 } from '../../../../../node/components/sip/audio/telephone-event.ts';
 import { seededRandom } from '../../../../kit/seeded-random.ts';
 
@@ -16,14 +16,14 @@ const step = 160;
 function send(digits: readonly { digit: string; steps: number; gap?: number }[], { from = 1000, step: size = step } = {}) {
   const sender = new DigitSender();
   const sent: string[] = [];
-  for (const { digit, steps, gap = 4 } of digits) sender.add({ event: eventOf(digit) ?? -1, steps, gap }, () => sent.push(digit));
-  const packets: EventPacket[][] = [];
+  for (const { digit, steps, gap = 4 } of digits) sender.add({ event: digitToEvent(digit) ?? -1, steps, gap }, () => sent.push(digit));
+  const packets: TelephoneEventPacket[][] = [];
   for (let index = 0; sender.waiting > 0 || index < 4 || packets.at(-1)?.length; index += 1)
     packets.push(sender.next((from + index * size) % 2 ** 32, size) ?? []);
   return { packets, sent };
 }
 
-function receive(packets: readonly EventPacket[], clockRate = 8000): string[] {
+function receive(packets: readonly TelephoneEventPacket[], clockRate = 8000): string[] {
   const told: string[] = [];
   const receiver = new DigitReceiver({ clockRate, onDigit: (digit, duration) => told.push(`${digit} ${duration}`) });
   for (const packet of packets) receiver.push(packet, 0);
@@ -117,8 +117,8 @@ test('a digit that comes half a round of timestamps later, or from a source that
 test('what is no digit is none', () => {
   const packet = (payload: Buffer) => ({ payload, timestamp: 1, marker: true });
   assert.deepEqual(receive([packet(Buffer.alloc(3)), packet(Buffer.of(16, 0x80, 0, 160)), packet(Buffer.of(66, 0x80, 0, 160))]), []);
-  assert.equal(eventOf('x'), undefined);
-  assert.equal(eventOf(''), undefined);
-  assert.equal(eventOf('12'), undefined);
-  assert.equal(eventOf('d'), 15);
+  assert.equal(digitToEvent('x'), undefined);
+  assert.equal(digitToEvent(''), undefined);
+  assert.equal(digitToEvent('12'), undefined);
+  assert.equal(digitToEvent('d'), 15);
 });

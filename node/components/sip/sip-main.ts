@@ -2,14 +2,14 @@
 import { isIP } from 'node:net';
 import { connectToParent } from '../process/child-ipc.ts';
 import { markTrack } from '../process/track-marks.ts';
-import { AgentRefusal, SipAgent } from './agent/agent.ts';
-import { ComponentSound } from './audio/component-sound.ts';
-import { type AgentSettings, type SipCommand, type SipReport, sipCommandSchema } from './sip-messages.ts';
+import { SipCommandError, SipUserAgent } from './agent/agent.ts';
+import { ComponentAudio } from './audio/component-audio.ts';
+import { type SipCommand, type SipReport, sipCommandSchema, type UserAgentSettings } from './sip-messages.ts';
 
 type Request = Extract<SipCommand, { request: number }>;
 
-let agent: SipAgent | undefined;
-let sound: ComponentSound | undefined;
+let agent: SipUserAgent | undefined;
+let sound: ComponentAudio | undefined;
 
 const { send } = connectToParent<typeof sipCommandSchema, SipReport>(sipCommandSchema, run);
 // SIP.js leaves promises to nobody where a message makes no sense: the calls go on.
@@ -31,9 +31,9 @@ function run(command: SipCommand): void {
   else void answer(command);
 }
 
-async function start(settings: AgentSettings): Promise<void> {
+async function start(settings: UserAgentSettings): Promise<void> {
   const { announcedIp, rtpPorts: ports, roomPort, allowPrivate } = settings;
-  sound = await ComponentSound.open({
+  sound = await ComponentAudio.open({
     mark: markTrack,
     ip: listenIp(announcedIp),
     ports,
@@ -41,7 +41,7 @@ async function start(settings: AgentSettings): Promise<void> {
     ...(roomPort !== undefined && { roomPort }),
   });
   send({ type: 'listening', port: sound.port });
-  agent = new SipAgent({ settings, audio: sound, report: send, onFault: tellFault });
+  agent = new SipUserAgent({ settings, audio: sound, report: send, onFault: tellFault });
   agent.start();
 }
 
@@ -64,14 +64,14 @@ function addTrack(ssrc: number): void {
 async function answer(command: Request): Promise<void> {
   const { request } = command;
   try {
-    if (!agent) throw new AgentRefusal('unavailable', 'The component is starting');
+    if (!agent) throw new SipCommandError('unavailable', 'The component is starting');
     if (command.type === 'call') await agent.call(command.callId, command.phoneNumber);
     else if (command.type === 'hangUp') agent.hangUp(command.callId);
     else await agent.sendDigits(command.callId, command.digits);
     send({ type: 'done', request });
   } catch (error) {
-    if (!(error instanceof AgentRefusal)) tellFault(error);
-    const { code, message } = error instanceof AgentRefusal ? error : new AgentRefusal('unavailable', 'The call could not be made');
+    if (!(error instanceof SipCommandError)) tellFault(error);
+    const { code, message } = error instanceof SipCommandError ? error : new SipCommandError('unavailable', 'The call could not be made');
     send({ type: 'done', request, problem: { code, message } });
   }
 }

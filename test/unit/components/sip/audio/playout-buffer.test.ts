@@ -1,8 +1,8 @@
 // When sound is heard: late enough for what jitters, early again when nothing does, in one piece where the clocks drift or packets are lost.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Playout } from '../../../../../node/components/sip/audio/playout.ts';
-import { blockSamples } from '../../../../../node/components/sip/audio/sound.ts';
+import { frameSamples } from '../../../../../node/components/sip/audio/audio-format.ts';
+import { PlayoutBuffer } from '../../../../../node/components/sip/audio/playout-buffer.ts';
 import { seededRandom } from '../../../../kit/seeded-random.ts';
 import { concat, levelOf, tone } from '../../../../kit/tones.ts';
 
@@ -19,7 +19,7 @@ type Network = {
 
 /** What is heard of a tone. */
 function play({ seconds, delay, drift = 0, frequency = 400 }: Network) {
-  const playout = new Playout();
+  const playoutBuffer = new PlayoutBuffer();
   const packets = Array.from({ length: seconds * 50 }, (_, index) => {
     const way = delay(index);
     const sent = index * 20 * (1 + drift);
@@ -31,14 +31,14 @@ function play({ seconds, delay, drift = 0, frequency = 400 }: Network) {
   for (let block = 0; block * 20 < seconds * 1000; block += 1) {
     for (; packets[0] && packets[0].at <= block * 20; packets.shift()) {
       const { index, at } = packets[0];
-      playout.write(
-        12_345 + index * blockSamples,
-        tone(frequency, rate, blockSamples, { from: index * blockSamples }),
+      playoutBuffer.write(
+        12_345 + index * frameSamples,
+        tone(frequency, rate, frameSamples, { from: index * frameSamples }),
         Math.round(at * 48),
       );
     }
-    const out = new Float32Array(blockSamples);
-    playout.read(block * blockSamples, out);
+    const out = new Float32Array(frameSamples);
+    playoutBuffer.read(block * frameSamples, out);
     heard.push(out);
   }
   return concat(heard);
@@ -106,20 +106,24 @@ test('a hole of one packet is filled, a longer one fades, silence behind it is s
 
 test('timestamps of any kind leave it working', () => {
   const random = seededRandom(5);
-  const playout = new Playout();
-  const out = new Float32Array(blockSamples);
+  const playoutBuffer = new PlayoutBuffer();
+  const out = new Float32Array(frameSamples);
   let timestamp = 0;
   for (let block = 0; block < 3000; block += 1) {
-    timestamp += random() < 0.02 ? Math.round((random() - 0.5) * 2 ** 33) : blockSamples;
-    playout.write(timestamp, tone(400, rate, random() < 0.1 ? 5760 : blockSamples), block * blockSamples - Math.round(random() * 5000));
-    playout.read(block * blockSamples, out);
+    timestamp += random() < 0.02 ? Math.round((random() - 0.5) * 2 ** 33) : frameSamples;
+    playoutBuffer.write(
+      timestamp,
+      tone(400, rate, random() < 0.1 ? 5760 : frameSamples),
+      block * frameSamples - Math.round(random() * 5000),
+    );
+    playoutBuffer.read(block * frameSamples, out);
     assert.ok(out.every((sample) => Math.abs(sample) <= 0.31));
   }
   let heard = false;
   for (let block = 3000; block < 3020; block += 1) {
-    timestamp += blockSamples;
-    playout.write(timestamp, tone(400, rate, blockSamples), block * blockSamples);
-    heard = playout.read(block * blockSamples, out);
+    timestamp += frameSamples;
+    playoutBuffer.write(timestamp, tone(400, rate, frameSamples), block * frameSamples);
+    heard = playoutBuffer.read(block * frameSamples, out);
   }
   assert.ok(heard && levelOf(out, 400, rate) > 0.1);
 });

@@ -2,7 +2,7 @@
 import { isIP, isIPv6 } from 'node:net';
 import { isPrivateAddress } from '../../../private-addresses.ts';
 
-export type Address = { ip: string; port: number };
+export type RtpAddress = { ip: string; port: number };
 
 /** How near a source is to what was agreed: only a nearer one takes the place of another. */
 const ranks = { elsewhere: 1, sameHost: 2, asAgreed: 3 } as const;
@@ -11,30 +11,30 @@ const probation = 3;
 /** Milliseconds of silence after which the far side may go on from another port of its host. */
 const rebinding = 2000;
 
-type Latched = { address: Address; rank: number; heard: number };
+type Latched = { address: RtpAddress; rank: number; heard: number };
 
-export class FarAddress {
-  readonly #agreed: Address;
+export class SymmetricRtpAddress {
+  readonly #agreed: RtpAddress;
   readonly #allowPrivate: boolean;
   #latched: Latched | undefined;
-  #candidate: { address: Address; ssrc: number; packets: number } | undefined;
+  #candidate: { address: RtpAddress; ssrc: number; packets: number } | undefined;
 
-  constructor(agreed: Address, allowPrivate: boolean) {
+  constructor(agreed: RtpAddress, allowPrivate: boolean) {
     this.#agreed = agreed;
     this.#allowPrivate = allowPrivate;
   }
 
   /** Where to send; undefined where neither SDP nor a packet names anybody who may be sent to. */
-  get target(): Address | undefined {
-    const address = this.#latched?.address ?? this.#agreed;
-    return isSendable(address) && (this.#allowPrivate || !isPrivateAddress(address.ip)) ? address : undefined;
+  get target(): RtpAddress | undefined {
+    const rtpAddress = this.#latched?.address ?? this.#agreed;
+    return isSendable(rtpAddress) && (this.#allowPrivate || !isPrivateAddress(rtpAddress.ip)) ? rtpAddress : undefined;
   }
 
   /**
    * Whether a valid packet from there is of this call. `trusted`: it shows by itself that it is (SRTP); `now`: milliseconds of any clock that
    * does not go back.
    */
-  accepts(from: Address, ssrc: number, trusted: boolean, now: number): boolean {
+  accepts(from: RtpAddress, ssrc: number, trusted: boolean, now: number): boolean {
     const latched = this.#latched;
     if (latched && isSame(latched.address, from)) {
       latched.heard = now;
@@ -54,7 +54,7 @@ export class FarAddress {
     return rank === ranks.sameHost && now - latched.heard >= rebinding;
   }
 
-  #isProven(from: Address, ssrc: number): boolean {
+  #isProven(from: RtpAddress, ssrc: number): boolean {
     const known = this.#candidate;
     if (!known || known.ssrc !== ssrc || !isSame(known.address, from)) {
       this.#candidate = { address: { ip: from.ip, port: from.port }, ssrc, packets: 1 };
@@ -65,12 +65,12 @@ export class FarAddress {
   }
 }
 
-function isSame(one: Address, other: Address): boolean {
+function isSame(one: RtpAddress, other: RtpAddress): boolean {
   return one.ip === other.ip && one.port === other.port;
 }
 
 /** Not of those that mean nobody, as old phones say for hold, or many. */
-function isSendable({ ip, port }: Address): boolean {
+function isSendable({ ip, port }: RtpAddress): boolean {
   if (isIP(ip) === 0 || port < 1 || port > 65_535) return false;
   if (isIPv6(ip)) return ip !== '::' && !/^ff/i.test(ip);
   const first = Number(ip.split('.')[0]);

@@ -1,6 +1,7 @@
 // One voice's sound from when it came to when it is heard: just late enough that what comes late is there in time.
-import { Concealment } from './concealment.ts';
-import { blockSamples, sampleRate, samplesPerMillisecond } from './sound.ts';
+
+import { frameSamples, sampleRate, samplesPerMillisecond } from './audio-format.ts';
+import { PacketLossConcealer } from './packet-loss-concealment.ts';
 
 /** Samples from a packet's arrival to its sound: a block that is read at once, and what the network jitters. */
 const firstDelay = 50 * samplesPerMillisecond;
@@ -19,9 +20,9 @@ const capacity = sampleRate;
 const overlap = 240;
 
 /** All numbers count samples at 48 kHz; places are on the line that read() reads. */
-export class Playout {
+export class PlayoutBuffer {
   readonly #ring = new Float32Array(capacity);
-  readonly #concealment = new Concealment();
+  readonly #packetLossConcealer = new PacketLossConcealer();
   /** What is written and not read, in order. */
   #written: { from: number; to: number }[] = [];
   #read = 0;
@@ -33,7 +34,7 @@ export class Playout {
   /** Samples of the next block that are there already. */
   isComplete(from: number): boolean {
     const last = this.#written.at(-1);
-    return last !== undefined && last.to >= from + blockSamples;
+    return last !== undefined && last.to >= from + frameSamples;
   }
 
   /** `timestamp` of the first sample goes on without end; `arrival`: its place if it were heard as it came. */
@@ -52,19 +53,19 @@ export class Playout {
     const to = from + block.length;
     this.#read = to;
     while ((this.#written[0]?.to ?? to) < from) this.#written.shift();
-    if (this.#concealment.silent && (this.#written[0]?.from ?? to) >= to) return false;
+    if (this.#packetLossConcealer.silent && (this.#written[0]?.from ?? to) >= to) return false;
     for (let at = from; at < to; ) {
       const [next] = this.#written;
       const start = next && next.from < to ? next.from : to;
       if (start > at) {
-        this.#concealment.fill(block.subarray(at - from, start - from));
+        this.#packetLossConcealer.fill(block.subarray(at - from, start - from));
         at = start;
         continue;
       }
       const end = Math.min(next?.to ?? to, to);
       const part = block.subarray(at - from, end - from);
       for (let index = 0; index < part.length; index += 1) part[index] = this.#ring[(at + index) % capacity] ?? 0;
-      this.#concealment.pass(part);
+      this.#packetLossConcealer.pass(part);
       if (end === next?.to) this.#written.shift();
       at = end;
     }

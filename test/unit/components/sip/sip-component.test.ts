@@ -3,18 +3,18 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { Admission } from '../../../../node/components/process/admission.ts';
-import { prepareSip } from '../../../../node/components/sip/prepare.ts';
-import { Telephones } from '../../../../node/components/sip/telephones.ts';
+import { createSipSpec } from '../../../../node/components/sip/sip-component.ts';
+import { SipUserAgents } from '../../../../node/components/sip/sip-user-agents.ts';
 import { makeClusterCertificates } from '../../../kit/dist-certificates.ts';
 
 test('the properties say what was given, with the certificates alone of a PEM that holds a key, too', async (t) => {
   const { caPath, keyPath } = await makeClusterCertificates(t);
   const [certificate, key] = await Promise.all([readFile(caPath, 'utf8'), readFile(keyPath, 'utf8')]);
   const place = (): never => assert.fail('no telephone is opened');
-  const telephones = new Telephones({ place, admission: new Admission(() => ({ budget: 1, cores: 2, busy: 0 })) });
+  const sipUserAgents = new SipUserAgents({ place, admission: new Admission(() => ({ budget: 1, cores: 2, busy: 0 })) });
   const registrarCredentials = { address: 'sips:127.0.0.1', username: 'alice', password: 'very-secret' };
   const shown = (caCertificate?: string | null) =>
-    prepareSip({ registrarCredentials, ...(caCertificate !== undefined && { caCertificate }) }, telephones).properties;
+    createSipSpec({ registrarCredentials, ...(caCertificate !== undefined && { caCertificate }) }, sipUserAgents).properties;
   const properties = shown(`${certificate}${key}${certificate}`);
   assert.equal(properties.caCertificate, `${certificate}${certificate}`);
   assert.doesNotMatch(JSON.stringify(properties), /PRIVATE|very-secret/);

@@ -2,10 +2,10 @@
 import { AvError } from '../../ffmpeg/ffmpeg.ts';
 import { JitterBuffer, type OrderedPacket } from '../../rtp/jitter-buffer.ts';
 import type { RtpPacket } from '../../rtp/rtp-reader.ts';
+import { sampleRate, samplesPerMillisecond } from './audio-format.ts';
 import { CallDecoder, callCodecFacts } from './call-codecs.ts';
-import { Playout } from './playout.ts';
+import { PlayoutBuffer } from './playout-buffer.ts';
 import type { CallCodec } from './session.ts';
-import { sampleRate, samplesPerMillisecond } from './sound.ts';
 
 /** Milliseconds that a missing packet is waited for where there is time; it is given up when its turn has come. */
 const maxWait = 200;
@@ -14,9 +14,9 @@ const packetsPerBlock = 10;
 const maxBurst = 100;
 const nothing = Buffer.alloc(0);
 
-export class Voice {
+export class AudioReceiver {
   readonly #decoder: CallDecoder;
-  readonly #playout = new Playout();
+  readonly #playoutBuffer = new PlayoutBuffer();
   readonly #buffer: JitterBuffer;
   /** Samples at 48 kHz of one tick of RTP's clock. */
   readonly #ratio: number;
@@ -29,7 +29,7 @@ export class Voice {
   constructor(codec: CallCodec) {
     this.#decoder = new CallDecoder(codec);
     this.#ratio = sampleRate / callCodecFacts[codec].clockRate;
-    const isDue = () => this.#due !== undefined && !this.#playout.isComplete(this.#due);
+    const isDue = () => this.#due !== undefined && !this.#playoutBuffer.isComplete(this.#due);
     this.#buffer = new JitterBuffer({
       // What is missing is waited for until its turn has come.
       get wait() {
@@ -52,7 +52,7 @@ export class Voice {
     this.#due = from;
     this.#buffer.drain(from / samplesPerMillisecond);
     this.#due = undefined;
-    return this.#playout.read(from, block);
+    return this.#playoutBuffer.read(from, block);
   }
 
   /** Idempotent. */
@@ -65,7 +65,7 @@ export class Voice {
     if (payload.length === 0) return;
     try {
       const samples = this.#decoder.decode(payload);
-      this.#playout.write(timestamp * this.#ratio, samples, Math.round(arrival * samplesPerMillisecond));
+      this.#playoutBuffer.write(timestamp * this.#ratio, samples, Math.round(arrival * samplesPerMillisecond));
     } catch (error) {
       // What cannot be decoded is a hole.
       if (!(error instanceof AvError)) throw error;

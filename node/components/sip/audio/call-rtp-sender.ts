@@ -1,11 +1,11 @@
 // What goes to the far side of a call: the mix or a digit, 20 ms at a time.
 import { randomInt } from 'node:crypto';
 import { rtpPacket } from '../../rtp/rtp-writer.ts';
+import { frameDuration } from './audio-format.ts';
 import { CallEncoder, callCodecFacts } from './call-codecs.ts';
-import type { Agreed } from './session.ts';
-import { blockTime } from './sound.ts';
+import type { NegotiatedMedia } from './session.ts';
 import { SrtpSender } from './srtp.ts';
-import { DigitSender, eventOf } from './telephone-event.ts';
+import { DigitSender, digitToEvent } from './telephone-event.ts';
 
 export type FarSenderOptions = { send: (packet: Buffer) => void };
 /** Milliseconds of a digit and of the pause behind it, where nothing else is said. */
@@ -15,7 +15,7 @@ const bounds = { duration: { min: 40, max: 6000 }, gap: { min: 40, max: 6000 } }
 /** Digits that may wait. */
 const maxDigits = 128;
 
-export class FarSender {
+export class CallRtpSender {
   readonly #options: FarSenderOptions;
   readonly #ssrc = randomInt(1, 2 ** 32);
   readonly #firstTimestamp = randomInt(2 ** 32);
@@ -23,7 +23,7 @@ export class FarSender {
   readonly #refusals = new Set<(error: Error) => void>();
   /** In the lower half: a loss at the beginning must not hide that it wraps around (RFC 3711, section 3.3.1). */
   #sequence = randomInt(2 ** 15);
-  #agreed: Agreed | undefined;
+  #agreed: NegotiatedMedia | undefined;
   #encoder: CallEncoder | undefined;
   #srtp: { key: string; sender: SrtpSender } | undefined;
   /** Sound begins, or goes on after a pause. */
@@ -34,19 +34,19 @@ export class FarSender {
   }
 
   /** @throws AvError where this FFmpeg has no such codec, RangeError for keys that are none */
-  agree(agreed: Agreed): void {
+  agree(negotiatedMedia: NegotiatedMedia): void {
     const before = this.#agreed;
-    const { keys } = agreed;
+    const { keys } = negotiatedMedia;
     // One sender per key, also behind a time without: counted anew, its key stream would be used a second time (RFC 3711, section 9.1).
     if (keys && this.#srtp?.key !== keys.local) this.#srtp = { key: keys.local, sender: new SrtpSender(keys.local) };
-    if (before?.codec !== agreed.codec) {
+    if (before?.codec !== negotiatedMedia.codec) {
       this.#encoder?.close();
       this.#encoder = undefined;
-      this.#encoder = new CallEncoder(agreed.codec);
+      this.#encoder = new CallEncoder(negotiatedMedia.codec);
       this.#begins = true;
     }
-    this.#agreed = agreed;
-    if (agreed.dtmfPayloadType === undefined) this.#refuseDigits('The far side takes no digits any more');
+    this.#agreed = negotiatedMedia;
+    if (negotiatedMedia.dtmfPayloadType === undefined) this.#refuseDigits('The far side takes no digits any more');
   }
 
   /** Resolves when they are sent. @throws RangeError, Error where the far side takes none */
@@ -54,7 +54,7 @@ export class FarSender {
     if (this.#agreed?.dtmfPayloadType === undefined) throw new Error('The far side takes no digits');
     const steps = { duration: stepsOf('duration', duration), gap: stepsOf('gap', gap) };
     const events = [...digits].map((digit) => {
-      const event = eventOf(digit);
+      const event = digitToEvent(digit);
       if (event === undefined) throw new RangeError('Digits are 0 to 9, *, # and A to D');
       return event;
     });
@@ -74,24 +74,24 @@ export class FarSender {
 
   /** Block `number` of the mix; blocks that are left out are gone. */
   next(number: number, block: Float32Array): void {
-    const agreed = this.#agreed;
-    if (!agreed || !this.#encoder) return;
-    if (agreed.direction === 'recvonly' || agreed.direction === 'inactive') {
+    const negotiatedMedia = this.#agreed;
+    if (!negotiatedMedia || !this.#encoder) return;
+    if (negotiatedMedia.direction === 'recvonly' || negotiatedMedia.direction === 'inactive') {
       this.#begins = true;
       return;
     }
-    const { clockRate } = callCodecFacts[agreed.codec];
-    const step = (clockRate * blockTime) / 1000;
-    const eventStep = ((agreed.dtmfClockRate ?? clockRate) * blockTime) / 1000;
+    const { clockRate } = callCodecFacts[negotiatedMedia.codec];
+    const step = (clockRate * frameDuration) / 1000;
+    const eventStep = ((negotiatedMedia.dtmfClockRate ?? clockRate) * frameDuration) / 1000;
     const timestamp = (this.#firstTimestamp + number * step) % 2 ** 32;
-    const events = agreed.dtmfPayloadType === undefined ? undefined : this.#digits.next(timestamp, eventStep);
+    const events = negotiatedMedia.dtmfPayloadType === undefined ? undefined : this.#digits.next(timestamp, eventStep);
     // Encoded in any case: codecs have a memory.
     const payload = this.#encoder.encode(block);
-    if (events && agreed.dtmfPayloadType !== undefined) {
-      for (const event of events) this.#send({ ...event, payloadType: agreed.dtmfPayloadType });
+    if (events && negotiatedMedia.dtmfPayloadType !== undefined) {
+      for (const event of events) this.#send({ ...event, payloadType: negotiatedMedia.dtmfPayloadType });
       this.#begins = true;
     } else if (payload.length > 0) {
-      this.#send({ payload, timestamp, marker: this.#begins, payloadType: agreed.payloadType });
+      this.#send({ payload, timestamp, marker: this.#begins, payloadType: negotiatedMedia.payloadType });
       this.#begins = false;
     }
   }
@@ -121,5 +121,5 @@ export class FarSender {
 function stepsOf(what: keyof typeof bounds, time: number): number {
   const { min, max } = bounds[what];
   if (!(time >= min && time <= max)) throw new RangeError(`The ${what} of a digit is from ${min} to ${max} ms`);
-  return Math.round(time / blockTime);
+  return Math.round(time / frameDuration);
 }

@@ -6,13 +6,13 @@ import { defaultPort, type Registrar, type SipTransport } from './registrar.ts';
 
 export type SipTarget = { transport: SipTransport; ip: string; port: number };
 
-export type Names = {
+export type SipDns = {
   srv(name: string): Promise<{ name: string; port: number; priority: number; weight: number }[]>;
   addresses(host: string): Promise<string[]>;
 };
 
 /** Milliseconds for all of it. */
-const resolveDeadline = 5000;
+const resolveTimeoutMs = 5000;
 /** Of one question, which leaves time for addresses: names of a hosts file are found where no DNS server is. */
 const srvTimeout = 1000;
 const srvTries = 2;
@@ -25,7 +25,7 @@ const unnamed = [
 ] as const satisfies readonly (readonly [SipTransport, string])[];
 const services = { UDP: '_sip._udp.', TCP: '_sip._tcp.', TLS: '_sips._tcp.' } as const;
 
-export function systemNames(): Names {
+export function systemSipDns(): SipDns {
   const resolver = new Resolver({ timeout: srvTimeout, tries: srvTries });
   return {
     srv: (name) => resolver.resolveSrv(name),
@@ -35,41 +35,41 @@ export function systemNames(): Names {
 }
 
 /** @throws Error with a sentence where there is none */
-export async function findTargets(registrar: Registrar, names: Names = systemNames(), random = Math.random): Promise<SipTarget[]> {
+export async function locateServers(registrar: Registrar, sipDns: SipDns = systemSipDns(), random = Math.random): Promise<SipTarget[]> {
   const late = Promise.withResolvers<never>();
-  const timer = new Timer(resolveDeadline, () => late.reject(new Error(`The name ${registrar.host} was not resolved in time`)));
+  const timer = new Timer(resolveTimeoutMs, () => late.reject(new Error(`The name ${registrar.host} was not resolved in time`)));
   try {
-    return await Promise.race([resolve(registrar, names, random), late.promise]);
+    return await Promise.race([resolve(registrar, sipDns, random), late.promise]);
   } finally {
     timer.stop();
   }
 }
 
-async function resolve(registrar: Registrar, names: Names, random: () => number): Promise<SipTarget[]> {
+async function resolve(registrar: Registrar, sipDns: SipDns, random: () => number): Promise<SipTarget[]> {
   const { host, port, transport = 'UDP' } = registrar;
   if (isIP(host) !== 0) return [{ transport, ip: host, port: port ?? defaultPort(transport) }];
   // A port that is given means that host itself (section 4.2).
   if (port === undefined) {
     const asked = registrar.transport ? [[registrar.transport, services[registrar.transport]] as const] : unnamed;
-    const answers = await Promise.all(asked.map(async ([, service]) => names.srv(`${service}${host}`).catch(() => [])));
+    const answers = await Promise.all(asked.map(async ([, service]) => sipDns.srv(`${service}${host}`).catch(() => [])));
     for (const [index, [each]] of asked.entries()) {
       const records = answers[index] ?? [];
       const targets = await Promise.all(
         inOrder(records, random)
           .slice(0, maxTargets)
-          .map((record) => at(names, record.name, record.port, each).catch(() => [])),
+          .map((record) => at(sipDns, record.name, record.port, each).catch(() => [])),
       );
       const found = targets.flat().slice(0, maxTargets);
       if (found.length > 0) return found;
     }
   }
-  const found = await at(names, host, port ?? defaultPort(transport), transport).catch(() => []);
+  const found = await at(sipDns, host, port ?? defaultPort(transport), transport).catch(() => []);
   if (found.length === 0) throw new Error(`The name ${host} has no address`);
   return found.slice(0, maxTargets);
 }
 
-async function at(names: Names, host: string, port: number, transport: SipTransport): Promise<SipTarget[]> {
-  const addresses = isIP(host) === 0 ? await names.addresses(host) : [host];
+async function at(sipDns: SipDns, host: string, port: number, transport: SipTransport): Promise<SipTarget[]> {
+  const addresses = isIP(host) === 0 ? await sipDns.addresses(host) : [host];
   return addresses.map((ip) => ({ transport, ip, port }));
 }
 

@@ -2,12 +2,12 @@
 import { randomInt } from 'node:crypto';
 import type { Socket } from 'node:dgram';
 import { isRtcp, parseRtp } from '../../rtp/rtp-reader.ts';
+import { frameSamples } from './audio-format.ts';
+import { AudioReceiver } from './audio-receiver.ts';
 import { Call } from './call.ts';
 import type { CallAudio, SessionListener } from './session.ts';
-import { blockSamples } from './sound.ts';
 import { Ticker } from './ticker.ts';
 import { bindUdp, PortPool, type PortRange, sendUdp } from './udp.ts';
-import { Voice } from './voice.ts';
 
 export type ComponentSoundOptions = {
   /** Where calls' RTP is taken: an address of this host, or that of all of them. */
@@ -29,15 +29,15 @@ const loopback = '127.0.0.1';
 /** Tracks of the room that are heard at once. */
 const maxTracks = 500;
 
-export class ComponentSound implements CallAudio {
+export class ComponentAudio implements CallAudio {
   readonly #options: ComponentSoundOptions;
   readonly #room: Socket;
   readonly #ports: PortPool;
   readonly #ticker: Ticker;
-  readonly #tracks = new Map<number, Voice>();
+  readonly #tracks = new Map<number, AudioReceiver>();
   readonly #calls = new Set<Call>();
-  readonly #sum = new Float32Array(blockSamples);
-  readonly #block = new Float32Array(blockSamples);
+  readonly #sum = new Float32Array(frameSamples);
+  readonly #block = new Float32Array(frameSamples);
   #roomAddress: { ip: string; port: number } | undefined;
   #closed = false;
 
@@ -50,8 +50,8 @@ export class ComponentSound implements CallAudio {
   }
 
   /** @throws Error where `roomPort` is taken */
-  static async open(options: ComponentSoundOptions): Promise<ComponentSound> {
-    return new ComponentSound(options, await bindUdp(loopback, options.roomPort ?? 0));
+  static async open(options: ComponentSoundOptions): Promise<ComponentAudio> {
+    return new ComponentAudio(options, await bindUdp(loopback, options.roomPort ?? 0));
   }
 
   /** Port on the loopback address: the room sends here, and takes what comes from here. */
@@ -68,7 +68,7 @@ export class ComponentSound implements CallAudio {
   addTrack(ssrc: number): void {
     if (this.#tracks.has(ssrc) || this.#closed) return;
     if (this.#tracks.size >= maxTracks) throw new Error(`No more than ${maxTracks} tracks can be heard`);
-    this.#tracks.set(ssrc, new Voice('opus'));
+    this.#tracks.set(ssrc, new AudioReceiver('opus'));
   }
 
   /** Idempotent. */
@@ -124,14 +124,14 @@ export class ComponentSound implements CallAudio {
   }
 
   #run(number: number): void {
-    const from = number * blockSamples;
+    const from = number * frameSamples;
     const sum = this.#sum.fill(0);
     for (const [ssrc, track] of this.#tracks) {
       const done = this.#options.mark?.(ssrc);
       const isHeard = track.read(from, this.#block);
       done?.();
       if (!isHeard) continue;
-      for (let index = 0; index < blockSamples; index += 1) sum[index] = (sum[index] as number) + (this.#block[index] as number);
+      for (let index = 0; index < frameSamples; index += 1) sum[index] = (sum[index] as number) + (this.#block[index] as number);
     }
     for (const call of this.#calls) call.hear(from, sum);
     const time = Date.now();

@@ -2,21 +2,21 @@
 import { randomInt } from 'node:crypto';
 import { VoiceEncoder } from '../../ffmpeg/voice-encoder.ts';
 import { rtpPacket, senderReport } from '../../rtp/rtp-writer.ts';
-import { roomVoice } from '../room-voice.ts';
-import { blockSamples, blockTime } from './sound.ts';
+import { roomAudioCodec } from '../room-audio-codec.ts';
+import { frameDuration, frameSamples } from './audio-format.ts';
 
-const blocksPerReport = 1000 / blockTime;
+const blocksPerReport = 1000 / frameDuration;
 
 export type RoomSenderOptions = {
   ssrc: number;
   /** Hertz that there is sound of at most. */
   bandwidth: number;
   /** The one whose stream of packets goes on. */
-  after: RoomSender | undefined;
+  after: RoomRtpSender | undefined;
   send: (packet: Buffer) => void;
 };
 
-export class RoomSender {
+export class RoomRtpSender {
   readonly #options: RoomSenderOptions;
   readonly #encoder: VoiceEncoder;
   readonly #line: { firstTimestamp: number; sequence: number; packets: number; octets: number };
@@ -38,10 +38,10 @@ export class RoomSender {
   next(number: number, block: Float32Array, time: number): void {
     const { ssrc, send } = this.#options;
     const line = this.#line;
-    const timestamp = (line.firstTimestamp + number * blockSamples) % 2 ** 32;
+    const timestamp = (line.firstTimestamp + number * frameSamples) % 2 ** 32;
     const payload = this.#encoder.encode(block);
     if (payload.length === 0) return;
-    const { payloadType } = roomVoice;
+    const { payloadType } = roomAudioCodec;
     send(rtpPacket({ payloadType, sequence: line.sequence, timestamp, ssrc, marker: line.packets === 0 }, payload));
     line.sequence = (line.sequence + 1) % 2 ** 16;
     line.packets += 1;

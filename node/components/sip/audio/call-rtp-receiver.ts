@@ -1,11 +1,11 @@
 // What the far side of a call sends: checked, deciphered, and told apart into voice, digits and silence.
 import { isRtcp, parseRtp, type RtpPacket } from '../../rtp/rtp-reader.ts';
+import { AudioReceiver } from './audio-receiver.ts';
 import { callCodecFacts } from './call-codecs.ts';
-import { type Address, FarAddress } from './far-address.ts';
-import type { Agreed, SessionListener } from './session.ts';
+import type { NegotiatedMedia, SessionListener } from './session.ts';
 import { SrtpReceiver } from './srtp.ts';
+import { type RtpAddress, SymmetricRtpAddress } from './symmetric-rtp.ts';
 import { DigitReceiver } from './telephone-event.ts';
-import { Voice } from './voice.ts';
 
 /** Bytes of a datagram that is looked at. */
 const maxPacket = 1500;
@@ -15,7 +15,7 @@ const comfortNoise = 13;
 const newSource = 3;
 
 /** Of one source (SSRC). */
-type Stream = { ssrc: number; voice: Voice; digits: DigitReceiver };
+type Stream = { ssrc: number; voice: AudioReceiver; digits: DigitReceiver };
 
 export type FarReceiverOptions = {
   listener: SessionListener;
@@ -26,10 +26,10 @@ export type FarReceiverOptions = {
 };
 
 /** Times are milliseconds on the line of read(). */
-export class FarReceiver {
+export class CallRtpReceiver {
   readonly #options: FarReceiverOptions;
-  #agreed: Agreed | undefined;
-  #address: FarAddress | undefined;
+  #agreed: NegotiatedMedia | undefined;
+  #address: SymmetricRtpAddress | undefined;
   #srtp: { key: string; receiver: SrtpReceiver } | undefined;
   #stream: Stream | undefined;
   #other: { ssrc: number; packets: number } | undefined;
@@ -42,35 +42,35 @@ export class FarReceiver {
   }
 
   /** Where to send. */
-  get target(): Address | undefined {
+  get target(): RtpAddress | undefined {
     return this.#address?.target;
   }
 
   /** @throws RangeError for keys that are none */
-  agree(agreed: Agreed, now: number): void {
+  agree(negotiatedMedia: NegotiatedMedia, now: number): void {
     const before = this.#agreed;
-    const keys = agreed.keys;
+    const keys = negotiatedMedia.keys;
     // One receiver per key: how often its sequence numbers wrapped around is not known anew.
     if (keys && this.#srtp?.key !== keys.remote) this.#srtp = { key: keys.remote, receiver: new SrtpReceiver(keys.remote) };
-    if (!before || !isSame(before.remote, agreed.remote) || !isSame(before.keys, keys))
-      this.#address = new FarAddress(agreed.remote, this.#options.allowPrivate);
-    if (before && (before.codec !== agreed.codec || before.payloadType !== agreed.payloadType)) this.#endStream();
-    this.#agreed = agreed;
+    if (!before || !isSame(before.remote, negotiatedMedia.remote) || !isSame(before.keys, keys))
+      this.#address = new SymmetricRtpAddress(negotiatedMedia.remote, this.#options.allowPrivate);
+    if (before && (before.codec !== negotiatedMedia.codec || before.payloadType !== negotiatedMedia.payloadType)) this.#endStream();
+    this.#agreed = negotiatedMedia;
     this.#heard = now;
     this.#told = false;
   }
 
-  push(datagram: Buffer, from: Address, now: number): void {
-    const agreed = this.#agreed;
-    if (!agreed || datagram.length > maxPacket || isRtcp(datagram)) return;
-    const plain = agreed.keys ? this.#srtp?.receiver.unprotect(datagram, agreed.keys.suite) : datagram;
+  push(datagram: Buffer, from: RtpAddress, now: number): void {
+    const negotiatedMedia = this.#agreed;
+    if (!negotiatedMedia || datagram.length > maxPacket || isRtcp(datagram)) return;
+    const plain = negotiatedMedia.keys ? this.#srtp?.receiver.unprotect(datagram, negotiatedMedia.keys.suite) : datagram;
     const packet = plain && parseRtp(plain);
-    const kind = packet && kindOf(packet.payloadType, agreed);
-    if (!packet || !kind || !this.#address?.accepts(from, packet.ssrc, agreed.keys !== undefined, now)) return;
+    const kind = packet && kindOf(packet.payloadType, negotiatedMedia);
+    if (!packet || !kind || !this.#address?.accepts(from, packet.ssrc, negotiatedMedia.keys !== undefined, now)) return;
     this.#heard = now;
     this.#told = false;
-    if (!isReceiving(agreed)) return;
-    const stream = this.#streamOf(packet, agreed);
+    if (!isReceiving(negotiatedMedia)) return;
+    const stream = this.#streamOf(packet, negotiatedMedia);
     if (!stream) return;
     if (kind === 'digit') stream.digits.push(packet, now);
     stream.voice.push(packet, now, { silent: kind !== 'voice' });
@@ -97,7 +97,7 @@ export class FarReceiver {
     this.#endStream();
   }
 
-  #streamOf({ ssrc }: RtpPacket, { codec, dtmfClockRate }: Agreed): Stream | undefined {
+  #streamOf({ ssrc }: RtpPacket, { codec, dtmfClockRate }: NegotiatedMedia): Stream | undefined {
     if (this.#stream?.ssrc === ssrc) {
       this.#other = undefined;
       return this.#stream;
@@ -110,7 +110,7 @@ export class FarReceiver {
     this.#endStream();
     const clockRate = dtmfClockRate ?? callCodecFacts[codec].clockRate;
     const { onDigit } = this.#options.listener;
-    this.#stream = { ssrc, voice: new Voice(codec), digits: new DigitReceiver({ clockRate, onDigit }) };
+    this.#stream = { ssrc, voice: new AudioReceiver(codec), digits: new DigitReceiver({ clockRate, onDigit }) };
     return this.#stream;
   }
 
@@ -121,13 +121,13 @@ export class FarReceiver {
   }
 }
 
-function kindOf(payloadType: number, agreed: Agreed): 'voice' | 'digit' | 'noise' | undefined {
-  if (payloadType === agreed.payloadType) return 'voice';
-  if (payloadType === agreed.dtmfPayloadType) return 'digit';
-  return payloadType === agreed.comfortNoisePayloadType || payloadType === comfortNoise ? 'noise' : undefined;
+function kindOf(payloadType: number, negotiatedMedia: NegotiatedMedia): 'voice' | 'digit' | 'noise' | undefined {
+  if (payloadType === negotiatedMedia.payloadType) return 'voice';
+  if (payloadType === negotiatedMedia.dtmfPayloadType) return 'digit';
+  return payloadType === negotiatedMedia.comfortNoisePayloadType || payloadType === comfortNoise ? 'noise' : undefined;
 }
 
-function isReceiving({ direction }: Agreed): boolean {
+function isReceiving({ direction }: NegotiatedMedia): boolean {
   return direction === 'sendrecv' || direction === 'recvonly';
 }
 

@@ -1,39 +1,39 @@
 // The telephones of a node: opened here, and waited for when it ends, since they go with its process.
 import { settleWithin } from '../../timer.ts';
 import type { Admission } from '../process/admission.ts';
-import type { AgentSettings } from './sip-messages.ts';
-import { SipRunner, type SipRunnerOptions, telephoneCores } from './sip-runner.ts';
+import type { UserAgentSettings } from './sip-messages.ts';
+import { SipRunner, type SipRunnerOptions, userAgentCores } from './sip-runner.ts';
 
 /** What a node gives all its telephones. */
-export type SipPlace = Pick<AgentSettings, 'ports' | 'rtpPorts' | 'userAgent' | 'allowPrivate'> & {
+export type SipNetworkConfig = Pick<UserAgentSettings, 'ports' | 'rtpPorts' | 'userAgent' | 'allowPrivate'> & {
   /** Undefined where it is not known yet. */
   announcedIp: string | undefined;
 };
 
-export type TelephonesOptions = {
+export type SipUserAgentsOptions = {
   /** As it is now. */
-  place: () => SipPlace;
+  place: () => SipNetworkConfig;
   admission: Admission;
 };
 
 /** Milliseconds that telephones get to hang up and to take their registrations back when the node ends. */
-const closeDeadline = 12_000;
+const closeTimeoutMs = 12_000;
 
-export class Telephones {
-  readonly #options: TelephonesOptions;
+export class SipUserAgents {
+  readonly #options: SipUserAgentsOptions;
   readonly #open = new Set<SipRunner>();
 
-  constructor(options: TelephonesOptions) {
+  constructor(options: SipUserAgentsOptions) {
     this.#options = options;
   }
 
-  get place(): SipPlace {
+  get place(): SipNetworkConfig {
     return this.#options.place();
   }
 
   /** @throws ServiceError `unavailable` where this node cannot carry one more */
   assertCapacity(): void {
-    this.#options.admission.requireBudget('one more telephone', telephoneCores);
+    this.#options.admission.requireBudget('one more telephone', userAgentCores);
   }
 
   open(setup: Pick<SipRunnerOptions, 'host' | 'settings'>): SipRunner {
@@ -46,7 +46,7 @@ export class Telephones {
   /** Resolves when all have said goodbye, or at a deadline. */
   close(): Promise<void> {
     return settleWithin(
-      closeDeadline,
+      closeTimeoutMs,
       [...this.#open].map((runner) => runner.close()),
     );
   }

@@ -3,15 +3,15 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
 import { parseRtp } from '../../../../../node/components/rtp/rtp-reader.ts';
-import { FarSender } from '../../../../../node/components/sip/audio/far-sender.ts';
-import type { Agreed, CallKeys } from '../../../../../node/components/sip/audio/session.ts';
-import { blockSamples } from '../../../../../node/components/sip/audio/sound.ts';
+import { frameSamples } from '../../../../../node/components/sip/audio/audio-format.ts';
+import { CallRtpSender } from '../../../../../node/components/sip/audio/call-rtp-sender.ts';
+import type { CallKeys, NegotiatedMedia } from '../../../../../node/components/sip/audio/session.ts';
 import { SrtpReceiver } from '../../../../../node/components/sip/audio/srtp.ts';
 
 const suite = 'AES_CM_128_HMAC_SHA1_80';
 const newKey = () => randomBytes(30).toString('base64');
 
-function agreed(keys: CallKeys | undefined): Agreed {
+function agreed(keys: CallKeys | undefined): NegotiatedMedia {
   const remote = { ip: '192.0.2.1', port: 4000 };
   const payloadTypes = { payloadType: 8, dtmfPayloadType: undefined, comfortNoisePayloadType: undefined };
   return { codec: 'PCMA', ...payloadTypes, remote, keys, direction: 'sendrecv' };
@@ -20,9 +20,9 @@ function agreed(keys: CallKeys | undefined): Agreed {
 test('a new key or suite of the far side leaves what is sent as it was: no part of the key stream is used twice, and the far side goes on hearing', () => {
   const local = newKey();
   const sent: Buffer[] = [];
-  const sender = new FarSender({ send: (packet) => sent.push(packet) });
+  const sender = new CallRtpSender({ send: (packet) => sent.push(packet) });
   const receiver = new SrtpReceiver(local);
-  const block = new Float32Array(blockSamples);
+  const block = new Float32Array(frameSamples);
   let number = 0;
   const next = () => {
     sender.next(number++, block);

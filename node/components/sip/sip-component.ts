@@ -4,7 +4,7 @@ import { ServiceError } from '../../errors.ts';
 import { sipDefaults, sipOptionsSchema } from '../../rooms/component-options.ts';
 import type { PreparedComponent } from '../../rooms/ports.ts';
 import { validationMessage } from '../../validation-messages.ts';
-import type { Telephones } from './telephones.ts';
+import type { SipUserAgents } from './sip-user-agents.ts';
 import { parseRegistrar } from './wire/registrar.ts';
 
 const { registrarCredentials, caCertificate } = sipOptionsSchema.shape;
@@ -20,7 +20,7 @@ const optionsSchema = sipOptionsSchema.extend({
 });
 
 /** @throws ServiceError with what is wrong with the options, or `unavailable` where this node cannot carry one more */
-export function prepareSip(options: unknown, telephones: Telephones): PreparedComponent {
+export function createSipSpec(options: unknown, sipUserAgents: SipUserAgents): PreparedComponent {
   const parsed = optionsSchema.safeParse(options);
   if (!parsed.success) throw new ServiceError('invalid_field', validationMessage(parsed.error, options, 'options'));
   const { registrarCredentials, caCertificate } = parsed.data;
@@ -30,12 +30,12 @@ export function prepareSip(options: unknown, telephones: Telephones): PreparedCo
   const answerIncoming = parsed.data.answerIncoming ?? sipDefaults.answerIncoming;
   const ringTimeout = parsed.data.ringTimeout ?? sipDefaults.ringTimeout;
   const settings = () => {
-    const { announcedIp, ...rest } = telephones.place;
+    const { announcedIp, ...rest } = sipUserAgents.place;
     if (announcedIp === undefined) throw new ServiceError('unavailable', 'The address of this node is not known yet', { retryAfter: 1 });
     const ca = caCertificate ? { ca: caCertificate } : {};
     return { registrar, username, password, announcedIp, ...rest, answerIncoming, ringTimeout: ringTimeout * 1000, ...ca };
   };
-  telephones.assertCapacity();
+  sipUserAgents.assertCapacity();
   return {
     type: 'sip',
     // Never the password, nor a key that stands beside the certificate.
@@ -49,7 +49,7 @@ export function prepareSip(options: unknown, telephones: Telephones): PreparedCo
       calls: [],
     },
     subscribeMode: 'auto',
-    open: (host) => telephones.open({ host, settings }),
+    open: (host) => sipUserAgents.open({ host, settings }),
   };
 }
 

@@ -1,28 +1,32 @@
 // Where a call's packets are answered: by what was agreed, by what came, and not by whoever sends.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { FarAddress } from '../../../../../node/components/sip/audio/far-address.ts';
+import { SymmetricRtpAddress } from '../../../../../node/components/sip/audio/symmetric-rtp.ts';
 
 const agreed = { ip: '192.0.2.1', port: 4000 };
 const otherPort = { ip: '192.0.2.1', port: 5000 };
 const stranger = { ip: '203.0.113.9', port: 4000 };
 
 /** Whether each of some packets in a row is taken. */
-function offer(far: FarAddress, from: { ip: string; port: number }, { packets = 3, ssrc = 1, now = 0, trusted = false } = {}): boolean[] {
+function offer(
+  far: SymmetricRtpAddress,
+  from: { ip: string; port: number },
+  { packets = 3, ssrc = 1, now = 0, trusted = false } = {},
+): boolean[] {
   return Array.from({ length: packets }, () => far.accepts(from, ssrc, trusted, now));
 }
 
 test('what was agreed counts at once', () => {
-  const far = new FarAddress(agreed, true);
+  const far = new SymmetricRtpAddress(agreed, true);
   assert.deepEqual(far.target, agreed);
   assert.deepEqual(offer(far, agreed, { packets: 1 }), [true]);
 });
 
 test('another source has to send some packets in a row, of one voice', () => {
-  const far = new FarAddress(agreed, true);
+  const far = new SymmetricRtpAddress(agreed, true);
   assert.deepEqual(offer(far, stranger), [false, false, true]);
   assert.deepEqual(far.target, stranger);
-  const changing = new FarAddress(agreed, true);
+  const changing = new SymmetricRtpAddress(agreed, true);
   assert.deepEqual(
     [1, 2, 3, 4].map((ssrc) => changing.accepts(stranger, ssrc, false, 0)),
     [false, false, false, false],
@@ -31,7 +35,7 @@ test('another source has to send some packets in a row, of one voice', () => {
 });
 
 test('nobody takes the place of the far side, but the far side that of a stranger', () => {
-  const far = new FarAddress(agreed, true);
+  const far = new SymmetricRtpAddress(agreed, true);
   offer(far, stranger);
   assert.deepEqual(offer(far, { ip: '203.0.113.10', port: 9 }, { packets: 10, now: 60_000 }), new Array(10).fill(false));
   assert.deepEqual(offer(far, otherPort), [false, false, true]);
@@ -41,7 +45,7 @@ test('nobody takes the place of the far side, but the far side that of a strange
 });
 
 test('a far side goes on from another port of its host once its own is silent', () => {
-  const far = new FarAddress(agreed, true);
+  const far = new SymmetricRtpAddress(agreed, true);
   offer(far, agreed, { packets: 1, now: 1000 });
   assert.deepEqual(offer(far, otherPort, { packets: 5, now: 2000 }), new Array(5).fill(false));
   assert.deepEqual(offer(far, otherPort, { now: 3500 }), [false, false, true]);
@@ -49,7 +53,7 @@ test('a far side goes on from another port of its host once its own is silent', 
 });
 
 test('packets that show by themselves who sent them are followed', () => {
-  const far = new FarAddress(agreed, true);
+  const far = new SymmetricRtpAddress(agreed, true);
   offer(far, agreed, { packets: 1 });
   assert.deepEqual(offer(far, stranger, { packets: 1, trusted: true }), [true]);
   assert.deepEqual(far.target, stranger);
@@ -57,15 +61,15 @@ test('packets that show by themselves who sent them are followed', () => {
 
 test('nothing is sent to nobody, to many, or to a name', () => {
   for (const ip of ['0.0.0.0', '::', '239.1.1.1', '255.255.255.255', 'ff02::1', 'host.example'])
-    assert.equal(new FarAddress({ ip, port: 4000 }, true).target, undefined, ip);
-  assert.equal(new FarAddress({ ip: '192.0.2.1', port: 0 }, true).target, undefined);
-  assert.deepEqual(new FarAddress({ ip: '2001:db8::1', port: 9 }, true).target, { ip: '2001:db8::1', port: 9 });
+    assert.equal(new SymmetricRtpAddress({ ip, port: 4000 }, true).target, undefined, ip);
+  assert.equal(new SymmetricRtpAddress({ ip: '192.0.2.1', port: 0 }, true).target, undefined);
+  assert.deepEqual(new SymmetricRtpAddress({ ip: '2001:db8::1', port: 9 }, true).target, { ip: '2001:db8::1', port: 9 });
 });
 
 test('where private addresses are forbidden, nothing is sent to one, whether SDP or a packet names it', () => {
   for (const ip of ['127.0.0.1', '10.0.0.1', '169.254.169.254', '::1', '::ffff:10.0.0.1'])
-    assert.equal(new FarAddress({ ip, port: 4000 }, false).target, undefined, ip);
-  const far = new FarAddress({ ip: '9.9.9.9', port: 4000 }, false);
+    assert.equal(new SymmetricRtpAddress({ ip, port: 4000 }, false).target, undefined, ip);
+  const far = new SymmetricRtpAddress({ ip: '9.9.9.9', port: 4000 }, false);
   assert.deepEqual(far.target, { ip: '9.9.9.9', port: 4000 });
   assert.deepEqual(offer(far, { ip: '10.0.0.1', port: 4000 }), [false, false, true]);
   assert.equal(far.target, undefined);

@@ -22,9 +22,9 @@ const reasons: Record<number, string> = {
 };
 
 /** `rang`: it was told to ring before: then nobody took it, else nobody was there. */
-export function endOf(status: number, phrase: string | undefined, rang: boolean): CallEnd {
+export function callEndForStatus(status: number, phrase: string | undefined, wasRinging: boolean): CallEnd {
   const redirected = status >= 300 && status < 400 ? 'redirected' : undefined;
-  const late = rang ? 'no_answer' : 'time_out';
+  const late = wasRinging ? 'no_answer' : 'time_out';
   const reason = redirected ?? (status === 408 ? late : (reasons[status] ?? 'failed'));
   const shown = phrase?.replaceAll(/[^ -~]/g, '').slice(0, 128);
   return { reason, status, ...(shown && { phrase: shown }) };

@@ -3,5 +3,5 @@
 export const sampleRate = 48_000;
 export const samplesPerMillisecond = 48;
 /** Milliseconds of one block, and of one packet. */
-export const blockTime = 20;
-export const blockSamples = blockTime * samplesPerMillisecond;
+export const frameDuration = 20;
+export const frameSamples = frameDuration * samplesPerMillisecond;

@@ -4,37 +4,37 @@ import { connect as connectTcp, isIP, type Socket as StreamSocket } from 'node:n
 import { connect as connectTls, rootCertificates } from 'node:tls';
 import { Timer } from '../../../timer.ts';
 import { maxMessageBytes, StreamFraming } from './framing.ts';
-import type { SipTarget } from './targets.ts';
+import type { SipTarget } from './server-location.ts';
 
-export type Place = { ip: string; port: number };
-export type LinkListener = {
-  onMessage: (bytes: Buffer, from: Place) => void;
+export type SipEndpoint = { ip: string; port: number };
+export type SipConnectionListener = {
+  onMessage: (bytes: Buffer, from: SipEndpoint) => void;
   /** It cannot be used any more; called once, not after close(). */
   onLost: (error: Error) => void;
 };
 
-export interface Link {
+export interface SipConnection {
   readonly localPort: number;
   /** @throws Error where it cannot be sent */
-  send(message: string, to: Place): void;
+  send(message: string, to: SipEndpoint): void;
   close(): void;
 }
 
-const connectDeadline = 5000;
+const connectTimeoutMs = 5000;
 /** Milliseconds that bindings of NATs and idle connections last at least (RFC 5626, section 4.4). */
 const udpKeepAlive = 25_000;
 const streamKeepAlive = 95_000;
-const pongDeadline = 10_000;
+const pongTimeoutMs = 10_000;
 /** Bytes that may wait for a far side that does not read. */
 const maxWaiting = 1024 * 1024;
 
-export class UdpLink implements Link {
+export class UdpConnection implements SipConnection {
   readonly #socket: Socket;
-  readonly #keepAliveTo: () => Place | undefined;
+  readonly #keepAliveTo: () => SipEndpoint | undefined;
   #keepAlive: Timer | undefined;
   #closed = false;
 
-  private constructor(socket: Socket, keepAliveTo: () => Place | undefined) {
+  private constructor(socket: Socket, keepAliveTo: () => SipEndpoint | undefined) {
     this.#socket = socket;
     this.#keepAliveTo = keepAliveTo;
     this.#scheduleKeepAlive();
@@ -44,13 +44,13 @@ export class UdpLink implements Link {
   static async open(
     family: 4 | 6,
     { min, max }: { min: number; max: number },
-    { onMessage, onLost }: LinkListener,
-    keepAliveTo: () => Place | undefined,
-  ): Promise<UdpLink> {
+    { onMessage, onLost }: SipConnectionListener,
+    keepAliveTo: () => SipEndpoint | undefined,
+  ): Promise<UdpConnection> {
     for (let port = min; port <= max; port += 1) {
       const socket = createSocket({ type: family === 6 ? 'udp6' : 'udp4', ipv6Only: family === 6 });
       if (!(await binds(socket, port))) continue;
-      const link = new UdpLink(socket, keepAliveTo);
+      const link = new UdpConnection(socket, keepAliveTo);
       socket.on('message', (bytes, { address, port: from }) => onMessage(bytes, { ip: address, port: from }));
       socket.on('error', (error) => {
         if (!link.#closed) onLost(error);
@@ -64,7 +64,7 @@ export class UdpLink implements Link {
     return this.#socket.address().port;
   }
 
-  send(message: string, { ip, port }: Place): void {
+  send(message: string, { ip, port }: SipEndpoint): void {
     const bytes = Buffer.from(message);
     if (bytes.length > maxMessageBytes) throw new RangeError('A message is too large for UDP');
     // Whether it arrives is known by its answer only.
@@ -87,25 +87,25 @@ export class UdpLink implements Link {
   }
 }
 
-export type StreamOptions = {
+export type StreamConnectionOptions = {
   /** The name that the certificate must have. */
   host: string;
   /** PEM of further certificate authorities. */
   ca: string | undefined;
 };
 
-export class StreamLink implements Link {
+export class StreamConnection implements SipConnection {
   readonly #socket: StreamSocket;
   readonly #framing = new StreamFraming();
-  readonly #from: Place;
-  readonly #listener: LinkListener;
+  readonly #from: SipEndpoint;
+  readonly #listener: SipConnectionListener;
   #keepAlive: Timer | undefined;
   #pong: Timer | undefined;
   /** Whether the far side answers pings: then one that is not answered tells that it is gone (RFC 5626, section 4.4.1). */
   #answersPings = false;
   #over = false;
 
-  private constructor(socket: StreamSocket, from: Place, listener: LinkListener) {
+  private constructor(socket: StreamSocket, from: SipEndpoint, listener: SipConnectionListener) {
     this.#socket = socket;
     this.#from = from;
     this.#listener = listener;
@@ -118,7 +118,7 @@ export class StreamLink implements Link {
   }
 
   /** @throws Error where it cannot be connected in time, or the certificate does not hold */
-  static async open(target: SipTarget, { host, ca }: StreamOptions, listener: LinkListener): Promise<StreamLink> {
+  static async open(target: SipTarget, { host, ca }: StreamConnectionOptions, listener: SipConnectionListener): Promise<StreamConnection> {
     const secure = target.transport === 'TLS';
     const place = { host: target.ip, port: target.port };
     const socket = secure
@@ -131,7 +131,7 @@ export class StreamLink implements Link {
         })
       : connectTcp(place);
     const connected = Promise.withResolvers<void>();
-    const timer = new Timer(connectDeadline, () => connected.reject(new Error('It was not connected in time')));
+    const timer = new Timer(connectTimeoutMs, () => connected.reject(new Error('It was not connected in time')));
     socket.once(secure ? 'secureConnect' : 'connect', () => connected.resolve());
     socket.once('error', (error) => connected.reject(error));
     socket.once('close', () => connected.reject(new Error('It was closed before it was connected')));
@@ -144,7 +144,7 @@ export class StreamLink implements Link {
     } finally {
       timer.stop();
     }
-    return new StreamLink(socket, { ip: target.ip, port: target.port }, listener);
+    return new StreamConnection(socket, { ip: target.ip, port: target.port }, listener);
   }
 
   get localPort(): number {
@@ -171,12 +171,12 @@ export class StreamLink implements Link {
   #hear(chunk: Buffer): void {
     if (this.#over) return;
     try {
-      for (const piece of this.#framing.push(chunk)) {
-        if (piece === 'ping') this.send('\r\n');
-        else if (piece === 'pong') {
+      for (const streamFrame of this.#framing.push(chunk)) {
+        if (streamFrame === 'ping') this.send('\r\n');
+        else if (streamFrame === 'pong') {
           this.#pong?.stop();
           this.#answersPings = true;
-        } else this.#listener.onMessage(piece.message, this.#from);
+        } else this.#listener.onMessage(streamFrame.message, this.#from);
       }
     } catch (error) {
       this.#lose(error instanceof Error ? error : new Error('It cannot be followed'));
@@ -186,7 +186,7 @@ export class StreamLink implements Link {
   #scheduleKeepAlive(): void {
     this.#keepAlive = new Timer(streamKeepAlive, () => {
       this.#socket.write('\r\n\r\n');
-      if (this.#answersPings) this.#pong = new Timer(pongDeadline, () => this.#lose(new Error('The far side answers no keep-alive')));
+      if (this.#answersPings) this.#pong = new Timer(pongTimeoutMs, () => this.#lose(new Error('The far side answers no keep-alive')));
       this.#scheduleKeepAlive();
     });
   }

@@ -2,15 +2,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { rtpPacket } from '../../../../../node/components/rtp/rtp-writer.ts';
-import { FarReceiver } from '../../../../../node/components/sip/audio/far-receiver.ts';
+import { frameSamples } from '../../../../../node/components/sip/audio/audio-format.ts';
+import { CallRtpReceiver } from '../../../../../node/components/sip/audio/call-rtp-receiver.ts';
 import { encodeG711 } from '../../../../../node/components/sip/audio/g711.ts';
-import type { Agreed } from '../../../../../node/components/sip/audio/session.ts';
-import { blockSamples } from '../../../../../node/components/sip/audio/sound.ts';
+import type { NegotiatedMedia } from '../../../../../node/components/sip/audio/session.ts';
 import { Mutator } from '../../../../kit/mutator.ts';
 import { concat, levelOf, tone } from '../../../../kit/tones.ts';
 
 const remote = { ip: '192.0.2.1', port: 4000 };
-const agreed = (change: Partial<Agreed> = {}): Agreed => ({
+const agreed = (change: Partial<NegotiatedMedia> = {}): NegotiatedMedia => ({
   codec: 'PCMA',
   payloadType: 8,
   dtmfPayloadType: 101,
@@ -21,10 +21,10 @@ const agreed = (change: Partial<Agreed> = {}): Agreed => ({
   ...change,
 });
 
-function open(change: Partial<Agreed> = {}) {
+function open(change: Partial<NegotiatedMedia> = {}) {
   const told: string[] = [];
   const listener = { onDigit: (digit: string) => told.push(digit), onSilent: () => told.push('silent') };
-  const receiver = new FarReceiver({ listener, silence: 1000, allowPrivate: true });
+  const receiver = new CallRtpReceiver({ listener, silence: 1000, allowPrivate: true });
   receiver.agree(agreed(change), 0);
   return { receiver, told };
 }
@@ -37,7 +37,7 @@ const voice = (index: number, { ssrc = 1, payloadType = 8, frequency = 500 } = {
 
 /** Plays blocks, with packets before each of them. */
 function play(
-  receiver: FarReceiver,
+  receiver: CallRtpReceiver,
   blocks: number,
   packets: (index: number) => readonly Buffer[],
   { from = remote, first = 0 } = {},
@@ -45,8 +45,8 @@ function play(
   const heard: Float32Array[] = [];
   for (let index = first; index < first + blocks; index += 1) {
     for (const packet of packets(index)) receiver.push(packet, from, index * 20);
-    const block = new Float32Array(blockSamples);
-    if (!receiver.read((index + 1) * blockSamples, block)) block.fill(0);
+    const block = new Float32Array(frameSamples);
+    if (!receiver.read((index + 1) * frameSamples, block)) block.fill(0);
     receiver.tick(index * 20);
     heard.push(block);
   }
@@ -127,11 +127,11 @@ for (const codec of ['PCMA', 'opus', 'G722'] as const) {
       const { receiver } = open({ codec, keys });
       const mutator = new Mutator(codec.length + (ciphered ? 100 : 0));
       const samples = Array.from({ length: 20 }, (_, index) => voice(index, { payloadType: index % 5 === 0 ? 101 : 8 }));
-      const block = new Float32Array(blockSamples);
+      const block = new Float32Array(frameSamples);
       for (let index = 0; index < 20_000; index += 1) {
         receiver.push(mutator.mutate(samples), index % 3 === 0 ? { ip: '203.0.113.5', port: index % 65_535 } : remote, index);
         if (index % 20 === 0) {
-          receiver.read((index / 20 + 1) * blockSamples, block);
+          receiver.read((index / 20 + 1) * frameSamples, block);
           receiver.tick(index);
           assert.ok(block.every((sample) => Number.isFinite(sample) && Math.abs(sample) <= 4));
         }

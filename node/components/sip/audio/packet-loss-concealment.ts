@@ -1,19 +1,19 @@
 // Fills holes of a voice: its last period is repeated, ever quieter, as in ITU-T G.711, appendix I.
 
 /** Samples at 48 kHz: periods of voices from 66 to 400 Hz. */
-const shortestPeriod = 120;
-const longestPeriod = 720;
+const minPeriod = 120;
+const maxPeriod = 720;
 /** What of the past is compared with what was a period before. */
 const compared = 480;
 /** Samples that are looked at: one of so many. */
 const stride = 4;
-const history = longestPeriod + compared;
+const history = maxPeriod + compared;
 /** Samples after which a hole is silent: 60 ms. */
 const audible = 2880;
 /** Samples in which what was made up goes over into what came: 5 ms. */
 const overlap = 240;
 
-export class Concealment {
+export class PacketLossConcealer {
   readonly #past = new Float32Array(history);
   #period: Float32Array | undefined;
   #filled = 0;
@@ -72,9 +72,9 @@ export class Concealment {
 
 /** The one that the past repeats best. */
 function lastPeriod(past: Float32Array): Float32Array {
-  let best = longestPeriod;
+  let best = maxPeriod;
   let bestMatch = Number.NEGATIVE_INFINITY;
-  for (let period = shortestPeriod; period <= longestPeriod; period += stride) {
+  for (let period = minPeriod; period <= maxPeriod; period += stride) {
     let product = 0;
     let energy = 1e-9;
     for (let index = history - compared; index < history; index += stride) {
