@@ -5,7 +5,7 @@ import type { NodeState } from './rooms/cluster-control.ts';
 import { Timer } from './timer.ts';
 
 export type DrainOptions = {
-  rooms: { drain(): Promise<void>; undrain(): void; close(reason: string): void; readonly size: number };
+  rooms: { drain(): Promise<void>; cancelDrain(): void; close(reason: string): void; readonly size: number };
   /** Tells every peer until when rooms live; null: that was called back. */
   notifyPeers: (deadline: Date | null) => void;
   stateChanged: (state: NodeState) => void;
@@ -42,7 +42,7 @@ export class Drain {
     this.#assertNotTerminating();
     if (this.#state === 'accepting') return;
     this.#deadline?.stop();
-    this.#options.rooms.undrain();
+    this.#options.rooms.cancelDrain();
     this.#set('accepting');
     this.#options.notifyPeers(null);
     this.#options.log.info('draining called back');

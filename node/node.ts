@@ -19,7 +19,7 @@ import { WebhookStore } from './events/webhooks/store.ts';
 import { Webhooks } from './events/webhooks/webhooks.ts';
 import { HttpServer, type UpgradeHandler } from './http/http-server.ts';
 import { type Log, setLogLevel } from './log.ts';
-import { type Engine, startMediaEngine } from './media/engine.ts';
+import { type MediaWorkerPool, startMediaWorkerPool } from './media/worker-pool.ts';
 import { Metrics } from './metrics/metrics.ts';
 import { MetricsServer } from './metrics/metrics-server.ts';
 import { diskProblem, statusOf } from './node-status.ts';
@@ -27,8 +27,8 @@ import { countRooms, drainViewOf, healthOf, loadOf, nodeConfigOf } from './node-
 import { withoutRequestContext } from './request-id.ts';
 import { ApiTokens } from './rooms/api-tokens.ts';
 import { LocalRooms } from './rooms/local-rooms.ts';
+import { PeerTokens } from './rooms/peer-tokens.ts';
 import { SignedCalls } from './rooms/signed-calls.ts';
-import { TokenKeys } from './rooms/tokens.ts';
 import { ViewerTokens } from './rooms/viewer-tokens.ts';
 import { asyncApiDocument } from './signaling/asyncapi.ts';
 import { PeerSockets, peerSocketPath } from './signaling/peer-sockets.ts';
@@ -52,7 +52,7 @@ export type NodeServices = {
   log: Log;
   hot: ReloadableConfig;
   announced: AnnouncedAddresses;
-  media: Engine;
+  media: MediaWorkerPool;
   turn: TurnServer | undefined;
   components: ComponentRegistry;
   uploads: S3Uploads;
@@ -91,7 +91,7 @@ export class MediaNode {
     const name = await distributionName(config.dist);
     const links = new ErlangTransport(name, log);
     const events = new EventLog(log, { node: name });
-    const keys = new TokenKeys(hot.current.secretKeys);
+    const keys = new PeerTokens(hot.current.secretKeys);
     const viewerTokens = new ViewerTokens(hot.current.secretKeys);
     const apiTokens = new ApiTokens(() => hot.current.apiTokens);
     const signedCalls = new SignedCalls({ tokens: apiTokens, address: () => internalAddress });
@@ -101,7 +101,7 @@ export class MediaNode {
       settings: () => ({ ...hot.current.webhooks, pendingMaxBytes: hot.current.limits.pendingMaxBytes }),
       userAgent: `Mediarooms/${version}`,
     });
-    const media = await startMediaEngine({
+    const media = await startMediaWorkerPool({
       log,
       listenIp: config.webrtc.listenIp,
       announced: () => (config.webrtc.turn.enabled ? withTurnAddress(announced.current, config.webrtc.turn.relayIp) : announced.current),
@@ -192,7 +192,12 @@ export class MediaNode {
       findPeer: (roomId, peerId) => rooms.findPeer(roomId, peerId),
       // Without a cluster nobody makes a lost room again elsewhere: it is over.
       whyMissing: (roomId, peerId, incarnation) =>
-        rooms.whyMissing(roomId, peerId, config.dist.enabled ? incarnation : undefined, distribution?.discovering ?? config.dist.enabled),
+        rooms.roomNotFoundError(
+          roomId,
+          peerId,
+          config.dist.enabled ? incarnation : undefined,
+          distribution?.discovering ?? config.dist.enabled,
+        ),
       forward: traffic.forward,
       forwardedFor: traffic.forwardedFor,
       verifyToken: (token) => keys.verify(token),

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { ServiceError } from '../errors.ts';
 import { recordingIdSchema } from '../rooms/content.ts';
 import {
-  type OwnRenders,
+  type LocalRenderService,
   type RenderControl,
   type RenderOptions,
   type RenderView,
@@ -22,7 +22,7 @@ type Method = 'renderRecording' | 'getRender' | 'cancelRender';
 
 export type ClusterRendersOptions = {
   links: ClusterTransport;
-  own: OwnRenders;
+  own: LocalRenderService;
   /** The node that has the recording on its disk. */
   locate: (recordingId: string) => Promise<NodeName | undefined>;
 };
@@ -62,7 +62,12 @@ export class ClusterRenders implements RenderControl {
     return null;
   }
 
-  async #ask<T>(method: Method, data: z.input<typeof askSchema>, schema: z.ZodType<T>, here: (own: OwnRenders) => Promise<T>): Promise<T> {
+  async #ask<T>(
+    method: Method,
+    data: z.input<typeof askSchema>,
+    schema: z.ZodType<T>,
+    here: (own: LocalRenderService) => Promise<T>,
+  ): Promise<T> {
     const { links, own, locate } = this.#options;
     const node = (await locate(data.id)) ?? (await this.#worker(data.id));
     if (node === links.self) return here(own);

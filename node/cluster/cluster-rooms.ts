@@ -2,10 +2,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
-import type { CallOptions, CallView } from '../rooms/calls.ts';
-import type { RoomStats } from '../rooms/figures.ts';
+import type { CallOptions, CallView } from '../rooms/phone-calls.ts';
 import type { ComponentOptions, PeerOptions, PeerPatch, RoomData, RoomOptions, RoomPatch } from '../rooms/room-config.ts';
 import type { CreatedComponent, CreatedPeer, CreatedRoom, FoundPeer, RoomPage, RoomService } from '../rooms/room-service.ts';
+import type { RoomStats } from '../rooms/stats.ts';
 import type { ComponentView, RoomView } from '../rooms/views.ts';
 import { Arbiter } from './arbiter.ts';
 import type { ClusterTransport, NodeName } from './cluster-transport.ts';

@@ -5,11 +5,11 @@ import type { Log } from '../log.ts';
 import {
   type DeadLetterView,
   deadLetterSchema,
+  type LocalWebhookService,
   type NodeDeadLetter,
   type NodeWebhookStatus,
-  type OwnWebhooks,
   replaySchema,
-  type WebhookControl,
+  type WebhookAdmin,
   type WebhookReplay,
   webhookStatusSchema,
 } from '../rooms/webhook-control.ts';
@@ -28,7 +28,7 @@ const askSchema = z.object({ filter: replaySchema, limit: z.number().int().min(1
 export type ClusterWebhooksOptions = {
   links: ClusterTransport;
   log: Log;
-  own: OwnWebhooks;
+  own: LocalWebhookService;
   /** Takes deliveries of a node that ends. @returns how many */
   take: (data: unknown) => number;
   member: (node: NodeName) => Member | undefined;
@@ -36,7 +36,7 @@ export type ClusterWebhooksOptions = {
 
 type Answers<T> = { answers: { node: NodeName; answer: T }[]; incomplete: NodeName[] };
 
-export class ClusterWebhooks implements WebhookControl {
+export class ClusterWebhooks implements WebhookAdmin {
   readonly #options: ClusterWebhooksOptions;
   /** Nodes that took nothing when this one ended. */
   readonly #unwilling = new Set<NodeName>();

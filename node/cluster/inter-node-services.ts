@@ -2,10 +2,10 @@
 import type { IncomingMessage } from 'node:http';
 import type { Log } from '../log.ts';
 import type { RoomEvent } from '../rooms/events.ts';
-import type { ForwardSocket } from '../rooms/forwarded-socket.ts';
-import type { ArchivedContent } from '../rooms/recordings.ts';
-import type { OwnRenders } from '../rooms/renders.ts';
-import type { OwnWebhooks } from '../rooms/webhook-control.ts';
+import type { ProxySocket } from '../rooms/proxied-socket.ts';
+import type { RecordingArchive } from '../rooms/recordings.ts';
+import type { LocalRenderService } from '../rooms/renders.ts';
+import type { LocalWebhookService } from '../rooms/webhook-control.ts';
 import { ClusterEvents, type LocalEventFeed } from './cluster-events.ts';
 import { ClusterRenders } from './cluster-renders.ts';
 import type { ClusterTransport, NodeName } from './cluster-transport.ts';
@@ -23,9 +23,9 @@ export type InterNodeServicesOptions = {
   log: Log;
   events: LocalEventFeed;
   content: LocalContentService;
-  ownRenders: OwnRenders;
+  ownRenders: LocalRenderService;
   /** Recordings that no node has any more. */
-  archive?: ArchivedContent | undefined;
+  archive?: RecordingArchive | undefined;
   /** SVC_SECRET_KEY_BASE: the first signs, all verify. */
   secrets: readonly string[];
   cookie: string;
@@ -34,7 +34,7 @@ export type InterNodeServicesOptions = {
   /** As ownerOf; where nothing is known of the room, the other nodes are asked. */
   locate: (roomId: string) => Promise<NodeName | undefined>;
   member: (node: NodeName) => Member | undefined;
-  ownWebhooks: OwnWebhooks;
+  ownWebhooks: LocalWebhookService;
   /** Another node ends and hands over webhooks. @returns how many were taken */
   takeWebhooks: (data: unknown) => number;
   /** A room was lost with its node, and this node is the one that tells its receivers. */
@@ -89,7 +89,7 @@ export class InterNodeServices {
   }
 
   /** For PeerSockets. */
-  readonly forward: ForwardSocket = (roomId, socket) => this.#sockets.forward(roomId, socket);
+  readonly forward: ProxySocket = (roomId, socket) => this.#sockets.forward(roomId, socket);
 
   /** For PeerSockets: the client's address where another node forwards the socket. */
   readonly forwardedFor = (request: IncomingMessage): string | undefined =>

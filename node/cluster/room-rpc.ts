@@ -1,7 +1,6 @@
 // Calls of RoomService between nodes: what each takes and gives, checked on both sides, since other nodes are outside too.
 import { z } from 'zod';
-import { callDigitsSchema, callOptionsSchema, callViewSchema } from '../rooms/calls.ts';
-import { roomStatsSchema } from '../rooms/figures.ts';
+import { callDigitsSchema, callViewSchema, phoneCallOptionsSchema } from '../rooms/phone-calls.ts';
 import {
   componentOptionsSchema,
   componentSubscriptionSchema,
@@ -11,6 +10,7 @@ import {
   roomOptionsSchema,
   roomPatchSchema,
 } from '../rooms/room-config.ts';
+import { roomStatsSchema } from '../rooms/stats.ts';
 import { componentViewSchema, peerViewSchema, roomViewSchema } from '../rooms/views.ts';
 import { nameReservationSchema } from './room-creator.ts';
 
@@ -48,7 +48,7 @@ export const roomRpc = {
   getComponent: { args: z.tuple([name, name]), result: componentViewSchema },
   deleteComponent: { args: z.tuple([name, name]), result: nothing },
   subscribeComponent: { args: z.tuple([name, name, componentSubscriptionSchema.shape.origins]), result: nothing },
-  startCall: { args: z.tuple([name, name, callOptionsSchema]), result: callViewSchema },
+  startCall: { args: z.tuple([name, name, phoneCallOptionsSchema]), result: callViewSchema },
   endCalls: { args: z.tuple([name, name, name.nullable()]), result: nothing },
   sendDigits: { args: z.tuple([name, name, name, callDigitsSchema.shape.digits]), result: nothing },
 } as const;

@@ -1,8 +1,8 @@
 // The kinds of components of this node: which may be used, and who runs them.
 import { ServiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
-import type { ComponentKinds, PreparedComponent } from '../rooms/ports.ts';
-import type { RenderArchive } from '../rooms/renders.ts';
+import type { ComponentFactory, ComponentSpec } from '../rooms/interfaces.ts';
+import type { RenderSource } from '../rooms/renders.ts';
 import type { ComponentOptions } from '../rooms/room-config.ts';
 import type { ComponentType } from '../rooms/views.ts';
 import type { Uploads } from '../storage/upload.ts';
@@ -30,7 +30,7 @@ export type ComponentRegistryOptions = {
   node: () => string;
   uploads: Uploads;
   /** Recordings that no node has any more; without it there are none. */
-  archive?: RenderArchive | undefined;
+  archive?: RenderSource | undefined;
   /** Milliseconds after which recordings go; null = unset. */
   recordingTimeToLive: () => number | null;
   /** How much of it components may use, and how busy it is. */
@@ -39,7 +39,7 @@ export type ComponentRegistryOptions = {
   sip: () => SipNetworkConfig;
 };
 
-export class ComponentRegistry implements ComponentKinds {
+export class ComponentRegistry implements ComponentFactory {
   readonly #options: ComponentRegistryOptions;
   readonly #sipUserAgents: SipUserAgents;
   readonly recordings: Recordings;
@@ -65,7 +65,7 @@ export class ComponentRegistry implements ComponentKinds {
     });
   }
 
-  async prepare({ type, options }: ComponentOptions, room: Parameters<ComponentKinds['prepare']>[1]): Promise<PreparedComponent> {
+  async createSpec({ type, options }: ComponentOptions, room: Parameters<ComponentFactory['createSpec']>[1]): Promise<ComponentSpec> {
     if (!this.#options.used().includes(type)) {
       throw new ServiceError('bad_request', `Components of type ${type} are disabled on this node`);
     }

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { ServiceError } from '../errors.ts';
 import { type ContentName, roomOfRecording } from '../rooms/content.ts';
 import { maxReport, readReport, reportSchema } from '../rooms/recording-report.ts';
-import { maxDescribed, recordingSummarySchema } from '../rooms/recordings.ts';
+import { maxRecordingDetails, recordingSummarySchema } from '../rooms/recordings.ts';
 import { cachingOfKept, changePlaylist, toAnswer } from './playlist-answers.ts';
 import { type Answer, type Route, type RouteRequest, route, type Services } from './route.ts';
 import { wholeOf } from './whole-content.ts';
@@ -24,9 +24,11 @@ const recordingsSchema = z
     data: z.array(z.string()).meta({ description: 'Ids of recordings.' }),
     recordings: z
       .array(recordingSummarySchema)
-      .max(maxDescribed)
+      .max(maxRecordingDetails)
       .optional()
-      .meta({ description: `With \`details=true\`: what they are and what has become of their uploads; the newest ${maxDescribed}.` }),
+      .meta({
+        description: `With \`details=true\`: what they are and what has become of their uploads; the newest ${maxRecordingDetails}.`,
+      }),
     incomplete: z.array(z.string()).meta({
       description: 'Nodes that did not answer in time, and `s3` where that did not: their recordings are missing.',
     }),

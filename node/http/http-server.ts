@@ -13,7 +13,7 @@ import type { RenderControl } from '../rooms/renders.ts';
 import type { RoomService } from '../rooms/room-service.ts';
 import type { SignedCalls } from '../rooms/signed-calls.ts';
 import type { ViewerTokens } from '../rooms/viewer-tokens.ts';
-import type { WebhookControl } from '../rooms/webhook-control.ts';
+import type { WebhookAdmin } from '../rooms/webhook-control.ts';
 import type { RequestObservation } from './access-log.ts';
 import { rawError } from './answers.ts';
 import { createApp } from './app.ts';
@@ -36,7 +36,7 @@ export type HttpOptions = {
   renders: RenderControl;
   cluster: ClusterControl;
   viewerTokens: ViewerTokens;
-  webhooks: WebhookControl;
+  webhooks: WebhookAdmin;
   ip: string;
   /** 0: any free one. */
   port: number;

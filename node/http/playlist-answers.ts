@@ -1,7 +1,7 @@
 // How files of streams are answered: for how long who may keep them, and playlists that carry a viewer's token.
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import type { ContentAnswer } from '../rooms/content.ts';
+import type { ContentResponse } from '../rooms/content.ts';
 import { withToken } from '../rooms/playlist-token.ts';
 import { errorBody } from './answers.ts';
 import type { Answer, RouteRequest } from './route.ts';
@@ -25,7 +25,7 @@ export function cachingOfKept(file: string): string | undefined {
  * The answer of a route. What came for a viewer's token, which is in the address, may be kept by shared caches until the token expires; what
  * came for an API token, which is in a header, by the client alone (RFC 9111, section 3.5). Other nodes get it as it is.
  */
-export function toAnswer(content: ContentAnswer, { viewer, forwarded }: Pick<RouteRequest, 'viewer' | 'forwarded'>): Answer {
+export function toAnswer(content: ContentResponse, { viewer, forwarded }: Pick<RouteRequest, 'viewer' | 'forwarded'>): Answer {
   const { status, body, bytes } = content;
   const headers = { ...content.headers };
   const caching = headers['cache-control'];
@@ -45,7 +45,7 @@ function cachingFor(caching: string, viewer: RouteRequest['viewer']): string {
 }
 
 /** A playlist of a file, with the token on its URIs, compressed where that is taken. */
-export async function changePlaylist(content: ContentAnswer, { viewer, acceptsGzip }: RouteRequest): Promise<ContentAnswer> {
+export async function changePlaylist(content: ContentResponse, { viewer, acceptsGzip }: RouteRequest): Promise<ContentResponse> {
   const { status, body } = content;
   if (status !== 200 || !body) return content;
   const whole = await wholeOf(content, maxPlaylist, 'The playlist');

@@ -1,8 +1,8 @@
 // Routes of rooms and of data sent to their peers.
 import { z } from 'zod';
-import { roomStatsSchema } from '../rooms/figures.ts';
 import { roomDataSchema, roomOptionsSchema, roomPatchSchema } from '../rooms/room-config.ts';
 import type { RoomService } from '../rooms/room-service.ts';
+import { roomStatsSchema } from '../rooms/stats.ts';
 import { type RoomView, roomViewSchema } from '../rooms/views.ts';
 import { formatValue } from '../validation-messages.ts';
 import { type Answer, dataSchema, type Route, type RouteRequest, route } from './route.ts';

@@ -9,7 +9,7 @@ import type { RenderControl } from '../rooms/renders.ts';
 import type { RoomService } from '../rooms/room-service.ts';
 import type { ViewerTokens } from '../rooms/viewer-tokens.ts';
 import { idSchema } from '../rooms/views.ts';
-import type { WebhookControl } from '../rooms/webhook-control.ts';
+import type { WebhookAdmin } from '../rooms/webhook-control.ts';
 import type { Caller } from './auth.ts';
 import type { ConsoleSession } from './console-session.ts';
 import type { HealthView } from './health-view.ts';
@@ -18,7 +18,7 @@ import type { HealthView } from './health-view.ts';
 export type Services = {
   rooms: RoomService;
   cluster: ClusterControl;
-  webhooks: WebhookControl;
+  webhooks: WebhookAdmin;
   /** HLS and recordings. */
   content: ContentService & RecordingList;
   renders: RenderControl;

@@ -1,5 +1,5 @@
 // Routes of phone calls of sip components.
-import { callDigitsSchema, callOptionsSchema, callViewSchema } from '../rooms/calls.ts';
+import { callDigitsSchema, callViewSchema, phoneCallOptionsSchema } from '../rooms/phone-calls.ts';
 import { roomErrors } from './room-routes.ts';
 import { dataSchema, type Route, route } from './route.ts';
 
@@ -13,7 +13,7 @@ export const sipRoutes: readonly Route[] = [
     tag: 'sip',
     summary: 'Call a phone number.',
     auth: 'token',
-    body: { schema: callOptionsSchema, required: true },
+    body: { schema: phoneCallOptionsSchema, required: true },
     answers: { 201: { description: 'The call; events tell what becomes of it.', schema: dataSchema(callViewSchema) } },
     errors: [...sipErrors, 'unavailable'],
     handle: async ({ params, body }, { rooms }) => ({

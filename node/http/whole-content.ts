@@ -1,9 +1,9 @@
 // A file that is needed as a whole before it is answered.
 import { ServiceError } from '../errors.ts';
-import type { ContentAnswer } from '../rooms/content.ts';
+import type { ContentResponse } from '../rooms/content.ts';
 
 /** `most`: bytes. `what`: a subject. @throws ServiceError `unavailable` where it is larger, or breaks off */
-export async function wholeOf({ body, bytes }: ContentAnswer, most: number, what: string): Promise<Buffer> {
+export async function wholeOf({ body, bytes }: ContentResponse, most: number, what: string): Promise<Buffer> {
   if (bytes) return bytes;
   const chunks: Buffer[] = [];
   let size = 0;

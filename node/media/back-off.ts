@@ -1,7 +1,7 @@
 // How long to wait before a worker is started again.
 
 const first = 250;
-const longest = 30_000;
+const maxBackoffMs = 30_000;
 /** A worker that lived this long, in milliseconds, is thought sound: the next death waits as the first did. */
 const soundLifetime = 60_000;
 
@@ -13,7 +13,7 @@ export class BackOff {
   delayAfter(lifetime: number): number {
     if (lifetime >= soundLifetime) this.#next = first;
     const delay = this.#next;
-    this.#next = Math.min(delay * 2, longest);
+    this.#next = Math.min(delay * 2, maxBackoffMs);
     return delay;
   }
 }

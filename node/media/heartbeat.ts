@@ -3,7 +3,7 @@
 /** Milliseconds between looks. */
 export const beatInterval = 2000;
 /** Looks in a row that show no sign of life. */
-export const mostMissed = 3;
+export const maxMissed = 3;
 
 /** What to do now. `ask`: a question is to be sent; `late`: the first look in vain; `dead`: it shows no sign of life any more. */
 export type Beat = 'ask' | 'wait' | 'late' | 'dead';
@@ -23,7 +23,7 @@ export class Heartbeat {
       return 'ask';
     }
     this.#missed += 1;
-    if (this.#missed >= mostMissed) return 'dead';
+    if (this.#missed >= maxMissed) return 'dead';
     return this.#missed === 1 ? 'late' : 'wait';
   }
 

@@ -4,7 +4,7 @@ import type { LastPacket } from './worker-death.ts';
 
 const line = /last packet: transport ([\w-]{1,64}) (handling|handled)$/;
 /** Of workers whose end nobody waits for. */
-const mostKept = 64;
+const maxKept = 64;
 
 /** By transport. mediasoup hands on what workers say for the whole process, without saying which: ids of transports are unique. */
 const spoken = new Map<string, { handling: boolean }>();
@@ -15,7 +15,7 @@ export function hear(text: string): void {
   if (transportId === undefined) return;
   spoken.set(transportId, { handling: state === 'handling' });
   for (const oldest of spoken.keys()) {
-    if (spoken.size <= mostKept) break;
+    if (spoken.size <= maxKept) break;
     spoken.delete(oldest);
   }
 }

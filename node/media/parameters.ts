@@ -16,28 +16,28 @@ export function checkRtpParameters(input: unknown, kind: Kind, knownExtensions: 
   const media = value.codecs.filter(({ mimeType }) => !isRtx(mimeType));
   const encodings = value.encodings ?? [];
   const first = media[0];
-  if (!first || isRtx(value.codecs[0]?.mimeType ?? '')) throw refuse('rtpParameters.codecs must begin with a media codec');
-  if (media.length > 1) throw refuse('rtpParameters.codecs must name one codec, with or without its rtx');
-  if (value.codecs.length > 2) throw refuse('rtpParameters.codecs names more than one rtx');
+  if (!first || isRtx(value.codecs[0]?.mimeType ?? '')) throw invalidParameter('rtpParameters.codecs must begin with a media codec');
+  if (media.length > 1) throw invalidParameter('rtpParameters.codecs must name one codec, with or without its rtx');
+  if (value.codecs.length > 2) throw invalidParameter('rtpParameters.codecs names more than one rtx');
   if (value.codecs.some(({ mimeType }) => !mimeType.toLowerCase().startsWith(`${kind}/`)))
-    throw refuse(`rtpParameters.codecs must be of kind ${kind}`);
+    throw invalidParameter(`rtpParameters.codecs must be of kind ${kind}`);
   const rtx = value.codecs[1];
   if (rtx && rtx.parameters?.apt !== first.payloadType)
-    throw refuse('rtpParameters.codecs has an rtx whose apt is not the payload type of its codec');
-  if (rtx && rtx.payloadType === first.payloadType) throw refuse('rtpParameters.codecs has a payload type twice');
+    throw invalidParameter('rtpParameters.codecs has an rtx whose apt is not the payload type of its codec');
+  if (rtx && rtx.payloadType === first.payloadType) throw invalidParameter('rtpParameters.codecs has a payload type twice');
   if (encodings.some(({ codecPayloadType }) => codecPayloadType !== undefined && codecPayloadType !== first.payloadType))
-    throw refuse('rtpParameters.encodings has a codecPayloadType that is not in codecs');
-  if (kind === 'audio' && encodings.length > 1) throw refuse('rtpParameters.encodings of audio may have one entry only');
+    throw invalidParameter('rtpParameters.encodings has a codecPayloadType that is not in codecs');
+  if (kind === 'audio' && encodings.length > 1) throw invalidParameter('rtpParameters.encodings of audio may have one entry only');
   const ssrcs = encodings.flatMap(({ ssrc, rtx }) => [ssrc, rtx?.ssrc]);
-  if (hasTwice(ssrcs)) throw refuse('rtpParameters.encodings has an ssrc twice');
-  if (hasTwice(encodings.map(({ rid }) => rid))) throw refuse('rtpParameters.encodings has a rid twice');
+  if (hasTwice(ssrcs)) throw invalidParameter('rtpParameters.encodings has an ssrc twice');
+  if (hasTwice(encodings.map(({ rid }) => rid))) throw invalidParameter('rtpParameters.encodings has a rid twice');
   if (encodings.length > 1 && encodings.some(({ ssrc, rid }) => ssrc === undefined && rid === undefined))
-    throw refuse('rtpParameters.encodings must each have an ssrc or a rid');
+    throw invalidParameter('rtpParameters.encodings must each have an ssrc or a rid');
   if (!/\/(vp9|av1)$/i.test(first.mimeType) && encodings.some(({ scalabilityMode = '' }) => /^[LS][2-9]/.test(scalabilityMode)))
-    throw refuse('rtpParameters.encodings has a scalabilityMode with several spatial layers, which this codec has not');
+    throw invalidParameter('rtpParameters.encodings has a scalabilityMode with several spatial layers, which this codec has not');
   const extensions = value.headerExtensions ?? [];
   if (hasTwice(extensions.map(({ id }) => id)) || hasTwice(extensions.map(({ uri }) => uri)))
-    throw refuse('rtpParameters.headerExtensions has an id or a uri twice');
+    throw invalidParameter('rtpParameters.headerExtensions has an id or a uri twice');
   const headerExtensions = extensions
     .filter(({ uri }) => knownExtensions.has(uri) && isOfferedExtension(uri))
     .map((extension) => ({ ...extension, uri: extension.uri as RtpHeaderExtensionUri }));
@@ -64,10 +64,10 @@ export function checkSctpStreamParameters(input: unknown): SctpStreamParameters 
 
 /** @throws ServiceError `invalid_field` */
 export function checkInteger(name: string, value: number, min: number, max: number): void {
-  if (!Number.isInteger(value) || value < min || value > max) throw refuse(`${name} must be an integer from ${min} to ${max}`);
+  if (!Number.isInteger(value) || value < min || value > max) throw invalidParameter(`${name} must be an integer from ${min} to ${max}`);
 }
 
-export function refuse(sentence: string, cause?: unknown): ServiceError {
+export function invalidParameter(sentence: string, cause?: unknown): ServiceError {
   return new ServiceError('invalid_field', sentence, { cause });
 }
 
@@ -76,7 +76,7 @@ function check<Schema extends z.ZodType>(schema: Schema, name: string, input: un
   if (result.success) return result.data;
   const issue = result.error.issues[0];
   const path = (issue?.path ?? []).map((step) => (typeof step === 'number' ? `[${step}]` : `.${String(step).slice(0, 64)}`)).join('');
-  throw refuse(`${name}${path} is not valid: ${(issue?.message ?? 'wrong value').replace(/\.$/, '')}`);
+  throw invalidParameter(`${name}${path} is not valid: ${(issue?.message ?? 'wrong value').replace(/\.$/, '')}`);
 }
 
 function isRtx(mimeType: string): boolean {

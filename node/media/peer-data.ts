@@ -1,12 +1,12 @@
 // Data channels of a peer: what it publishes and receives over SCTP (RFC 8831).
 import type { DataConsumer, DataProducer, WebRtcTransport } from 'mediasoup/types';
 import { ServiceError } from '../errors.ts';
-import type { DataSubscription, PublishDataOptions } from '../rooms/ports.ts';
-import { InFlight } from './in-flight.ts';
-import { closeLate, failedFor, mediaGone, refusedBy } from './media-error.ts';
-import { checkSctpStreamParameters, refuse } from './parameters.ts';
+import type { DataSubscription, PublishDataOptions } from '../rooms/interfaces.ts';
+import { closeAfterTimeout, mediaClosedError, toClientError, toWorkerError } from './media-error.ts';
+import { checkSctpStreamParameters, invalidParameter } from './parameters.ts';
 import type { PeerTransports } from './peer-transports.ts';
-import { plain } from './plain.ts';
+import { SingleFlight } from './single-flight.ts';
+import { stripUndefined } from './strip-undefined.ts';
 import type { WorkerProcess } from './worker-process.ts';
 
 export type PeerDataOptions = {
@@ -21,8 +21,8 @@ const maxLabelBytes = 1024;
 
 export class PeerData {
   readonly #options: PeerDataOptions;
-  readonly #published = new InFlight<DataProducer>(noDataTrack);
-  readonly #received = new InFlight<DataConsumer>(noDataTrack);
+  readonly #published = new SingleFlight<DataProducer>(noDataTrack);
+  readonly #received = new SingleFlight<DataConsumer>(noDataTrack);
 
   constructor(options: PeerDataOptions) {
     this.#options = options;
@@ -32,14 +32,14 @@ export class PeerData {
     const { worker, transports, dataTracks } = this.#options;
     const transport = withSctp(transports.byId(transportId, 'send'));
     const checked = checkSctpStreamParameters(sctpStreamParameters);
-    if (Buffer.byteLength(label) > maxLabelBytes) throw refuse(`label must be at most ${maxLabelBytes} bytes`);
-    if (Buffer.byteLength(protocol) > maxLabelBytes) throw refuse(`protocol must be at most ${maxLabelBytes} bytes`);
+    if (Buffer.byteLength(label) > maxLabelBytes) throw invalidParameter(`label must be at most ${maxLabelBytes} bytes`);
+    if (Buffer.byteLength(protocol) > maxLabelBytes) throw invalidParameter(`protocol must be at most ${maxLabelBytes} bytes`);
     if (dataTracks.has(dataTrackId) || this.#published.has(dataTrackId))
       throw new ServiceError('already_exists', `Data track ${dataTrackId} already exists`);
     await this.#published.getOrMake(dataTrackId, async () => {
       const call = transport.produceData({ id: dataTrackId, sctpStreamParameters: checked, label, protocol });
-      const dataProducer = await worker.call('publish data', call, closeLate).catch((error: unknown) => {
-        throw transport.closed ? mediaGone() : refusedBy(error, 'sctpStreamParameters were');
+      const dataProducer = await worker.call('publish data', call, closeAfterTimeout).catch((error: unknown) => {
+        throw transport.closed ? mediaClosedError() : toClientError(error, 'sctpStreamParameters were');
       });
       dataTracks.set(dataTrackId, dataProducer);
       dataProducer.observer.once('close', () => {
@@ -62,7 +62,7 @@ export class PeerData {
     const transport = withSctp(receiving);
     const consumer = await this.#received.getOrMake(dataTrackId, () => this.#consume(transport, dataTrackId));
     const { sctpStreamParameters, label, protocol } = consumer;
-    return { transportId: transport.id, sctpStreamParameters: plain(sctpStreamParameters ?? {}), label, protocol };
+    return { transportId: transport.id, sctpStreamParameters: stripUndefined(sctpStreamParameters ?? {}), label, protocol };
   }
 
   unsubscribe(dataTrackId: string): void {
@@ -76,8 +76,8 @@ export class PeerData {
 
   async #consume(transport: WebRtcTransport, dataTrackId: string): Promise<DataConsumer> {
     const call = transport.consumeData({ dataProducerId: dataTrackId });
-    const consumer = await this.#options.worker.call('subscribe data', call, closeLate).catch((error: unknown) => {
-      throw failedFor(error, () => noDataTrack(dataTrackId));
+    const consumer = await this.#options.worker.call('subscribe data', call, closeAfterTimeout).catch((error: unknown) => {
+      throw toWorkerError(error, () => noDataTrack(dataTrackId));
     });
     consumer.observer.once('close', () => this.#received.ended(dataTrackId, consumer));
     return consumer;

@@ -2,7 +2,6 @@
 import type { Consumer, ConsumerLayers, DataProducer, Producer, Router, RtpCapabilities, WebRtcTransport } from 'mediasoup/types';
 import { ServiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
-import type { LinkFigures, PeerFigures, PublishedFigures, ReceivedFigures } from '../rooms/figures.ts';
 import type {
   DataSubscription,
   Direction,
@@ -10,20 +9,21 @@ import type {
   PeerMedia,
   PeerMediaListener,
   PublishDataOptions,
-  PublishOptions,
+  PublishTrackOptions,
   Subscription,
   WireObject,
-} from '../rooms/ports.ts';
+} from '../rooms/interfaces.ts';
+import type { PeerMediaStats, PublishedTrackStats, ReceivedTrackStats, TransportStats } from '../rooms/stats.ts';
 import { describeTrack } from './codecs.ts';
-import { linkFigures, publishedFigures, receivedFigures } from './figures.ts';
-import { InFlight } from './in-flight.ts';
-import { LowStart, startLayers } from './low-start.ts';
-import { closeLate, failedFor, mediaGone, noTrack, refusedBy } from './media-error.ts';
+import { InitialLayerLimiter, initialLayers } from './initial-layers.ts';
+import { closeAfterTimeout, mediaClosedError, toClientError, toWorkerError, trackNotFoundError } from './media-error.ts';
 import { checkInteger, checkRtpCapabilities, checkRtpParameters } from './parameters.ts';
 import { PeerData } from './peer-data.ts';
 import { PeerTransports } from './peer-transports.ts';
-import { plain } from './plain.ts';
-import { statisticsOf } from './statistics.ts';
+import { rawStats } from './raw-stats.ts';
+import { SingleFlight } from './single-flight.ts';
+import { linkFigures, publishedTrackStats, receivedTrackStats } from './stats.ts';
+import { stripUndefined } from './strip-undefined.ts';
 import type { WorkerProcess } from './worker-process.ts';
 
 export type MediaPeerOptions = {
@@ -52,9 +52,9 @@ export class MediaPeer implements PeerMedia {
   readonly #options: MediaPeerOptions;
   readonly #transports: PeerTransports;
   readonly #data: PeerData;
-  readonly #published = new InFlight<Producer>(noTrack);
-  readonly #received = new InFlight<Consumer>(noTrack);
-  readonly #lowStarts = new WeakMap<Consumer, LowStart>();
+  readonly #published = new SingleFlight<Producer>(trackNotFoundError);
+  readonly #received = new SingleFlight<Consumer>(trackNotFoundError);
+  readonly #lowStarts = new WeakMap<Consumer, InitialLayerLimiter>();
   /** A peer's capabilities stay the same object from join on: checked once. */
   readonly #capabilities = new WeakMap<WireObject, RtpCapabilities>();
   #closed = false;
@@ -88,7 +88,7 @@ export class MediaPeer implements PeerMedia {
     return this.#transports.get('recv')?.sctpParameters !== undefined;
   }
 
-  async publish(options: PublishOptions): Promise<{ encoding: string; simulcast: boolean }> {
+  async publish(options: PublishTrackOptions): Promise<{ encoding: string; simulcast: boolean }> {
     this.#assertOpen();
     const { trackId } = options;
     const transport = this.#transports.byId(options.transportId, 'send');
@@ -110,7 +110,7 @@ export class MediaPeer implements PeerMedia {
   async subscribe(trackId: string, rtpCapabilities: WireObject): Promise<Subscription | undefined> {
     this.#assertOpen();
     const producer = this.#options.tracks.get(trackId);
-    if (!producer) throw noTrack(trackId);
+    if (!producer) throw trackNotFoundError(trackId);
     const transport = this.#transports.get('recv');
     if (!transport) throw new ServiceError('not_found', 'The peer has no transport to receive over');
     const capabilities = this.#checkedCapabilities(rtpCapabilities);
@@ -120,7 +120,7 @@ export class MediaPeer implements PeerMedia {
     return {
       transportId: transport.id,
       kind: consumer.kind,
-      rtpParameters: plain(consumer.rtpParameters),
+      rtpParameters: stripUndefined(consumer.rtpParameters),
       paused: producer.paused,
     };
   }
@@ -155,8 +155,8 @@ export class MediaPeer implements PeerMedia {
     if (temporalLayer !== undefined) checkInteger('temporalLayer', temporalLayer, 0, maxLayer);
     const consumer = await this.#find(this.#received, trackId);
     const layers = { spatialLayer, temporalLayer };
-    const lowStart = this.#lowStarts.get(consumer);
-    await (lowStart ? lowStart.prefer(layers) : this.#setLayers(trackId, consumer, layers));
+    const initialLayerLimiter = this.#lowStarts.get(consumer);
+    await (initialLayerLimiter ? initialLayerLimiter.prefer(layers) : this.#setLayers(trackId, consumer, layers));
   }
 
   async setPriority(trackId: string, priority: number): Promise<void> {
@@ -194,21 +194,21 @@ export class MediaPeer implements PeerMedia {
     return { published, subscribed, transports: { send, recv } };
   }
 
-  async figures(most: number): Promise<PeerFigures> {
+  async figures(most: number): Promise<PeerMediaStats> {
     this.#assertOpen();
     const { worker } = this.#options;
     const made = this.#received.made();
     const [published, received] = await Promise.all([
       all(this.#published.made(), async ([, producer]) => {
-        const stats = await statisticsOf(worker, producer);
-        return stats && publishedFigures(producer, stats);
+        const stats = await rawStats(worker, producer);
+        return stats && publishedTrackStats(producer, stats);
       }),
       all(made.slice(0, most), async ([, consumer]) => {
-        const stats = await statisticsOf(worker, consumer);
-        return stats && receivedFigures(consumer, stats);
+        const stats = await rawStats(worker, consumer);
+        return stats && receivedTrackStats(consumer, stats);
       }),
     ]);
-    const [up, down] = await Promise.all([this.#linkFigures('send', published), this.#linkFigures('recv', received)]);
+    const [up, down] = await Promise.all([this.#linkStats('send', published), this.#linkStats('recv', received)]);
     return { up, down, published, received, receivedOmitted: Math.max(0, made.length - most) };
   }
 
@@ -223,15 +223,15 @@ export class MediaPeer implements PeerMedia {
     this.#options.onClosed();
   }
 
-  async #produce(transport: WebRtcTransport, { trackId, kind, rtpParameters, paused }: PublishOptions): Promise<Producer> {
+  async #produce(transport: WebRtcTransport, { trackId, kind, rtpParameters, paused }: PublishTrackOptions): Promise<Producer> {
     const { worker, tracks } = this.#options;
     const router = await this.#options.router();
     const extensions = new Set(router.rtpCapabilities.headerExtensions?.map(({ uri }) => uri));
     const checked = checkRtpParameters(rtpParameters, kind, extensions);
     // A key frame is wanted at once by whoever subscribes: no waiting for more requests to come together.
     const call = transport.produce({ id: trackId, kind, rtpParameters: checked, paused, keyFrameRequestDelay: 0 });
-    const producer = await worker.call('publish', call, closeLate).catch((error: unknown) => {
-      throw transport.closed ? mediaGone() : refusedBy(error, 'rtpParameters were');
+    const producer = await worker.call('publish', call, closeAfterTimeout).catch((error: unknown) => {
+      throw transport.closed ? mediaClosedError() : toClientError(error, 'rtpParameters were');
     });
     tracks.set(trackId, producer);
     producer.observer.once('close', () => {
@@ -245,11 +245,11 @@ export class MediaPeer implements PeerMedia {
   async #consume(transport: WebRtcTransport, trackId: string, rtpCapabilities: RtpCapabilities): Promise<Consumer> {
     const { worker, tracks, listener, countForwarded } = this.#options;
     const producer = tracks.get(trackId);
-    const preferredLayers = producer && startLayers(producer);
+    const preferredLayers = producer && initialLayers(producer);
     const call = transport.consume({ producerId: trackId, rtpCapabilities, paused: true, ...(preferredLayers && { preferredLayers }) });
-    const consumer = await worker.call('subscribe', call, closeLate).catch((error: unknown) => {
-      if (transport.closed) throw mediaGone();
-      throw tracks.has(trackId) ? refusedBy(error, 'rtpCapabilities were') : noTrack(trackId);
+    const consumer = await worker.call('subscribe', call, closeAfterTimeout).catch((error: unknown) => {
+      if (transport.closed) throw mediaClosedError();
+      throw tracks.has(trackId) ? toClientError(error, 'rtpCapabilities were') : trackNotFoundError(trackId);
     });
     countForwarded(1);
     consumer.observer.once('close', () => {
@@ -258,7 +258,8 @@ export class MediaPeer implements PeerMedia {
     });
     // Where the track ended while this was made, the worker's word of it came before anybody could hear it.
     if (!tracks.has(trackId)) consumer.close();
-    if (preferredLayers) this.#lowStarts.set(consumer, new LowStart(consumer, (layers) => this.#setLayers(trackId, consumer, layers)));
+    if (preferredLayers)
+      this.#lowStarts.set(consumer, new InitialLayerLimiter(consumer, (layers) => this.#setLayers(trackId, consumer, layers)));
     consumer.on('layerschange', (layers) => {
       const changed = layers ? { spatialLayer: layers.spatialLayer, temporalLayer: layers.temporalLayer } : null;
       listener.layersChanged(trackId, changed);
@@ -278,16 +279,16 @@ export class MediaPeer implements PeerMedia {
     return checked;
   }
 
-  async #find<Value extends Producer | Consumer>(among: InFlight<Value>, trackId: string): Promise<Value> {
+  async #find<Value extends Producer | Consumer>(among: SingleFlight<Value>, trackId: string): Promise<Value> {
     this.#assertOpen();
     const found = await among.get(trackId);
-    if (!found) throw noTrack(trackId);
+    if (!found) throw trackNotFoundError(trackId);
     return found;
   }
 
   async #call(trackId: string, what: string, call: () => Promise<void>): Promise<void> {
     await this.#options.worker.call(what, call()).catch((error: unknown) => {
-      throw failedFor(error, () => noTrack(trackId));
+      throw toWorkerError(error, () => trackNotFoundError(trackId));
     });
   }
 
@@ -295,8 +296,8 @@ export class MediaPeer implements PeerMedia {
   async #trackStats(tracks: [string, Producer | Consumer][]): Promise<Record<string, WireObject[]>> {
     const all = await Promise.all(
       tracks.map(async ([trackId, track]): Promise<[string, WireObject[]][]> => {
-        const stats: object[] | undefined = await statisticsOf<object[]>(this.#options.worker, track);
-        return stats ? [[trackId, stats.map(plain)]] : [];
+        const stats: object[] | undefined = await rawStats<object[]>(this.#options.worker, track);
+        return stats ? [[trackId, stats.map(stripUndefined)]] : [];
       }),
     );
     return Object.fromEntries(all.flat());
@@ -304,18 +305,18 @@ export class MediaPeer implements PeerMedia {
 
   async #transportStats(direction: Direction): Promise<WireObject | null> {
     const transport = this.#transports.get(direction);
-    const [stats] = (transport && (await statisticsOf(this.#options.worker, transport))) ?? [];
-    return stats ? plain(stats) : null;
+    const [stats] = (transport && (await rawStats(this.#options.worker, transport))) ?? [];
+    return stats ? stripUndefined(stats) : null;
   }
 
-  async #linkFigures(direction: Direction, tracks: readonly (PublishedFigures | ReceivedFigures)[]): Promise<LinkFigures | null> {
+  async #linkStats(direction: Direction, tracks: readonly (PublishedTrackStats | ReceivedTrackStats)[]): Promise<TransportStats | null> {
     const transport = this.#transports.get(direction);
-    const [stats] = (transport && (await statisticsOf(this.#options.worker, transport))) ?? [];
+    const [stats] = (transport && (await rawStats(this.#options.worker, transport))) ?? [];
     return transport && stats ? linkFigures(direction, transport, stats, tracks, this.#options.relayIp) : null;
   }
 
   #assertOpen(): void {
-    if (this.#closed) throw mediaGone();
+    if (this.#closed) throw mediaClosedError();
   }
 }
 

@@ -2,11 +2,11 @@
 import type { Router, WebRtcTransport } from 'mediasoup/types';
 import { ServiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
-import type { Direction, PeerMediaListener, WireObject } from '../rooms/ports.ts';
+import type { Direction, PeerMediaListener, WireObject } from '../rooms/interfaces.ts';
 import { candidatesFor } from './addresses.ts';
-import { failedFor, mediaGone, refusedBy } from './media-error.ts';
+import { mediaClosedError, toClientError, toWorkerError } from './media-error.ts';
 import { checkDtlsParameters } from './parameters.ts';
-import { plain } from './plain.ts';
+import { stripUndefined } from './strip-undefined.ts';
 import type { WorkerProcess } from './worker-process.ts';
 import { tellWarningsOf } from './worker-warnings.ts';
 
@@ -51,17 +51,17 @@ export class PeerTransports {
     const data = sctp ? { enableSctp: true, maxSctpMessageSize, sctpSendBufferSize } : {};
     const options = { ...protocols, ...data, initialAvailableOutgoingBitrate };
     const transport = await worker.createTransport(router, options).catch((error: unknown) => {
-      throw failedFor(error, mediaGone);
+      throw toWorkerError(error, mediaClosedError);
     });
     try {
       const bitrate = direction === 'send' ? maxIncomingBitrate() : undefined;
       if (bitrate !== undefined) await worker.call('limit bitrate', transport.setMaxIncomingBitrate(bitrate));
-      if (this.#closed) throw mediaGone();
+      if (this.#closed) throw mediaClosedError();
       if (this.#newest.get(direction) !== request)
         throw new ServiceError('conflict', `Another ${direction} transport took the place of this one`);
     } catch (error) {
       worker.closeTransport(transport);
-      throw failedFor(error, mediaGone);
+      throw toWorkerError(error, mediaClosedError);
     }
     this.#transports.set(direction, transport);
     this.#watch(transport);
@@ -73,14 +73,14 @@ export class PeerTransports {
     const transport = this.byId(transportId);
     const checked = checkDtlsParameters(dtlsParameters);
     await this.#options.worker.call('connect', transport.connect({ dtlsParameters: checked })).catch((error: unknown) => {
-      throw transport.closed ? noTransport(transportId) : refusedBy(error, 'dtlsParameters were');
+      throw transport.closed ? noTransport(transportId) : toClientError(error, 'dtlsParameters were');
     });
   }
 
   async restartIce(transportId: string): Promise<WireObject> {
     const transport = this.byId(transportId);
     return this.#options.worker.call('restart ICE', transport.restartIce()).catch((error: unknown) => {
-      throw failedFor(error, () => noTransport(transportId));
+      throw toWorkerError(error, () => noTransport(transportId));
     });
   }
 
@@ -122,7 +122,7 @@ function describe(transport: WebRtcTransport, addresses: readonly string[]): Wir
   const options: WireObject = {
     id,
     iceParameters,
-    iceCandidates: candidates.map(plain),
+    iceCandidates: candidates.map(stripUndefined),
     dtlsParameters,
   };
   if (sctpParameters) {

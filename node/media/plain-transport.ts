@@ -1,7 +1,7 @@
 // The transport between a component and its room: plain RTP over loopback.
 import type { PlainTransport, Router } from 'mediasoup/types';
-import type { RtpAddress } from '../rooms/ports.ts';
-import { closeLate, failedFor, mediaGone } from './media-error.ts';
+import type { RtpAddress } from '../rooms/interfaces.ts';
+import { closeAfterTimeout, mediaClosedError, toWorkerError } from './media-error.ts';
 import type { WorkerProcess } from './worker-process.ts';
 
 /** Components run on this machine: their RTP never leaves it. */
@@ -24,8 +24,8 @@ export async function connectPlainTransport(
   const from = await router();
   assertOpen();
   const options = { listenInfo: { protocol: 'udp', ip: loopback, portRange }, rtcpMux: true, comedia: false } as const;
-  const transport = await worker.call('create transport', from.createPlainTransport(options), closeLate).catch((error: unknown) => {
-    throw failedFor(error, mediaGone);
+  const transport = await worker.call('create transport', from.createPlainTransport(options), closeAfterTimeout).catch((error: unknown) => {
+    throw toWorkerError(error, mediaClosedError);
   });
   try {
     // Without comedia the worker drops what comes from any other address.
@@ -33,7 +33,7 @@ export async function connectPlainTransport(
     assertOpen();
   } catch (error) {
     transport.close();
-    throw failedFor(error, mediaGone);
+    throw toWorkerError(error, mediaClosedError);
   }
   return transport;
 }

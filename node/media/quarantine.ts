@@ -2,12 +2,12 @@
 import type { Log } from '../log.ts';
 import { withoutRequestContext } from '../request-id.ts';
 import { Timer } from '../timer.ts';
-import { findFreeBlock } from './ports.ts';
+import { findFreePortRange } from './free-ports.ts';
 import type { Suspects } from './suspects.ts';
 import type { WorkerSlot } from './worker-slot.ts';
 
 /** More suspects than this share. */
-export const mostExtraWorkers = 4;
+export const maxExtraWorkers = 4;
 
 export type QuarantineOptions = {
   log: Log;
@@ -99,7 +99,7 @@ export class Quarantine {
     try {
       await slot.start();
       const from = Math.max(firstPort, ...this.#slots.map(({ port = 0 }) => port + 1));
-      const port = await findFreeBlock(listenIp, 1, from);
+      const port = await findFreePortRange(listenIp, 1, from);
       if (port === undefined) throw new Error('No port is free.');
       await slot.listen(port);
       this.#slots.push(slot);

@@ -1,18 +1,18 @@
 // The media of one room: a router on one worker, made when it is first needed.
 import type { DataProducer, Producer, Router } from 'mediasoup/types';
 import type { Log } from '../log.ts';
-import type { PeerMedia, PeerMediaListener, RoomInput, RoomMedia, RoomMediaOptions, RoomOutput, WireObject } from '../rooms/ports.ts';
+import type { PeerMedia, PeerMediaListener, RoomMedia, RoomMediaOptions, RtpEgress, RtpIngress, WireObject } from '../rooms/interfaces.ts';
+import { RoomActiveSpeaker } from './active-speaker-observer.ts';
 import { clientCapabilities, roomCodecs } from './codecs.ts';
-import { failedFor, mediaGone } from './media-error.ts';
+import { mediaClosedError, toWorkerError } from './media-error.ts';
 import { MediaPeer } from './peer-media.ts';
-import { RoomAudio } from './room-audio.ts';
-import { MediaInput } from './room-input.ts';
-import { MediaOutput } from './room-output.ts';
-import type { Place } from './worker-slot.ts';
+import { RtpEgressTransport } from './rtp-egress.ts';
+import { RtpIngressTransport } from './rtp-ingress.ts';
+import type { WorkerAssignment } from './worker-slot.ts';
 
 export type MediaRoomOptions = RoomMediaOptions & {
   log: Log;
-  place: Place;
+  place: WorkerAssignment;
   /** Addresses that clients are told. @throws ServiceError where none is known yet */
   addresses: () => readonly string[];
   maxIncomingBitrate: () => number | undefined;
@@ -22,10 +22,10 @@ export type MediaRoomOptions = RoomMediaOptions & {
 
 export class MediaRoom implements RoomMedia {
   readonly #options: MediaRoomOptions;
-  readonly #audio: RoomAudio;
+  readonly #audio: RoomActiveSpeaker;
   readonly #peers = new Set<MediaPeer>();
-  readonly #inputs = new Set<MediaInput>();
-  readonly #outputs = new Set<MediaOutput>();
+  readonly #inputs = new Set<RtpIngressTransport>();
+  readonly #outputs = new Set<RtpEgressTransport>();
   readonly #tracks = new Map<string, Producer>();
   readonly #dataTracks = new Map<string, DataProducer>();
   #router: Promise<Router> | undefined;
@@ -34,7 +34,7 @@ export class MediaRoom implements RoomMedia {
 
   constructor(options: MediaRoomOptions) {
     this.#options = options;
-    this.#audio = new RoomAudio(options.place.worker, options.log, (peerId) => {
+    this.#audio = new RoomActiveSpeaker(options.place.worker, options.log, (peerId) => {
       if (!this.#closed) options.onActiveSpeaker(peerId);
     });
   }
@@ -45,7 +45,7 @@ export class MediaRoom implements RoomMedia {
   }
 
   openPeer(peerId: string, listener: PeerMediaListener): PeerMedia {
-    if (this.#closed) throw mediaGone();
+    if (this.#closed) throw mediaClosedError();
     const { log, place, addresses, maxIncomingBitrate, relayIp } = this.#options;
     const peer: MediaPeer = new MediaPeer({
       log: log.child({ peer: peerId }),
@@ -65,9 +65,9 @@ export class MediaRoom implements RoomMedia {
     return peer;
   }
 
-  openInput(): RoomInput {
-    if (this.#closed) throw mediaGone();
-    const input: MediaInput = new MediaInput({
+  openInput(): RtpIngress {
+    if (this.#closed) throw mediaClosedError();
+    const input: RtpIngressTransport = new RtpIngressTransport({
       worker: this.#options.place.worker,
       tracks: this.#tracks,
       router: () => this.#getRouter(),
@@ -77,10 +77,10 @@ export class MediaRoom implements RoomMedia {
     return input;
   }
 
-  openOutput(): RoomOutput {
-    if (this.#closed) throw mediaGone();
+  openOutput(): RtpEgress {
+    if (this.#closed) throw mediaClosedError();
     const { place } = this.#options;
-    const output: MediaOutput = new MediaOutput({
+    const output: RtpEgressTransport = new RtpEgressTransport({
       worker: place.worker,
       tracks: this.#tracks,
       router: () => this.#getRouter(),
@@ -100,7 +100,7 @@ export class MediaRoom implements RoomMedia {
     for (const peer of [...this.#peers]) peer.close();
     for (const input of [...this.#inputs]) input.close();
     for (const output of [...this.#outputs]) output.close();
-    this.#options.place.leave();
+    this.#options.place.release();
     this.#options.onClosed();
   }
 
@@ -117,7 +117,7 @@ export class MediaRoom implements RoomMedia {
   }
 
   #getRouter(): Promise<Router> {
-    if (this.#closed) return Promise.reject(mediaGone());
+    if (this.#closed) return Promise.reject(mediaClosedError());
     if (!this.#router) {
       const router = this.#createRouter();
       // A next call may have more luck.
@@ -132,11 +132,11 @@ export class MediaRoom implements RoomMedia {
   async #createRouter(): Promise<Router> {
     const { place, videoCodec } = this.#options;
     const router = await place.worker.createRouter(roomCodecs(videoCodec)).catch((error: unknown) => {
-      throw failedFor(error, mediaGone);
+      throw toWorkerError(error, mediaClosedError);
     });
     if (this.#closed) {
       router.close();
-      throw mediaGone();
+      throw mediaClosedError();
     }
     this.#opened = router;
     return router;

@@ -6,7 +6,7 @@ export const suspicionWindow = 10 * 60_000;
 /** As many make a room a suspect. */
 const suspiciousDeaths = 2;
 /** Rooms that are remembered, while their last death counts; the one that crashed longest ago is forgotten first. */
-const mostRooms = 10_000;
+const maxRooms = 10_000;
 
 /** Known by id, so that a room which is made again is the same one. Kept in memory: whoever starts later knows nothing of it. */
 export class Suspects {
@@ -26,7 +26,7 @@ export class Suspects {
     this.#deaths.set(roomId, deaths);
     for (const [oldest, times] of this.#deaths) {
       const counts = (times.at(-1) ?? 0) + suspicionWindow > this.#now();
-      if (counts && this.#deaths.size <= mostRooms) break;
+      if (counts && this.#deaths.size <= maxRooms) break;
       this.#deaths.delete(oldest);
     }
   }

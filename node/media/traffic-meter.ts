@@ -1,5 +1,5 @@
 // Bytes that clients sent and got over transports: read from the worker when asked for, and once more right before a transport ends.
-import { within } from './deadline.ts';
+import { withTimeout } from './timeout.ts';
 
 /**
  * Bytes since the start, as payload of UDP and TCP: RTP, RTCP and DTLS with their headers; of STUN, which the worker does not count as
@@ -13,7 +13,7 @@ export type MeteredTransport = { getStats(): Promise<readonly { bytesReceived: n
 type Reading = MediaTraffic & { group: object };
 
 /** Longest that a reading of all transports may take, in milliseconds; what is not there by then counts the next time. */
-const readDeadline = 2000;
+const readTimeoutMs = 2000;
 
 export class TrafficMeter {
   readonly #total: MediaTraffic = { received: 0, sent: 0 };
@@ -24,7 +24,7 @@ export class TrafficMeter {
   readonly #last = new Set<Promise<void>>();
   readonly #deadline: number;
 
-  constructor(deadline: number = readDeadline) {
+  constructor(deadline: number = readTimeoutMs) {
     this.#deadline = deadline;
   }
 
@@ -55,7 +55,7 @@ export class TrafficMeter {
   async read(): Promise<MediaTraffic> {
     const readings = [...this.#living].map(([transport, reading]) => this.#read(transport, reading));
     // A worker that does not answer is found out by those who need something of it.
-    await within(Promise.all([...readings, ...this.#last]), 'traffic', undefined, this.#deadline).catch(() => {});
+    await withTimeout(Promise.all([...readings, ...this.#last]), 'traffic', undefined, this.#deadline).catch(() => {});
     return { ...this.#total };
   }
 

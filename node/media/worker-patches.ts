@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 const folder = join(import.meta.dirname, '../setup/worker/patches');
 /** Milliseconds that the binary may take to name its patches. One without any says that it was started by hand, and ends. */
-const probeDeadline = 10_000;
+const probeTimeoutMs = 10_000;
 
 /** Names of the patches that the binary was not built with, e.g. `0003-rtp-header-extensions`; all where it cannot be asked. */
 export async function missingPatches(workerBin: string): Promise<string[]> {
@@ -22,7 +22,7 @@ async function patchNames(): Promise<string[]> {
 
 async function patchesOf(workerBin: string): Promise<string[]> {
   try {
-    const { stdout } = await run(workerBin, ['--patches'], { env: {}, timeout: probeDeadline, killSignal: 'SIGKILL' });
+    const { stdout } = await run(workerBin, ['--patches'], { env: {}, timeout: probeTimeoutMs, killSignal: 'SIGKILL' });
     return stdout.split('\n');
   } catch {
     return [];

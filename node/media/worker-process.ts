@@ -14,17 +14,17 @@ import { withoutSettings } from '../env.ts';
 import { ServiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { listenInfos } from './addresses.ts';
-import { DeadlineError, within } from './deadline.ts';
 import { beatInterval, Heartbeat } from './heartbeat.ts';
 import { lastWordsOf } from './last-words.ts';
+import { WorkerTimeoutError, withTimeout } from './timeout.ts';
 import type { TrafficMeter } from './traffic-meter.ts';
 import type { WorkerDeath } from './worker-death.ts';
 
 /** Milliseconds that a worker may take to start, and to end before it is killed. */
-const startDeadline = 10_000;
-const endDeadline = 2000;
+const startTimeoutMs = 10_000;
+const endTimeoutMs = 2000;
 /** Milliseconds that a worker which hangs gets for its last words. */
-const lastWordsDeadline = 500;
+const lastWordsTimeoutMs = 500;
 
 /** Of which it warns; errors are always told. */
 const logTags: WorkerLogTag[] = ['dtls', 'srtp', 'rtp', 'rtcp', 'sctp'];
@@ -58,10 +58,10 @@ export class WorkerProcess {
   static async start(options: WorkerProcessOptions): Promise<WorkerProcess> {
     const { created, abandon } = spawnWorker(options.workerBin);
     try {
-      const worker = await within(created, 'start', (late) => late.close(), startDeadline);
+      const worker = await withTimeout(created, 'start', (late) => late.close(), startTimeoutMs);
       return new WorkerProcess(worker, options);
     } catch (error) {
-      if (error instanceof DeadlineError) abandon();
+      if (error instanceof WorkerTimeoutError) abandon();
       throw error;
     }
   }
@@ -131,7 +131,7 @@ export class WorkerProcess {
 
   /** Waits for an answer of the worker. @throws DeadlineError */
   async call<Value>(what: string, call: Promise<Value>, discard?: (value: Value) => void): Promise<Value> {
-    const value = await within(call, what, discard);
+    const value = await withTimeout(call, what, discard);
     this.#heartbeat.heard();
     return value;
   }
@@ -157,7 +157,7 @@ export class WorkerProcess {
     this.#hung = true;
     this.#log.error({ pid: this.pid }, 'media worker hangs: killed');
     kill(this.pid, 'SIGABRT');
-    const killer = setTimeout(() => kill(this.pid), lastWordsDeadline);
+    const killer = setTimeout(() => kill(this.pid), lastWordsTimeoutMs);
     this.#worker.observer.once('close', () => clearTimeout(killer));
   }
 
@@ -170,7 +170,7 @@ export class WorkerProcess {
   async #end(): Promise<void> {
     if (this.#worker.subprocessClosed) return;
     const gone = once(this.#worker, 'subprocessclose');
-    const killer = setTimeout(() => kill(this.pid), endDeadline);
+    const killer = setTimeout(() => kill(this.pid), endTimeoutMs);
     this.#worker.close();
     await gone;
     clearTimeout(killer);

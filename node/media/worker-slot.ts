@@ -39,12 +39,12 @@ export type SlotRoom = {
 };
 
 /** What a room holds of the worker that it is on. */
-export type Place = {
+export type WorkerAssignment = {
   worker: WorkerProcess;
   /** Counts tracks that the worker forwards for the room. */
   countForwarded: (change: 1 | -1) => void;
   /** Gives the place back. Idempotent. */
-  leave: () => void;
+  release: () => void;
 };
 
 export class WorkerSlot {
@@ -140,7 +140,7 @@ export class WorkerSlot {
   }
 
   /** A place on the running worker. `crash` is called at most once, and not after leave(). @throws Error where none runs. */
-  take(room: SlotRoom): Place {
+  take(room: SlotRoom): WorkerAssignment {
     const worker = this.#worker;
     if (!worker || !this.isRunning) throw new Error('The media worker does not run.');
     this.#rooms.add(room);
@@ -150,7 +150,7 @@ export class WorkerSlot {
       countForwarded: (change) => {
         if (isHere()) this.#forwarded += change;
       },
-      leave: () => {
+      release: () => {
         this.#rooms.delete(room);
       },
     };

@@ -1,7 +1,7 @@
 // docs/reference/events.md: every kind of event with its fields, and the messages of the notification socket.
 import { JsonSchemas } from '../json-schemas.ts';
-import { eventFields, kindsWithoutSeq } from '../rooms/event-fields.ts';
-import { eventKinds, eventTypes, roomEventSchema } from '../rooms/events.ts';
+import { eventFields, unsequencedEventTypes } from '../rooms/event-fields.ts';
+import { eventDescriptions, eventTypes, roomEventSchema } from '../rooms/events.ts';
 import { type ServerMethod, serverAnswerSchemas, serverEventSchema, serverRequestSchemas } from '../signaling/server-messages.ts';
 import { fieldHead, fieldRows, typeWords } from './schema-tables.ts';
 
@@ -18,7 +18,7 @@ export function eventsPage(): string {
   }));
   const named = schemas.components();
   const rows = fieldRows(named.RoomEvent ?? {});
-  const kinds = eventTypes.map((type) => `| \`${type}\` | ${fieldsOf(type)} | ${eventKinds[type]} |`);
+  const kinds = eventTypes.map((type) => `| \`${type}\` | ${fieldsOf(type)} | ${eventDescriptions[type]} |`);
   const parts = Object.keys(named)
     .filter((name) => ['Track', 'Kind', 'EventCall'].includes(name))
     .map((name) => {
@@ -73,6 +73,8 @@ function fieldsOf(type: (typeof eventTypes)[number]): string {
   const fields: readonly string[] = eventFields[type];
   const names = fields.map((field) => (field === 'origin' ? '`peerId` or `componentId`' : `\`${field}\``));
   const note =
-    (kindsWithoutSeq as readonly string[]).includes(type) && type !== 'RoomCrashed' && type !== 'PeerDisconnected' ? ['no `seq`'] : [];
+    (unsequencedEventTypes as readonly string[]).includes(type) && type !== 'RoomCrashed' && type !== 'PeerDisconnected'
+      ? ['no `seq`']
+      : [];
   return [...names, ...note].join(', ');
 }

@@ -1,8 +1,8 @@
 // The generated part of the SDK: types of the OpenAPI document, its operations, and events by kind.
 import type { OpenApiDocument, OpenApiOperation } from '../http/openapi.ts';
 import type { JsonSchema } from '../json-schemas.ts';
-import { eventFields, kindsWithoutSeq } from '../rooms/event-fields.ts';
-import { type EventType, eventKinds, eventTypes } from '../rooms/events.ts';
+import { eventFields, unsequencedEventTypes } from '../rooms/event-fields.ts';
+import { type EventType, eventDescriptions, eventTypes } from '../rooms/events.ts';
 import { comment, typeText } from './typescript.ts';
 
 type Parameter = { name: string; in: 'path' | 'query'; required: boolean; description?: string; schema: JsonSchema };
@@ -97,7 +97,7 @@ function answerText({ responses }: Operation): string {
 export function eventsText({ components }: OpenApiDocument): string {
   const { type: _, ...properties } = components.schemas.RoomEvent?.properties ?? {};
   const base = typeText({ ...components.schemas.RoomEvent, properties });
-  const kinds = eventTypes.map((type) => `${comment(eventKinds[type])}${type}: ${kindText(type)};\n`);
+  const kinds = eventTypes.map((type) => `${comment(eventDescriptions[type])}${type}: ${kindText(type)};\n`);
   const names = Object.keys(components.schemas).filter((name) => new RegExp(`: [^;]*\\b${name}\\b`).test(base));
   return `// Events of rooms by kind, made by \`npm run reference\` from the schema of events: do not edit.
 import type { ${names.join(', ')} } from './schemas.ts';
@@ -121,7 +121,7 @@ export type RoomEvent = RoomEvents[RoomEventType];
 
 function kindText(type: EventType): string {
   const fields: readonly string[] = eventFields[type];
-  const withoutSeq = (kindsWithoutSeq as readonly string[]).includes(type);
+  const withoutSeq = (unsequencedEventTypes as readonly string[]).includes(type);
   const always = [...(withoutSeq ? [] : ['seq']), ...fields.filter((field) => field !== 'origin')];
   const keys = always.length === 0 ? 'never' : always.map((field) => `'${field}'`).join(' | ');
   return `Kind<'${type}', ${keys}>${fields.includes('origin') ? ' & Origin' : ''}`;

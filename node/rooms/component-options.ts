@@ -34,7 +34,7 @@ export function isObjectPrefix(text: string): boolean {
 
 const text = z.string().min(1).max(1024);
 /** An S3 storage with its keys: a secret as a whole. */
-export const s3PlaceSchema = z
+export const s3TargetSchema = z
   .strictObject({
     bucket: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{1,254}$/, 'to be the name of a bucket'),
     region: z.string().max(128).optional(),
@@ -53,10 +53,10 @@ export const s3PlaceSchema = z
       .meta({ description: 'Put before every key as it is given, with a slash between: no .. in it, no / at its beginning.' }),
   })
   .meta({ id: 'S3Place', description: 'An S3 storage with its keys; only where the node has none of its own.' });
-export type S3Place = z.infer<typeof s3PlaceSchema>;
+export type S3Target = z.infer<typeof s3TargetSchema>;
 
 /** As callers see it: without the keys. */
-export function shownPlace(place: S3Place) {
+export function shownPlace(place: S3Target) {
   const { bucket, region = null, endpoint = null, pathPrefix = null } = place;
   return { bucket, region, endpoint, pathPrefix };
 }
@@ -112,7 +112,7 @@ export const hlsOptionsSchema = z
         default: hlsDefaults.layout,
       }),
     names: trueOrFalse.meta({ description: 'Write the name of peers below their pictures.', default: hlsDefaults.names }),
-    s3: s3PlaceSchema.nullable().optional(),
+    s3: s3TargetSchema.nullable().optional(),
   })
   .meta({ id: 'HlsOptions', description: 'One composed stream of the room, for any number of viewers.' });
 
@@ -123,8 +123,8 @@ export const recordingOptionsSchema = z
       default: recordingDefaults.subscribeMode,
     }),
     origins,
-    pathPrefix: s3PlaceSchema.shape.pathPrefix.nullable().meta({ description: 'Put before every key in S3; only with credentials.' }),
-    credentials: s3PlaceSchema.nullable().optional(),
+    pathPrefix: s3TargetSchema.shape.pathPrefix.nullable().meta({ description: 'Put before every key in S3; only with credentials.' }),
+    credentials: s3TargetSchema.nullable().optional(),
   })
   .meta({ id: 'RecordingOptions', description: 'Every track as it is, in a file of its own.' });
 

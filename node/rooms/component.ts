@@ -1,19 +1,19 @@
 // A component of a room: its tracks as everybody sees them, and its runner, which ends once: finished, crashed or removed.
 import { ServiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
-import type { CallRunner } from './calls.ts';
 import { maxOrigins } from './component-options.ts';
 import type { RoomEventDetail } from './events.ts';
-import type { PublishedFigures } from './figures.ts';
 import { newId } from './ids.ts';
+import type { ComponentHost, ComponentRunner, ComponentSpec, RoomIdentity, RoomMedia, RtpEgress, RtpIngress } from './interfaces.ts';
 import type { PeerEvent, RemoteComponent } from './peer-events.ts';
-import type { ComponentHost, ComponentRunner, PreparedComponent, RoomIdentity, RoomInput, RoomMedia, RoomOutput } from './ports.ts';
-import type { OfferChange } from './publications.ts';
+import type { PhoneCallRunner } from './phone-calls.ts';
+import type { PublicationChange } from './publications.ts';
+import type { PublishedTrackStats } from './stats.ts';
 import { Track } from './track.ts';
 import type { ComponentView, TrackView } from './views.ts';
 
 /** What a component may use of its room: functions, never the room itself. */
-export type ComponentSurroundings = {
+export type ComponentContext = {
   log: Log;
   room: RoomIdentity;
   media: RoomMedia;
@@ -21,9 +21,9 @@ export type ComponentSurroundings = {
   /** Tells all connected peers of the room. */
   broadcast: (event: PeerEvent) => void;
   /** What this component publishes changed: the peers' subscriptions follow. */
-  offerChanged: (change: OfferChange) => void;
+  offerChanged: (change: PublicationChange) => void;
   /** What others publish in the room. */
-  offered: () => Iterable<Track>;
+  published: () => Iterable<Track>;
   nameOf: ComponentHost['nameOf'];
   /** Takes the component out of the room's list. */
   forget: (componentId: string) => void;
@@ -32,12 +32,12 @@ export type ComponentSurroundings = {
 export class Component {
   readonly id = newId();
   readonly externalId: string | null;
-  readonly #prepared: PreparedComponent;
-  readonly #room: ComponentSurroundings;
+  readonly #prepared: ComponentSpec;
+  readonly #room: ComponentContext;
   readonly #log: Log;
   readonly #tracks = new Map<string, Track>();
-  readonly #input: RoomInput;
-  readonly #outputs = new Set<RoomOutput>();
+  readonly #input: RtpIngress;
+  readonly #outputs = new Set<RtpEgress>();
   readonly #runner: ComponentRunner;
   /** Peers and components that it was told to receive (manual mode). */
   readonly #origins = new Set<string>();
@@ -48,7 +48,7 @@ export class Component {
   #over = false;
   #closed: Promise<void> | undefined;
 
-  constructor(prepared: PreparedComponent, externalId: string | null, room: ComponentSurroundings) {
+  constructor(prepared: ComponentSpec, externalId: string | null, room: ComponentContext) {
     this.externalId = externalId;
     this.#prepared = prepared;
     this.#properties = prepared.properties;
@@ -122,7 +122,7 @@ export class Component {
   }
 
   /** @throws ServiceError `bad_request` where it makes none */
-  get calls(): CallRunner {
+  get calls(): PhoneCallRunner {
     const { calls } = this.#runner;
     if (!calls) throw new ServiceError('bad_request', `Component ${this.id} makes no phone calls: it is of type ${this.type}`);
     return calls;
@@ -150,7 +150,7 @@ export class Component {
   offerChanged(): void {
     const { subscribeMode } = this.#prepared;
     if (!this.#started || this.#ended || subscribeMode === undefined) return;
-    const tracks = [...this.#room.offered()].filter(({ origin }) => {
+    const tracks = [...this.#room.published()].filter(({ origin }) => {
       const id = 'peerId' in origin ? origin.peerId : origin.componentId;
       return id !== this.id && (subscribeMode === 'auto' || this.#origins.has(id));
     });
@@ -177,7 +177,7 @@ export class Component {
   }
 
   /** What is measured of the tracks that it publishes; none once it has ended. */
-  async figures(): Promise<PublishedFigures[]> {
+  async figures(): Promise<PublishedTrackStats[]> {
     try {
       return await this.#input.figures();
     } catch (error) {
@@ -229,7 +229,7 @@ export class Component {
   /** Of a track that is gone meanwhile nobody is told. */
   #trackDropped(trackId: string, reason: string): void {
     this.#log.warn({ track: trackId, reason }, 'a component goes on without a track');
-    const track = [...this.#room.offered()].find(({ id }) => id === trackId);
+    const track = [...this.#room.published()].find(({ id }) => id === trackId);
     if (track && !this.#over) this.#room.emit({ type: 'ComponentTrackDropped', componentId: this.id, track: track.view(), reason });
   }
 
@@ -240,7 +240,7 @@ export class Component {
     this.#room.emit({ type: 'HlsPlayable', componentId: this.id });
   }
 
-  #openOutput(): RoomOutput {
+  #openOutput(): RtpEgress {
     if (this.#ended) throw new ServiceError('component_not_found', `Component ${this.id} does not exist`);
     const output = this.#room.media.openOutput();
     this.#outputs.add(output);

@@ -1,7 +1,7 @@
 // The components of one room: made one by one, each found again by its id or by the caller's own key.
 import { ServiceError } from '../errors.ts';
-import { Component, type ComponentSurroundings } from './component.ts';
-import type { ComponentKinds } from './ports.ts';
+import { Component, type ComponentContext } from './component.ts';
+import type { ComponentFactory } from './interfaces.ts';
 import type { ComponentOptions } from './room-config.ts';
 import type { Track } from './track.ts';
 import type { ComponentType, VideoCodec } from './views.ts';
@@ -14,8 +14,8 @@ const maxComponents = 100;
 export type ComponentsOptions = {
   roomId: string;
   videoCodec: VideoCodec | null;
-  kinds: ComponentKinds;
-  surroundings: Omit<ComponentSurroundings, 'forget'>;
+  kinds: ComponentFactory;
+  surroundings: Omit<ComponentContext, 'forget'>;
 };
 export type AddedComponent = { component: Component; created: boolean };
 
@@ -52,7 +52,7 @@ export class Components {
     return undefined;
   }
 
-  /** A component with the `externalId` of another is that one. @throws ServiceError as of ComponentKinds.prepare, `room_full`, `room_ended` */
+  /** A component with the `externalId` of another is that one. @throws ServiceError as of ComponentFactory.prepare, `room_full`, `room_ended` */
   async add(options: ComponentOptions): Promise<AddedComponent> {
     const { externalId } = options;
     if (externalId === undefined) return { component: await this.#make(options), created: true };
@@ -91,7 +91,7 @@ export class Components {
     }
     this.#making.push(type);
     try {
-      const prepared = await kinds.prepare(options, { roomId, videoCodec });
+      const prepared = await kinds.createSpec(options, { roomId, videoCodec });
       if (this.#closed) throw new ServiceError('room_ended', `Room ${roomId} has ended`);
       const component = new Component(prepared, options.externalId ?? null, {
         ...surroundings,

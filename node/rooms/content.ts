@@ -55,18 +55,18 @@ export type ContentRequest = ContentName & {
  * Whoever gets it reads the body to its end or destroys it; `bytes` is one that is there as a whole. `cache-control` says for how long it may
  * be kept by anybody at all.
  */
-export type ContentAnswer = { status: number; headers: Record<string, string>; body: Readable | undefined; bytes?: Buffer | undefined };
+export type ContentResponse = { status: number; headers: Record<string, string>; body: Readable | undefined; bytes?: Buffer | undefined };
 
 /** Streams that are made on this node, and those that ended a moment ago. */
 export interface LiveStreams {
   has(roomId: string): boolean;
   /** @throws ServiceError `not_found`, `bad_request` for parts that are far ahead, `unavailable` where they do not come in time. */
-  open(request: ContentRequest): Promise<ContentAnswer>;
+  open(request: ContentRequest): Promise<ContentResponse>;
 }
 
 export interface ContentService {
   /** @throws ServiceError `not_found`, `bad_request` for a name that leads elsewhere, `node_unreachable`, `unavailable`. */
-  open(request: ContentRequest): Promise<ContentAnswer>;
+  open(request: ContentRequest): Promise<ContentResponse>;
   /** Ids, sorted. `incomplete` names nodes that did not answer. */
   listRecordings(): Promise<{ ids: string[]; incomplete: string[] }>;
   /** @throws ServiceError `not_found`, `conflict` while it is being made, `node_unreachable`. */

@@ -5,7 +5,7 @@ import { TokenBucket } from '../token-bucket.ts';
 const perPeer = 16;
 const perRoom = 512;
 /** A smaller limit for one message makes nobody's budget smaller than messages of so many bytes. */
-const leastMessage = 16 * 1024;
+const minMessageBytes = 16 * 1024;
 /** Seconds' worth that may come at once. */
 const burst = 4;
 /** What one more receiver costs beside the bytes: a frame of its own and a call of the system. */
@@ -16,7 +16,7 @@ export class DataBudget {
   readonly #bucket: TokenBucket;
 
   private constructor(messages: number, maxBytes: () => number) {
-    this.#bucket = new TokenBucket(() => messages * Math.max(leastMessage, maxBytes()), burst);
+    this.#bucket = new TokenBucket(() => messages * Math.max(minMessageBytes, maxBytes()), burst);
   }
 
   static ofPeer(maxBytes: () => number): DataBudget {

@@ -33,7 +33,7 @@ export const eventFields = {
 } as const satisfies Record<string, readonly Field[]>;
 
 /** Kinds whose events may come without `seq`: they outlive the room, or another node tells them. */
-export const kindsWithoutSeq = [
+export const unsequencedEventTypes = [
   'RoomCrashed',
   'PeerDisconnected',
   'HlsUploaded',

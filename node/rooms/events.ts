@@ -1,11 +1,11 @@
 // Events of rooms, as sockets and webhooks give them: one schema, one list of kinds.
 import { z } from 'zod';
-import { eventCallSchema } from './calls.ts';
 import type { eventFields } from './event-fields.ts';
+import { eventCallSchema } from './phone-calls.ts';
 import { metadataSchema, trackViewSchema } from './views.ts';
 
 /** Every kind of event and when it happens; docs/reference/events.md is generated from it. */
-export const eventKinds = {
+export const eventDescriptions = {
   RoomCreated: 'A room was made.',
   RoomDeleted: 'A room ended (deleted, purged, or its node ended); the last of its events but those of uploads. `reason` says why.',
   RoomCrashed: 'A room ended by a fault, e.g. its media worker died; the last of its events.',
@@ -36,11 +36,11 @@ export const eventKinds = {
   SipCallEnded: 'A phone call is over, answered or not. `reason` says why, `call` with which answer of SIP.',
   SipDigitReceived: 'A key was pressed at the far side of a phone call: `digit`.',
 } as const;
-export type EventType = keyof typeof eventKinds;
-export const eventTypes = Object.keys(eventKinds) as EventType[];
+export type EventType = keyof typeof eventDescriptions;
+export const eventTypes = Object.keys(eventDescriptions) as EventType[];
 export const eventTypeSchema = z.enum(eventTypes).meta({
   id: 'EventType',
-  description: Object.entries(eventKinds)
+  description: Object.entries(eventDescriptions)
     .map(([kind, when]) => `${kind}: ${when}`)
     .join('\n'),
 });

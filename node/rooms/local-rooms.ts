@@ -1,15 +1,15 @@
 // The rooms of this node: RoomService where no other node is asked.
 import { ServiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
-import type { CallOptions, CallView } from './calls.ts';
 import type { RoomEvent } from './events.ts';
-import type { RoomStats } from './figures.ts';
 import { newId } from './ids.ts';
+import { type ComponentFactory, closeReasons, type MediaEngine } from './interfaces.ts';
 import type { Peer } from './peer.ts';
-import { type ComponentKinds, closeReasons, type MediaEngine } from './ports.ts';
+import type { CallOptions, CallView } from './phone-calls.ts';
 import { Room, type RoomLimits } from './room.ts';
 import type { ComponentOptions, PeerOptions, PeerPatch, RoomData, RoomOptions, RoomPatch } from './room-config.ts';
 import type { CreatedComponent, CreatedPeer, CreatedRoom, FoundPeer, RoomPage, RoomService } from './room-service.ts';
+import type { RoomStats } from './stats.ts';
 import type { ComponentView, RoomView } from './views.ts';
 
 /** Reasons of rooms that nobody wanted to end. */
@@ -30,7 +30,7 @@ export type LocalRoomsOptions = {
   node: string;
   log: Log;
   engine: MediaEngine;
-  components: ComponentKinds;
+  components: ComponentFactory;
   /** Whether there are other nodes, at which rooms may be made again that end with this one. */
   clustered: boolean;
   /** SVC_HOST of this node. */
@@ -91,7 +91,7 @@ export class LocalRooms implements RoomService {
    * Why somebody who says to be that peer cannot be let in. `incarnation`: the room that it was in, which may have been lost with its node.
    * `looking`: nodes may be there that this one could not find yet, and the room with them.
    */
-  whyMissing(roomId: string, peerId: string, incarnation: string | undefined, looking = false): ServiceError {
+  roomNotFoundError(roomId: string, peerId: string, incarnation: string | undefined, looking = false): ServiceError {
     const room = this.#rooms.get(roomId);
     if (looking && !room && !this.#ended.has(roomId))
       return new ServiceError('unavailable', `Room ${roomId} is not known yet: this node is still looking for the others`, {
@@ -225,7 +225,7 @@ export class LocalRooms implements RoomService {
   }
 
   /** Takes rooms again. */
-  undrain(): void {
+  cancelDrain(): void {
     this.#accepting = true;
     this.#draining?.resolve();
     this.#draining = undefined;
@@ -303,6 +303,6 @@ export class LocalRooms implements RoomService {
   }
 
   #lose(room: Room, reason: string): void {
-    room.close(reason, this.#options.clustered ? closeReasons.roomLost : closeReasons.roomStopped);
+    room.close(reason, this.#options.clustered ? closeReasons.roomClosedByShutdown : closeReasons.roomStopped);
   }
 }

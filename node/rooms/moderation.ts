@@ -4,7 +4,7 @@ import type { Track } from './track.ts';
 import type { Kind, Metadata } from './views.ts';
 
 /** A track as its publisher names it: `key` where it says that two are the same, `metadata.source` (camera, screen) where it does not. */
-export type NamedTrack = { key: string | null; kind: Kind; metadata: Metadata | null };
+export type TrackRef = { key: string | null; kind: Kind; metadata: Metadata | null };
 type Ended = { trackId: string; kind: Kind; source: string | null; muted: boolean; removed: boolean };
 
 /** Ended tracks that are remembered of a peer; those of which nothing was decided are forgotten first. */
@@ -27,12 +27,12 @@ export class Moderation {
   }
 
   /** Whether a track that is about to be published is muted from its start. @throws ServiceError `track_not_found` where the server took it away */
-  mutes(track: NamedTrack): boolean {
+  mutes(track: TrackRef): boolean {
     return this.#find(track)?.[1].muted ?? false;
   }
 
   /** As mutes(): from here the track itself has what was decided. @throws ServiceError `track_not_found` */
-  take(track: NamedTrack): boolean {
+  take(track: TrackRef): boolean {
     const found = this.#find(track);
     if (!found) return false;
     const [name, decided] = found;
@@ -54,7 +54,7 @@ export class Moderation {
   }
 
   /** That very track; where it is none that is known here, one that ended muted and is of the same kind and source. */
-  #find({ key, kind, metadata }: NamedTrack): [name: string, decided: Ended] | undefined {
+  #find({ key, kind, metadata }: TrackRef): [name: string, decided: Ended] | undefined {
     const known = key === null ? undefined : this.#ended.get(key);
     if (known?.removed) throw new ServiceError('track_not_found', `Track ${known.trackId} was removed by the server`);
     if (key !== null && known) return [key, known];

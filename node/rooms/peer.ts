@@ -3,11 +3,6 @@ import { ServiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { Timer } from '../timer.ts';
 import { DataBudget } from './data-budget.ts';
-import type { PeerFigures } from './figures.ts';
-import { Moderation } from './moderation.ts';
-import { Paced } from './paced.ts';
-import type { PeerEvent, RemotePeer, Target } from './peer-events.ts';
-import type { PeerSurroundings, Present } from './peer-surroundings.ts';
 import {
   type CloseReason,
   closeReasons,
@@ -16,20 +11,25 @@ import {
   type PeerConnection,
   type PeerMedia,
   type WireObject,
-} from './ports.ts';
+} from './interfaces.ts';
+import { Moderation } from './moderation.ts';
+import { Paced } from './paced.ts';
+import type { PeerContext, Present } from './peer-context.ts';
+import type { PeerEvent, RemotePeer, Target } from './peer-events.ts';
 import { Publications, type PublishDataRequest, type PublishRequest } from './publications.ts';
+import type { PeerMediaStats } from './stats.ts';
 import { Subscriptions } from './subscriptions.ts';
 import type { DataTrack, Track } from './track.ts';
 import type { Metadata, PeerView, Permissions } from './views.ts';
 
-export type PeerSetup = {
+export type PeerInit = {
   id: string;
   externalId: string | null;
   metadata: Metadata | null;
   permissions: Permissions;
   enableSimulcast: boolean;
 };
-export type Welcome = Present & { permissions: Permissions; rtpCapabilities: WireObject };
+export type JoinResult = Present & { permissions: Permissions; rtpCapabilities: WireObject };
 
 /** What exists only while the peer is connected. */
 type Session = { connection: PeerConnection; media: PeerMedia; publications: Publications; subscriptions: Subscriptions };
@@ -40,7 +40,7 @@ export class Peer {
   /** Of its room. */
   readonly incarnation: string;
   readonly externalId: string | null;
-  readonly #room: PeerSurroundings;
+  readonly #room: PeerContext;
   readonly #log: Log;
   readonly #enableSimulcast: boolean;
   readonly #moderation = new Moderation();
@@ -52,7 +52,7 @@ export class Peer {
   #removal: Timer | undefined;
   #gone = false;
 
-  constructor(setup: PeerSetup, room: PeerSurroundings) {
+  constructor(setup: PeerInit, room: PeerContext) {
     this.id = setup.id;
     this.roomId = room.roomId;
     this.incarnation = room.incarnation;
@@ -123,7 +123,7 @@ export class Peer {
       log: this.#log,
       media,
       send: (event) => connection.send(event),
-      offered: () => this.#room.offeredTo(this.id),
+      published: () => this.#room.visibleTo(this.id),
       allowed: () => this.#permissions.subscribe,
       dataAllowed: () => this.#permissions.subscribe && this.#permissions.data,
     });
@@ -135,7 +135,7 @@ export class Peer {
       moderation: this.#moderation,
       emit: this.#room.emit,
       broadcast: (event, except) => this.#room.broadcast(event, except === undefined ? {} : { except }),
-      offerChanged: (change) => this.#room.offerChanged(change, this.id),
+      publicationChanged: (change) => this.#room.offerChanged(change, this.id),
       permissions: () => this.#permissions,
       maxTracks: this.#room.maxTracks,
     });
@@ -185,7 +185,7 @@ export class Peer {
     this.#leave(closeReasons.internalError, () => {});
   }
 
-  async welcome(): Promise<Welcome> {
+  async welcome(): Promise<JoinResult> {
     const rtpCapabilities = await this.#room.media.rtpCapabilities();
     return { permissions: this.#permissions, rtpCapabilities, ...this.#room.present(this.id) };
   }
@@ -301,7 +301,7 @@ export class Peer {
   }
 
   /** What is measured of its media; undefined while it is not connected. `most`: of the tracks that it receives. */
-  async figures(most: number): Promise<PeerFigures | undefined> {
+  async figures(most: number): Promise<PeerMediaStats | undefined> {
     const media = this.#session?.media;
     try {
       return await media?.figures(most);

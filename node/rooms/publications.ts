@@ -3,10 +3,10 @@ import { ServiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { RoomEventDetail } from './events.ts';
 import { newId } from './ids.ts';
+import type { PeerMedia, WireObject } from './interfaces.ts';
 import type { Moderation } from './moderation.ts';
 import { Paced } from './paced.ts';
 import type { PeerEvent } from './peer-events.ts';
-import type { PeerMedia, WireObject } from './ports.ts';
 import { type DataTrack, Track } from './track.ts';
 import type { Kind, Metadata, Permissions } from './views.ts';
 
@@ -21,7 +21,7 @@ export type PublishRequest = {
 };
 export type PublishDataRequest = { transportId: string; sctpStreamParameters: WireObject; label: string; protocol: string };
 /** A track or data track that came or went: the others' subscriptions follow. */
-export type OfferChange = { added: boolean; trackId?: string; dataTrackId?: string };
+export type PublicationChange = { added: boolean; trackId?: string; dataTrackId?: string };
 
 export type PublicationsOptions = {
   peerId: string;
@@ -33,7 +33,7 @@ export type PublicationsOptions = {
   emit: (detail: RoomEventDetail) => void;
   /** Tells all connected peers of the room but the one named. */
   broadcast: (event: PeerEvent, except?: string) => void;
-  offerChanged: (change: OfferChange) => void;
+  publicationChanged: (change: PublicationChange) => void;
   permissions: () => Permissions;
   maxTracks: () => number;
 };
@@ -88,7 +88,7 @@ export class Publications {
     this.#options.log.info({ track: trackId, kind, encoding }, 'track added');
     this.#options.emit({ type: 'TrackAdded', peerId, track: track.view() });
     this.#options.broadcast({ event: 'trackAdded', data: { peerId, track: track.view() } }, peerId);
-    this.#options.offerChanged({ added: true, trackId });
+    this.#options.publicationChanged({ added: true, trackId });
     // The mute was lifted while the media was being made.
     if (track.silent !== silent) await media.setPaused(trackId, track.silent);
     return { trackId, muted };
@@ -104,7 +104,7 @@ export class Publications {
     this.#options.moderation.ended(track, !told);
     this.#options.log.info({ track: trackId }, 'track removed');
     this.#options.emit({ type: 'TrackRemoved', peerId, track: track.view() });
-    this.#options.offerChanged({ added: false, trackId });
+    this.#options.publicationChanged({ added: false, trackId });
     this.#options.broadcast({ event: 'trackRemoved', data: { peerId, trackId } }, told ? peerId : undefined);
     this.#options.media.unpublish(trackId);
   }
@@ -154,13 +154,13 @@ export class Publications {
       throw error;
     }
     this.#dataTracks.set(dataTrackId, { id: dataTrackId, peerId, label: request.label, protocol: request.protocol });
-    this.#options.offerChanged({ added: true, dataTrackId });
+    this.#options.publicationChanged({ added: true, dataTrackId });
     return { dataTrackId };
   }
 
   removeData(dataTrackId: string): void {
     if (!this.#dataTracks.delete(dataTrackId)) throw new ServiceError('track_not_found', `Data track ${dataTrackId} does not exist`);
-    this.#options.offerChanged({ added: false, dataTrackId });
+    this.#options.publicationChanged({ added: false, dataTrackId });
     this.#options.media.unpublishData(dataTrackId);
   }
 

@@ -1,6 +1,6 @@
 // Recordings and persistent streams as lists show them, and what is known of them where no node has them any more.
 import { z } from 'zod';
-import { type ContentAnswer, type ContentRequest, recordingIdSchema } from './content.ts';
+import { type ContentRequest, type ContentResponse, recordingIdSchema } from './content.ts';
 
 /** `pending`: nothing is removed from the disk of its node. `problem`: why the last try failed; tried again while it is pending. */
 export const uploadStateSchema = z
@@ -44,16 +44,16 @@ export const recordingSummarySchema = z
 export type RecordingSummary = z.infer<typeof recordingSummarySchema>;
 
 /** Most recordings that are described at once: the newest. */
-export const maxDescribed = 1000;
+export const maxRecordingDetails = 1000;
 
 /** The newest first, each once, no more than are described at once. */
-export function newest(summaries: readonly RecordingSummary[]): RecordingSummary[] {
+export function latestRecordings(summaries: readonly RecordingSummary[]): RecordingSummary[] {
   const byId = new Map(summaries.map((summary) => [summary.id, summary]));
-  return [...byId.values()].sort((one, other) => (one.startTime > other.startTime ? -1 : 1)).slice(0, maxDescribed);
+  return [...byId.values()].sort((one, other) => (one.startTime > other.startTime ? -1 : 1)).slice(0, maxRecordingDetails);
 }
 
 /** Of ids that end with their start time (`-20261121T120000005Z`) the newest, those first. */
-export function newestIds(ids: readonly string[], count: number): string[] {
+export function latestRecordingIds(ids: readonly string[], count: number): string[] {
   const timeOf = (id: string) => /-(\d{8}T\d{9}Z)$/.exec(id)?.[1] ?? '';
   return [...ids].sort((one, other) => (timeOf(one) > timeOf(other) ? -1 : 1)).slice(0, count);
 }
@@ -64,9 +64,9 @@ export interface RecordingList {
 }
 
 /** Recordings in the S3 storage of all nodes. All fail with ServiceError `unavailable` where it cannot be asked. */
-export interface ArchivedContent {
+export interface RecordingArchive {
   /** @returns undefined where it has no such file, or there is no such storage. */
-  open(request: ContentRequest): Promise<ContentAnswer | undefined>;
+  open(request: ContentRequest): Promise<ContentResponse | undefined>;
   /** Ids in any order. */
   list(): Promise<string[]>;
   describe(ids: readonly string[]): Promise<RecordingSummary[]>;

@@ -1,7 +1,7 @@
 // Rendering recordings to one MP4 each, as callers ask for it and see it: the same interface for one node and for a cluster.
 import { z } from 'zod';
 import { hlsDefaults, layouts } from './component-options.ts';
-import type { ArchivedContent } from './recordings.ts';
+import type { RecordingArchive } from './recordings.ts';
 
 /** What is made, beside the files of the recording. */
 export const renderedName = 'rendered.mp4';
@@ -51,7 +51,7 @@ export interface RenderControl {
 }
 
 /** Recordings in the S3 storage of all nodes, as rendering needs them. All fail with ServiceError `unavailable` where it cannot be asked. */
-export interface RenderArchive extends Pick<ArchivedContent, 'open'> {
+export interface RenderSource extends Pick<RecordingArchive, 'open'> {
   /** Whether there is such a storage. */
   isThere(): boolean;
   /**
@@ -62,7 +62,7 @@ export interface RenderArchive extends Pick<ArchivedContent, 'open'> {
 }
 
 /** Of one node, as the cluster uses it. */
-export interface OwnRenders extends RenderControl {
+export interface LocalRenderService extends RenderControl {
   /** Whether a recording that only S3 has is worked on here, or failed here a while ago. Never fails. */
   holds(recordingId: string): Promise<boolean>;
 }

@@ -19,27 +19,27 @@ import { Timer } from '../timer.ts';
 import { type AddedComponent, Components } from './components.ts';
 import { DataBudget } from './data-budget.ts';
 import type { RoomEvent, RoomEventDetail, RoomEventListener } from './events.ts';
-import type { RoomStats } from './figures.ts';
 import { newId, newIncarnation } from './ids.ts';
-import { Peer, type PeerSetup } from './peer.ts';
+import { type CloseReason, type ComponentFactory, closeReasons, type MediaEngine, type RoomMedia } from './interfaces.ts';
+import { Peer, type PeerInit } from './peer.ts';
 import type { PeerEvent, Target } from './peer-events.ts';
-import { type CloseReason, type ComponentKinds, closeReasons, type MediaEngine, type RoomMedia } from './ports.ts';
-import type { OfferChange } from './publications.ts';
+import type { PublicationChange } from './publications.ts';
 import type { ComponentOptions, PeerOptions, RoomData, RoomPatch } from './room-config.ts';
-import { RoomMeasure } from './room-measure.ts';
+import { RoomStatsCollector } from './room-stats-collector.ts';
+import type { RoomStats } from './stats.ts';
 import type { DataTrack, Track } from './track.ts';
 import { type Permissions, permissionsSchema, type RoomConfigView, type RoomView } from './views.ts';
 
 /** Bounds that the node sets for every room; read whenever they apply, since they may change while rooms live. */
 export type RoomLimits = { maxPeersPerRoom: number; maxTracksPerPeer: number; dataMessageMaxBytes: number };
 
-export type RoomSetup = {
+export type RoomInit = {
   config: RoomConfigView;
   externalId: string | null;
   node: string;
   log: Log;
   engine: MediaEngine;
-  components: ComponentKinds;
+  components: ComponentFactory;
   limits: () => RoomLimits;
   onEvent: RoomEventListener;
   /** The room is over; called once, before its last event. `reason` as in the event. */
@@ -56,12 +56,12 @@ export class Room {
   readonly id: string;
   readonly incarnation: string = newIncarnation();
   readonly externalId: string | null;
-  readonly #setup: RoomSetup;
+  readonly #setup: RoomInit;
   readonly #log: Log;
   readonly #media: RoomMedia;
   readonly #peers = new Map<string, Peer>();
   readonly components: Components;
-  readonly #measure: RoomMeasure;
+  readonly #measure: RoomStatsCollector;
   readonly #dataBudget: DataBudget;
   #config: RoomConfigView;
   #seq = 0;
@@ -71,7 +71,7 @@ export class Room {
   #purgeAt = 0;
   #ended = false;
 
-  constructor(setup: RoomSetup) {
+  constructor(setup: RoomInit) {
     this.id = setup.config.roomId;
     this.externalId = setup.externalId;
     this.#setup = setup;
@@ -97,12 +97,12 @@ export class Room {
         emit: (detail) => this.#emit(detail),
         broadcast: (event) => this.#broadcast(event),
         offerChanged: (change) => this.#offerChanged(change),
-        offered: () => this.tracks(),
+        published: () => this.tracks(),
         nameOf: (peerId) => this.#peers.get(peerId)?.name ?? null,
       },
     });
     this.#dataBudget = DataBudget.ofRoom(() => setup.limits().dataMessageMaxBytes);
-    this.#measure = new RoomMeasure({ roomId: this.id, peers: () => this.#peers.values(), components: () => this.components.all() });
+    this.#measure = new RoomStatsCollector({ roomId: this.id, peers: () => this.#peers.values(), components: () => this.components.all() });
   }
 
   /** How its media goes. @throws ServiceError `unavailable` */
@@ -245,7 +245,7 @@ export class Room {
     this.#emit({ type: 'RoomCrashed', reason });
   }
 
-  #newPeer(setup: PeerSetup): Peer {
+  #newPeer(setup: PeerInit): Peer {
     return new Peer(setup, {
       roomId: this.id,
       incarnation: this.incarnation,
@@ -253,7 +253,7 @@ export class Room {
       media: this.#media,
       emit: (detail) => this.#emit(detail),
       broadcast: (event, target) => this.#broadcast(event, target),
-      offeredTo: (peerId) => this.#offeredTo(peerId),
+      visibleTo: (peerId) => this.#offeredTo(peerId),
       present: (peerId) => ({
         peers: [...this.#peers.values()].filter((peer) => peer.connected && peer.id !== peerId).map((peer) => peer.remoteView()),
         components: [...this.components.all()].map((component) => component.remoteView()),
@@ -275,7 +275,7 @@ export class Room {
     return { tracks, dataTracks: others.flatMap((peer) => [...peer.dataTracks]) };
   }
 
-  #offerChanged(change: OfferChange, publisherId?: string): void {
+  #offerChanged(change: PublicationChange, publisherId?: string): void {
     if (change.trackId !== undefined) this.components.offerChanged();
     for (const peer of this.#peers.values()) {
       if (peer.id === publisherId) continue;

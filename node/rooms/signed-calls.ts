@@ -8,7 +8,7 @@ import type { ApiToken, ApiTokens } from './api-tokens.ts';
 const window = 60_000;
 /** How long a nonce is remembered: for as long as its call could be in time. */
 const remembered = 2 * window;
-const mostNonces = 100_000;
+const maxNonces = 100_000;
 
 export type SignedCallsOptions = {
   tokens: ApiTokens;
@@ -96,7 +96,7 @@ export class SignedCalls {
       this.#nonces.delete(old);
     }
     if (this.#nonces.has(nonce)) throw invalid('This was sent before');
-    if (this.#nonces.size >= (this.#options.mostNonces ?? mostNonces))
+    if (this.#nonces.size >= (this.#options.mostNonces ?? maxNonces))
       throw new ServiceError('too_many_requests', 'Too many signed calls within two minutes', { retryAfter: 1 });
     this.#nonces.set(nonce, now + remembered);
   }

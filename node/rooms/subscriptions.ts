@@ -2,8 +2,8 @@
 import { ServiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { Timer } from '../timer.ts';
+import type { Layers, PeerMedia, WireObject } from './interfaces.ts';
 import type { PeerEvent } from './peer-events.ts';
-import type { Layers, PeerMedia, WireObject } from './ports.ts';
 import type { DataTrack, Track } from './track.ts';
 
 export type SubscriptionsOptions = {
@@ -11,7 +11,7 @@ export type SubscriptionsOptions = {
   media: PeerMedia;
   send: (event: PeerEvent) => void;
   /** Tracks and data that the other peers and the components of the room publish now. */
-  offered: () => { tracks: Iterable<Track>; dataTracks: Iterable<DataTrack> };
+  published: () => { tracks: Iterable<Track>; dataTracks: Iterable<DataTrack> };
   allowed: () => boolean;
   /** Data channels are for those alone who may have them both ways. */
   dataAllowed: () => boolean;
@@ -74,7 +74,7 @@ export class Subscriptions {
       return;
     }
     if (this.#mode !== 'auto' || !this.#ready) return;
-    const { tracks, dataTracks } = this.#options.offered();
+    const { tracks, dataTracks } = this.#options.published();
     for (const track of tracks) if (!this.#declined.has(track.id)) this.#inBackground(this.#subscribe(track));
     if (dataAllowed() && media.receivesData) for (const dataTrack of dataTracks) this.#inBackground(this.#subscribeData(dataTrack));
   }
@@ -83,7 +83,7 @@ export class Subscriptions {
   async subscribe(trackId: string): Promise<void> {
     if (!this.#options.allowed()) throw new ServiceError('forbidden', 'This peer is not permitted to subscribe');
     if (!this.#ready) throw new ServiceError('conflict', 'Subscribing needs join and a transport of direction recv first');
-    const track = [...this.#options.offered().tracks].find((each) => each.id === trackId);
+    const track = [...this.#options.published().tracks].find((each) => each.id === trackId);
     if (!track) throw new ServiceError('track_not_found', `Track ${trackId} does not exist`);
     this.#declined.delete(trackId);
     await this.#subscribe(track);

@@ -66,7 +66,7 @@ export const replaySchema = z
 export type WebhookReplay = z.infer<typeof replaySchema>;
 
 /** Of this node. */
-export interface OwnWebhooks {
+export interface LocalWebhookService {
   status(): WebhookStatus;
   /** The newest `limit`, newest first. */
   deadLetters(filter: WebhookReplay, limit: number): DeadLetterView[];
@@ -75,7 +75,7 @@ export interface OwnWebhooks {
 }
 
 /** Of all connected nodes and this one. `incomplete` names those that did not answer. */
-export interface WebhookControl {
+export interface WebhookAdmin {
   status(): Promise<{ nodes: NodeWebhookStatus[]; incomplete: string[] }>;
   deadLetters(filter: WebhookReplay, limit: number): Promise<{ letters: NodeDeadLetter[]; incomplete: string[] }>;
   replay(filter: WebhookReplay): Promise<{ replayed: number; incomplete: string[] }>;

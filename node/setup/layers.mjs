@@ -44,7 +44,7 @@ export const layers = [
     goClient: ['go-client'],
     // Media is made in real time: each waits most of the time.
     cores: 0.3,
-    heavy: { 'call-sound': 1.2, engine: 1.2, hls: 1.2, 'hls-composer': 1.2, leaks: 1.2, 'room-leaks': 1.2 },
+    heavy: { 'call-sound': 1.2, hls: 1.2, 'hls-composer': 1.2, leaks: 1.2, 'room-leaks': 1.2, 'worker-pool': 1.2 },
     first: ['churn', 'sip-signalling', 's3-recording', 'sip-component'],
     testTimeout: 90_000,
     fileTimeout: 600_000,

@@ -1,5 +1,5 @@
 // Every way in which the server closes a websocket: code and reason, closed list (RFC 6455, section 7.4).
-import { nodeGoingAway } from '../rooms/forwarded-socket.ts';
+import { nodeGoingAway } from '../rooms/proxied-socket.ts';
 
 /** What the server ends for good has one of three reasons: `Peer removed`, `Room stopped`, `Internal server error`. */
 export const closeCodes = {

@@ -1,5 +1,5 @@
 // A socket of this node as another one serves it: frames go through as they are, the limits of this node stay in force.
-import type { ForwardedSocket, ForwardedSocketListener } from '../rooms/forwarded-socket.ts';
+import type { ProxiedSocket, ProxiedSocketListener } from '../rooms/proxied-socket.ts';
 import type { TextSocket, TextSocketListener } from './text-socket.ts';
 
 /** `listener` is to be told what comes; until the other side listens, it keeps that. The door bounds what comes so early. */
@@ -7,10 +7,10 @@ export function forwardedSocket(
   socket: TextSocket,
   first: string,
   address: string,
-): { socket: ForwardedSocket; listener: TextSocketListener } {
+): { socket: ProxiedSocket; listener: TextSocketListener } {
   let early: string[] = [];
   let lostEarly: { code: number; reason: string } | undefined;
-  let target: ForwardedSocketListener | undefined;
+  let target: ProxiedSocketListener | undefined;
   const listener: TextSocketListener = {
     message: (text) => {
       if (target) target.message(text);
@@ -22,7 +22,7 @@ export function forwardedSocket(
     },
     pong: () => target?.pong(),
   };
-  const forwarded: ForwardedSocket = {
+  const forwarded: ProxiedSocket = {
     first,
     address,
     gone: socket.gone,

@@ -3,10 +3,10 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { ServiceError, toServiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
-import type { ForwardSocket } from '../rooms/forwarded-socket.ts';
 import type { Peer } from '../rooms/peer.ts';
 import type { PeerEvent } from '../rooms/peer-events.ts';
-import { type PeerClaims, roomOfUnverified } from '../rooms/tokens.ts';
+import { type PeerClaims, unverifiedRoomId } from '../rooms/peer-tokens.ts';
+import type { ProxySocket } from '../rooms/proxied-socket.ts';
 import { Timer } from '../timer.ts';
 import { TokenBucket } from '../token-bucket.ts';
 import { ConnectionChecks } from './connection-checks.ts';
@@ -28,7 +28,7 @@ export type PeerSocketsOptions = {
   /** Why there is no such peer on this node. `incarnation`: the room that it was in, as it says. */
   whyMissing: (roomId: string, peerId: string, incarnation: string | undefined) => ServiceError;
   /** Takes the socket of a peer that is not on this node to the node that has its room. */
-  forward?: ForwardSocket | undefined;
+  forward?: ProxySocket | undefined;
   /** The client's address where another node of the cluster forwards a socket to this one; undefined for everybody else. */
   forwardedFor?: ((request: IncomingMessage) => string | undefined) | undefined;
   verifyToken: (token: string) => Promise<PeerClaims | undefined>;
@@ -129,7 +129,7 @@ export class PeerSockets {
       const claims = await this.#options.verifyToken(data.token);
       if (!socket.open) return undefined;
       if (!claims) {
-        const roomId = roomOfUnverified(data.token);
+        const roomId = unverifiedRoomId(data.token);
         const forwarded = roomId === undefined ? undefined : await this.#forward(socket, text, roomId, caller);
         if (forwarded || !socket.open) return forwarded;
         throw new ServiceError('invalid_token', 'Invalid token');
@@ -188,7 +188,7 @@ export class PeerSockets {
     const entry = resumed ? old : this.#replace(old, peer, data, caller);
     const { session, renewal } = entry;
     session.attach(socket);
-    const welcome = await this.#welcome(session, socket, resumed);
+    const joinResult = await this.#welcome(session, socket, resumed);
     if (session.ended || !session.isOn(socket)) return undefined;
     const iceServers = this.#options.iceServers(peer);
     entry.iceServers = JSON.stringify(iceServers);
@@ -199,7 +199,7 @@ export class PeerSockets {
       peerId: peer.id,
       roomId: peer.roomId,
       incarnation: peer.incarnation,
-      ...welcome,
+      ...joinResult,
       iceServers,
       svcAddress: this.#options.address(),
       resumeWindow: Math.round(session.resumeWindow / 1_000),

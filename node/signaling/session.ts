@@ -2,9 +2,9 @@
 import { randomBytes } from 'node:crypto';
 import { ServiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
+import { type CloseReason, closeReasons, type PeerConnection } from '../rooms/interfaces.ts';
 import type { Peer } from '../rooms/peer.ts';
 import type { PeerEvent } from '../rooms/peer-events.ts';
-import { type CloseReason, closeReasons, type PeerConnection } from '../rooms/ports.ts';
 import { Timer } from '../timer.ts';
 import { TokenBucket } from '../token-bucket.ts';
 import { type CloseName, closeCodes } from './close-codes.ts';
@@ -34,7 +34,7 @@ const namesOfReasons: Record<CloseReason, CloseName> = {
   [closeReasons.roomStopped]: 'roomStopped',
   [closeReasons.internalError]: 'internalError',
   [closeReasons.takenOver]: 'takenOver',
-  [closeReasons.roomLost]: 'roomMoved',
+  [closeReasons.roomClosedByShutdown]: 'roomMoved',
 };
 
 /**

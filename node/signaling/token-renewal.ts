@@ -1,6 +1,6 @@
 // A peer's token is renewed before it expires, so that a client that was here for days can still come back.
 import type { Log } from '../log.ts';
-import type { PeerClaims } from '../rooms/tokens.ts';
+import type { PeerClaims } from '../rooms/peer-tokens.ts';
 import { Timer } from '../timer.ts';
 
 /** Least time before the expiry, in milliseconds, for tokens that live long enough. */

@@ -1,7 +1,7 @@
 // A file as the answer to a request for it: whole, a range of it, or nothing but its headers.
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
-import type { ContentAnswer } from '../rooms/content.ts';
+import type { ContentResponse } from '../rooms/content.ts';
 import { type FileRequest, planAnswer } from './file-answer.ts';
 
 /** Bytes that are read ahead of each client. */
@@ -18,7 +18,11 @@ export async function openContentFile(path: string): Promise<FileHandle | undefi
 }
 
 /** Takes the handle over. `more`: headers of the answer beside those of the file. */
-export async function answerWithFile(handle: FileHandle, request: FileRequest, more: Record<string, string> = {}): Promise<ContentAnswer> {
+export async function answerWithFile(
+  handle: FileHandle,
+  request: FileRequest,
+  more: Record<string, string> = {},
+): Promise<ContentResponse> {
   try {
     const { size, mtime } = await handle.stat();
     const modified = mtime.getTime();

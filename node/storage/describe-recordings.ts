@@ -1,6 +1,6 @@
 // The recordings on this node's disk as lists show them, by their reports.
 import { join } from 'node:path';
-import { maxDescribed, newestIds, type RecordingSummary, recordingSummarySchema } from '../rooms/recordings.ts';
+import { latestRecordingIds, maxRecordingDetails, type RecordingSummary, recordingSummarySchema } from '../rooms/recordings.ts';
 import { inGroups } from './in-groups.ts';
 import { readReportFile } from './report-file.ts';
 
@@ -8,7 +8,7 @@ const reportsAtOnce = 16;
 
 /** `resources`: absolute path of the resources directory. Those without a report that can be read are left out. */
 export async function describeRecordings(resources: string, ids: readonly string[]): Promise<RecordingSummary[]> {
-  const found = await inGroups(newestIds(ids, maxDescribed), reportsAtOnce, async (id) => {
+  const found = await inGroups(latestRecordingIds(ids, maxRecordingDetails), reportsAtOnce, async (id) => {
     const report = await readReportFile(join(resources, 'recordings', id));
     return recordingSummarySchema.safeParse(report).data;
   });

@@ -3,9 +3,9 @@ import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ServiceError } from '../errors.ts';
 import {
-  type ContentAnswer,
   type ContentKind,
   type ContentRequest,
+  type ContentResponse,
   type ContentService,
   type LiveStreams,
   recordingIdSchema,
@@ -36,7 +36,7 @@ export class LocalContent implements ContentService {
     return path !== undefined;
   }
 
-  async open(request: ContentRequest): Promise<ContentAnswer> {
+  async open(request: ContentRequest): Promise<ContentResponse> {
     if (request.kind === 'hls') return this.#openStream(request);
     const inside = await this.#folder(request.folder);
     const path = inside === undefined ? undefined : await findInside(inside, request.file);
@@ -45,7 +45,7 @@ export class LocalContent implements ContentService {
     return answerWithFile(handle, request);
   }
 
-  #openStream(request: ContentRequest): Promise<ContentAnswer> {
+  #openStream(request: ContentRequest): Promise<ContentResponse> {
     if (!this.#streams) throw new ServiceError('not_found', `There is no stream of room ${request.folder}`);
     return this.#streams.open(request);
   }

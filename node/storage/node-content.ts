@@ -1,5 +1,5 @@
 // What is on this node's disk, as the cluster uses it: what is removed here is not uploaded any more.
-import type { ContentAnswer, ContentKind, ContentRequest, ContentService } from '../rooms/content.ts';
+import type { ContentKind, ContentRequest, ContentResponse, ContentService } from '../rooms/content.ts';
 import type { RecordingList, RecordingSummary } from '../rooms/recordings.ts';
 import { describeRecordings } from './describe-recordings.ts';
 import type { LocalContent } from './local-content.ts';
@@ -24,7 +24,7 @@ export class NodeContent implements ContentService, RecordingList {
     return this.#options.local.has(kind, folder);
   }
 
-  open(request: ContentRequest): Promise<ContentAnswer> {
+  open(request: ContentRequest): Promise<ContentResponse> {
     return this.#options.local.open(request);
   }
 

@@ -3,11 +3,11 @@ import { basename } from 'node:path';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { ServiceError } from '../errors.ts';
-import type { S3Place } from '../rooms/component-options.ts';
-import { type ContentAnswer, type ContentRequest, fileNameSchema } from '../rooms/content.ts';
+import type { S3Target } from '../rooms/component-options.ts';
+import { type ContentRequest, type ContentResponse, fileNameSchema } from '../rooms/content.ts';
 import { maxReport } from '../rooms/recording-report.ts';
-import { type ArchivedContent, newestIds, type RecordingSummary, recordingSummarySchema } from '../rooms/recordings.ts';
-import type { RenderArchive } from '../rooms/renders.ts';
+import { latestRecordingIds, type RecordingArchive, type RecordingSummary, recordingSummarySchema } from '../rooms/recordings.ts';
+import type { RenderSource } from '../rooms/renders.ts';
 import { planAnswer } from './file-answer.ts';
 import { inGroups } from './in-groups.ts';
 import { markerOf, OwnFolders } from './own-folders.ts';
@@ -28,12 +28,12 @@ const reportsAtOnce = 16;
 
 type Piece = { name: string; offset: number; size: number; modified: number };
 
-export class S3Archive implements ArchivedContent, RenderArchive {
+export class S3Archive implements RecordingArchive, RenderSource {
   readonly #store: StoreOfNode;
   readonly #own = new WeakMap<S3Store, OwnFolders>();
 
   /** `place`: the storage as it is configured now. */
-  constructor(place: () => S3Place | null) {
+  constructor(place: () => S3Target | null) {
     this.#store = new StoreOfNode(place, { idle: idleDeadline, maxSockets });
   }
 
@@ -41,7 +41,7 @@ export class S3Archive implements ArchivedContent, RenderArchive {
     return this.#store.current() !== undefined;
   }
 
-  async open(request: ContentRequest): Promise<ContentAnswer | undefined> {
+  async open(request: ContentRequest): Promise<ContentResponse | undefined> {
     const { kind, folder, file, signal } = request;
     const store = this.#store.current();
     if (!store || kind !== 'recording' || !fileNameSchema.safeParse(file).success) return undefined;
@@ -69,7 +69,9 @@ export class S3Archive implements ArchivedContent, RenderArchive {
   async describe(ids: readonly string[]): Promise<RecordingSummary[]> {
     const store = this.#store.current();
     if (!store) return [];
-    const found = await inGroups(newestIds(ids, maxReports), reportsAtOnce, (id) => this.#reportOf(store, id).catch(() => undefined));
+    const found = await inGroups(latestRecordingIds(ids, maxReports), reportsAtOnce, (id) =>
+      this.#reportOf(store, id).catch(() => undefined),
+    );
     return found.filter((summary) => summary !== undefined);
   }
 

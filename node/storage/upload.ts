@@ -1,6 +1,6 @@
 // What goes to S3: the place, and one folder on its way there while it is still being written.
-import type { S3Place } from '../rooms/component-options.ts';
-import type { RoomIdentity } from '../rooms/ports.ts';
+import type { S3Target } from '../rooms/component-options.ts';
+import type { RoomIdentity } from '../rooms/interfaces.ts';
 
 /** What a component is told that brings a storage, or a prefix, to a node that has a storage. */
 export const conflictSentences = {
@@ -16,7 +16,7 @@ export type UploadPlan = {
   room: RoomIdentity;
   componentId: string;
   /** Of the component's own options; without it the node's own storage is meant. */
-  place: S3Place | undefined;
+  place: S3Target | undefined;
   /** Nothing has gone up for a while, or the storage refuses it: why, in a sentence without keys. Null: it goes again. */
   onProblem: (problem: string | null) => void;
 };

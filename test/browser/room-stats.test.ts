@@ -1,7 +1,7 @@
 // What a node measures of a call in browsers is what the browsers measure themselves.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { RoomStats } from '../../node/rooms/figures.ts';
+import type { RoomStats } from '../../node/rooms/stats.ts';
 import { apiClient } from '../kit/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
 import { keepDoing } from '../kit/pace.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { ServiceError } from '../../node/errors.ts';
 import { silentLog } from '../../node/log.ts';
-import type { ComponentHost, ComponentKinds, ComponentRunner } from '../../node/rooms/ports.ts';
+import type { ComponentFactory, ComponentHost, ComponentRunner } from '../../node/rooms/interfaces.ts';
 import type { ComponentOptions } from '../../node/rooms/room-config.ts';
 import { eventually } from '../kit/eventually.ts';
 import { FakeKinds, hostFacts } from '../kit/fake-components.ts';
@@ -16,7 +16,7 @@ import { oggFile, opusPacket } from '../kit/ogg-file.ts';
 import { makeResources } from '../kit/resources-folder.ts';
 
 type Subject = {
-  kinds: ComponentKinds;
+  kinds: ComponentFactory;
   options: ComponentOptions;
   /** What a start asks of its host. */
   calls: readonly string[];
@@ -82,7 +82,7 @@ async function stage(t: TestContext, { kinds, ...subject }: Subject, connect: ()
     finished: () => calls.push('finished'),
     crashed: (reason) => calls.push(`crashed ${reason}`),
   };
-  const prepared = await kinds.prepare(subject.options, { roomId: 'r', videoCodec: null });
+  const prepared = await kinds.createSpec(subject.options, { roomId: 'r', videoCodec: null });
   assert.equal(prepared.type, subject.options.type);
   for (const [name, value] of Object.entries(subject.options.options ?? {})) assert.deepEqual(prepared.properties[name], value);
   const runner = prepared.open(host);
@@ -150,7 +150,7 @@ for (const [name, open] of subjects) {
 
     test('other kinds are refused with a sentence', async (t) => {
       const { kinds } = await open(t);
-      await assert.rejects(kinds.prepare({ type: 'sip' }, { roomId: 'r', videoCodec: null }), {
+      await assert.rejects(kinds.createSpec({ type: 'sip' }, { roomId: 'r', videoCodec: null }), {
         code: 'bad_request',
         message: 'Components of type sip are disabled on this node',
       });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { ServiceError } from '../../node/errors.ts';
-import type { MediaEngine, PeerMedia, RoomMedia } from '../../node/rooms/ports.ts';
+import type { MediaEngine, PeerMedia, RoomMedia } from '../../node/rooms/interfaces.ts';
 import { eventually } from '../kit/eventually.ts';
 import { FakeMedia } from '../kit/fake-media.ts';
 import { dtlsParameters, engineFor, opusParameters, videoParameters } from '../media/kit.ts';

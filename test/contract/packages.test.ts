@@ -202,7 +202,7 @@ test('the types hold under strict TypeScript, in libraries too, with and without
 test('Vite bundles a page with the client, and React only where the hooks are used', async () => {
   await writeFile(join(folder, 'page.tsx'), pageSource);
   await writeFile(
-    join(folder, 'plain.ts'),
+    join(folder, 'strip-undefined.ts'),
     `import { RoomClient } from '@mediarooms/client';\nnew RoomClient({ url: 'wss://host', token: 't' });\n`,
   );
   const bundle = async (entry: string): Promise<string> => {
@@ -219,6 +219,6 @@ test('Vite bundles a page with the client, and React only where the hooks are us
     text.includes('react.transitional.element'),
     /from\s*["']@mediarooms/.test(text),
   ];
-  assert.deepEqual(has(await bundle('plain.ts')), [true, false, false, false]);
+  assert.deepEqual(has(await bundle('strip-undefined.ts')), [true, false, false, false]);
   assert.deepEqual(has(await bundle('page.tsx')), [true, true, true, false]);
 });

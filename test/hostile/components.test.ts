@@ -16,7 +16,7 @@ import { Admission } from '../../node/components/process/admission.ts';
 import { ComponentProcess } from '../../node/components/process/component-process.ts';
 import { rtpPacket } from '../../node/components/rtp/rtp-writer.ts';
 import { silentLog } from '../../node/log.ts';
-import type { ReceivableTrack, RoomMedia } from '../../node/rooms/ports.ts';
+import type { RoomMedia, SubscribableTrack } from '../../node/rooms/interfaces.ts';
 import { isAlive } from '../kit/alive.ts';
 import { apiClient } from '../kit/api-client.ts';
 import type { AvChildCommand } from '../kit/component-process-main.ts';
@@ -178,7 +178,7 @@ async function recorded(t: TestContext, ...wanted: Parameters<RecordingStage['pu
 }
 
 /** The recorder is the same, and has all of the healthy tracks. */
-async function assertWhole(stage: RecordingStage, healthy: readonly ReceivableTrack[], recorder: number, mostLost = 0): Promise<void> {
+async function assertWhole(stage: RecordingStage, healthy: readonly SubscribableTrack[], recorder: number, mostLost = 0): Promise<void> {
   await sleep(1000);
   assert.deepEqual([stage.crashes, stage.pid(), isAlive(recorder)], [[], recorder, true]);
   await stage.runner.close();
@@ -215,7 +215,7 @@ async function hostileTrack(t: TestContext, room: RoomMedia, name: 'VP8' | 'H264
     sequence += 1;
     socket.send(rtpPacket({ payloadType: 100, sequence, timestamp, ssrc, marker }, payload), to.port, to.ip);
   };
-  const track: ReceivableTrack = {
+  const track: SubscribableTrack = {
     id: trackId,
     origin: { peerId: 'guest' },
     kind: 'video',
@@ -251,7 +251,7 @@ async function flawedStream(t: TestContext, fault: string, tracks: number) {
   await runner.start();
   await startPublisher(t, { codec: 'vp8', content: '0xC81E1E', input: room.openInput(), trackId: 'healthy' });
   const hostile = await Promise.all(Array.from({ length: tracks }, () => hostileTrack(t, room, 'VP8')));
-  const healthy: ReceivableTrack = { id: 'healthy', origin: { peerId: 'p' }, kind: 'video', encoding: 'vp8', metadata: null };
+  const healthy: SubscribableTrack = { id: 'healthy', origin: { peerId: 'p' }, kind: 'video', encoding: 'vp8', metadata: null };
   runner.receive([healthy, ...hostile.map(({ track }) => track)]);
   let pictures = 0;
   const guests = hostile.map(({ track, send }) => ({

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { knownNames } from '../../node/config/variables.ts';
 import { errorCatalogue } from '../../node/errors.ts';
 import { routes } from '../../node/http/routes.ts';
-import { eventKinds } from '../../node/rooms/events.ts';
+import { eventDescriptions } from '../../node/rooms/events.ts';
 import { emptyMetrics } from '../kit/metrics.ts';
 import { root, sourceFiles } from './source-files.ts';
 
@@ -42,7 +42,7 @@ test('every call is one', () => {
 
 test('every code of an error and every kind of event is one', () => {
   allKnown(those(/^(?!svc_|nodejs_|process_)[a-z]+(_[a-z]+)+$/), (code) => code in errorCatalogue);
-  allKnown(those(/^(Room|Peer|Track|Component|Hls|Recording|Sip)[A-Z]\w+$/), (kind) => kind in eventKinds);
+  allKnown(those(/^(Room|Peer|Track|Component|Hls|Recording|Sip)[A-Z]\w+$/), (kind) => kind in eventDescriptions);
 });
 
 test('every line of the log is written somewhere', () => {

@@ -5,7 +5,7 @@ import type { LostEntry } from '../../node/cluster/connected-peers.ts';
 import { silentLog } from '../../node/log.ts';
 import type { RoomEvent } from '../../node/rooms/events.ts';
 import { type LocalLimits, LocalRooms } from '../../node/rooms/local-rooms.ts';
-import { TokenKeys } from '../../node/rooms/tokens.ts';
+import { PeerTokens } from '../../node/rooms/peer-tokens.ts';
 import { FakeKinds } from './fake-components.ts';
 import { type FakeLinks, FakeNetwork } from './fake-links.ts';
 import { FakeMedia } from './fake-media.ts';
@@ -42,7 +42,7 @@ export function makeNode(network: FakeNetwork, name: NodeName, limits: Partial<L
   const components = new FakeKinds();
   const events: RoomEvent[] = [];
   const lost: LostEntry[] = [];
-  const keys = new TokenKeys(['the secret of all nodes']);
+  const keys = new PeerTokens(['the secret of all nodes']);
   const load = { forwardedTracks: 0, cpu: 0, accepting: true };
   const address = `${name.split('@')[1]}.test`;
   const local: LocalRooms = new LocalRooms({
@@ -65,7 +65,7 @@ export function makeNode(network: FakeNetwork, name: NodeName, limits: Partial<L
     log,
     load: () => ({ ...load, rooms: local.size, accepting: load.accepting && local.accepting }),
     describe: () => ({ address, internalAddress: `${address}:8080`, version: '0.7.0', tls: false, state: 'accepting' }),
-    drain: { start: () => void local.drain(), cancel: () => local.undrain() },
+    drain: { start: () => void local.drain(), cancel: () => local.cancelDrain() },
     drainTimeout: () => 60_000,
     drainView: () => ({ state: 'accepting', deadline: null, defaultDeadline: 60, rooms: local.size, roomsWithPeers: 0, connectedPeers: 0 }),
     config: () => ({ node: name, values: [], config: { files: [], shadowed: [], error: null }, warnings: [] }),

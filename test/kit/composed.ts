@@ -14,7 +14,7 @@ import {
 } from '../../node/components/hls/composer-messages.ts';
 import { ComponentProcess } from '../../node/components/process/component-process.ts';
 import { silentLog } from '../../node/log.ts';
-import type { RoomMedia } from '../../node/rooms/ports.ts';
+import type { RoomMedia } from '../../node/rooms/interfaces.ts';
 import { everyPicture } from './recorded.ts';
 import { makeResources } from './resources-folder.ts';
 import { ofMost } from './tones.ts';

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { ServiceError } from '../../node/errors.ts';
 import type { LiveStreams } from '../../node/rooms/content.ts';
-import type { OwnRenders } from '../../node/rooms/renders.ts';
+import type { LocalRenderService } from '../../node/rooms/renders.ts';
 import { answerWithFile, openContentFile } from '../../node/storage/content-file.ts';
 import { LocalContent } from '../../node/storage/local-content.ts';
 import { NodeContent } from '../../node/storage/node-content.ts';
@@ -16,7 +16,7 @@ export function makeContent(resources: string): NodeContent {
 }
 
 /** Of a node without recordings. */
-export const noRenders: OwnRenders = {
+export const noRenders: LocalRenderService = {
   holds: async () => false,
   render: async () => nothingToRender(),
   getRender: async () => nothingToRender(),

@@ -1,6 +1,6 @@
 // Kinds of components without files and processes: a test says what each does. They keep the rules of the port.
 import { ServiceError } from '../../node/errors.ts';
-import type { ComponentHost, ComponentKinds, ComponentRunner, PreparedComponent, ReceivableTrack } from '../../node/rooms/ports.ts';
+import type { ComponentFactory, ComponentHost, ComponentRunner, ComponentSpec, SubscribableTrack } from '../../node/rooms/interfaces.ts';
 import type { ComponentOptions } from '../../node/rooms/room-config.ts';
 
 /** What a host knows of its place, for hosts that tests make. */
@@ -15,14 +15,14 @@ export const hostFacts = {
   unpublish: () => {},
 } satisfies Partial<ComponentHost>;
 
-export class FakeKinds implements ComponentKinds {
+export class FakeKinds implements ComponentFactory {
   readonly runners: FakeRunner[] = [];
   /** What the next component does at its start instead of publishing. */
   failStart: ServiceError | undefined;
   /** Whether prepare waits: to see what happens meanwhile. */
   gate: Promise<void> = Promise.resolve();
 
-  async prepare({ type, options }: ComponentOptions): Promise<PreparedComponent> {
+  async createSpec({ type, options }: ComponentOptions): Promise<ComponentSpec> {
     await this.gate;
     if (type !== 'file' && type !== 'recording')
       throw new ServiceError('bad_request', `Components of type ${type} are disabled on this node`);
@@ -52,7 +52,7 @@ export class FakeRunner implements ComponentRunner {
   readonly host: ComponentHost;
   closed = false;
   /** Each list that it was told to receive. */
-  readonly received: (readonly ReceivableTrack[])[] = [];
+  readonly received: (readonly SubscribableTrack[])[] = [];
   readonly #failure: ServiceError | undefined;
   readonly #publishes: boolean;
 
@@ -69,7 +69,7 @@ export class FakeRunner implements ComponentRunner {
     await this.host.publish({ kind: 'audio', rtpParameters: {}, metadata: { source: 'fake' } });
   }
 
-  receive(tracks: readonly ReceivableTrack[]): void {
+  receive(tracks: readonly SubscribableTrack[]): void {
     this.received.push(tracks);
   }
 

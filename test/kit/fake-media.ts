@@ -3,19 +3,19 @@ import { ServiceError } from '../../node/errors.ts';
 import type {
   DataSubscription,
   Direction,
+  EgressTrack,
   Layers,
   MediaEngine,
-  OutgoingRtp,
   PeerMedia,
   PeerMediaListener,
   PublishDataOptions,
-  PublishOptions,
-  RoomInput,
+  PublishTrackOptions,
   RoomMedia,
   RoomMediaOptions,
-  RoomOutput,
+  RtpEgress,
+  RtpIngress,
   Subscription,
-} from '../../node/rooms/ports.ts';
+} from '../../node/rooms/interfaces.ts';
 import type { Kind } from '../../node/rooms/views.ts';
 
 export class FakeMedia implements MediaEngine {
@@ -89,7 +89,7 @@ export class FakeRoomMedia implements RoomMedia {
 }
 
 /** What is published through it never carries media. */
-export class FakeRoomInput implements RoomInput {
+export class FakeRoomInput implements RtpIngress {
   readonly #room: FakeRoomMedia;
   readonly #published = new Set<string>();
   readonly #done: () => void;
@@ -108,7 +108,7 @@ export class FakeRoomInput implements RoomInput {
     return { ip: '127.0.0.1', port: 9 };
   }
 
-  async publish({ trackId, kind }: Parameters<RoomInput['publish']>[0]) {
+  async publish({ trackId, kind }: Parameters<RtpIngress['publish']>[0]) {
     this.#alive();
     if (!this.#connected) throw new ServiceError('conflict', 'This input is not connected');
     this.#published.add(trackId);
@@ -146,7 +146,7 @@ export class FakeRoomInput implements RoomInput {
 }
 
 /** What is received over it never comes. */
-export class FakeRoomOutput implements RoomOutput {
+export class FakeRoomOutput implements RtpEgress {
   readonly subscribed = new Map<string, { paused: boolean }>();
   readonly #room: FakeRoomMedia;
   readonly #done: () => void;
@@ -165,7 +165,7 @@ export class FakeRoomOutput implements RoomOutput {
     return { ip: '127.0.0.1', port: 9 };
   }
 
-  async subscribe(trackId: string): Promise<OutgoingRtp> {
+  async subscribe(trackId: string): Promise<EgressTrack> {
     this.#alive();
     if (!this.#connected) throw new ServiceError('conflict', 'This output is not connected');
     const producer = this.#room.producers.get(trackId);
@@ -244,7 +244,7 @@ export class FakePeerMedia implements PeerMedia {
     return { usernameFragment: 'new', password: 'new' };
   }
 
-  async publish(options: PublishOptions) {
+  async publish(options: PublishTrackOptions) {
     if (this.#transport(options.transportId) !== 'send')
       throw new ServiceError('conflict', `Transport ${options.transportId} is not one to send over`);
     this.#published.add(options.trackId);

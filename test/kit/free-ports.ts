@@ -1,7 +1,7 @@
 // Free ports of loopback for programs that must be told theirs: outside of what the system gives to outgoing connections.
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import { isFree } from '../../node/media/ports.ts';
+import { isPortFree } from '../../node/media/free-ports.ts';
 
 /** Below the ephemeral ports of Linux (32768 up) and the node ports of Kubernetes (30000 up): nobody takes one while its owner restarts. */
 const range = { from: 20_000, count: 9_900 };
@@ -18,7 +18,7 @@ export async function freePorts(count: number, ip = '127.0.0.1'): Promise<number
     const slot = Math.floor((Math.random() * range.count) / apart);
     if (!(await claim(slot))) continue;
     const port = range.from + slot * apart;
-    if (await isFree(ip, port)) found.push(port);
+    if (await isPortFree(ip, port)) found.push(port);
   }
   if (found.length < count) throw new Error(`no ${count} ports are free on ${ip}`);
   return found;

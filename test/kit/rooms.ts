@@ -1,11 +1,11 @@
 // Real rooms on fake media, with their events and what peers are told written down.
 import { silentLog } from '../../node/log.ts';
 import type { RoomEvent } from '../../node/rooms/events.ts';
+import type { CloseReason, PeerConnection } from '../../node/rooms/interfaces.ts';
 import { type LocalLimits, LocalRooms } from '../../node/rooms/local-rooms.ts';
 import type { Peer } from '../../node/rooms/peer.ts';
 import type { PeerEvent } from '../../node/rooms/peer-events.ts';
-import type { CloseReason, PeerConnection } from '../../node/rooms/ports.ts';
-import { TokenKeys } from '../../node/rooms/tokens.ts';
+import { PeerTokens } from '../../node/rooms/peer-tokens.ts';
 import { FakeKinds } from './fake-components.ts';
 import { FakeMedia } from './fake-media.ts';
 import { turns } from './turns.ts';
@@ -23,7 +23,7 @@ export type TestRooms = {
   rooms: LocalRooms;
   media: FakeMedia;
   components: FakeKinds;
-  keys: TokenKeys;
+  keys: PeerTokens;
   events: RoomEvent[];
   /** Kinds of all events so far, in order, with the peer where there is one: `PeerAdded:alice`. */
   kinds: () => string[];
@@ -33,7 +33,7 @@ export function makeRooms(limits: Partial<LocalLimits> = {}, { clustered = false
   const events: RoomEvent[] = [];
   const media = new FakeMedia();
   const components = new FakeKinds();
-  const keys = new TokenKeys(['a secret of the test']);
+  const keys = new PeerTokens(['a secret of the test']);
   const rooms = new LocalRooms({
     node: 'svc@test',
     log: silentLog(),

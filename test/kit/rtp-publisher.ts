@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { promisify } from 'node:util';
-import type { RoomInput, WireObject } from '../../node/rooms/ports.ts';
+import type { RtpIngress, WireObject } from '../../node/rooms/interfaces.ts';
 import { makeResources } from './resources-folder.ts';
 
 const run = promisify(execFile);
@@ -31,7 +31,7 @@ export type PublishedCodec = keyof typeof sources;
 
 export type PublisherOptions = {
   codec: PublishedCodec;
-  input: RoomInput;
+  input: RtpIngress;
   trackId: string;
   /** `0xRRGGBB` of video, hertz of audio. */
   content: string | number;

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
-import type { S3Place } from '../../node/rooms/component-options.ts';
+import type { S3Target } from '../../node/rooms/component-options.ts';
 import { eventually } from './eventually.ts';
 import { freePort } from './free-ports.ts';
 import { kubernetesPrograms } from './kube/binaries.ts';
@@ -13,7 +13,7 @@ import type { Scope } from './kube/scope.ts';
 export type S3Server = {
   port: number;
   /** With good keys, at this server. */
-  place: S3Place;
+  place: S3Target;
   /** Variables of a node that has it as its storage. */
   env: Record<string, string>;
   /** Names of all objects of the bucket, in order. */

@@ -1,7 +1,7 @@
 // What is composed of a real room, judged by ffmpeg: colours in their cells, tones, times, and what tracks that come and go leave behind.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import type { RoomMedia } from '../../node/rooms/ports.ts';
+import type { RoomMedia } from '../../node/rooms/interfaces.ts';
 import { looks, packetTimes, probeStreams, samples, startComposer, steadyShare } from '../kit/composed.ts';
 import { writtenPictures } from '../kit/fragments.ts';
 import { assertColour, assertNear, beeps } from '../kit/recorded.ts';

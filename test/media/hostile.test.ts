@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ServiceError } from '../../node/errors.ts';
-import type { WireObject } from '../../node/rooms/ports.ts';
+import type { WireObject } from '../../node/rooms/interfaces.ts';
 import type { Kind } from '../../node/rooms/views.ts';
 import { engineFor, nextSsrc, openPeer, openRoom, opusParameters, videoParameters } from './kit.ts';
 
@@ -136,10 +136,10 @@ const mutants: Mutant[] = [
 ];
 
 test('hostile rtpParameters are refused with one sentence each, and honest ones go on working', async (t) => {
-  const engine = await engineFor(t);
-  const room = openRoom(engine);
+  const mediaWorkerPool = await engineFor(t);
+  const room = openRoom(mediaWorkerPool);
   const { media, send } = await openPeer(room, 'p');
-  const pid = engine.workers()[0]?.pid;
+  const pid = mediaWorkerPool.workers()[0]?.pid;
   for (const { name, kind, from, change } of mutants) {
     await t.test(name, async () => {
       const honest = structuredClone(from());
@@ -158,13 +158,13 @@ test('hostile rtpParameters are refused with one sentence each, and honest ones 
       media.unpublish('honest');
     });
   }
-  assert.equal(engine.workers()[0]?.pid, pid);
+  assert.equal(mediaWorkerPool.workers()[0]?.pid, pid);
   assert.deepEqual(room.heard.crashes, []);
 });
 
 test('what honest clients of another kind send is taken', async (t) => {
-  const engine = await engineFor(t);
-  const { media, send } = await openPeer(openRoom(engine), 'p');
+  const mediaWorkerPool = await engineFor(t);
+  const { media, send } = await openPeer(openRoom(mediaWorkerPool), 'p');
   const variants: [string, Kind, WireObject][] = [
     ['no mid but an ssrc', 'audio', { ...opusParameters('0'), mid: undefined }],
     ['an extension that is not ours', 'video', { ...videoParameters('1'), headerExtensions: [{ uri: 'urn:other:thing', id: 1 }] }],
@@ -192,8 +192,8 @@ test('what honest clients of another kind send is taken', async (t) => {
 });
 
 test('hostile rtpCapabilities, dtlsParameters and many of them at once leave the worker alone', async (t) => {
-  const engine = await engineFor(t);
-  const room = openRoom(engine);
+  const mediaWorkerPool = await engineFor(t);
+  const room = openRoom(mediaWorkerPool);
   const [a, b] = [await openPeer(room, 'a'), await openPeer(room, 'b')];
   const honest = await room.rtpCapabilities();
   await a.media.publish({ transportId: a.send, trackId: 't', kind: 'video', rtpParameters: videoParameters('0'), paused: false });

@@ -2,18 +2,18 @@
 
 import type { TestContext } from 'node:test';
 import { silentLog } from '../../node/log.ts';
-import { type Engine, type MediaEngineOptions, startMediaEngine } from '../../node/media/engine.ts';
-import type { Layers, PeerMedia, RoomMedia, RoomMediaOptions, WireObject } from '../../node/rooms/ports.ts';
+import { type MediaWorkerPool, type MediaWorkerPoolOptions, startMediaWorkerPool } from '../../node/media/worker-pool.ts';
+import type { Layers, PeerMedia, RoomMedia, RoomMediaOptions, WireObject } from '../../node/rooms/interfaces.ts';
 import { workerBin } from '../kit/worker-bin.ts';
 
 /** An engine that ends with the test. */
-export async function engineFor(t: TestContext, options: Partial<MediaEngineOptions> = {}): Promise<Engine> {
-  const engine = await startMediaEngine(engineOptions(options));
-  t.after(() => engine.close());
-  return engine;
+export async function engineFor(t: TestContext, options: Partial<MediaWorkerPoolOptions> = {}): Promise<MediaWorkerPool> {
+  const mediaWorkerPool = await startMediaWorkerPool(engineOptions(options));
+  t.after(() => mediaWorkerPool.close());
+  return mediaWorkerPool;
 }
 
-export function engineOptions(options: Partial<MediaEngineOptions> = {}): MediaEngineOptions {
+export function engineOptions(options: Partial<MediaWorkerPoolOptions> = {}): MediaWorkerPoolOptions {
   return {
     log: silentLog(),
     listenIp: '127.0.0.1',
@@ -28,9 +28,9 @@ export function engineOptions(options: Partial<MediaEngineOptions> = {}): MediaE
 
 export type Heard = { crashes: string[]; speakers: (string | null)[] };
 
-export function openRoom(engine: Engine, options: Partial<RoomMediaOptions> = {}): RoomMedia & { heard: Heard } {
+export function openRoom(mediaWorkerPool: MediaWorkerPool, options: Partial<RoomMediaOptions> = {}): RoomMedia & { heard: Heard } {
   const heard: Heard = { crashes: [], speakers: [] };
-  const room = engine.openRoom({
+  const room = mediaWorkerPool.openRoom({
     roomId: 'room',
     videoCodec: null,
     onCrashed: (reason) => heard.crashes.push(reason),
@@ -131,6 +131,6 @@ export const dtlsParameters: WireObject = {
 };
 
 /** Resident memory of a process in bytes. */
-export function pidsOf(engine: Engine): number[] {
-  return engine.workers().map(({ pid }) => pid ?? 0);
+export function pidsOf(mediaWorkerPool: MediaWorkerPool): number[] {
+  return mediaWorkerPool.workers().map(({ pid }) => pid ?? 0);
 }

@@ -17,8 +17,8 @@ for (const [signal, end] of [
 ] as const)
   test(`a worker that dies of ${signal} names the room whose packet came last`, { skip: !hasPatch }, async (t) => {
     const lines: string[] = [];
-    const engine = await engineFor(t, { log: pino({ level: 'error' }, { write: (line) => void lines.push(line) }) });
-    const [sender, other] = [openRoom(engine, { roomId: 'sender' }), openRoom(engine, { roomId: 'other' })];
+    const mediaWorkerPool = await engineFor(t, { log: pino({ level: 'error' }, { write: (line) => void lines.push(line) }) });
+    const [sender, other] = [openRoom(mediaWorkerPool, { roomId: 'sender' }), openRoom(mediaWorkerPool, { roomId: 'other' })];
     const socket = createSocket('udp4').bind(0, '127.0.0.1');
     t.after(() => socket.close());
     await once(socket, 'listening');
@@ -29,7 +29,7 @@ for (const [signal, end] of [
     await new Promise((resolve) => socket.send(packet, port, ip, resolve));
     // Whatever it is asked after the packet was sent, it answers after that packet.
     await other.openInput().connect({ ip: '127.0.0.1', port: socket.address().port });
-    process.kill(engine.workers()[0]?.pid ?? 0, signal);
+    process.kill(mediaWorkerPool.workers()[0]?.pid ?? 0, signal);
     await eventually('crash', () => other.heard.crashes.length > 0);
     assert.deepEqual(sender.heard.crashes, [`media worker ${end} after a packet of this room`]);
     assert.deepEqual(other.heard.crashes, [`media worker ${end} after a packet of another room`]);

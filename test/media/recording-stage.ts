@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import type { ComponentHost, ComponentRunner, ReceivableTrack, RoomMedia } from '../../node/rooms/ports.ts';
+import type { ComponentHost, ComponentRunner, RoomMedia, SubscribableTrack } from '../../node/rooms/interfaces.ts';
 import { type Report, reportSchema } from '../../node/rooms/recording-report.ts';
 import { eventually } from '../kit/eventually.ts';
 import { hostFacts } from '../kit/fake-components.ts';
@@ -22,10 +22,10 @@ export type RecordingStage = {
   runner: Required<ComponentRunner>;
   crashes: string[];
   /** All are encoded before the first is sent. */
-  publishAll: (wanted: readonly Wanted[], lose?: (number: number) => boolean) => Promise<ReceivableTrack[]>;
-  publish: (codec: PublishedCodec, content: string | number) => Promise<ReceivableTrack>;
+  publishAll: (wanted: readonly Wanted[], lose?: (number: number) => boolean) => Promise<SubscribableTrack[]>;
+  publish: (codec: PublishedCodec, content: string | number) => Promise<SubscribableTrack>;
   /** Resolves when they are recorded for the first time: a machine that is busy takes a while for that. */
-  begun: (...tracks: readonly ReceivableTrack[]) => Promise<void>;
+  begun: (...tracks: readonly SubscribableTrack[]) => Promise<void>;
   report: () => Promise<Report>;
   /** Of the recording. */
   folder: string;
@@ -48,7 +48,7 @@ export async function recordingStage(t: TestContext): Promise<RecordingStage> {
     finished: () => {},
     crashed: (reason) => crashes.push(reason),
   };
-  const prepared = await componentRegistry.prepare({ type: 'recording' }, { roomId: 'r', videoCodec: null });
+  const prepared = await componentRegistry.createSpec({ type: 'recording' }, { roomId: 'r', videoCodec: null });
   const runner = prepared.open(host) as Required<ComponentRunner>;
   t.after(() => runner.close());
   await runner.start();
@@ -58,7 +58,7 @@ export async function recordingStage(t: TestContext): Promise<RecordingStage> {
   const publishAll: RecordingStage['publishAll'] = async (wanted, lose) => {
     const files = await Promise.all(wanted.map(([codec, content]) => encodeContent(t, codec, content)));
     return Promise.all(
-      wanted.map(async ([codec, content, peerId = 'p'], index): Promise<ReceivableTrack> => {
+      wanted.map(async ([codec, content, peerId = 'p'], index): Promise<SubscribableTrack> => {
         count += 1;
         const trackId = `${codec}-${count}`;
         await startPublisher(t, { codec, content, input: room.openInput(), trackId, file: files[index], ...(lose && { lose }) });

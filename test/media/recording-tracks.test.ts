@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { statSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { test } from 'node:test';
-import type { ReceivableTrack } from '../../node/rooms/ports.ts';
+import type { SubscribableTrack } from '../../node/rooms/interfaces.ts';
 import type { ReportTrack } from '../../node/rooms/recording-report.ts';
 import { isAlive } from '../kit/alive.ts';
 import { eventually } from '../kit/eventually.ts';
@@ -85,7 +85,7 @@ test('VP8, VP9, H.264 and Opus are recorded as they are: right picture, right to
 test('tracks that come late, go early and come again have files of their own, placed by their offsets', async (t) => {
   const { runner, publish, begun, report, pathOf } = await recordingStage(t);
   const first = await publish('opus', 440);
-  const receive = (tracks: readonly ReceivableTrack[]) => {
+  const receive = (tracks: readonly SubscribableTrack[]) => {
     runner.receive(tracks);
     return Date.now();
   };
@@ -126,7 +126,7 @@ test('tracks that come late, go early and come again have files of their own, pl
 
 test('by their offsets a flash and a beep of one moment are within 80 ms, whichever track came first', async (t) => {
   const { room, runner, report, pathOf } = await recordingStage(t);
-  const track = (id: string, encoding: string): ReceivableTrack => ({
+  const track = (id: string, encoding: string): SubscribableTrack => ({
     id,
     encoding,
     kind: encoding === 'opus' ? 'audio' : 'video',

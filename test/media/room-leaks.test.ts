@@ -17,11 +17,11 @@ function growthOf(memory: number[]): number {
 test('200 rooms with media, opened and closed ten times: the memory of the worker is flat, and no room is left', {
   timeout: 120_000,
 }, async (t) => {
-  const engine = await engineFor(t);
-  const [pid = 0] = pidsOf(engine);
+  const mediaWorkerPool = await engineFor(t);
+  const [pid = 0] = pidsOf(mediaWorkerPool);
   const memory: number[] = [];
   for (let round = 0; round < 10; round += 1) {
-    const rooms = Array.from({ length: 200 }, (_, index) => openRoom(engine, { roomId: `${index}` }));
+    const rooms = Array.from({ length: 200 }, (_, index) => openRoom(mediaWorkerPool, { roomId: `${index}` }));
     await Promise.all(
       rooms.map(async (room, index) => {
         const { media, send } = await openPeer(room, 'p');
@@ -29,10 +29,10 @@ test('200 rooms with media, opened and closed ten times: the memory of the worke
         await media.publish({ transportId: send, ...track });
       }),
     );
-    assert.equal(await engine.countRouters(), 200);
+    assert.equal(await mediaWorkerPool.countRouters(), 200);
     for (const room of rooms) room.close();
-    assert.equal(await engine.countRouters(), 0);
-    assert.equal(engine.workers()[0]?.rooms, 0);
+    assert.equal(await mediaWorkerPool.countRouters(), 0);
+    assert.equal(mediaWorkerPool.workers()[0]?.rooms, 0);
     memory.push(memoryOf(pid));
   }
   t.diagnostic(`worker ${memory.map((bytes) => (bytes / MiB).toFixed(1)).join(' ')} MiB`);
@@ -40,9 +40,9 @@ test('200 rooms with media, opened and closed ten times: the memory of the worke
 });
 
 test('a room that is closed while its media is being made leaves nothing', async (t) => {
-  const engine = await engineFor(t);
+  const mediaWorkerPool = await engineFor(t);
   for (let turn = 0; turn < 30; turn += 1) {
-    const room = openRoom(engine);
+    const room = openRoom(mediaWorkerPool);
     const peer = room.openPeer('p', { layersChanged: () => {}, failed: () => {} });
     const pending = [room.rtpCapabilities(), peer.createTransport('send', { sctp: true }), peer.createTransport('recv', { sctp: false })];
     await turns(turn);
@@ -50,15 +50,15 @@ test('a room that is closed while its media is being made leaves nothing', async
     for (const result of await Promise.allSettled(pending))
       assert.ok(result.status === 'fulfilled' || result.reason instanceof ServiceError);
   }
-  assert.equal(await engine.countRouters(), 0);
-  const [worker] = engine.workers();
+  assert.equal(await mediaWorkerPool.countRouters(), 0);
+  const [worker] = mediaWorkerPool.workers();
   assert.deepEqual([worker?.rooms, worker?.forwardedTracks], [0, 0]);
 });
 
 test('peers that come and go in one room leave nothing behind in it', { timeout: 60_000 }, async (t) => {
-  const engine = await engineFor(t);
-  const [pid = 0] = pidsOf(engine);
-  const room = openRoom(engine);
+  const mediaWorkerPool = await engineFor(t);
+  const [pid = 0] = pidsOf(mediaWorkerPool);
+  const room = openRoom(mediaWorkerPool);
   const capabilities = await room.rtpCapabilities();
   const stays = await openPeer(room, 'stays');
   const video = { trackId: 'v', kind: 'video' as const, rtpParameters: videoParameters('0'), paused: false };
@@ -71,11 +71,11 @@ test('peers that come and go in one room leave nothing behind in it', { timeout:
       const audio = { trackId, kind: 'audio' as const, rtpParameters: opusParameters('0'), paused: false };
       await peer.media.publish({ transportId: peer.send, ...audio });
       await Promise.all([peer.media.subscribe('v', capabilities), stays.media.subscribe(trackId, capabilities)]);
-      assert.deepEqual(engine.load(), { forwardedTracks: 2 });
+      assert.deepEqual(mediaWorkerPool.load(), { forwardedTracks: 2 });
       peer.media.close();
       // Asked while the end of the track is still on its way here.
       await stays.media.stats();
-      await eventually('subscriptions gone', () => engine.load().forwardedTracks === 0);
+      await eventually('subscriptions gone', () => mediaWorkerPool.load().forwardedTracks === 0);
     }
     memory.push(memoryOf(pid));
   }
@@ -84,10 +84,10 @@ test('peers that come and go in one room leave nothing behind in it', { timeout:
 });
 
 test('an idle room costs the worker nothing: its router is made when somebody comes', async (t) => {
-  const engine = await engineFor(t);
-  const rooms = Array.from({ length: 100 }, () => openRoom(engine));
-  assert.equal(await engine.countRouters(), 0);
+  const mediaWorkerPool = await engineFor(t);
+  const rooms = Array.from({ length: 100 }, () => openRoom(mediaWorkerPool));
+  assert.equal(await mediaWorkerPool.countRouters(), 0);
   const [room] = rooms;
   await Promise.all([room?.rtpCapabilities(), room?.rtpCapabilities()]);
-  assert.equal(await engine.countRouters(), 1);
+  assert.equal(await mediaWorkerPool.countRouters(), 1);
 });

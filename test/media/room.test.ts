@@ -14,9 +14,9 @@ const code = (expected: string) => (error: unknown) => error instanceof ServiceE
 const absCaptureTime = 'http://www.webrtc.org/experiments/rtp-hdrext/abs-capture-time';
 
 test('codecs of a room: all where none is enforced, else the enforced one and Opus', async (t) => {
-  const engine = await engineFor(t);
+  const mediaWorkerPool = await engineFor(t);
   const codecs = async (videoCodec: 'vp8' | 'h264' | null) => {
-    const capabilities = (await openRoom(engine, { videoCodec }).rtpCapabilities()) as RtpCapabilities;
+    const capabilities = (await openRoom(mediaWorkerPool, { videoCodec }).rtpCapabilities()) as RtpCapabilities;
     return (capabilities.codecs ?? [])
       .filter(({ mimeType }) => mimeType !== 'video/rtx')
       .map(({ mimeType, parameters }) => ({ mimeType, parameters }));
@@ -35,8 +35,8 @@ test('codecs of a room: all where none is enforced, else the enforced one and Op
 });
 
 test('abs-capture-time is not offered, and not negotiated when a publisher has it all the same', async (t) => {
-  const engine = await engineFor(t);
-  const room = openRoom(engine);
+  const mediaWorkerPool = await engineFor(t);
+  const room = openRoom(mediaWorkerPool);
   const capabilities = await room.rtpCapabilities();
   const { headerExtensions = [] } = capabilities as RtpCapabilities;
   assert.ok(headerExtensions.length > 5);
@@ -57,8 +57,8 @@ test('abs-capture-time is not offered, and not negotiated when a publisher has i
 });
 
 test('a transport is what mediasoup-client takes: plain JSON with exactly its fields', async (t) => {
-  const engine = await engineFor(t);
-  const { media } = await openPeer(openRoom(engine), 'p');
+  const mediaWorkerPool = await engineFor(t);
+  const { media } = await openPeer(openRoom(mediaWorkerPool), 'p');
   const withData = await media.createTransport('send', { sctp: true });
   assert.deepEqual(withData, JSON.parse(JSON.stringify(withData)));
   assert.deepEqual(Object.keys(withData).sort(), ['dtlsParameters', 'iceCandidates', 'iceParameters', 'id', 'sctpParameters']);
@@ -68,8 +68,8 @@ test('a transport is what mediasoup-client takes: plain JSON with exactly its fi
 });
 
 test('a published track is received by another peer: paused, resumed, layers and priority set, gone with its publisher', async (t) => {
-  const engine = await engineFor(t);
-  const room = openRoom(engine);
+  const mediaWorkerPool = await engineFor(t);
+  const room = openRoom(mediaWorkerPool);
   const capabilities = await room.rtpCapabilities();
   const [a, b] = [await openPeer(room, 'a'), await openPeer(room, 'b')];
   assert.deepEqual(
@@ -94,7 +94,7 @@ test('a published track is received by another peer: paused, resumed, layers and
   const video = await b.media.subscribe('video', capabilities);
   assert.equal(video?.paused, true);
   assert.equal((video?.rtpParameters as RtpParameters | undefined)?.encodings?.[0]?.scalabilityMode, 'L3T3');
-  assert.deepEqual(engine.load(), { forwardedTracks: 2 });
+  assert.deepEqual(mediaWorkerPool.load(), { forwardedTracks: 2 });
   await b.media.resumeSubscription('audio');
   await b.media.resumeSubscription('video');
   await b.media.setPreferredLayers('video', { spatialLayer: 1, temporalLayer: 0 });
@@ -109,17 +109,17 @@ test('a published track is received by another peer: paused, resumed, layers and
   await a.media.setPaused('video', true);
   a.media.unpublish('audio');
   await assert.rejects(b.media.subscribe('audio', capabilities), code('track_not_found'));
-  await eventually('subscription gone', () => engine.load().forwardedTracks === 1);
+  await eventually('subscription gone', () => mediaWorkerPool.load().forwardedTracks === 1);
   await assert.rejects(b.media.resumeSubscription('audio'), code('track_not_found'));
   b.media.unsubscribe('video');
-  assert.deepEqual(engine.load(), { forwardedTracks: 0 });
+  assert.deepEqual(mediaWorkerPool.load(), { forwardedTracks: 0 });
   b.media.unsubscribe('video');
   a.media.unpublish('audio');
 });
 
 test('each codec that a room takes is named in lower case; layers of SVC count as simulcast', async (t) => {
-  const engine = await engineFor(t);
-  const { media, send } = await openPeer(openRoom(engine), 'p');
+  const mediaWorkerPool = await engineFor(t);
+  const { media, send } = await openPeer(openRoom(mediaWorkerPool), 'p');
   const names: VideoName[] = ['VP8', 'H264', 'VP9', 'AV1'];
   for (const [index, name] of names.entries()) {
     const described = await media.publish({
@@ -140,8 +140,8 @@ test('each codec that a room takes is named in lower case; layers of SVC count a
 });
 
 test('an enforced codec refuses every other one', async (t) => {
-  const engine = await engineFor(t);
-  const { media, send } = await openPeer(openRoom(engine, { videoCodec: 'h264' }), 'p');
+  const mediaWorkerPool = await engineFor(t);
+  const { media, send } = await openPeer(openRoom(mediaWorkerPool, { videoCodec: 'h264' }), 'p');
   const publish = (name: VideoName) =>
     media.publish({ transportId: send, trackId: name, kind: 'video', rtpParameters: videoParameters(name, name), paused: false });
   await assert.rejects(
@@ -152,8 +152,8 @@ test('an enforced codec refuses every other one', async (t) => {
 });
 
 test('a receiver that cannot decode a track gets undefined, and may ask again with other capabilities', async (t) => {
-  const engine = await engineFor(t);
-  const room = openRoom(engine);
+  const mediaWorkerPool = await engineFor(t);
+  const room = openRoom(mediaWorkerPool);
   const capabilities = (await room.rtpCapabilities()) as RtpCapabilities;
   const [a, b] = [await openPeer(room, 'a'), await openPeer(room, 'b')];
   await a.media.publish({ transportId: a.send, trackId: 't', kind: 'video', rtpParameters: videoParameters('0', 'AV1'), paused: false });
@@ -165,15 +165,15 @@ test('a receiver that cannot decode a track gets undefined, and may ask again wi
 });
 
 test('who subscribes twice at once gets the same; who unsubscribes or leaves meanwhile leaves nothing', async (t) => {
-  const engine = await engineFor(t);
-  const room = openRoom(engine);
+  const mediaWorkerPool = await engineFor(t);
+  const room = openRoom(mediaWorkerPool);
   const capabilities = await room.rtpCapabilities();
   const [a, b] = [await openPeer(room, 'a'), await openPeer(room, 'b')];
   await a.media.publish({ transportId: a.send, trackId: 't', kind: 'audio', rtpParameters: opusParameters('0'), paused: false });
   const [one, other] = await Promise.all([b.media.subscribe('t', capabilities), b.media.subscribe('t', capabilities)]);
   assert.ok(one);
   assert.deepEqual(one, other);
-  assert.deepEqual(engine.load(), { forwardedTracks: 1 });
+  assert.deepEqual(mediaWorkerPool.load(), { forwardedTracks: 1 });
   b.media.unsubscribe('t');
   const given = b.media.subscribe('t', capabilities);
   setImmediate(() => b.media.unsubscribe('t'));
@@ -181,16 +181,16 @@ test('who subscribes twice at once gets the same; who unsubscribes or leaves mea
     () => b.media.unsubscribe('t'),
     (error) => assert.ok(code('track_not_found')(error)),
   );
-  assert.deepEqual(engine.load(), { forwardedTracks: 0 });
+  assert.deepEqual(mediaWorkerPool.load(), { forwardedTracks: 0 });
   const pending = b.media.subscribe('t', capabilities);
   b.media.close();
   await assert.rejects(pending, ServiceError);
-  assert.deepEqual(engine.load(), { forwardedTracks: 0 });
+  assert.deepEqual(mediaWorkerPool.load(), { forwardedTracks: 0 });
 });
 
 test('a track that is unpublished while it is being subscribed leaves nothing', async (t) => {
-  const engine = await engineFor(t);
-  const room = openRoom(engine);
+  const mediaWorkerPool = await engineFor(t);
+  const room = openRoom(mediaWorkerPool);
   const capabilities = await room.rtpCapabilities();
   const [a, b] = [await openPeer(room, 'a'), await openPeer(room, 'b')];
   for (let turns = 0; turns < 8; turns += 1) {
@@ -200,13 +200,13 @@ test('a track that is unpublished while it is being subscribed leaves nothing', 
     for (let turn = 0; turn < turns; turn += 1) await Promise.resolve();
     a.media.unpublish(trackId);
     await pending.catch((error) => assert.ok(code('track_not_found')(error), String(error)));
-    await eventually('subscription gone', () => engine.load().forwardedTracks === 0);
+    await eventually('subscription gone', () => mediaWorkerPool.load().forwardedTracks === 0);
   }
 });
 
 test('unknown transports and tracks, the wrong direction and ids that are taken are refused by name', async (t) => {
-  const engine = await engineFor(t);
-  const room = openRoom(engine);
+  const mediaWorkerPool = await engineFor(t);
+  const room = openRoom(mediaWorkerPool);
   const { media, send, recv } = await openPeer(room, 'p');
   const options = { trackId: 't', kind: 'audio' as const, rtpParameters: opusParameters('0'), paused: false };
   await assert.rejects(media.publish({ ...options, transportId: 'nope' }), code('not_found'));
@@ -224,15 +224,15 @@ test('unknown transports and tracks, the wrong direction and ids that are taken 
 });
 
 test('a second transport of a direction closes the first with its tracks; of two at once one is left', async (t) => {
-  const engine = await engineFor(t);
-  const room = openRoom(engine);
+  const mediaWorkerPool = await engineFor(t);
+  const room = openRoom(mediaWorkerPool);
   const [a, b] = [await openPeer(room, 'a'), await openPeer(room, 'b')];
   const capabilities = await room.rtpCapabilities();
   await a.media.publish({ transportId: a.send, trackId: 't', kind: 'audio', rtpParameters: opusParameters('0'), paused: false });
   await b.media.subscribe('t', capabilities);
   assert.equal(b.media.hasTransport('recv'), true);
   const recv = textOf(await b.media.createTransport('recv', { sctp: false }), 'id');
-  assert.deepEqual(engine.load(), { forwardedTracks: 0 });
+  assert.deepEqual(mediaWorkerPool.load(), { forwardedTracks: 0 });
   await assert.rejects(b.media.restartIce(b.recv), code('not_found'));
   assert.equal((await b.media.subscribe('t', capabilities))?.transportId, recv);
   await a.media.createTransport('send', { sctp: false });
@@ -246,8 +246,8 @@ test('a second transport of a direction closes the first with its tracks; of two
 });
 
 test('data tracks go over SCTP from one peer to another', async (t) => {
-  const engine = await engineFor(t);
-  const room = openRoom(engine);
+  const mediaWorkerPool = await engineFor(t);
+  const room = openRoom(mediaWorkerPool);
   const [a, b] = [await openPeer(room, 'a'), await openPeer(room, 'b')];
   const publish = {
     transportId: a.send,
@@ -288,8 +288,8 @@ test('data tracks go over SCTP from one peer to another', async (t) => {
 });
 
 test('statistics: per track a list, per transport one entry, as plain JSON', async (t) => {
-  const engine = await engineFor(t);
-  const room = openRoom(engine);
+  const mediaWorkerPool = await engineFor(t);
+  const room = openRoom(mediaWorkerPool);
   const [a, b] = [await openPeer(room, 'a'), await openPeer(room, 'b')];
   await a.media.publish({ transportId: a.send, trackId: 't', kind: 'audio', rtpParameters: opusParameters('0'), paused: false });
   await b.media.subscribe('t', await room.rtpCapabilities());
@@ -308,8 +308,8 @@ test('statistics: per track a list, per transport one entry, as plain JSON', asy
 });
 
 test('after close everything fails with a ServiceError, and closing again is fine', async (t) => {
-  const engine = await engineFor(t);
-  const room = openRoom(engine);
+  const mediaWorkerPool = await engineFor(t);
+  const room = openRoom(mediaWorkerPool);
   const { media, send } = await openPeer(room, 'p');
   room.close();
   room.close();
@@ -338,5 +338,5 @@ test('after close everything fails with a ServiceError, and closing again is fin
     media.unsubscribeData('d');
   });
   assert.deepEqual(room.heard, { crashes: [], speakers: [] });
-  assert.equal(engine.workers()[0]?.rooms, 0);
+  assert.equal(mediaWorkerPool.workers()[0]?.rooms, 0);
 });

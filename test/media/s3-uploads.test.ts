@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { CreateMultipartUploadCommand, S3Client, UploadPartCommand } from '@aws-sdk/client-s3';
 import { silentLog } from '../../node/log.ts';
-import type { S3Place } from '../../node/rooms/component-options.ts';
+import type { S3Target } from '../../node/rooms/component-options.ts';
 import type { RoomEvent } from '../../node/rooms/events.ts';
 import { readReportFile, writeReportFile } from '../../node/storage/report-file.ts';
 import { S3Store } from '../../node/storage/s3/s3-store.ts';
@@ -25,7 +25,7 @@ const quick = { growth: 30, again: 20, firstDelay: 20, maxDelay: 100, scan: 100 
 
 type Heard = { event: RoomEvent; webhookUrl: string | null }[];
 
-function planOf(place: S3Place | undefined, onProblem: UploadPlan['onProblem'] = () => {}): UploadPlan {
+function planOf(place: S3Target | undefined, onProblem: UploadPlan['onProblem'] = () => {}): UploadPlan {
   const room = { roomId: 'r', incarnation: 'i', webhookUrl: () => 'http://w/' };
   return { id, kind: 'recording', room, componentId: 'c', place, onProblem };
 }
@@ -217,7 +217,7 @@ test('a failure that passes is no problem of the component', async (t) => {
 test('what the storage of the node refuses goes up with other keys, once it has them', async (t) => {
   const { place, names } = await startS3Server(t);
   const { folder, open, resources } = await stage(t);
-  let own: S3Place | null = { ...place, accessKeyId: 'nobody' };
+  let own: S3Target | null = { ...place, accessKeyId: 'nobody' };
   const { uploads, heard } = await open({ place: () => own });
   const upload = await uploads.begin(planOf(undefined), folder);
   upload?.finish();

@@ -18,8 +18,8 @@ function dropsAt(port: number): number {
 }
 
 test('a worker that stands still loses nothing of a second of 1,900 packets', async (t) => {
-  const engine = await engineFor(t);
-  const [worker] = engine.workers();
+  const mediaWorkerPool = await engineFor(t);
+  const [worker] = mediaWorkerPool.workers();
   assert.ok(worker?.pid !== undefined && worker.port !== undefined);
   const { pid, port } = worker;
   const { receive } = await buffersGiven();

@@ -1,7 +1,7 @@
 // Fingerprints as clients write them, and what the log says where DTLS does not go through: with a real worker, DTLS by werift.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import type { WireObject } from '../../node/rooms/ports.ts';
+import type { WireObject } from '../../node/rooms/interfaces.ts';
 import { eventually } from '../kit/eventually.ts';
 import { MediaLink } from '../kit/hostile/media-link.ts';
 import type { PeerSocket } from '../kit/peer-socket.ts';
@@ -13,8 +13,8 @@ type Fingerprint = { algorithm: string; value: string };
 /** Anna of room `r`, whose client writes fingerprints its own way. */
 async function stage(t: TestContext, written: (fingerprint: Fingerprint) => Fingerprint) {
   const { log, of } = recordedLog();
-  const engine = await engineFor(t, { log });
-  const media = openRoom(engine, { roomId: 'r' }).openPeer('anna', { layersChanged: () => {}, failed: () => {} });
+  const mediaWorkerPool = await engineFor(t, { log });
+  const media = openRoom(mediaWorkerPool, { roomId: 'r' }).openPeer('anna', { layersChanged: () => {}, failed: () => {} });
   const socket = {
     request: async (method: string, { transportId, dtlsParameters }: Record<string, unknown>) => {
       if (method === 'createTransport') return { ok: true, data: await media.createTransport('send', { sctp: false }) };

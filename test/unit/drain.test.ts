@@ -82,12 +82,12 @@ for (const state of ['draining', 'terminating'] as const) {
     const deleted = await joinPeer(rooms, (await rooms.createRoom({})).room.id, 'bob');
     await rooms.deleteRoom(deleted.peer.roomId);
     assert.equal(deleted.connection.closed, 'Room stopped');
-    assert.equal(rooms.whyMissing(deleted.peer.roomId, 'bob', deleted.peer.incarnation).code, 'room_ended');
+    assert.equal(rooms.roomNotFoundError(deleted.peer.roomId, 'bob', deleted.peer.incarnation).code, 'room_ended');
     if (state === 'draining') drain.start(60_000);
     else void drain.terminate(60_000);
     t.mock.timers.tick(60_000);
     assert.equal(alice.connection.closed, 'room lost');
-    assert.equal(rooms.whyMissing('busy', 'alice', alice.peer.incarnation).code, 'room_not_found');
+    assert.equal(rooms.roomNotFoundError('busy', 'alice', alice.peer.incarnation).code, 'room_not_found');
     // Over REST it is told why.
     await assert.rejects(rooms.getRoom('busy'), { code: 'room_ended', message: 'Room busy has ended: draining' });
   });

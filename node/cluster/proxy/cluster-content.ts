@@ -3,19 +3,19 @@ import { z } from 'zod';
 import { ServiceError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import {
-  type ContentAnswer,
   type ContentKind,
   type ContentRequest,
+  type ContentResponse,
   type ContentService,
   contentKinds,
   type PlaylistRequest,
   recordingIdSchema,
 } from '../../rooms/content.ts';
 import {
-  type ArchivedContent,
-  maxDescribed,
-  newest,
-  newestIds,
+  latestRecordingIds,
+  latestRecordings,
+  maxRecordingDetails,
+  type RecordingArchive,
   type RecordingList,
   type RecordingSummary,
   recordingSummarySchema,
@@ -34,7 +34,7 @@ const streamTimeoutMs = 100_000;
 const maxSearches = 200;
 
 const askSchema = z.object({ kind: z.enum(contentKinds), folder: recordingIdSchema });
-const summariesSchema = z.array(recordingSummarySchema).max(maxDescribed);
+const summariesSchema = z.array(recordingSummarySchema).max(maxRecordingDetails);
 const idsSchema = z.array(recordingIdSchema).max(100_000);
 
 /** The content of this node, as the cluster uses it. */
@@ -46,7 +46,7 @@ export type ClusterContentOptions = {
   links: ClusterTransport;
   local: LocalContentService;
   /** What no node has any more; without it there is nothing of the kind. */
-  archive?: ArchivedContent | undefined;
+  archive?: RecordingArchive | undefined;
   http: Pick<NodeHttpClient, 'fetch'>;
   log: Log;
   /** The node that owns a room, this one included, as far as this one knows. */
@@ -63,7 +63,7 @@ export class ClusterContent implements ContentService, RecordingList {
     this.#options = options;
   }
 
-  async open(request: ContentRequest): Promise<ContentAnswer> {
+  async open(request: ContentRequest): Promise<ContentResponse> {
     const { local, archive } = this.#options;
     if (request.forwarded) return local.open(request);
     try {
@@ -77,7 +77,7 @@ export class ClusterContent implements ContentService, RecordingList {
     }
   }
 
-  async #openOnNodes(request: ContentRequest): Promise<ContentAnswer> {
+  async #openOnNodes(request: ContentRequest): Promise<ContentResponse> {
     const { links, local, target, http } = this.#options;
     const node = (await this.locate(request.kind, request.folder)) ?? links.self;
     if (node === links.self) return local.open(request);
@@ -129,9 +129,9 @@ export class ClusterContent implements ContentService, RecordingList {
     const here = [...own.recordings, ...lists.flatMap(({ found }) => found)];
     const known = new Set(here.map(({ id }) => id));
     const gone = stored.ids.filter((id) => !known.has(id));
-    const archived = gone.length === 0 || !archive ? [] : await archive.describe(newestIds(gone, maxDescribed));
+    const archived = gone.length === 0 || !archive ? [] : await archive.describe(latestRecordingIds(gone, maxRecordingDetails));
     const incomplete = [...stored.incomplete, ...lists.flatMap((list) => list.incomplete)].sort();
-    return { recordings: newest([...archived, ...here]), incomplete };
+    return { recordings: latestRecordings([...archived, ...here]), incomplete };
   }
 
   async #listArchive(): Promise<{ ids: string[]; incomplete: string[] }> {

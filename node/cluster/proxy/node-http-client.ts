@@ -4,7 +4,7 @@ import { request as startTlsRequest, Agent as TlsAgent } from 'node:https';
 import { ServiceError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import { currentRequestId } from '../../request-id.ts';
-import type { ContentAnswer } from '../../rooms/content.ts';
+import type { ContentResponse } from '../../rooms/content.ts';
 import type { NodeName } from '../cluster-transport.ts';
 import { nodeTls } from './node-tls.ts';
 import { type NodeTokens, proxiedHeader } from './node-tokens.ts';
@@ -60,7 +60,7 @@ export class NodeHttpClient {
   }
 
   /** @throws ServiceError `node_unreachable`, also where the node does not believe this one; `unavailable` where there are too many. */
-  async fetch(target: ProxyTarget, request: NodeRequest): Promise<ContentAnswer> {
+  async fetch(target: ProxyTarget, request: NodeRequest): Promise<ContentResponse> {
     if (this.#running >= maxRequests) throw new ServiceError('unavailable', 'Too many requests are being forwarded', { retryAfter: 1 });
     this.#running += 1;
     let response: IncomingMessage;

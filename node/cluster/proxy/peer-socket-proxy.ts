@@ -1,7 +1,7 @@
 // Peer websockets that reached a node without their room: carried to the node that owns it, frame by frame.
 import { WebSocket } from 'ws';
 import type { Log } from '../../log.ts';
-import type { ForwardedSocket } from '../../rooms/forwarded-socket.ts';
+import type { ProxiedSocket } from '../../rooms/proxied-socket.ts';
 import type { NodeName } from '../cluster-transport.ts';
 import type { Member } from '../membership.ts';
 import { nodeTls } from './node-tls.ts';
@@ -41,7 +41,7 @@ export class PeerSocketProxy {
   }
 
   /** @returns whether the socket is this proxy's from now on; then it closes it, too. */
-  async forward(roomId: string, socket: ForwardedSocket): Promise<boolean> {
+  async forward(roomId: string, socket: ProxiedSocket): Promise<boolean> {
     const target = await this.#options.locate(roomId);
     if (!target || this.#closed) return false;
     const log = this.#options.log.child({ room: roomId, node: target.name, client: socket.address });

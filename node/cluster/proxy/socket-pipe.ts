@@ -1,7 +1,7 @@
 // Two websockets as one: what one side says the other hears, also how it ends; neither is read faster than the other takes it.
 import type { RawData, WebSocket } from 'ws';
 import type { Log } from '../../log.ts';
-import { type ForwardedSocket, nodeGoingAway } from '../../rooms/forwarded-socket.ts';
+import { nodeGoingAway, type ProxiedSocket } from '../../rooms/proxied-socket.ts';
 
 /** Where more than this waits on one side, the other is not read until less than `lowWater` does. Bytes. */
 const highWater = 1024 * 1024;
@@ -16,7 +16,7 @@ const closeTimeout = 2_000;
 /** Owns both sockets until `ended`. */
 export class SocketPipe {
   readonly ended: Promise<void>;
-  readonly #client: ForwardedSocket;
+  readonly #client: ProxiedSocket;
   readonly #owner: WebSocket;
   readonly #log: Log;
   #early: string[] = [];
@@ -28,7 +28,7 @@ export class SocketPipe {
   #heardAt = performance.now();
   #timers: NodeJS.Timeout[] = [];
 
-  constructor(client: ForwardedSocket, owner: WebSocket, log: Log) {
+  constructor(client: ProxiedSocket, owner: WebSocket, log: Log) {
     this.#client = client;
     this.#owner = owner;
     this.#log = log;

@@ -4,7 +4,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { ServiceError } from '../../errors.ts';
 import { fileDefaults, fileOptionsSchema } from '../../rooms/component-options.ts';
-import type { PreparedComponent } from '../../rooms/ports.ts';
+import type { ComponentSpec } from '../../rooms/interfaces.ts';
 import type { VideoCodec } from '../../rooms/views.ts';
 import { findBelow } from '../../storage/safe-paths.ts';
 import { formatValue, validationMessage } from '../../validation-messages.ts';
@@ -24,7 +24,7 @@ export type FileContext = {
 };
 
 /** @throws ServiceError with what is wrong with the options or the file */
-export async function createFileSpec(options: unknown, { resources, roomId, videoCodec }: FileContext): Promise<PreparedComponent> {
+export async function createFileSpec(options: unknown, { resources, roomId, videoCodec }: FileContext): Promise<ComponentSpec> {
   const parsed = fileOptionsSchema.safeParse(options);
   if (!parsed.success) throw new ServiceError('invalid_field', validationMessage(parsed.error, options, 'options'));
   const { filePath } = parsed.data;

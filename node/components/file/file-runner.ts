@@ -4,7 +4,7 @@ import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import type { FileHandle } from 'node:fs/promises';
 import { ServiceError } from '../../errors.ts';
-import type { ComponentHost, ComponentRunner, WireObject } from '../../rooms/ports.ts';
+import type { ComponentHost, ComponentRunner, WireObject } from '../../rooms/interfaces.ts';
 import { MediaFileError } from './file-error.ts';
 import { type Clock, play, systemClock } from './player.ts';
 import { opusClockRate, readH264Samples, readOpusSamples, videoClockRate } from './samples.ts';

@@ -1,6 +1,6 @@
 // One process that composes a room, with the way for tracks to it: given up as a whole when it ends.
 import { ServiceError } from '../../errors.ts';
-import type { ComponentHost, OutgoingRtp, ReceivableTrack } from '../../rooms/ports.ts';
+import type { ComponentHost, EgressTrack, SubscribableTrack } from '../../rooms/interfaces.ts';
 import { Timer } from '../../timer.ts';
 import { ComponentProcess, startTimeoutMs } from '../process/component-process.ts';
 import { TrackFeed } from '../process/track-feed.ts';
@@ -33,7 +33,7 @@ export type ComposerProcessOptions = {
   onFailed: (reason: string) => void;
 };
 
-type ComposedTrack = ReceivableTrack & { encoding: ComposedEncoding };
+type ComposedTrack = SubscribableTrack & { encoding: ComposedEncoding };
 
 /** Milliseconds for it to end its last segment, and to end. */
 const finishTimeoutMs = 8000;
@@ -97,7 +97,7 @@ export class ComposerProcess {
   }
 
   /** Composes these tracks and no others from here. */
-  receive(tracks: readonly ReceivableTrack[]): void {
+  receive(tracks: readonly SubscribableTrack[]): void {
     this.#tracks.receive(tracks);
   }
 
@@ -118,14 +118,14 @@ export class ComposerProcess {
     this.#tracks.close();
   }
 
-  #takes({ id: trackId, encoding }: ReceivableTrack): boolean {
+  #takes({ id: trackId, encoding }: SubscribableTrack): boolean {
     if (isComposed(encoding)) return true;
     this.#options.host.log.warn({ track: trackId, encoding }, 'a track cannot be composed');
     return false;
   }
 
   /** @returns the number that it is told apart by */
-  #add(track: ComposedTrack, { ssrc, clockRate, channels }: OutgoingRtp): number {
+  #add(track: ComposedTrack, { ssrc, clockRate, channels }: EgressTrack): number {
     const { encoding, origin } = track;
     this.#entries += 1;
     const entry = this.#entries;
@@ -134,7 +134,7 @@ export class ComposerProcess {
     return entry;
   }
 
-  #nameOf({ origin }: ReceivableTrack): string | null {
+  #nameOf({ origin }: SubscribableTrack): string | null {
     const name = 'peerId' in origin ? this.#options.host.nameOf(origin.peerId) : null;
     return name === null ? null : name.slice(0, maxNameLength);
   }

@@ -1,6 +1,6 @@
 // Whether an hls component can be: its options, and whether this machine can carry one more.
 import { ServiceError } from '../../errors.ts';
-import type { PreparedComponent } from '../../rooms/ports.ts';
+import type { ComponentSpec } from '../../rooms/interfaces.ts';
 import { findFont } from '../process/font.ts';
 import { HlsRunner } from './hls-runner.ts';
 import type { HlsStreams } from './hls-streams.ts';
@@ -8,7 +8,7 @@ import { parseOptions, publicOptions } from './options.ts';
 import { multivariantName } from './playlist.ts';
 
 /** @throws ServiceError with what is wrong */
-export function createHlsSpec(options: unknown, roomId: string, streams: HlsStreams): PreparedComponent {
+export function createHlsSpec(options: unknown, roomId: string, streams: HlsStreams): ComponentSpec {
   const read = parseOptions(options, streams.hasServerS3);
   if (read.names && findFont() === undefined) {
     throw new ServiceError('bad_request', 'Option names needs the font DejaVu Sans, which is not installed on this node');

@@ -1,6 +1,6 @@
 // Streams a room: keeps a process at work on it, goes on with another where that crashes, and gives up where it crashes again and again.
 import { extname, join } from 'node:path';
-import type { ComponentHost, ComponentRunner, ReceivableTrack } from '../../rooms/ports.ts';
+import type { ComponentHost, ComponentRunner, SubscribableTrack } from '../../rooms/interfaces.ts';
 import { memoryLimit } from '../process/memory-watch.ts';
 import { type ProcessCallbacks, ProcessSupervisor } from '../process/process-supervisor.ts';
 import { ComposerProcess } from './composer-process.ts';
@@ -56,7 +56,7 @@ export class HlsRunner implements ComponentRunner {
     return this.#kept.start();
   }
 
-  receive(tracks: readonly ReceivableTrack[]): void {
+  receive(tracks: readonly SubscribableTrack[]): void {
     this.#kept.receive(tracks);
   }
 

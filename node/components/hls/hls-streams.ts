@@ -3,8 +3,8 @@ import { mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ServiceError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
-import { type ContentAnswer, type ContentRequest, type LiveStreams, recordingIdOf } from '../../rooms/content.ts';
-import type { ComponentHost } from '../../rooms/ports.ts';
+import { type ContentRequest, type ContentResponse, type LiveStreams, recordingIdOf } from '../../rooms/content.ts';
+import type { ComponentHost } from '../../rooms/interfaces.ts';
 import type { Report } from '../../rooms/recording-report.ts';
 import { reportName } from '../../storage/report-file.ts';
 import type { Upload, Uploads } from '../../storage/upload.ts';
@@ -84,7 +84,7 @@ export class HlsStreams implements LiveStreams {
     return this.#shown.has(roomId);
   }
 
-  async open(request: ContentRequest): Promise<ContentAnswer> {
+  async open(request: ContentRequest): Promise<ContentResponse> {
     const entry = this.#shown.get(request.folder);
     if (!entry) throw new ServiceError('not_found', `There is no stream of room ${request.folder}`);
     return entry.stream.open(request);

@@ -2,7 +2,7 @@
 import { promisify } from 'node:util';
 import { gzip, gzipSync } from 'node:zlib';
 import { ServiceError } from '../../errors.ts';
-import type { ContentAnswer, PlaylistRequest } from '../../rooms/content.ts';
+import type { ContentResponse, PlaylistRequest } from '../../rooms/content.ts';
 import { withToken } from '../../rooms/playlist-token.ts';
 import { BlockingRequests } from './blocking-requests.ts';
 import type { LiveWindow } from './live-window.ts';
@@ -74,7 +74,7 @@ export class LivePlaylist {
   }
 
   /** @throws ServiceError `bad_request`, `not_found` where there is none, `unavailable` where it does not come in time */
-  async open(file: typeof multivariantName | typeof mediaName, request: PlaylistRequest, signal: AbortSignal): Promise<ContentAnswer> {
+  async open(file: typeof multivariantName | typeof mediaName, request: PlaylistRequest, signal: AbortSignal): Promise<ContentResponse> {
     const target = Math.ceil(this.#options.times.target / 1000);
     const blocked = file === mediaName && (await this.#waitFor(request, signal));
     await this.#wait('playable', () => this.playable, signal);

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { ServiceError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
-import type { ContentAnswer, ContentRequest } from '../../rooms/content.ts';
+import type { ContentRequest, ContentResponse } from '../../rooms/content.ts';
 import { answerWithFile, openContentFile } from '../../storage/content-file.ts';
 import { segmentName } from './composer-messages.ts';
 import { isPlaylist, LivePlaylist } from './live-playlist.ts';
@@ -125,7 +125,7 @@ export class Stream {
     return this.#window.rates && this.#variant(true);
   }
 
-  async open(request: ContentRequest): Promise<ContentAnswer> {
+  async open(request: ContentRequest): Promise<ContentResponse> {
     const { file, signal, playlist } = request;
     if (isPlaylist(file)) {
       const plain = { msn: undefined, part: undefined, skip: false, token: undefined, gzip: false };
@@ -142,7 +142,7 @@ export class Stream {
   async #openPart(
     { file, signal }: ContentRequest,
     { segment: number, part: index }: { segment: number; part: number },
-  ): Promise<ContentAnswer> {
+  ): Promise<ContentResponse> {
     if (this.#options.times.partTarget === undefined) throw this.#missing(file);
     if (!this.#ended && this.#window.mayCome(file)) await this.#playlist.waitForPart(number, index, signal);
     const part = this.#window.segment(number)?.parts[index];

@@ -1,10 +1,10 @@
 // Tracks that a component goes on without: what broke its process once does not get at the next one.
-import type { ReceivableTrack } from '../../rooms/ports.ts';
+import type { SubscribableTrack } from '../../rooms/interfaces.ts';
 
 /** Breaks of the tracks of one peer after which all its tracks are dropped: it would only publish another. */
 const maxBreaks = 2;
 
-export type TrackLimits = Record<ReceivableTrack['kind'], number>;
+export type TrackLimits = Record<SubscribableTrack['kind'], number>;
 
 export class DroppedTracks {
   readonly #limits: TrackLimits;
@@ -17,14 +17,14 @@ export class DroppedTracks {
   }
 
   /** It broke the process. */
-  drop(track: ReceivableTrack): void {
+  drop(track: SubscribableTrack): void {
     this.#dropped.add(track.id);
     const source = sourceOf(track);
     this.#breaks.set(source, (this.#breaks.get(source) ?? 0) + 1);
   }
 
   /** Those that may be received; `others` are too many. In their order. */
-  choose(tracks: readonly ReceivableTrack[]): { taken: ReceivableTrack[]; others: ReceivableTrack[] } {
+  choose(tracks: readonly SubscribableTrack[]): { taken: SubscribableTrack[]; others: SubscribableTrack[] } {
     const allowed = tracks.filter((track) => !this.#dropped.has(track.id) && (this.#breaks.get(sourceOf(track)) ?? 0) < maxBreaks);
     const others = new Set([
       ...greediest(
@@ -41,7 +41,7 @@ export class DroppedTracks {
 }
 
 /** The newest tracks of those who have the most, as many as are beyond the limit. */
-function greediest(tracks: readonly ReceivableTrack[], limit: number): ReceivableTrack[] {
+function greediest(tracks: readonly SubscribableTrack[], limit: number): SubscribableTrack[] {
   if (tracks.length <= limit) return [];
   const sources = [...Map.groupBy(tracks, sourceOf).values()];
   // Each source's first track comes before anybody's second.
@@ -49,6 +49,6 @@ function greediest(tracks: readonly ReceivableTrack[], limit: number): Receivabl
   return fair.slice(limit).map(({ track }) => track);
 }
 
-function sourceOf({ origin }: ReceivableTrack): string {
+function sourceOf({ origin }: SubscribableTrack): string {
   return 'peerId' in origin ? `peer ${origin.peerId}` : `component ${origin.componentId}`;
 }

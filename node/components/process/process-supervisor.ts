@@ -1,6 +1,6 @@
 // Keeps a process at work for a component: starts it, goes on with another where it crashes, and gives up where that happens again and again.
 import { ServiceError } from '../../errors.ts';
-import type { ComponentHost, ReceivableTrack } from '../../rooms/ports.ts';
+import type { ComponentHost, SubscribableTrack } from '../../rooms/interfaces.ts';
 import { DroppedTracks, type TrackLimits } from './dropped-tracks.ts';
 import { RestartBudget } from './restarts.ts';
 
@@ -9,7 +9,7 @@ export type SupervisedProcess = {
   readonly pid: number | undefined;
   /** Resolves when tracks can come. @throws ServiceError */
   start(): Promise<void>;
-  receive(tracks: readonly ReceivableTrack[]): void;
+  receive(tracks: readonly SubscribableTrack[]): void;
   /** Idempotent; never fails. */
   close(): Promise<void>;
 };
@@ -51,7 +51,7 @@ export class ProcessSupervisor<Process extends SupervisedProcess, Work> {
   #suspects: readonly string[] = [];
   #work: Work | undefined;
   #process: Process | undefined;
-  #tracks: readonly ReceivableTrack[] = [];
+  #tracks: readonly SubscribableTrack[] = [];
   #starting: Promise<void> | undefined;
   #closing = false;
 
@@ -80,7 +80,7 @@ export class ProcessSupervisor<Process extends SupervisedProcess, Work> {
     return this.#starting;
   }
 
-  receive(tracks: readonly ReceivableTrack[]): void {
+  receive(tracks: readonly SubscribableTrack[]): void {
     this.#tracks = tracks;
     const { taken, others } = this.#dropped.choose(tracks);
     for (const { id } of others) {

@@ -1,12 +1,12 @@
 // The tracks of a room on their way to one process: each is subscribed, told to the process, and flows once that is ready for it.
-import type { ComponentHost, OutgoingRtp, ReceivableTrack, RoomOutput, RtpAddress } from '../../rooms/ports.ts';
+import type { ComponentHost, EgressTrack, RtpAddress, RtpEgress, SubscribableTrack } from '../../rooms/interfaces.ts';
 
-export type TrackFeedOptions<Taken extends ReceivableTrack> = {
+export type TrackFeedOptions<Taken extends SubscribableTrack> = {
   host: Pick<ComponentHost, 'log' | 'openOutput'>;
   /** Whether the process can make something of it; asked once for each that comes. */
-  takes: (track: ReceivableTrack) => track is Taken;
+  takes: (track: SubscribableTrack) => track is Taken;
   /** The process makes itself ready for RTP of this track. @returns the number that it is told apart by: the process says added() with it */
-  add: (track: Taken, rtp: OutgoingRtp) => number;
+  add: (track: Taken, rtp: EgressTrack) => number;
   remove: (number: number) => void;
 };
 
@@ -15,9 +15,9 @@ type Entry = { number: number | undefined };
 
 const loopback = '127.0.0.1';
 
-export class TrackFeed<Taken extends ReceivableTrack> {
+export class TrackFeed<Taken extends SubscribableTrack> {
   readonly #options: TrackFeedOptions<Taken>;
-  readonly #output: RoomOutput;
+  readonly #output: RtpEgress;
   /** By track. One that went and came again has another entry, also while the first is still being subscribed. */
   readonly #tracks = new Map<string, Entry>();
   #stopped = false;
@@ -33,7 +33,7 @@ export class TrackFeed<Taken extends ReceivableTrack> {
   }
 
   /** These tracks and no others from here. */
-  receive(tracks: readonly ReceivableTrack[]): void {
+  receive(tracks: readonly SubscribableTrack[]): void {
     if (this.#stopped) return;
     const wanted = new Set(tracks.map(({ id }) => id));
     for (const trackId of [...this.#tracks.keys()]) if (!wanted.has(trackId)) this.#drop(trackId);
@@ -65,7 +65,7 @@ export class TrackFeed<Taken extends ReceivableTrack> {
     this.#output.close();
   }
 
-  async #add(track: ReceivableTrack): Promise<void> {
+  async #add(track: SubscribableTrack): Promise<void> {
     const { host, takes, add } = this.#options;
     const entry: Entry = { number: undefined };
     this.#tracks.set(track.id, entry);

@@ -1,7 +1,7 @@
 // One process that records, with the way for tracks to it: given up as a whole when it ends.
 import { extname, join } from 'node:path';
 import { ServiceError } from '../../errors.ts';
-import type { ComponentHost, OutgoingRtp, ReceivableTrack } from '../../rooms/ports.ts';
+import type { ComponentHost, EgressTrack, SubscribableTrack } from '../../rooms/interfaces.ts';
 import { Timer } from '../../timer.ts';
 import { ComponentProcess, startTimeoutMs } from '../process/component-process.ts';
 import { TrackFeed } from '../process/track-feed.ts';
@@ -19,7 +19,7 @@ export type RecorderProcessOptions = {
   onFailed: (reason: string) => void;
 };
 
-type RecordedTrack = ReceivableTrack & { encoding: RecordedEncoding };
+type RecordedTrack = SubscribableTrack & { encoding: RecordedEncoding };
 
 /** Compiled or not, as this file is. */
 const module = join(import.meta.dirname, `recorder-main${extname(import.meta.filename)}`);
@@ -76,7 +76,7 @@ export class RecorderProcess {
   }
 
   /** Records these tracks and no others from here. */
-  receive(tracks: readonly ReceivableTrack[]): void {
+  receive(tracks: readonly SubscribableTrack[]): void {
     this.#tracks.receive(tracks);
   }
 
@@ -97,7 +97,7 @@ export class RecorderProcess {
     await this.#recoverFiles();
   }
 
-  #takes(track: ReceivableTrack): boolean {
+  #takes(track: SubscribableTrack): boolean {
     const { id: trackId, kind: type, encoding, origin, metadata } = track;
     if (isRecorded(encoding)) return true;
     const { host, recording } = this.#options;
@@ -108,7 +108,7 @@ export class RecorderProcess {
   }
 
   /** @returns the number of its file */
-  #add({ id: trackId, kind: type, encoding, origin, metadata }: RecordedTrack, { ssrc, clockRate, channels }: OutgoingRtp): number {
+  #add({ id: trackId, kind: type, encoding, origin, metadata }: RecordedTrack, { ssrc, clockRate, channels }: EgressTrack): number {
     const facts = { trackId, type, encoding, clockRate, ...(type === 'audio' && { channels }), origin, metadata };
     const { entry, path } = this.#options.recording.add(facts, extensionOf(encoding));
     this.#unfinished.add(entry);

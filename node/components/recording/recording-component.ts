@@ -1,15 +1,15 @@
 // Whether a recording component can be: its options.
 import type { z } from 'zod';
 import { ServiceError } from '../../errors.ts';
-import { originsOf, recordingDefaults, recordingOptionsSchema, type S3Place, shownPlace } from '../../rooms/component-options.ts';
-import type { PreparedComponent } from '../../rooms/ports.ts';
+import { originsOf, recordingDefaults, recordingOptionsSchema, type S3Target, shownPlace } from '../../rooms/component-options.ts';
+import type { ComponentSpec } from '../../rooms/interfaces.ts';
 import { conflictSentences, type Uploads } from '../../storage/upload.ts';
 import { validationMessage } from '../../validation-messages.ts';
 import { RecordingRunner } from './recording-runner.ts';
 import type { Recordings } from './recordings.ts';
 
 /** @throws ServiceError with what is wrong with the options */
-export function createRecordingSpec(options: unknown, recordings: Recordings, uploads: Pick<Uploads, 'hasPlace'>): PreparedComponent {
+export function createRecordingSpec(options: unknown, recordings: Recordings, uploads: Pick<Uploads, 'hasPlace'>): ComponentSpec {
   const parsed = recordingOptionsSchema.safeParse(options);
   if (!parsed.success) throw new ServiceError('invalid_field', validationMessage(parsed.error, options, 'options'));
   const { credentials, pathPrefix } = parsed.data;
@@ -35,7 +35,7 @@ export function createRecordingSpec(options: unknown, recordings: Recordings, up
 }
 
 /** The storage that was asked for: never beside that of the node. */
-function placeOf({ credentials, pathPrefix }: z.infer<typeof recordingOptionsSchema>, nodeHasOne: boolean): S3Place | undefined {
+function placeOf({ credentials, pathPrefix }: z.infer<typeof recordingOptionsSchema>, nodeHasOne: boolean): S3Target | undefined {
   if (credentials && nodeHasOne) throw new ServiceError('bad_request', conflictSentences.credentials);
   if (!pathPrefix) return credentials ?? undefined;
   if (nodeHasOne) throw new ServiceError('bad_request', conflictSentences.pathPrefix);

@@ -1,6 +1,6 @@
 // Records a room: a process is kept at work on its recording, until that crashes again and again or the disk refuses.
 import { ServiceError } from '../../errors.ts';
-import type { ComponentHost, ComponentRunner, ReceivableTrack } from '../../rooms/ports.ts';
+import type { ComponentHost, ComponentRunner, SubscribableTrack } from '../../rooms/interfaces.ts';
 import { ProcessSupervisor } from '../process/process-supervisor.ts';
 import { RecorderProcess } from './recorder-process.ts';
 import type { Recording } from './recording.ts';
@@ -50,7 +50,7 @@ export class RecordingRunner implements ComponentRunner {
     return this.#kept.start();
   }
 
-  receive(tracks: readonly ReceivableTrack[]): void {
+  receive(tracks: readonly SubscribableTrack[]): void {
     this.#kept.receive(tracks);
   }
 

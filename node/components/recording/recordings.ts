@@ -2,9 +2,9 @@
 import { mkdir, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Log } from '../../log.ts';
-import type { S3Place } from '../../rooms/component-options.ts';
+import type { S3Target } from '../../rooms/component-options.ts';
 import { recordingIdOf, recordingIdSchema } from '../../rooms/content.ts';
-import type { RoomIdentity } from '../../rooms/ports.ts';
+import type { RoomIdentity } from '../../rooms/interfaces.ts';
 import { type Report, readReport } from '../../rooms/recording-report.ts';
 import { reportName, writeReportFile } from '../../storage/report-file.ts';
 import type { UploadPlan, Uploads } from '../../storage/upload.ts';
@@ -29,7 +29,7 @@ export type RecordingTarget = {
   room: RoomIdentity;
   componentId: string;
   /** Where it goes; without it to the storage of the node, if that has one. */
-  place: S3Place | undefined;
+  place: S3Target | undefined;
   onUploadProblem: UploadPlan['onProblem'];
   log: Log;
 };

@@ -6,9 +6,9 @@ import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceError } from '../../errors.ts';
-import { type ContentAnswer, fileNameSchema, recordingIdSchema } from '../../rooms/content.ts';
+import { type ContentResponse, fileNameSchema, recordingIdSchema } from '../../rooms/content.ts';
 import { maxReport, type Report, readReport } from '../../rooms/recording-report.ts';
-import { type RenderArchive, renderedName } from '../../rooms/renders.ts';
+import { type RenderSource, renderedName } from '../../rooms/renders.ts';
 import { reportName, reportText } from '../../storage/report-file.ts';
 import { retryDelay, uploadSettings } from '../../storage/uploads/settings.ts';
 import { Timer } from '../../timer.ts';
@@ -30,7 +30,7 @@ export type ArchivedOptions = {
   /** Absolute path of the resources directory. */
   resources: string;
   /** Without one there are none. */
-  archive: RenderArchive | undefined;
+  archive: RenderSource | undefined;
 };
 
 type Going = {
@@ -41,7 +41,7 @@ type Going = {
 
 export class RecordingDownloader {
   readonly #folder: string;
-  readonly #archive: RenderArchive | undefined;
+  readonly #archive: RenderSource | undefined;
 
   constructor({ resources, archive }: ArchivedOptions) {
     this.#folder = join(resources, 'renders');
@@ -127,7 +127,7 @@ export class RecordingDownloader {
     if ((await readState(folder))?.state.state === 'failed') await rm(folder, { recursive: true, force: true }).catch(() => {});
   }
 
-  async #open(id: string, file: string, signal: AbortSignal, method: 'GET' | 'HEAD' = 'GET'): Promise<ContentAnswer | undefined> {
+  async #open(id: string, file: string, signal: AbortSignal, method: 'GET' | 'HEAD' = 'GET'): Promise<ContentResponse | undefined> {
     const request = {
       kind: 'recording',
       folder: id,

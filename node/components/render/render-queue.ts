@@ -5,7 +5,7 @@ import { ServiceError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import { recordingIdSchema } from '../../rooms/content.ts';
 import type { Report } from '../../rooms/recording-report.ts';
-import { type OwnRenders, type RenderArchive, type RenderOptions, type RenderView, renderedName } from '../../rooms/renders.ts';
+import { type LocalRenderService, type RenderOptions, type RenderSource, type RenderView, renderedName } from '../../rooms/renders.ts';
 import { changeReportFile, readReportFile, withMore } from '../../storage/report-file.ts';
 import { findItself } from '../../storage/safe-paths.ts';
 import type { Uploads } from '../../storage/upload.ts';
@@ -49,7 +49,7 @@ export type RenderQueueOptions = {
   node: () => string;
   uploads: Pick<Uploads, 'again'>;
   /** Recordings that no node has any more; without it there are none. */
-  archive?: RenderArchive | undefined;
+  archive?: RenderSource | undefined;
   /** Whether this recording is being made here. */
   isRunning: (recordingId: string) => boolean;
   admission: Pick<Admission, 'taken' | 'requireBudget' | 'requireIdleCpu'>;
@@ -76,7 +76,7 @@ type Job = {
 /** `report`: of one that only S3 has, where it was read. */
 type JobFolder = { folder: string; archived: boolean; report?: Report };
 
-export class RenderQueue implements OwnRenders {
+export class RenderQueue implements LocalRenderService {
   readonly #options: RenderQueueOptions;
   readonly #archived: RecordingDownloader;
   /** In the order of their turns; the first may be running. */

@@ -2,7 +2,7 @@
 import { X509Certificate } from 'node:crypto';
 import { ServiceError } from '../../errors.ts';
 import { sipDefaults, sipOptionsSchema } from '../../rooms/component-options.ts';
-import type { PreparedComponent } from '../../rooms/ports.ts';
+import type { ComponentSpec } from '../../rooms/interfaces.ts';
 import { validationMessage } from '../../validation-messages.ts';
 import type { SipUserAgents } from './sip-user-agents.ts';
 import { parseRegistrar } from './wire/registrar.ts';
@@ -20,7 +20,7 @@ const optionsSchema = sipOptionsSchema.extend({
 });
 
 /** @throws ServiceError with what is wrong with the options, or `unavailable` where this node cannot carry one more */
-export function createSipSpec(options: unknown, sipUserAgents: SipUserAgents): PreparedComponent {
+export function createSipSpec(options: unknown, sipUserAgents: SipUserAgents): ComponentSpec {
   const parsed = optionsSchema.safeParse(options);
   if (!parsed.success) throw new ServiceError('invalid_field', validationMessage(parsed.error, options, 'options'));
   const { registrarCredentials, caCertificate } = parsed.data;

@@ -1,7 +1,7 @@
 // One process that speaks SIP for a component: started, asked within deadlines, and ended with its calls hung up.
 import { extname, join } from 'node:path';
 import { ServiceError } from '../../errors.ts';
-import type { ComponentHost, ReceivableTrack, RtpAddress } from '../../rooms/ports.ts';
+import type { ComponentHost, RtpAddress, SubscribableTrack } from '../../rooms/interfaces.ts';
 import { Timer } from '../../timer.ts';
 import { ComponentProcess, startTimeoutMs } from '../process/component-process.ts';
 import { TrackFeed } from '../process/track-feed.ts';
@@ -42,7 +42,7 @@ const codes = { bad_request: 'bad_request', not_found: 'call_not_found', conflic
 export class SipProcess {
   readonly #options: SipProcessOptions;
   readonly #process: ComponentProcess<SipCommand, SipReport>;
-  readonly #tracks: TrackFeed<ReceivableTrack>;
+  readonly #tracks: TrackFeed<SubscribableTrack>;
   readonly #ready = Promise.withResolvers<void>();
   readonly #listening = Promise.withResolvers<number>();
   readonly #finished = Promise.withResolvers<void>();
@@ -55,7 +55,7 @@ export class SipProcess {
     for (const { promise } of [this.#ready, this.#listening]) promise.catch(() => {});
     this.#tracks = new TrackFeed({
       host: options.host,
-      takes: (track): track is ReceivableTrack => track.kind === 'audio' && track.encoding === 'opus',
+      takes: (track): track is SubscribableTrack => track.kind === 'audio' && track.encoding === 'opus',
       add: (_, { ssrc }) => {
         this.#process.send({ type: 'addTrack', ssrc });
         return ssrc;
@@ -95,7 +95,7 @@ export class SipProcess {
   }
 
   /** The calls hear these tracks and no others from here. */
-  receive(tracks: readonly ReceivableTrack[]): void {
+  receive(tracks: readonly SubscribableTrack[]): void {
     if (!this.#closed) this.#tracks.receive(tracks);
   }
 

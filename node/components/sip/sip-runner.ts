@@ -1,8 +1,8 @@
 // A telephone in a room: a process is kept at work on it; its registration and its calls are told.
 import { ServiceError } from '../../errors.ts';
-import type { CallRunner, CallView } from '../../rooms/calls.ts';
 import { newId } from '../../rooms/ids.ts';
-import type { ComponentHost, ComponentRunner, ReceivableTrack, RtpAddress } from '../../rooms/ports.ts';
+import type { ComponentHost, ComponentRunner, RtpAddress, SubscribableTrack } from '../../rooms/interfaces.ts';
+import type { CallView, PhoneCallRunner } from '../../rooms/phone-calls.ts';
 import type { Admission, ReleaseBudget } from '../process/admission.ts';
 import { type ProcessCallbacks, ProcessSupervisor } from '../process/process-supervisor.ts';
 import type { Dialog } from './agent/dialogs.ts';
@@ -31,7 +31,7 @@ const maxLeftovers = 200;
 type Call = { view: CallView; dialog?: Dialog | undefined /** Its voice in the room. */; trackId?: string };
 
 export class SipRunner implements ComponentRunner {
-  readonly calls: CallRunner = {
+  readonly calls: PhoneCallRunner = {
     start: (phoneNumber) => this.#startCall(phoneNumber),
     end: (callId) => this.#endCalls(callId),
     sendDigits: (callId, digits) => this.#sendDigits(callId, digits),
@@ -67,7 +67,7 @@ export class SipRunner implements ComponentRunner {
     return this.#kept.start();
   }
 
-  receive(tracks: readonly ReceivableTrack[]): void {
+  receive(tracks: readonly SubscribableTrack[]): void {
     this.#kept.receive(tracks);
   }
 

@@ -1,10 +1,10 @@
-// OwnWebhooks on the webhooks of this node.
+// LocalWebhookService on the webhooks of this node.
 import { roomEventSchema } from '../../rooms/events.ts';
-import type { DeadLetterView, OwnWebhooks } from '../../rooms/webhook-control.ts';
+import type { DeadLetterView, LocalWebhookService } from '../../rooms/webhook-control.ts';
 import type { DeadLetter } from './dead-letters.ts';
 import { nameOf, type Webhooks } from './webhooks.ts';
 
-export function webhookControl(webhooks: Webhooks): OwnWebhooks {
+export function webhookControl(webhooks: Webhooks): LocalWebhookService {
   return {
     status: () => ({
       ...webhooks.counters(),

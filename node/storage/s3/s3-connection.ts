@@ -1,7 +1,7 @@
 // The calls to one S3 storage: with its keys, each with a deadline, its errors as sentences.
 import { S3Client } from '@aws-sdk/client-s3';
 import { guardedAgents } from '../../guarded-agents.ts';
-import type { S3Place } from '../../rooms/component-options.ts';
+import type { S3Target } from '../../rooms/component-options.ts';
 import { Timer } from '../../timer.ts';
 import { isCut, storageError } from './s3-errors.ts';
 
@@ -38,7 +38,7 @@ export class S3Connection {
   readonly #client: S3Client;
   readonly #prefix: string;
 
-  constructor({ bucket, region, endpoint, accessKeyId, secretAccessKey, pathPrefix }: S3Place, options: ConnectionOptions = {}) {
+  constructor({ bucket, region, endpoint, accessKeyId, secretAccessKey, pathPrefix }: S3Target, options: ConnectionOptions = {}) {
     this.bucket = bucket;
     this.#prefix = pathPrefix === undefined || pathPrefix === '' ? '' : `${pathPrefix}/`;
     const agent = { keepAlive: true, maxSockets: options.maxSockets ?? 50 };

@@ -1,9 +1,9 @@
 // The node's own S3 storage as its configuration says it, as a place to upload to.
-import type { S3Place } from '../../rooms/component-options.ts';
+import type { S3Target } from '../../rooms/component-options.ts';
 
-type Configured = { [Name in keyof S3Place]-?: undefined extends S3Place[Name] ? string | null : string };
+type Configured = { [Name in keyof S3Target]-?: undefined extends S3Target[Name] ? string | null : string };
 
-export function s3PlaceOf(configured: Configured | null): S3Place | null {
+export function s3PlaceOf(configured: Configured | null): S3Target | null {
   if (!configured) return null;
   const { bucket, accessKeyId, secretAccessKey, region, endpoint, pathPrefix } = configured;
   return {

@@ -9,7 +9,7 @@ import {
   ListObjectsV2Command,
   PutObjectCommand,
 } from '@aws-sdk/client-s3';
-import type { S3Place } from '../../rooms/component-options.ts';
+import type { S3Target } from '../../rooms/component-options.ts';
 import { contentTypeOf } from '../content-types.ts';
 import { readBytes } from './file-bytes.ts';
 import { abortUploads, partSizeOf, putInParts } from './multipart.ts';
@@ -34,7 +34,7 @@ export class S3Store {
   readonly #connection: S3Connection;
   readonly #onSent: (bytes: number) => void;
 
-  constructor(place: S3Place, options: S3StoreOptions = {}) {
+  constructor(place: S3Target, options: S3StoreOptions = {}) {
     this.#connection = new S3Connection(place, options);
     this.#onSent = options.onSent ?? (() => {});
   }

@@ -1,15 +1,15 @@
 // The node's own S3 storage: another one as soon as its configuration changes.
 import { isDeepStrictEqual } from 'node:util';
-import type { S3Place } from '../../rooms/component-options.ts';
+import type { S3Target } from '../../rooms/component-options.ts';
 import { S3Store, type S3StoreOptions } from './s3-store.ts';
 
 export class StoreOfNode {
-  readonly #place: () => S3Place | null;
+  readonly #place: () => S3Target | null;
   readonly #options: S3StoreOptions;
-  #made: { place: S3Place; store: S3Store } | undefined;
+  #made: { place: S3Target; store: S3Store } | undefined;
 
   /** `place`: as it is configured now. */
-  constructor(place: () => S3Place | null, options: S3StoreOptions) {
+  constructor(place: () => S3Target | null, options: S3StoreOptions) {
     this.#place = place;
     this.#options = options;
   }

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, open, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { s3PlaceSchema } from '../../rooms/component-options.ts';
+import { s3TargetSchema } from '../../rooms/component-options.ts';
 import { recordingIdSchema } from '../../rooms/content.ts';
 
 const plainName = z.string().regex(/^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,254}$/);
@@ -17,7 +17,7 @@ export const jobSchema = z.strictObject({
   componentId: z.string().max(256),
   webhookUrl: z.string().max(4096).nullable(),
   // A prefix that is not taken any more leaves no upload behind.
-  place: s3PlaceSchema.extend({ pathPrefix: z.string().max(512).optional() }).nullable(),
+  place: s3TargetSchema.extend({ pathPrefix: z.string().max(512).optional() }).nullable(),
   /** Names below the resources directory. */
   folder: z.array(plainName).min(1).max(8),
   /** The process that works on it. */

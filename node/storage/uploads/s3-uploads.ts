@@ -2,7 +2,7 @@
 import { stat } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 import type { Log } from '../../log.ts';
-import type { S3Place } from '../../rooms/component-options.ts';
+import type { S3Target } from '../../rooms/component-options.ts';
 import type { RoomEvent } from '../../rooms/events.ts';
 import { Timer, waitWhile } from '../../timer.ts';
 import { readReportFile, writeUploadState } from '../report-file.ts';
@@ -22,7 +22,7 @@ export type S3UploadsOptions = {
   /** Name of this node. */
   node: () => string;
   /** The storage of the node, as configured now. */
-  place: () => S3Place | null;
+  place: () => S3Target | null;
   /** Whether storages that requests name may be at private addresses, now. */
   allowPrivate: () => boolean;
   /** An upload is done, refused or given up; `webhookUrl`: the receiver that its room had. */

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ClusterRenders } from '../../../node/cluster/cluster-renders.ts';
-import { type OwnRenders, renderOptionsSchema } from '../../../node/rooms/renders.ts';
+import { type LocalRenderService, renderOptionsSchema } from '../../../node/rooms/renders.ts';
 import { FakeNetwork } from '../../kit/fake-links.ts';
 
 function stage() {
@@ -10,7 +10,7 @@ function stage() {
   const asked: string[] = [];
   const nodes = ['svc@a', 'svc@b', 'svc@c'].map((name) => {
     const works = new Set<string>();
-    const own: OwnRenders = {
+    const own: LocalRenderService = {
       holds: async (id) => works.has(id),
       render: async (id) => {
         works.add(id);

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { ClusterWebhooks } from '../../../node/cluster/cluster-webhooks.ts';
 import { ServiceError } from '../../../node/errors.ts';
 import { silentLog } from '../../../node/log.ts';
-import type { DeadLetterView, OwnWebhooks, WebhookReplay, WebhookStatus } from '../../../node/rooms/webhook-control.ts';
+import type { DeadLetterView, LocalWebhookService, WebhookReplay, WebhookStatus } from '../../../node/rooms/webhook-control.ts';
 import { eventually } from '../../kit/eventually.ts';
 import { FakeNetwork } from '../../kit/fake-links.ts';
 import { turns } from '../../kit/turns.ts';
@@ -27,7 +27,7 @@ function letter(roomId: string, second: number, metadata?: string): DeadLetterVi
 }
 
 /** Newest first, as a node gives them. */
-function own(letters: DeadLetterView[]): OwnWebhooks & { replays: WebhookReplay[] } {
+function own(letters: DeadLetterView[]): LocalWebhookService & { replays: WebhookReplay[] } {
   const replays: WebhookReplay[] = [];
   const matching = ({ roomId }: WebhookReplay) => letters.filter(({ event }) => roomId === undefined || event.roomId === roomId);
   return {

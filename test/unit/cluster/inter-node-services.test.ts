@@ -9,8 +9,8 @@ import { EventLog } from '../../../node/events/event-log.ts';
 import { silentLog } from '../../../node/log.ts';
 import { ApiTokens } from '../../../node/rooms/api-tokens.ts';
 import type { RoomEvent } from '../../../node/rooms/events.ts';
+import { PeerTokens } from '../../../node/rooms/peer-tokens.ts';
 import { SignedCalls } from '../../../node/rooms/signed-calls.ts';
-import { TokenKeys } from '../../../node/rooms/tokens.ts';
 import { PeerSockets, peerSocketPath } from '../../../node/signaling/peer-sockets.ts';
 import { ServerSockets, serverSocketPath } from '../../../node/signaling/server-sockets.ts';
 import { quiet } from '../../kit/cluster.ts';
@@ -29,7 +29,7 @@ async function startNode(t: TestContext, name: NodeName, { network, members, own
   const log = silentLog();
   const links = network.join(name);
   const { rooms } = makeRooms();
-  const keys = new TokenKeys(['of all nodes']);
+  const keys = new PeerTokens(['of all nodes']);
   const events = new EventLog(log, { node: name });
   const resources = await makeResources(t);
   const toldReceivers: RoomEvent[] = [];
@@ -57,7 +57,7 @@ async function startNode(t: TestContext, name: NodeName, { network, members, own
   const peerSockets = new PeerSockets({
     ...common,
     findPeer: (roomId, peerId) => rooms.findPeer(roomId, peerId),
-    whyMissing: (...who) => rooms.whyMissing(...who),
+    whyMissing: (...who) => rooms.roomNotFoundError(...who),
     forward: traffic.forward,
     forwardedFor: traffic.forwardedFor,
     verifyToken: (each) => keys.verify(each),

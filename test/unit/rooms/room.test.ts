@@ -71,14 +71,14 @@ describe('events', () => {
 
   test('somebody whose room was lost is told that it may come back, and one whose room or peer was ended is not', async () => {
     const { rooms } = makeRooms();
-    assert.equal(rooms.whyMissing('r', 'alice', undefined).code, 'peer_not_found');
-    assert.equal(rooms.whyMissing('r', 'alice', 'lost').code, 'room_not_found');
-    assert.equal(rooms.whyMissing('r', 'alice', undefined, true).code, 'unavailable');
+    assert.equal(rooms.roomNotFoundError('r', 'alice', undefined).code, 'peer_not_found');
+    assert.equal(rooms.roomNotFoundError('r', 'alice', 'lost').code, 'room_not_found');
+    assert.equal(rooms.roomNotFoundError('r', 'alice', undefined, true).code, 'unavailable');
     const { room } = await rooms.createRoom({ roomId: 'r' });
-    assert.equal(rooms.whyMissing('r', 'alice', 'lost').code, 'unavailable');
-    assert.equal(rooms.whyMissing('r', 'alice', room.incarnation).code, 'peer_not_found');
+    assert.equal(rooms.roomNotFoundError('r', 'alice', 'lost').code, 'unavailable');
+    assert.equal(rooms.roomNotFoundError('r', 'alice', room.incarnation).code, 'peer_not_found');
     await rooms.deleteRoom('r');
-    assert.equal(rooms.whyMissing('r', 'alice', room.incarnation).code, 'room_ended');
+    assert.equal(rooms.roomNotFoundError('r', 'alice', room.incarnation).code, 'room_ended');
   });
 
   test('PeerDisconnected comes once for every disconnect, in each of the four cases', async () => {

@@ -47,7 +47,7 @@ test('programs that are started, pages that are built and files that are read co
   const text = `import a from '../media/ports.ts'; join(root, 'node', 'main.ts'); new URL('./test.mjs', import.meta.url); 'docs'; join(root, '..');`;
   assert.deepEqual(
     namesOf(join(root, 'node', 'setup', 'x.ts'), text).map((path) => path.slice(root.length + 1)),
-    ['node/media/ports.ts', 'node/main.ts', 'node/setup/test.mjs'],
+    ['node/media/free-ports.ts', 'node/main.ts', 'node/setup/test.mjs'],
   );
 });
 

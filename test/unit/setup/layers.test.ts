@@ -36,14 +36,14 @@ test('heavy files have their turn first, then long ones, and the layer of the sh
   const jobs = jobsOf(layers.map((layer) => ({ layer, files: testFiles(join(tests, layer.name), []) })));
   const media = layers.find(({ name }) => name === 'media') ?? assert.fail('there is no layer of media');
   const turn = (name: string) => jobs.findIndex((job) => job.name === name);
-  const turns = ['house/files', 'media/engine', 'media/churn', 'browser/turn', 'media/quotas', 'unit/setup/layers'].map(turn);
+  const turns = ['house/files', 'media/worker-pool', 'media/churn', 'browser/turn', 'media/quotas', 'unit/setup/layers'].map(turn);
   assert.deepEqual(
     turns,
     turns.toSorted((one, other) => one - other),
   );
   assert.ok(!turns.includes(-1));
   assert.deepEqual([jobs[0]?.layer.name, jobs.at(-1)?.layer.name], ['house', 'unit']);
-  assert.deepEqual([jobs[turn('media/engine')]?.cores, jobs[turn('media/churn')]?.cores], [media.heavy?.engine, media.cores]);
+  assert.deepEqual([jobs[turn('media/worker-pool')]?.cores, jobs[turn('media/churn')]?.cores], [media.heavy?.['worker-pool'], media.cores]);
 });
 
 test('files that make network devices or nodes of a cluster have a network of their own', () => {
@@ -57,7 +57,7 @@ test('files that make network devices or nodes of a cluster have a network of th
     'hostile/cluster',
     'e2e/install',
     'e2e/upgrade',
-    'media/engine',
+    'media/worker-pool',
     'unit/media/ports',
   ];
   assert.deepEqual(

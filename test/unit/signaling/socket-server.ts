@@ -5,7 +5,7 @@ import type { TestContext } from 'node:test';
 import { silentLog } from '../../../node/log.ts';
 import type { RoomEvent } from '../../../node/rooms/events.ts';
 import { LocalRooms } from '../../../node/rooms/local-rooms.ts';
-import { TokenKeys } from '../../../node/rooms/tokens.ts';
+import { PeerTokens } from '../../../node/rooms/peer-tokens.ts';
 import { PeerSockets, type PeerSocketsOptions, peerSocketPath } from '../../../node/signaling/peer-sockets.ts';
 import { FakeKinds } from '../../kit/fake-components.ts';
 import { FakeMedia } from '../../kit/fake-media.ts';
@@ -16,7 +16,7 @@ export type SocketServer = Awaited<ReturnType<typeof startSocketServer>>;
 /** Starts it; the test that is given ends it. */
 export async function startSocketServer(test: TestContext, options: Partial<PeerSocketsOptions> = {}) {
   const log = silentLog();
-  const keys = new TokenKeys(['a secret of the tests']);
+  const keys = new PeerTokens(['a secret of the tests']);
   const media = new FakeMedia();
   const events: RoomEvent[] = [];
   const listeners = new Set<(event: RoomEvent) => void>();
@@ -44,7 +44,7 @@ export async function startSocketServer(test: TestContext, options: Partial<Peer
   const sockets = new PeerSockets({
     log,
     findPeer: (roomId, peerId) => rooms.findPeer(roomId, peerId),
-    whyMissing: (...who) => rooms.whyMissing(...who),
+    whyMissing: (...who) => rooms.roomNotFoundError(...who),
     verifyToken: (token) => keys.verify(token),
     signToken: (claims) => keys.sign(claims),
     iceServers: ({ id }) => [{ urls: 'turn:turn.example.com', username: id }],

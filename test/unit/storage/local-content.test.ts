@@ -5,7 +5,7 @@ import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
-import type { ContentAnswer, ContentRequest } from '../../../node/rooms/content.ts';
+import type { ContentRequest, ContentResponse } from '../../../node/rooms/content.ts';
 import { LocalContent } from '../../../node/storage/local-content.ts';
 import { findInside } from '../../../node/storage/safe-paths.ts';
 import { makeResources } from '../../kit/resources-folder.ts';
@@ -23,7 +23,7 @@ const request = (folder: string, file: string, more: Partial<ContentRequest> = {
   ...more,
 });
 
-async function read({ body }: ContentAnswer): Promise<string> {
+async function read({ body }: ContentResponse): Promise<string> {
   const chunks: Buffer[] = [];
   for await (const chunk of body ?? []) chunks.push(chunk as Buffer);
   return Buffer.concat(chunks).toString();

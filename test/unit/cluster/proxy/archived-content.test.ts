@@ -7,7 +7,7 @@ import { ClusterContent } from '../../../../node/cluster/proxy/cluster-content.t
 import { ServiceError } from '../../../../node/errors.ts';
 import { silentLog } from '../../../../node/log.ts';
 import type { ContentRequest } from '../../../../node/rooms/content.ts';
-import type { ArchivedContent, RecordingSummary } from '../../../../node/rooms/recordings.ts';
+import type { RecordingArchive, RecordingSummary } from '../../../../node/rooms/recordings.ts';
 import { makeContent } from '../../../kit/content.ts';
 import { FakeNetwork } from '../../../kit/fake-links.ts';
 import { addFiles, makeResources } from '../../../kit/resources-folder.ts';
@@ -19,7 +19,7 @@ function summary(second: number, more: Partial<RecordingSummary> = {}): Recordin
   return { id: idOf(second), type: 'recording', roomId: 'r', node: 'svc@x', state: 'finished', startTime, endTime: null, ...more };
 }
 
-class MemoryArchive implements ArchivedContent {
+class MemoryArchive implements RecordingArchive {
   readonly kept = new Set<number>();
   readonly asked: string[] = [];
   down = false;

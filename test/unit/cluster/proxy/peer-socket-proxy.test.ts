@@ -8,8 +8,8 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import { NodeTokens, proxiedHeader } from '../../../../node/cluster/proxy/node-tokens.ts';
 import { PeerSocketProxy, type ProxyTarget } from '../../../../node/cluster/proxy/peer-socket-proxy.ts';
 import { silentLog } from '../../../../node/log.ts';
-import type { ForwardedSocket } from '../../../../node/rooms/forwarded-socket.ts';
-import { TokenKeys } from '../../../../node/rooms/tokens.ts';
+import { PeerTokens } from '../../../../node/rooms/peer-tokens.ts';
+import type { ProxiedSocket } from '../../../../node/rooms/proxied-socket.ts';
 import { type PeerSocketsOptions, peerSocketPath } from '../../../../node/signaling/peer-sockets.ts';
 import { emits, eventually } from '../../../kit/eventually.ts';
 import { keepDoing } from '../../../kit/pace.ts';
@@ -28,7 +28,7 @@ async function startNode(t: TestContext, name: string, options: Options = {}) {
   const callers: (string | undefined)[] = [];
   const { proxy, ...others } = options;
   const server = await startSocketServer(t, {
-    ...(proxy && { forward: (roomId: string, socket: ForwardedSocket) => proxy.forward(roomId, socket) }),
+    ...(proxy && { forward: (roomId: string, socket: ProxiedSocket) => proxy.forward(roomId, socket) }),
     forwardedFor: (request) => {
       upgrades.push(request);
       const client = tokens.verify(request.headers[proxiedHeader], peerSocketPath)?.client;
@@ -209,7 +209,7 @@ test('a room that no other node has, and a token that is not good, are refused h
   const node = await startNode(t, 'svc@one', { proxy });
   const unknown = await PeerSocket.enter(node.url, await node.keys.sign({ roomId: 'r', peerId: 'p' }));
   assert.deepEqual([unknown.welcome.error?.code, (await unknown.closed).code], ['peer_not_found', 4401]);
-  const forged = await PeerSocket.enter(node.url, await new TokenKeys(['another']).sign({ roomId: 'r', peerId: 'p' }));
+  const forged = await PeerSocket.enter(node.url, await new PeerTokens(['another']).sign({ roomId: 'r', peerId: 'p' }));
   // Its owner may have another secret, so that one is looked for all the same.
   assert.deepEqual([forged.welcome.error?.code, asked], ['invalid_token', 2]);
 });
@@ -271,7 +271,7 @@ async function startStub(t: TestContext) {
   const internalAddress = `127.0.0.1:${(server.address() as AddressInfo).port}`;
   const target: ProxyTarget = { name: 'svc@stub', internalAddress, address: 'stub.test', tls: false };
   const proxy = makeProxy(t, () => target);
-  let carried: ForwardedSocket | undefined;
+  let carried: ProxiedSocket | undefined;
   const node = await startNode(t, 'svc@wrong', {
     rateLimit: () => null,
     forward: (roomId, socket) => {

@@ -32,7 +32,7 @@ async function stage(t: TestContext, used: ComponentType[] = ['file', 'sip']): P
   const ask: Ask = async (options, { type = 'file', videoCodec = null } = {}) => {
     try {
       const asked = options === undefined ? { type } : { type, options: options as Record<string, never> };
-      return (await componentRegistry.prepare(asked, { roomId: 'r', videoCodec })).properties;
+      return (await componentRegistry.createSpec(asked, { roomId: 'r', videoCodec })).properties;
     } catch (error) {
       assert.ok(error instanceof ServiceError, String(error));
       return [error.code, error.message];

@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import { Stream, type StreamOptions } from '../../../../node/components/hls/stream.ts';
 import { silentLog } from '../../../../node/log.ts';
-import type { ContentAnswer, PlaylistRequest } from '../../../../node/rooms/content.ts';
+import type { ContentResponse, PlaylistRequest } from '../../../../node/rooms/content.ts';
 import { type CheckedPlaylist, checkNext, checkPlaylist } from '../../../kit/hls-rules.ts';
 import { makeResources } from '../../../kit/resources-folder.ts';
 import { turns } from '../../../kit/turns.ts';
@@ -77,7 +77,7 @@ class Studio {
     }
   }
 
-  open(file: string, playlist: Partial<PlaylistRequest> = {}, signal = new AbortController().signal): Promise<ContentAnswer> {
+  open(file: string, playlist: Partial<PlaylistRequest> = {}, signal = new AbortController().signal): Promise<ContentResponse> {
     const none = { msn: undefined, part: undefined, skip: false, token: undefined, gzip: false };
     return this.stream.open({
       kind: 'hls',

@@ -8,13 +8,13 @@ import {
   type SupervisedProcess,
 } from '../../../../node/components/process/process-supervisor.ts';
 import { silentLog } from '../../../../node/log.ts';
-import type { ReceivableTrack } from '../../../../node/rooms/ports.ts';
+import type { SubscribableTrack } from '../../../../node/rooms/interfaces.ts';
 
-function track(id: string, peerId: string, kind: 'audio' | 'video' = 'video'): ReceivableTrack {
+function track(id: string, peerId: string, kind: 'audio' | 'video' = 'video'): SubscribableTrack {
   return { id, origin: { peerId }, kind, encoding: kind === 'video' ? 'vp8' : 'opus', metadata: null };
 }
 
-const idsOf = (tracks: readonly ReceivableTrack[]) => tracks.map(({ id }) => id);
+const idsOf = (tracks: readonly SubscribableTrack[]) => tracks.map(({ id }) => id);
 
 async function keep(limits = { audio: 10, video: 10 }) {
   const made: { callbacks: ProcessCallbacks; careful: boolean; received: string[] }[] = [];

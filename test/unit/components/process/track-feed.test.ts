@@ -4,17 +4,17 @@ import { type TestContext, test } from 'node:test';
 import { TrackFeed } from '../../../../node/components/process/track-feed.ts';
 import { ServiceError } from '../../../../node/errors.ts';
 import { silentLog } from '../../../../node/log.ts';
-import type { OutgoingRtp, ReceivableTrack, RoomOutput } from '../../../../node/rooms/ports.ts';
+import type { EgressTrack, RtpEgress, SubscribableTrack } from '../../../../node/rooms/interfaces.ts';
 import { turns } from '../../../kit/turns.ts';
 
-const track: ReceivableTrack = { id: 't', kind: 'audio', encoding: 'opus', origin: { peerId: 'p' }, metadata: null };
-const rtp: OutgoingRtp = { kind: 'audio', ssrc: 1, payloadType: 100, clockRate: 48_000, channels: 2 };
+const track: SubscribableTrack = { id: 't', kind: 'audio', encoding: 'opus', origin: { peerId: 'p' }, metadata: null };
+const rtp: EgressTrack = { kind: 'audio', ssrc: 1, payloadType: 100, clockRate: 48_000, channels: 2 };
 
 /** Subscriptions end as the test says. */
 function stage(t: TestContext) {
-  const asked: PromiseWithResolvers<OutgoingRtp>[] = [];
+  const asked: PromiseWithResolvers<EgressTrack>[] = [];
   const [unsubscribed, resumed]: [string[], string[]] = [[], []];
-  const output: RoomOutput = {
+  const output: RtpEgress = {
     connect: async () => ({ ip: '127.0.0.1', port: 9 }),
     subscribe: () => {
       asked.push(Promise.withResolvers());
@@ -27,7 +27,7 @@ function stage(t: TestContext) {
   const [added, removed]: [string[], number[]] = [[], []];
   const tracks = new TrackFeed({
     host: { log: silentLog(), openOutput: () => output },
-    takes: (each): each is ReceivableTrack => each.kind === 'audio',
+    takes: (each): each is SubscribableTrack => each.kind === 'audio',
     add: ({ id }) => added.push(id),
     remove: (number) => removed.push(number),
   });

@@ -5,7 +5,7 @@ import { roomSpecSchema } from '../../../../crds/room.ts';
 import { createRecordingSpec } from '../../../../node/components/recording/recording-component.ts';
 import { Recordings, type RecordingTarget } from '../../../../node/components/recording/recordings.ts';
 import { silentLog } from '../../../../node/log.ts';
-import type { ComponentHost } from '../../../../node/rooms/ports.ts';
+import type { ComponentHost } from '../../../../node/rooms/interfaces.ts';
 import { componentWishes, SecretDigests } from '../../../../operator/rooms/component-wishes.ts';
 import { noUploads } from '../../../kit/kinds.ts';
 import { makeResources } from '../../../kit/resources-folder.ts';

@@ -7,7 +7,7 @@ import { type TestContext, test } from 'node:test';
 import { Admission } from '../../../../node/components/process/admission.ts';
 import { RenderQueue } from '../../../../node/components/render/render-queue.ts';
 import { silentLog } from '../../../../node/log.ts';
-import { type RenderArchive, renderOptionsSchema } from '../../../../node/rooms/renders.ts';
+import { type RenderSource, renderOptionsSchema } from '../../../../node/rooms/renders.ts';
 import { eventually } from '../../../kit/eventually.ts';
 import { noUploads } from '../../../kit/kinds.ts';
 import { addFiles, makeResources } from '../../../kit/resources-folder.ts';
@@ -18,7 +18,7 @@ const ended = 'The node ended before it was rendered';
 const none = { state: 'none', progress: 0 };
 
 /** Something live has taken all that the machine can give, so that nothing is ever rendered. */
-async function busyNode(t: TestContext, ids: readonly string[], archive?: RenderArchive, log = silentLog()) {
+async function busyNode(t: TestContext, ids: readonly string[], archive?: RenderSource, log = silentLog()) {
   const resources = await makeResources(t);
   for (const id of ids)
     await addFiles(resources, { [`recordings/${id}/report.json`]: JSON.stringify({ id, type: 'recording', state: 'finished' }) });
@@ -135,7 +135,7 @@ test('who comes back under another name looks again once nobody can be at work o
 });
 
 /** An S3 that has one recording, `kept`, and a stream. */
-const archive: RenderArchive = {
+const archive: RenderSource = {
   isThere: () => true,
   open: async ({ folder, file }) => {
     if (file !== 'report.json' || !['kept', 'stream'].includes(folder)) return undefined;

@@ -1,15 +1,15 @@
 // Statistics that a worker is asked for: with a deadline, and nothing where what they are of has ended meanwhile.
-import { failedFor, isGone, mediaGone } from './media-error.ts';
+import { isClosedError, mediaClosedError, toWorkerError } from './media-error.ts';
 import type { WorkerProcess } from './worker-process.ts';
 
 type Measured<Stats> = { readonly closed: boolean; getStats(): Promise<Stats> };
 
 /** @throws ServiceError `unavailable` */
-export async function statisticsOf<Stats>(worker: WorkerProcess, about: Measured<Stats>): Promise<Stats | undefined> {
+export async function rawStats<Stats>(worker: WorkerProcess, about: Measured<Stats>): Promise<Stats | undefined> {
   try {
     return await worker.call('statistics', about.getStats());
   } catch (error) {
-    if (isGone(error, about)) return undefined;
-    throw failedFor(error, mediaGone);
+    if (isClosedError(error, about)) return undefined;
+    throw toWorkerError(error, mediaClosedError);
   }
 }

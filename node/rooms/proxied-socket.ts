@@ -3,7 +3,7 @@
 /** How a node closes sockets of which another one keeps, or may keep, the session (RFC 6455, section 7.4.1). */
 export const nodeGoingAway = { code: 1001, reason: 'Node going away: resume at another node' } as const;
 
-export type ForwardedSocketListener = {
+export type ProxiedSocketListener = {
   message: (text: string) => void;
   /** The client is gone; `code` as in RFC 6455, section 7.4: 1006 where there was no closing handshake. Not called after close(). */
   lost: (code: number, reason: string) => void;
@@ -11,7 +11,7 @@ export type ForwardedSocketListener = {
   pong: () => void;
 };
 
-export type ForwardedSocket = {
+export type ProxiedSocket = {
   /** The client's first frame as it came: the request that authenticates. */
   first: string;
   /** IP address of the client. */
@@ -19,7 +19,7 @@ export type ForwardedSocket = {
   /** Bytes that wait for the client to take them. */
   readonly bufferedBytes: number;
   /** Frames that came before wait; where there are too many, the socket is closed. */
-  listen: (listener: ForwardedSocketListener) => void;
+  listen: (listener: ProxiedSocketListener) => void;
   send: (text: string) => void;
   ping: () => void;
   /** Resolves when the client has taken most of what was sent, or is gone. */
@@ -33,4 +33,4 @@ export type ForwardedSocket = {
 };
 
 /** @returns whether the socket is somebody else's now; false: no other node has the room. */
-export type ForwardSocket = (roomId: string, socket: ForwardedSocket) => boolean | Promise<boolean>;
+export type ProxySocket = (roomId: string, socket: ProxiedSocket) => boolean | Promise<boolean>;

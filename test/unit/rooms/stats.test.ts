@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ServiceError } from '../../../node/errors.ts';
-import { type LinkFigures, lossOf, qualityLimits, qualityOf, qualitySchema } from '../../../node/rooms/figures.ts';
-import { RoomMeasure } from '../../../node/rooms/room-measure.ts';
+import { RoomStatsCollector } from '../../../node/rooms/room-stats-collector.ts';
+import { connectionQuality, packetLoss, qualityLimits, qualitySchema, type TransportStats } from '../../../node/rooms/stats.ts';
 import { joinPeer, makeRooms, publish } from '../../kit/rooms.ts';
 
-const link = (changes: Partial<LinkFigures> = {}): LinkFigures => ({
+const link = (changes: Partial<TransportStats> = {}): TransportStats => ({
   state: 'connected',
   protocol: 'udp',
   bitrate: 1_000_000,
@@ -18,22 +18,22 @@ const link = (changes: Partial<LinkFigures> = {}): LinkFigures => ({
 });
 
 test('the word for a peer is that of the worst figure of its worse way', () => {
-  assert.equal(qualityOf({ up: link(), down: link() }), 'excellent');
+  assert.equal(connectionQuality({ up: link(), down: link() }), 'excellent');
   for (const [index, { quality, loss, roundTrip, jitter }] of qualityLimits.entries()) {
     const next = qualityLimits[index + 1]?.quality ?? 'bad';
-    assert.equal(qualityOf({ up: link({ loss, roundTrip, jitter }), down: null }), quality);
-    assert.equal(qualityOf({ up: link(), down: link({ loss: loss + 0.001 }) }), next);
-    assert.equal(qualityOf({ up: link({ roundTrip: roundTrip + 1 }), down: link() }), next);
-    assert.equal(qualityOf({ up: link(), down: link({ jitter: jitter + 1 }) }), next);
+    assert.equal(connectionQuality({ up: link({ loss, roundTrip, jitter }), down: null }), quality);
+    assert.equal(connectionQuality({ up: link(), down: link({ loss: loss + 0.001 }) }), next);
+    assert.equal(connectionQuality({ up: link({ roundTrip: roundTrip + 1 }), down: link() }), next);
+    assert.equal(connectionQuality({ up: link(), down: link({ jitter: jitter + 1 }) }), next);
   }
 });
 
 test('a way that no longer gets through is lost, and where nothing is measured nothing is said', () => {
-  for (const state of ['disconnected', 'failed'] as const) assert.equal(qualityOf({ up: link(), down: link({ state }) }), 'lost');
+  for (const state of ['disconnected', 'failed'] as const) assert.equal(connectionQuality({ up: link(), down: link({ state }) }), 'lost');
   const nothing = link({ loss: null, roundTrip: null, jitter: null });
-  assert.equal(qualityOf({ up: nothing, down: null }), 'unknown');
-  assert.equal(qualityOf({ up: null, down: null }), 'unknown');
-  assert.equal(qualityOf({ up: nothing, down: link({ loss: 0.5 }) }), 'bad');
+  assert.equal(connectionQuality({ up: nothing, down: null }), 'unknown');
+  assert.equal(connectionQuality({ up: null, down: null }), 'unknown');
+  assert.equal(connectionQuality({ up: nothing, down: link({ loss: 0.5 }) }), 'bad');
 });
 
 test('the document tells the limits of every word', () => {
@@ -45,10 +45,10 @@ test('the document tells the limits of every word', () => {
 });
 
 test('streams count for the loss of all by their bitrate', () => {
-  assert.equal(lossOf([]), null);
-  assert.equal(lossOf([{ bitrate: 0, loss: 1 }]), null);
+  assert.equal(packetLoss([]), null);
+  assert.equal(packetLoss([{ bitrate: 0, loss: 1 }]), null);
   assert.equal(
-    lossOf([
+    packetLoss([
       { bitrate: 3_000, loss: 0.1 },
       { bitrate: 1_000, loss: 0.5 },
       { bitrate: 9_000, loss: null },
@@ -69,7 +69,7 @@ test('many who ask at once, and within a second, cost one measurement', async ()
   const room = rooms.find('r');
   assert.ok(room);
   const peers = ['alice', 'bob', 'absent'].map((id) => room.peer(id));
-  const measure = new RoomMeasure({ roomId: 'r', peers: () => peers, components: () => [], now: () => now });
+  const measure = new RoomStatsCollector({ roomId: 'r', peers: () => peers, components: () => [], now: () => now });
   const [first] = await Promise.all(Array.from({ length: 100 }, () => measure.read()));
   assert.deepEqual(
     first?.peers.map(({ id, status, quality, published, received }) => [id, status, quality, published.length, received.length]),
@@ -103,7 +103,7 @@ test('a measurement that takes long serves ten times as long, and one that fails
       return { up: null, down: null, published: [], received: [], receivedOmitted: 0 };
     },
   };
-  const measure = new RoomMeasure({ roomId: 'r', peers: () => [slow], components: () => [], now: () => now });
+  const measure = new RoomStatsCollector({ roomId: 'r', peers: () => [slow], components: () => [], now: () => now });
   await assert.rejects(measure.read(), { code: 'unavailable' });
   broken = false;
   await measure.read();
@@ -125,7 +125,7 @@ test('in a large room each peer has only some of what it receives measured', asy
       return { up: null, down: null, published: [], received: [], receivedOmitted: 7 };
     },
   }));
-  const stats = await new RoomMeasure({ roomId: 'r', peers: () => crowd, components: () => [] }).read();
+  const stats = await new RoomStatsCollector({ roomId: 'r', peers: () => crowd, components: () => [] }).read();
   assert.deepEqual([...new Set(asked)], [2]);
   assert.equal(stats.peers[0]?.receivedOmitted, 7);
 });

@@ -1,7 +1,7 @@
 // Listens to the audio of a room, to tell who speaks.
 import type { ActiveSpeakerObserver, AudioLevelObserver, Producer, Router } from 'mediasoup/types';
 import type { Log } from '../log.ts';
-import { Speaker } from './speaker.ts';
+import { ActiveSpeakerFilter } from './active-speaker-filter.ts';
 import type { WorkerProcess } from './worker-process.ts';
 
 /** Milliseconds between two looks at the audio levels. */
@@ -12,17 +12,17 @@ const threshold = -60;
 type Observers = { speakers: ActiveSpeakerObserver; levels: AudioLevelObserver };
 
 /** Costs nothing until the first audio track. */
-export class RoomAudio {
+export class RoomActiveSpeaker {
   readonly #worker: WorkerProcess;
   readonly #log: Log;
-  readonly #speaker: Speaker;
+  readonly #activeSpeakerFilter: ActiveSpeakerFilter;
   readonly #peers = new Map<string, string>();
   #observers: Promise<Observers> | undefined;
 
   constructor(worker: WorkerProcess, log: Log, onActiveSpeaker: (peerId: string | null) => void) {
     this.#worker = worker;
     this.#log = log;
-    this.#speaker = new Speaker(onActiveSpeaker);
+    this.#activeSpeakerFilter = new ActiveSpeakerFilter(onActiveSpeaker);
   }
 
   /** Takes an audio track into account until it closes. Never fails: without it the room only does not know who speaks. */
@@ -40,7 +40,7 @@ export class RoomAudio {
   }
 
   close(): void {
-    this.#speaker.close();
+    this.#activeSpeakerFilter.close();
   }
 
   async #create(router: Router): Promise<Observers> {
@@ -51,16 +51,18 @@ export class RoomAudio {
     const [speakers, levels] = await this.#worker.call('observe', created);
     speakers.on('dominantspeaker', ({ producer }) => {
       const peerId = this.#peers.get(producer.id);
-      if (peerId !== undefined) this.#speaker.dominates(peerId);
+      if (peerId !== undefined) this.#activeSpeakerFilter.dominates(peerId);
     });
-    levels.on('volumes', (volumes) => this.#speaker.hears(volumes.flatMap(({ producer }) => this.#peers.get(producer.id) ?? [])));
-    levels.on('silence', () => this.#speaker.silence());
+    levels.on('volumes', (volumes) =>
+      this.#activeSpeakerFilter.hears(volumes.flatMap(({ producer }) => this.#peers.get(producer.id) ?? [])),
+    );
+    levels.on('silence', () => this.#activeSpeakerFilter.silence());
     return { speakers, levels };
   }
 
   #remove(producerId: string): void {
     const peerId = this.#peers.get(producerId);
     this.#peers.delete(producerId);
-    if (peerId !== undefined && ![...this.#peers.values()].includes(peerId)) this.#speaker.left(peerId);
+    if (peerId !== undefined && ![...this.#peers.values()].includes(peerId)) this.#activeSpeakerFilter.left(peerId);
   }
 }

@@ -6,10 +6,10 @@ export const phoneNumberSchema = z
   .regex(/^\+?[0-9A-Za-z*#._-]{1,64}$/, 'to be a phone number: digits, *, #, or the name of an extension, at most 64 characters')
   .meta({ description: 'Digits with or without a leading +, * and #, or the name of an extension.' });
 
-export const callOptionsSchema = z
+export const phoneCallOptionsSchema = z
   .strictObject({ phoneNumber: phoneNumberSchema })
   .meta({ id: 'CallOptions', description: 'Whom a sip component calls.' });
-export type CallOptions = z.infer<typeof callOptionsSchema>;
+export type CallOptions = z.infer<typeof phoneCallOptionsSchema>;
 
 export const callDigitsSchema = z
   .strictObject({
@@ -46,7 +46,7 @@ export type CallEvent =
   | { type: 'SipDigitReceived'; call: EventCall; digit: string };
 
 /** What a runner offers that makes calls. Failures are ServiceErrors: `unavailable` where none can be made now, `call_not_found`, `conflict`. */
-export interface CallRunner {
+export interface PhoneCallRunner {
   /** Resolves when it is on its way. */
   start(phoneNumber: string): Promise<CallView>;
   /** Resolves when it is being hung up. Without an id: all calls. */

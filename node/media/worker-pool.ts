@@ -2,21 +2,21 @@
 import { workerBin as mediasoupWorkerBin, setLogEventListeners } from 'mediasoup';
 import { ServiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
-import type { MediaEngine, RoomMedia, RoomMediaOptions } from '../rooms/ports.ts';
+import type { MediaEngine, RoomMedia, RoomMediaOptions } from '../rooms/interfaces.ts';
 import { clientAddresses } from './addresses.ts';
+import { findFreePortRange, firstPort, lastPort } from './free-ports.ts';
 import { hear } from './last-words.ts';
-import { isTaken, workerFor } from './load.ts';
-import { findFreeBlock, firstPort, lastPort } from './ports.ts';
-import { mostExtraWorkers, Quarantine } from './quarantine.ts';
+import { maxExtraWorkers, Quarantine } from './quarantine.ts';
 import { MediaRoom } from './room-media.ts';
 import { tellSmallBuffers } from './socket-buffers.ts';
 import { Suspects } from './suspects.ts';
 import { type MediaTraffic, TrafficMeter } from './traffic-meter.ts';
+import { isPortInUse, workerFor } from './worker-load.ts';
 import { missingPatches } from './worker-patches.ts';
 import { type SlotView, WorkerSlot } from './worker-slot.ts';
 import { warn } from './worker-warnings.ts';
 
-export type MediaEngineOptions = {
+export type MediaWorkerPoolOptions = {
   log: Log;
   /** Address that media listens at; IPv4 or IPv6, may be a wildcard. */
   listenIp: string;
@@ -39,7 +39,7 @@ export type MediaEngineOptions = {
  * Starts the workers. Resolves when all listen.
  * @throws Error with one sentence where workers cannot be started or the ports cannot be had; no process is left then.
  */
-export async function startMediaEngine(options: MediaEngineOptions): Promise<Engine> {
+export async function startMediaWorkerPool(options: MediaWorkerPoolOptions): Promise<MediaWorkerPool> {
   logMediasoup(options.log);
   const { log, listenIp, workerBin } = options;
   const missing = await missingPatches(workerBin ?? mediasoupWorkerBin);
@@ -53,7 +53,7 @@ export async function startMediaEngine(options: MediaEngineOptions): Promise<Eng
     const base = await listenAll(slots, options);
     log.info({ workers: slots.length, listenIp, ports: `${base}-${base + slots.length - 1}` }, 'media workers listen');
     const suspects = new Suspects();
-    const most = options.basePort === undefined ? mostExtraWorkers : 0;
+    const most = options.basePort === undefined ? maxExtraWorkers : 0;
     const quarantine = new Quarantine({
       log,
       suspects,
@@ -62,7 +62,7 @@ export async function startMediaEngine(options: MediaEngineOptions): Promise<Eng
       most,
       slot: (index) => slot(slots.length + index, true),
     });
-    return new Engine({ slots, traffic, suspects, quarantine }, options);
+    return new MediaWorkerPool({ slots, traffic, suspects, quarantine }, options);
   } catch (error) {
     await Promise.all(slots.map((slot) => slot.close()));
     throw error;
@@ -72,13 +72,13 @@ export async function startMediaEngine(options: MediaEngineOptions): Promise<Eng
 type EngineParts = { slots: readonly WorkerSlot[]; traffic: TrafficMeter; suspects: Suspects; quarantine: Quarantine };
 
 /** Implements MediaEngine. close() is final. */
-export class Engine implements MediaEngine {
+export class MediaWorkerPool implements MediaEngine {
   readonly #parts: EngineParts;
-  readonly #options: MediaEngineOptions;
+  readonly #options: MediaWorkerPoolOptions;
   readonly #rooms = new Set<MediaRoom>();
   #closed: Promise<void> | undefined;
 
-  constructor(parts: EngineParts, options: MediaEngineOptions) {
+  constructor(parts: EngineParts, options: MediaWorkerPoolOptions) {
     this.#parts = parts;
     this.#options = options;
   }
@@ -178,7 +178,7 @@ async function startAll(slots: readonly WorkerSlot[]): Promise<void> {
 }
 
 /** Binds worker i to base + i and returns the base. */
-async function listenAll(slots: readonly WorkerSlot[], { basePort, listenIp }: MediaEngineOptions): Promise<number> {
+async function listenAll(slots: readonly WorkerSlot[], { basePort, listenIp }: MediaWorkerPoolOptions): Promise<number> {
   const count = slots.length;
   if (basePort !== undefined) {
     if (basePort + count - 1 > lastPort)
@@ -190,7 +190,7 @@ async function listenAll(slots: readonly WorkerSlot[], { basePort, listenIp }: M
     );
   }
   for (let from = firstPort; ; ) {
-    const base = await findFreeBlock(listenIp, count, from).catch((error: unknown) => {
+    const base = await findFreePortRange(listenIp, count, from).catch((error: unknown) => {
       throw new Error(`Media cannot listen at ${listenIp}: ${reasonOf(error)}`, { cause: error });
     });
     if (base === undefined) throw new Error(`No ${count} ports in a row are free at ${listenIp} from ${firstPort} on.`);
@@ -207,7 +207,7 @@ async function listenFrom(slots: readonly WorkerSlot[], base: number): Promise<n
       await slot.listen(base + index);
     } catch (error) {
       for (const other of slots) other.unlisten();
-      if (isTaken(error)) return base + index;
+      if (isPortInUse(error)) return base + index;
       throw new Error(`Media cannot listen at port ${base + index}: ${reasonOf(error)}`, { cause: error });
     }
   }

@@ -8,16 +8,16 @@ const lowest: ConsumerLayers = { spatialLayer: 0, temporalLayer: 0 };
  * mediasoup drops the key frame of VP8 that comes in one encoding of several temporal layers, where the receiver has no layer yet and aims
  * higher than the lowest: the frame is in layer 0, the current one is -1, and it is moved by SimulcastProducerStreamManager only, not by
  * SvcProducerStreamManager (VP8.cpp, PayloadDescriptorHandler::Process, 3.27.1). Pictures come by chance then, or never.
- * @returns the `preferredLayers` with which such a track is consumed, and a LowStart goes on; undefined: any will do
+ * @returns the `preferredLayers` with which such a track is consumed, and a InitialLayerLimiter goes on; undefined: any will do
  */
-export function startLayers({ rtpParameters }: Producer): ConsumerLayers | undefined {
+export function initialLayers({ rtpParameters }: Producer): ConsumerLayers | undefined {
   const [encoding, ...others] = rtpParameters.encodings ?? [];
   if (!encoding || others.length > 0 || !/\/vp8$/i.test(rtpParameters.codecs[0]?.mimeType ?? '')) return undefined;
   return parseScalabilityMode(encoding.scalabilityMode).temporalLayers > 1 ? lowest : undefined;
 }
 
 /** Keeps the lowest layer until it arrives, then what is preferred; again whenever none is sent for a while. Lives as long as its consumer. */
-export class LowStart {
+export class InitialLayerLimiter {
   readonly #set: (layers: ConsumerLayers) => Promise<void>;
   /** At first all temporal layers. */
   #preferred: ConsumerLayers = { spatialLayer: 0 };

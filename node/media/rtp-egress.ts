@@ -1,15 +1,15 @@
 // Media of a room that goes to a component as plain RTP over loopback.
 import type { Consumer, PlainTransport, Producer, Router, RtpCapabilities } from 'mediasoup/types';
 import { ServiceError } from '../errors.ts';
-import type { OutgoingRtp, RoomOutput, RtpAddress } from '../rooms/ports.ts';
+import type { EgressTrack, RtpAddress, RtpEgress } from '../rooms/interfaces.ts';
 import { clientCapabilities } from './codecs.ts';
-import { InFlight } from './in-flight.ts';
-import { LowStart, startLayers } from './low-start.ts';
-import { closeLate, failedFor, mediaGone, noTrack } from './media-error.ts';
+import { InitialLayerLimiter, initialLayers } from './initial-layers.ts';
+import { closeAfterTimeout, mediaClosedError, toWorkerError, trackNotFoundError } from './media-error.ts';
 import { connectPlainTransport, loopback } from './plain-transport.ts';
+import { SingleFlight } from './single-flight.ts';
 import type { WorkerProcess } from './worker-process.ts';
 
-export type MediaOutputOptions = {
+export type RtpEgressTransportOptions = {
   worker: WorkerProcess;
   /** All published tracks of the room. */
   tracks: ReadonlyMap<string, Producer>;
@@ -18,13 +18,13 @@ export type MediaOutputOptions = {
   onClosed: () => void;
 };
 
-export class MediaOutput implements RoomOutput {
-  readonly #options: MediaOutputOptions;
-  readonly #sent = new InFlight<Consumer>(noTrack);
+export class RtpEgressTransport implements RtpEgress {
+  readonly #options: RtpEgressTransportOptions;
+  readonly #sent = new SingleFlight<Consumer>(trackNotFoundError);
   #transport: PlainTransport | undefined;
   #closed = false;
 
-  constructor(options: MediaOutputOptions) {
+  constructor(options: RtpEgressTransportOptions) {
     this.#options = options;
   }
 
@@ -37,7 +37,7 @@ export class MediaOutput implements RoomOutput {
     return { ip: loopback, port: transport.tuple.localPort };
   }
 
-  async subscribe(trackId: string): Promise<OutgoingRtp> {
+  async subscribe(trackId: string): Promise<EgressTrack> {
     this.#assertOpen();
     const transport = this.#transport;
     if (!transport) throw new ServiceError('conflict', 'This output is not connected');
@@ -45,16 +45,16 @@ export class MediaOutput implements RoomOutput {
     const { kind, rtpParameters } = await this.#sent.getOrMake(trackId, () => this.#consume(transport, router, trackId));
     const [codec] = rtpParameters.codecs;
     const ssrc = rtpParameters.encodings?.[0]?.ssrc;
-    if (!codec || ssrc === undefined) throw noTrack(trackId);
+    if (!codec || ssrc === undefined) throw trackNotFoundError(trackId);
     return { kind, ssrc, payloadType: codec.payloadType, clockRate: codec.clockRate, channels: codec.channels ?? 1 };
   }
 
   async resume(trackId: string): Promise<void> {
     this.#assertOpen();
     const consumer = await this.#sent.get(trackId);
-    if (!consumer) throw noTrack(trackId);
+    if (!consumer) throw trackNotFoundError(trackId);
     await this.#options.worker.call('resume', consumer.resume()).catch((error: unknown) => {
-      throw failedFor(error, () => noTrack(trackId));
+      throw toWorkerError(error, () => trackNotFoundError(trackId));
     });
   }
 
@@ -74,13 +74,13 @@ export class MediaOutput implements RoomOutput {
     const { worker, tracks, countForwarded } = this.#options;
     const rtpCapabilities = receiverOf(router);
     const producer = tracks.get(trackId);
-    if (!producer) throw noTrack(trackId);
-    const preferredLayers = startLayers(producer);
+    if (!producer) throw trackNotFoundError(trackId);
+    const preferredLayers = initialLayers(producer);
     const call = transport.consume({ producerId: trackId, rtpCapabilities, paused: true, ...(preferredLayers && { preferredLayers }) });
-    const consumer = await worker.call('subscribe', call, closeLate).catch((error: unknown) => {
-      throw transport.closed ? mediaGone() : failedFor(error, () => noTrack(trackId));
+    const consumer = await worker.call('subscribe', call, closeAfterTimeout).catch((error: unknown) => {
+      throw transport.closed ? mediaClosedError() : toWorkerError(error, () => trackNotFoundError(trackId));
     });
-    if (preferredLayers) new LowStart(consumer, (layers) => worker.call('set layers', consumer.setPreferredLayers(layers)));
+    if (preferredLayers) new InitialLayerLimiter(consumer, (layers) => worker.call('set layers', consumer.setPreferredLayers(layers)));
     countForwarded(1);
     consumer.observer.once('close', () => {
       countForwarded(-1);
@@ -92,7 +92,7 @@ export class MediaOutput implements RoomOutput {
   }
 
   #assertOpen(): void {
-    if (this.#closed) throw mediaGone();
+    if (this.#closed) throw mediaClosedError();
   }
 }
 

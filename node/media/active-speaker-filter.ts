@@ -1,10 +1,10 @@
 // Who speaks in a room: the dominant speaker, or nobody after a while of silence.
 
 /** Milliseconds of silence after which nobody speaks any more: pauses between words are shorter. */
-export const silenceHold = 1500;
+export const silenceHoldTime = 1500;
 
 /** Decides from what the worker hears; calls back on changes only. */
-export class Speaker {
+export class ActiveSpeakerFilter {
   readonly #onChange: (peerId: string | null) => void;
   #current: string | null = null;
   #dominant: string | null = null;
@@ -33,7 +33,7 @@ export class Speaker {
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
       this.#set(null);
-    }, silenceHold);
+    }, silenceHoldTime);
   }
 
   /** The peer has no audio any more. */

@@ -1,17 +1,17 @@
 // Media of a component that comes into a room as plain RTP over loopback.
 import type { PlainTransport, Producer, Router } from 'mediasoup/types';
 import { ServiceError } from '../errors.ts';
-import type { PublishedFigures } from '../rooms/figures.ts';
-import type { RoomInput, RtpAddress, WireObject } from '../rooms/ports.ts';
+import type { RtpAddress, RtpIngress, WireObject } from '../rooms/interfaces.ts';
+import type { PublishedTrackStats } from '../rooms/stats.ts';
 import { describeTrack } from './codecs.ts';
-import { publishedFigures } from './figures.ts';
-import { closeLate, failedFor, mediaGone, noTrack, refusedBy } from './media-error.ts';
+import { closeAfterTimeout, mediaClosedError, toClientError, toWorkerError, trackNotFoundError } from './media-error.ts';
 import { checkRtpParameters } from './parameters.ts';
 import { connectPlainTransport, loopback } from './plain-transport.ts';
-import { statisticsOf } from './statistics.ts';
+import { rawStats } from './raw-stats.ts';
+import { publishedTrackStats } from './stats.ts';
 import type { WorkerProcess } from './worker-process.ts';
 
-export type MediaInputOptions = {
+export type RtpIngressTransportOptions = {
   worker: WorkerProcess;
   /** All published tracks of the room. */
   tracks: Map<string, Producer>;
@@ -19,13 +19,13 @@ export type MediaInputOptions = {
   onClosed: () => void;
 };
 
-export class MediaInput implements RoomInput {
-  readonly #options: MediaInputOptions;
+export class RtpIngressTransport implements RtpIngress {
+  readonly #options: RtpIngressTransportOptions;
   readonly #published = new Map<string, Producer>();
   #transport: PlainTransport | undefined;
   #closed = false;
 
-  constructor(options: MediaInputOptions) {
+  constructor(options: RtpIngressTransportOptions) {
     this.#options = options;
   }
 
@@ -38,7 +38,7 @@ export class MediaInput implements RoomInput {
     return { ip: loopback, port: transport.tuple.localPort };
   }
 
-  async publish({ trackId, kind, rtpParameters }: Parameters<RoomInput['publish']>[0]): Promise<{ encoding: string; simulcast: boolean }> {
+  async publish({ trackId, kind, rtpParameters }: Parameters<RtpIngress['publish']>[0]): Promise<{ encoding: string; simulcast: boolean }> {
     this.#assertOpen();
     const transport = this.#transport;
     if (!transport) throw new ServiceError('conflict', 'This input is not connected');
@@ -47,12 +47,12 @@ export class MediaInput implements RoomInput {
     const extensions = new Set(router.rtpCapabilities.headerExtensions?.map(({ uri }) => uri));
     const checked = checkRtpParameters(rtpParameters as WireObject, kind, extensions);
     const call = transport.produce({ id: trackId, kind, rtpParameters: checked });
-    const producer = await worker.call('publish', call, closeLate).catch((error: unknown) => {
-      throw transport.closed ? mediaGone() : refusedBy(error, 'rtpParameters were');
+    const producer = await worker.call('publish', call, closeAfterTimeout).catch((error: unknown) => {
+      throw transport.closed ? mediaClosedError() : toClientError(error, 'rtpParameters were');
     });
     if (this.#closed) {
       producer.close();
-      throw mediaGone();
+      throw mediaClosedError();
     }
     tracks.set(trackId, producer);
     this.#published.set(trackId, producer);
@@ -70,18 +70,18 @@ export class MediaInput implements RoomInput {
   async setPaused(trackId: string, paused: boolean): Promise<void> {
     this.#assertOpen();
     const producer = this.#published.get(trackId);
-    if (!producer) throw noTrack(trackId);
+    if (!producer) throw trackNotFoundError(trackId);
     const call = paused ? producer.pause() : producer.resume();
     await this.#options.worker.call(paused ? 'pause' : 'resume', call).catch((error: unknown) => {
-      throw failedFor(error, () => noTrack(trackId));
+      throw toWorkerError(error, () => trackNotFoundError(trackId));
     });
   }
 
-  async figures(): Promise<PublishedFigures[]> {
+  async figures(): Promise<PublishedTrackStats[]> {
     this.#assertOpen();
     const figures = [...this.#published.values()].map(async (producer) => {
-      const stats = await statisticsOf(this.#options.worker, producer);
-      return stats && publishedFigures(producer, stats);
+      const stats = await rawStats(this.#options.worker, producer);
+      return stats && publishedTrackStats(producer, stats);
     });
     return (await Promise.all(figures)).filter((each) => each !== undefined);
   }
@@ -94,6 +94,6 @@ export class MediaInput implements RoomInput {
   }
 
   #assertOpen(): void {
-    if (this.#closed) throw mediaGone();
+    if (this.#closed) throw mediaClosedError();
   }
 }

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { describe, type TestContext, test } from 'node:test';
 import { rtpPacket } from '../../node/components/rtp/rtp-writer.ts';
 import { ServiceError } from '../../node/errors.ts';
-import type { MediaEngine, RoomMedia, WireObject } from '../../node/rooms/ports.ts';
+import type { MediaEngine, RoomMedia, WireObject } from '../../node/rooms/interfaces.ts';
 import { apiClient } from '../kit/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
 import { FakeMedia } from '../kit/fake-media.ts';

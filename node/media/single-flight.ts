@@ -4,7 +4,7 @@ type Entry<Value> = { made: Promise<Value>; value: Value | undefined };
 type Closable = { readonly closed: boolean; close(): void };
 
 /** The promise is the value, so that two callers at once share one. */
-export class InFlight<Value extends Closable> {
+export class SingleFlight<Value extends Closable> {
   readonly #entries = new Map<string, Entry<Value>>();
   readonly #gone: (id: string) => Error;
 

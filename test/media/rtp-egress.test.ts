@@ -6,7 +6,7 @@ import { describe, type TestContext, test } from 'node:test';
 import { isRtcp, parseRtp, parseSenderReports, pictureLossIndication } from '../../node/components/rtp/rtp-reader.ts';
 import { rtpPacket, senderReport } from '../../node/components/rtp/rtp-writer.ts';
 import { ServiceError } from '../../node/errors.ts';
-import type { MediaEngine, RoomInput, RoomMedia, WireObject } from '../../node/rooms/ports.ts';
+import type { MediaEngine, RoomMedia, RtpIngress, WireObject } from '../../node/rooms/interfaces.ts';
 import { eventually } from '../kit/eventually.ts';
 import { FakeMedia } from '../kit/fake-media.ts';
 import { opusPacket } from '../kit/ogg-file.ts';
@@ -52,7 +52,7 @@ async function publish(
   t: TestContext,
   room: RoomMedia,
   rtpParameters: WireObject,
-): Promise<{ input: RoomInput; send: (packet: Buffer) => void; from: Udp }> {
+): Promise<{ input: RtpIngress; send: (packet: Buffer) => void; from: Udp }> {
   const from = await udp(t);
   const input = room.openInput();
   const { ip, port } = await input.connect(from.address);
@@ -103,14 +103,14 @@ for (const [name, open] of engines) {
 
 test('RTP flows from resume on, with sender reports, and counts as forwarded', async (t) => {
   const began = Date.now();
-  const engine = await engineFor(t);
-  const room = openRoom(engine);
+  const mediaWorkerPool = await engineFor(t);
+  const room = openRoom(mediaWorkerPool);
   const { send } = await publish(t, room, opus);
   const to = await udp(t);
   const output = room.openOutput();
   await output.connect(to.address);
   const { ssrc: sent, payloadType } = await output.subscribe('a');
-  assert.equal(engine.load().forwardedTracks, 1);
+  assert.equal(mediaWorkerPool.load().forwardedTracks, 1);
   let sequence = 0;
   const sendOne = () => {
     sequence += 1;
@@ -137,7 +137,7 @@ test('RTP flows from resume on, with sender reports, and counts as forwarded', a
   const now = Date.now();
   assert.ok(report && report.time > began - 10_000 && report.time < now + 10_000, 'its time is that of this machine');
   output.close();
-  await eventually('nothing forwarded', () => engine.load().forwardedTracks === 0);
+  await eventually('nothing forwarded', () => mediaWorkerPool.load().forwardedTracks === 0);
 });
 
 test('a resumed video track asks its publisher for a key frame, and so does whoever misses one', async (t) => {

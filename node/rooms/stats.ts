@@ -12,7 +12,7 @@ const jitter = z.number().nonnegative().nullable().meta({ description: 'Millisec
 const roundTrip = z.number().nonnegative().nullable().meta({ description: 'Milliseconds; null where unknown.' });
 const bitrate = z.number().int().nonnegative().meta({ description: 'Bit/s.' });
 
-export const linkFiguresSchema = z
+export const transportStatsSchema = z
   .object({
     state: z.enum(['new', 'connecting', 'connected', 'disconnected', 'failed']),
     protocol: z.enum(['udp', 'tcp', 'relay']).nullable().meta({
@@ -25,10 +25,10 @@ export const linkFiguresSchema = z
     jitter,
   })
   .meta({ id: 'LinkFigures', description: 'One way of the media of a peer; loss, round trip and jitter are those of its tracks.' });
-export type LinkFigures = z.infer<typeof linkFiguresSchema>;
+export type TransportStats = z.infer<typeof transportStatsSchema>;
 
 const track = { trackId: z.string(), kind: kindSchema, bitrate, loss, roundTrip, jitter };
-export const publishedFiguresSchema = z
+export const publishedTrackStatsSchema = z
   .object({
     ...track,
     encodings: z
@@ -36,9 +36,9 @@ export const publishedFiguresSchema = z
       .meta({ description: 'What the publisher sends of it: with simulcast one for each layer that flows.' }),
   })
   .meta({ id: 'PublishedFigures', description: 'A track as it comes in.' });
-export type PublishedFigures = z.infer<typeof publishedFiguresSchema>;
+export type PublishedTrackStats = z.infer<typeof publishedTrackStatsSchema>;
 
-export const receivedFiguresSchema = z
+export const receivedTrackStatsSchema = z
   .object({
     ...track,
     layers: z
@@ -47,14 +47,14 @@ export const receivedFiguresSchema = z
       .meta({ description: 'Layers that are sent now, 0 the smallest; null for tracks without layers and where none is sent.' }),
   })
   .meta({ id: 'ReceivedFigures', description: 'A track as it goes out to one peer.' });
-export type ReceivedFigures = z.infer<typeof receivedFiguresSchema>;
+export type ReceivedTrackStats = z.infer<typeof receivedTrackStatsSchema>;
 
 /** What media knows of one peer. */
-export type PeerFigures = {
-  up: LinkFigures | null;
-  down: LinkFigures | null;
-  published: PublishedFigures[];
-  received: ReceivedFigures[];
+export type PeerMediaStats = {
+  up: TransportStats | null;
+  down: TransportStats | null;
+  published: PublishedTrackStats[];
+  received: ReceivedTrackStats[];
   /** Received tracks that were not measured. */
   receivedOmitted: number;
 };
@@ -78,10 +78,10 @@ export const qualitySchema = z.enum(qualities).meta({
 });
 
 /** One word for the media of a peer. */
-export function qualityOf({ up, down }: Pick<PeerFigures, 'up' | 'down'>): Quality {
+export function connectionQuality({ up, down }: Pick<PeerMediaStats, 'up' | 'down'>): Quality {
   const links = [up, down].filter((link) => link !== null);
   if (links.some(({ state }) => state === 'disconnected' || state === 'failed')) return 'lost';
-  const worst = { loss: worstOf(links, 'loss'), roundTrip: worstOf(links, 'roundTrip'), jitter: worstOf(links, 'jitter') };
+  const worst = { loss: worstQuality(links, 'loss'), roundTrip: worstQuality(links, 'roundTrip'), jitter: worstQuality(links, 'jitter') };
   if (worst.loss === null && worst.roundTrip === null && worst.jitter === null) return 'unknown';
   const within = qualityLimits.find(
     (most) => (worst.loss ?? 0) <= most.loss && (worst.roundTrip ?? 0) <= most.roundTrip && (worst.jitter ?? 0) <= most.jitter,
@@ -92,13 +92,13 @@ export function qualityOf({ up, down }: Pick<PeerFigures, 'up' | 'down'>): Quali
 type Measured = { loss: number | null; roundTrip: number | null; jitter: number | null };
 
 /** The largest that is known. */
-export function worstOf(figures: readonly Measured[], name: keyof Measured): number | null {
+export function worstQuality(figures: readonly Measured[], name: keyof Measured): number | null {
   const known = figures.map((each) => each[name]).filter((value) => value !== null);
   return known.length === 0 ? null : Math.max(...known);
 }
 
 /** Loss of several streams together: each counts by its bitrate, and one that does not flow not at all. */
-export function lossOf(streams: readonly { bitrate: number; loss: number | null }[]): number | null {
+export function packetLoss(streams: readonly { bitrate: number; loss: number | null }[]): number | null {
   let lost = 0;
   let all = 0;
   for (const { bitrate: weight, loss: share } of streams) {
@@ -109,16 +109,16 @@ export function lossOf(streams: readonly { bitrate: number; loss: number | null 
   return all === 0 ? null : lost / all;
 }
 
-const publisher = { published: z.array(publishedFiguresSchema) };
+const publisher = { published: z.array(publishedTrackStatsSchema) };
 const peerStatsSchema = z
   .object({
     id: z.string(),
     status: z.enum(['connected', 'disconnected']),
     quality: qualitySchema,
-    up: linkFiguresSchema.nullable().meta({ description: 'From the peer; null where it has no transport to send over.' }),
-    down: linkFiguresSchema.nullable().meta({ description: 'To the peer; null where it has no transport to receive over.' }),
+    up: transportStatsSchema.nullable().meta({ description: 'From the peer; null where it has no transport to send over.' }),
+    down: transportStatsSchema.nullable().meta({ description: 'To the peer; null where it has no transport to receive over.' }),
     ...publisher,
-    received: z.array(receivedFiguresSchema),
+    received: z.array(receivedTrackStatsSchema),
     receivedOmitted: z
       .number()
       .int()

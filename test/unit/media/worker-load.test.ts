@@ -1,7 +1,7 @@
 // Which worker takes a room.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { isTaken, leastLoaded, type Surroundings, type WorkerChoice, workerFor } from '../../../node/media/load.ts';
+import { isPortInUse, leastLoaded, type PlacementContext, type WorkerChoice, workerFor } from '../../../node/media/worker-load.ts';
 
 test('the worker with the fewest forwarded tracks takes a room, whatever its rooms', () => {
   const [busy, idle] = [
@@ -22,10 +22,10 @@ test('with as many tracks the fewest rooms decide, then the order', () => {
 });
 
 test('a port is taken where the worker says so in the words of libuv', () => {
-  assert.equal(isTaken(new Error("uv_udp_bind() failed [protocol:udp, ip:'127.0.0.1', port:51000]: address already in use")), true);
-  assert.equal(isTaken(new Error('uv_tcp_bind() failed: permission denied')), true);
-  assert.equal(isTaken(new Error('uv_udp_bind() failed: address not available')), false);
-  assert.equal(isTaken('address already in use'), false);
+  assert.equal(isPortInUse(new Error("uv_udp_bind() failed [protocol:udp, ip:'127.0.0.1', port:51000]: address already in use")), true);
+  assert.equal(isPortInUse(new Error('uv_tcp_bind() failed: permission denied')), true);
+  assert.equal(isPortInUse(new Error('uv_udp_bind() failed: address not available')), false);
+  assert.equal(isPortInUse('address already in use'), false);
 });
 
 describe('A worker for a room', () => {
@@ -37,9 +37,9 @@ describe('A worker for a room', () => {
   const extra = worker({ extra: true });
   const crowdedExtra = worker({ extra: true, rooms: 2, quarantined: true });
   const restarting = worker({ isRunning: false });
-  const alone: Surroundings = { more: false, elsewhere: false };
+  const alone: PlacementContext = { more: false, elsewhere: false };
 
-  const cases: [string, boolean, WorkerChoice[], Partial<Surroundings>, WorkerChoice | undefined][] = [
+  const cases: [string, boolean, WorkerChoice[], Partial<PlacementContext>, WorkerChoice | undefined][] = [
     ['is the least loaded one where there is no suspect', false, [busy, worker({ rooms: 1 })], {}, worker({ rooms: 1 })],
     ['is none that has suspects', false, [busy, suspected], {}, busy],
     ['is none that was started for suspects', false, [busy, extra], {}, busy],

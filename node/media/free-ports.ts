@@ -10,7 +10,7 @@ export const lastPort = 65_535;
 type Probe = (ip: string, port: number) => Promise<boolean>;
 
 /** The first block of `count` free ports from `from`; undefined where there is none up to the last port. */
-export async function findFreeBlock(ip: string, count: number, from: number, probe: Probe = isFree): Promise<number | undefined> {
+export async function findFreePortRange(ip: string, count: number, from: number, probe: Probe = isPortFree): Promise<number | undefined> {
   let base = from;
   for (let port = from; port <= lastPort; port += 1) {
     if (!(await probe(ip, port))) base = port + 1;
@@ -20,7 +20,7 @@ export async function findFreeBlock(ip: string, count: number, from: number, pro
 }
 
 /** Whether both UDP and TCP of a port can be bound now. Somebody else may take it a moment later. */
-export async function isFree(ip: string, port: number): Promise<boolean> {
+export async function isPortFree(ip: string, port: number): Promise<boolean> {
   return (await canBindUdp(ip, port)) && (await canBindTcp(ip, port));
 }
 

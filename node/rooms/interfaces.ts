@@ -1,9 +1,9 @@
 // What the domain needs of others: media (node/media), kinds of components (node/components) and the connection of a peer (node/signaling).
 import type { Log } from '../log.ts';
-import type { CallEvent, CallRunner } from './calls.ts';
-import type { PeerFigures, PublishedFigures } from './figures.ts';
 import type { PeerEvent } from './peer-events.ts';
+import type { CallEvent, PhoneCallRunner } from './phone-calls.ts';
 import type { ComponentOptions } from './room-config.ts';
+import type { PeerMediaStats, PublishedTrackStats } from './stats.ts';
 import type { TrackOrigin } from './track.ts';
 import type { ComponentView, Kind, Metadata, VideoCodec } from './views.ts';
 
@@ -38,9 +38,9 @@ export interface RoomMedia {
   rtpCapabilities(): Promise<WireObject>;
   openPeer(peerId: string, listener: PeerMediaListener): PeerMedia;
   /** For what one component publishes. It costs nothing until it is connected. */
-  openInput(): RoomInput;
+  openInput(): RtpIngress;
   /** For what one component receives. It costs nothing until it is connected. */
-  openOutput(): RoomOutput;
+  openOutput(): RtpEgress;
   /** Ends all media of the room. Idempotent. */
   close(): void;
 }
@@ -51,7 +51,7 @@ export type PeerMediaListener = {
   failed: (reason: string) => void;
 };
 
-export type PublishOptions = { transportId: string; trackId: string; kind: Kind; rtpParameters: WireObject; paused: boolean };
+export type PublishTrackOptions = { transportId: string; trackId: string; kind: Kind; rtpParameters: WireObject; paused: boolean };
 export type PublishDataOptions = {
   transportId: string;
   dataTrackId: string;
@@ -69,7 +69,7 @@ export interface PeerMedia {
   connectTransport(transportId: string, dtlsParameters: WireObject): Promise<void>;
   /** New ICE parameters (RFC 8445, section 9) of the transport. */
   restartIce(transportId: string): Promise<WireObject>;
-  publish(options: PublishOptions): Promise<{ encoding: string; simulcast: boolean }>;
+  publish(options: PublishTrackOptions): Promise<{ encoding: string; simulcast: boolean }>;
   unpublish(trackId: string): void;
   setPaused(trackId: string, paused: boolean): Promise<void>;
   /** Receives a track of another peer of the room, paused until resumeSubscription. Undefined where the receiver cannot decode it. */
@@ -93,7 +93,7 @@ export interface PeerMedia {
     transports: Record<Direction, WireObject | null>;
   }>;
   /** What is measured of it now; of received tracks no more than `most`. What ends meanwhile is left out. */
-  figures(most: number): Promise<PeerFigures>;
+  figures(most: number): Promise<PeerMediaStats>;
   /** Ends all media of the peer. Idempotent. */
   close(): void;
 }
@@ -102,7 +102,7 @@ export interface PeerMedia {
 export type RtpAddress = { ip: string; port: number };
 
 /** Media of one component that comes into a room as plain RTP from this machine. All but unpublish and close fail after close(). */
-export interface RoomInput {
+export interface RtpIngress {
   /** Takes RTP from this address alone. Resolves with the address to send to. To be called once, before publish. */
   connect(from: RtpAddress): Promise<RtpAddress>;
   /** @throws ServiceError `invalid_field` where the room takes no such codec */
@@ -110,20 +110,20 @@ export interface RoomInput {
   unpublish(trackId: string): void;
   setPaused(trackId: string, paused: boolean): Promise<void>;
   /** What is measured of its tracks now. */
-  figures(): Promise<PublishedFigures[]>;
+  figures(): Promise<PublishedTrackStats[]>;
   /** Idempotent. */
   close(): void;
 }
 
 /** RTP of one track as it leaves a room. */
-export type OutgoingRtp = { kind: Kind; ssrc: number; payloadType: number; clockRate: number; channels: number };
+export type EgressTrack = { kind: Kind; ssrc: number; payloadType: number; clockRate: number; channels: number };
 
 /** Media of a room that goes to one component as plain RTP on this machine. All but drop and close fail after close(). */
-export interface RoomOutput {
+export interface RtpEgress {
   /** Sends RTP to this address. Resolves with the address that RTCP is taken at. To be called once, before subscribe. */
   connect(to: RtpAddress): Promise<RtpAddress>;
   /** Sends a track, paused until resume(): whoever receives it gets to know it first. @throws ServiceError `track_not_found` */
-  subscribe(trackId: string): Promise<OutgoingRtp>;
+  subscribe(trackId: string): Promise<EgressTrack>;
   /** Lets it flow, with a key frame of video first. */
   resume(trackId: string): Promise<void>;
   unsubscribe(trackId: string): void;
@@ -132,16 +132,16 @@ export interface RoomOutput {
 }
 
 /** A track of a room as a component sees it that receives. `encoding`: its codec, e.g. opus. */
-export type ReceivableTrack = { id: string; origin: TrackOrigin; kind: Kind; encoding: string; metadata: Metadata | null };
+export type SubscribableTrack = { id: string; origin: TrackOrigin; kind: Kind; encoding: string; metadata: Metadata | null };
 
 /** A kind of component at work in one room. It calls its host back until close(), never later. */
 export interface ComponentRunner {
   /** Resolves when it runs and its tracks are published. @throws ServiceError where it cannot run */
   start(): Promise<void>;
   /** All tracks that it is to receive from here, after start() and whenever they change. Only of kinds that receive. */
-  receive?(tracks: readonly ReceivableTrack[]): void;
+  receive?(tracks: readonly SubscribableTrack[]): void;
   /** Only of kinds that make phone calls. */
-  readonly calls?: CallRunner;
+  readonly calls?: PhoneCallRunner;
   /** Ends it. Idempotent; resolves when nothing of it is left. */
   close(): Promise<void>;
 }
@@ -167,7 +167,7 @@ export type ComponentHost = {
   /** Ends a track that publish() gave; nothing where it is gone already. */
   unpublish: (trackId: string) => void;
   /** A new way for tracks of the room to this component; it ends with the component at the latest. */
-  openOutput: () => RoomOutput;
+  openOutput: () => RtpEgress;
   /** The name that a peer of the room has in its metadata (`name`). */
   nameOf: (peerId: string) => string | null;
   /** Changes some of its properties as callers see them. */
@@ -187,7 +187,7 @@ export type ComponentHost = {
 export type SubscribeMode = 'auto' | 'manual';
 
 /** A component whose options hold, ready to run. */
-export type PreparedComponent = {
+export type ComponentSpec = {
   type: ComponentView['type'];
   /** As callers see them: the options it was created with, never a secret. */
   properties: ComponentView['properties'];
@@ -199,9 +199,9 @@ export type PreparedComponent = {
 };
 
 /** The kinds of components of a node. */
-export interface ComponentKinds {
+export interface ComponentFactory {
   /** @throws ServiceError for a kind that this node does not run, for options and for what they name */
-  prepare(options: ComponentOptions, room: { roomId: string; videoCodec: VideoCodec | null }): Promise<PreparedComponent>;
+  createSpec(options: ComponentOptions, room: { roomId: string; videoCodec: VideoCodec | null }): Promise<ComponentSpec>;
 }
 
 /** Why a connection is closed by the domain. */
@@ -211,7 +211,7 @@ export const closeReasons = {
   internalError: 'Internal server error',
   takenOver: 'taken over',
   /** The room ends with its node here, and may be made again at another one. */
-  roomLost: 'room lost',
+  roomClosedByShutdown: 'room lost',
 } as const;
 export type CloseReason = (typeof closeReasons)[keyof typeof closeReasons];
 

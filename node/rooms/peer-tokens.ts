@@ -5,13 +5,13 @@ import { isValidId } from './ids.ts';
 import { SigningKeys } from './signing-keys.ts';
 
 /** Lifetime of a peer token in seconds. */
-export const peerTokenLifetime = 24 * 60 * 60;
+export const peerTokenTtl = 24 * 60 * 60;
 
 export type PeerClaims = { roomId: string; peerId: string; expiresAt: number };
 
 const claimsSchema = z.object({ room: z.string(), peer: z.string(), exp: z.number() });
 
-export class TokenKeys {
+export class PeerTokens {
   readonly #keys: SigningKeys;
 
   /** SVC_SECRET_KEY_BASE: the first signs, all verify. */
@@ -25,7 +25,7 @@ export class TokenKeys {
   }
 
   /** A token for the peer, good for `lifetime` seconds on every node with the same secret. */
-  sign({ roomId, peerId }: { roomId: string; peerId: string }, lifetime: number = peerTokenLifetime): Promise<string> {
+  sign({ roomId, peerId }: { roomId: string; peerId: string }, lifetime: number = peerTokenTtl): Promise<string> {
     return this.#keys.sign({ room: roomId, peer: peerId }, lifetime);
   }
 
@@ -44,7 +44,7 @@ export class TokenKeys {
  * The room that a token names, unproven: enough to find the node that owns the room, which verifies it. Without a common
  * SVC_SECRET_KEY_BASE no other node can.
  */
-export function roomOfUnverified(token: string): string | undefined {
+export function unverifiedRoomId(token: string): string | undefined {
   try {
     const { room } = claimsSchema.parse(decodeJwt(token));
     return isValidId(room) ? room : undefined;

@@ -1,10 +1,10 @@
 // Measures the media of one room: once for all who ask within a second, and never so much of it that media suffers.
 import type { Component } from './component.ts';
-import { type PeerStats, qualityOf, type RoomStats } from './figures.ts';
 import type { Peer } from './peer.ts';
+import { connectionQuality, type PeerStats, type RoomStats } from './stats.ts';
 
 /** Milliseconds that a measurement serves everybody; after one that took long, as many times longer as it takes to stay below a tenth. */
-const keptFor = 1_000;
+const statsTtlMs = 1_000;
 const dutyDivisor = 10;
 /** Tracks that are measured at once, of the whole room; of each peer at least some. */
 const maxTracks = 1_000;
@@ -14,20 +14,20 @@ const atOnce = 16;
 
 type MeasuredPeer = Pick<Peer, 'id' | 'connected' | 'figures'>;
 
-export type RoomMeasureOptions = {
+export type RoomStatsCollectorOptions = {
   roomId: string;
   peers: () => Iterable<MeasuredPeer>;
   components: () => Iterable<Pick<Component, 'id' | 'type' | 'figures'>>;
   now?: () => number;
 };
 
-export class RoomMeasure {
-  readonly #options: RoomMeasureOptions;
+export class RoomStatsCollector {
+  readonly #options: RoomStatsCollectorOptions;
   readonly #now: () => number;
   #running: Promise<RoomStats> | undefined;
   #last: { stats: RoomStats; until: number } | undefined;
 
-  constructor(options: RoomMeasureOptions) {
+  constructor(options: RoomStatsCollectorOptions) {
     this.#options = options;
     this.#now = options.now ?? (() => performance.now());
   }
@@ -59,7 +59,7 @@ export class RoomMeasure {
     );
     const stats = { roomId, time, peers: measured, components };
     const end = this.#now();
-    this.#last = { stats, until: Math.max(start + keptFor, end + (end - start) * dutyDivisor) };
+    this.#last = { stats, until: Math.max(start + statsTtlMs, end + (end - start) * dutyDivisor) };
     return stats;
   }
 }
@@ -74,5 +74,5 @@ async function ofPeer(peer: MeasuredPeer, most: number): Promise<PeerStats> {
     receivedOmitted: 0,
   };
   const status = peer.connected ? 'connected' : 'disconnected';
-  return { id: peer.id, status, quality: qualityOf({ up, down }), up, down, published, received, receivedOmitted };
+  return { id: peer.id, status, quality: connectionQuality({ up, down }), up, down, published, received, receivedOmitted };
 }

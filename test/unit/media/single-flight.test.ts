@@ -1,7 +1,7 @@
 // Things that take a moment to make, shared and given up.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { InFlight } from '../../../node/media/in-flight.ts';
+import { SingleFlight } from '../../../node/media/single-flight.ts';
 
 class Thing {
   closed = false;
@@ -9,7 +9,7 @@ class Thing {
     this.closed = true;
   }
 }
-const things = () => new InFlight<Thing>((id) => new Error(`${id} is gone`));
+const things = () => new SingleFlight<Thing>((id) => new Error(`${id} is gone`));
 
 test('two who ask at once share one', async () => {
   const all = things();

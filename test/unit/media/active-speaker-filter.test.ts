@@ -1,12 +1,12 @@
 // Who speaks, decided from what is heard.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { Speaker, silenceHold } from '../../../node/media/speaker.ts';
+import { ActiveSpeakerFilter, silenceHoldTime } from '../../../node/media/active-speaker-filter.ts';
 
-function speaker(t: TestContext): { speaker: Speaker; changes: (string | null)[] } {
+function speaker(t: TestContext): { speaker: ActiveSpeakerFilter; changes: (string | null)[] } {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const changes: (string | null)[] = [];
-  return { speaker: new Speaker((peerId) => changes.push(peerId)), changes };
+  return { speaker: new ActiveSpeakerFilter((peerId) => changes.push(peerId)), changes };
 }
 
 test('the dominant speaker is told on changes only', (t) => {
@@ -19,13 +19,13 @@ test('nobody speaks after a while of silence; a pause between words is no silenc
   const { speaker: one, changes } = speaker(t);
   one.dominates('a');
   one.silence();
-  t.mock.timers.tick(silenceHold - 1);
+  t.mock.timers.tick(silenceHoldTime - 1);
   one.hears(['a']);
-  t.mock.timers.tick(silenceHold);
+  t.mock.timers.tick(silenceHoldTime);
   assert.deepEqual(changes, ['a']);
   one.silence();
   one.silence();
-  t.mock.timers.tick(silenceHold);
+  t.mock.timers.tick(silenceHoldTime);
   assert.deepEqual(changes, ['a', null]);
 });
 
@@ -33,7 +33,7 @@ test('after silence the same speaker is found again, though the worker does not 
   const { speaker: one, changes } = speaker(t);
   one.dominates('a');
   one.silence();
-  t.mock.timers.tick(silenceHold);
+  t.mock.timers.tick(silenceHoldTime);
   one.hears(['b', 'a']);
   assert.deepEqual(changes, ['a', null, 'a']);
   one.hears(['b']);
@@ -61,6 +61,6 @@ test('closing stops the clock', (t) => {
   one.dominates('a');
   one.silence();
   one.close();
-  t.mock.timers.tick(silenceHold * 2);
+  t.mock.timers.tick(silenceHoldTime * 2);
   assert.deepEqual(changes, ['a']);
 });

@@ -1,7 +1,7 @@
 // What is measured of media that really flows: its bitrate, what was lost of it on the way, and nothing of what does not flow.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { PublishedFigures } from '../../node/rooms/figures.ts';
+import type { PublishedTrackStats } from '../../node/rooms/stats.ts';
 import { eventually } from '../kit/eventually.ts';
 import { encodeContent, startPublisher } from '../kit/rtp-publisher.ts';
 import { engineFor, openPeer, openRoom, opusParameters, videoParameters } from './kit.ts';
@@ -22,7 +22,7 @@ test('bitrate is near what was sent, and loss near what was dropped', async (t) 
     sent.push({ at: performance.now(), bytes: packet.length });
     return false;
   });
-  const read = async (): Promise<{ one: PublishedFigures; other: PublishedFigures }> => {
+  const read = async (): Promise<{ one: PublishedTrackStats; other: PublishedTrackStats }> => {
     const [[one], [other]] = await Promise.all([lossy.figures(), whole.figures()]);
     assert.ok(one && other);
     return { one, other };

@@ -7,8 +7,8 @@ import { createServer } from 'node:net';
 import { test } from 'node:test';
 import { pino } from 'pino';
 import { ServiceError } from '../../node/errors.ts';
-import { startMediaEngine } from '../../node/media/engine.ts';
-import { findFreeBlock, isFree } from '../../node/media/ports.ts';
+import { findFreePortRange, isPortFree } from '../../node/media/free-ports.ts';
+import { startMediaWorkerPool } from '../../node/media/worker-pool.ts';
 import { isAlive } from '../kit/alive.ts';
 import { eventually } from '../kit/eventually.ts';
 import { freePort } from '../kit/free-ports.ts';
@@ -19,19 +19,19 @@ const unavailable = (error: unknown) => error instanceof ServiceError && error.c
 
 test('worker i listens at base + i for UDP and TCP', async (t) => {
   const base = await freePort();
-  const engine = await engineFor(t, { basePort: base, workers: 2 });
+  const mediaWorkerPool = await engineFor(t, { basePort: base, workers: 2 });
   assert.deepEqual(
-    engine.workers().map(({ port, state, rooms }) => ({ port, state, rooms })),
+    mediaWorkerPool.workers().map(({ port, state, rooms }) => ({ port, state, rooms })),
     [
       { port: base, state: 'running', rooms: 0 },
       { port: base + 1, state: 'running', rooms: 0 },
     ],
   );
-  assert.equal(await isFree('127.0.0.1', base), false);
-  assert.equal(await isFree('127.0.0.1', base + 1), false);
+  assert.equal(await isPortFree('127.0.0.1', base), false);
+  assert.equal(await isPortFree('127.0.0.1', base + 1), false);
   const ports = new Set<unknown>();
   for (const roomId of ['a', 'b']) {
-    const peer = openRoom(engine, { roomId }).openPeer('p', { layersChanged: () => {}, failed: () => {} });
+    const peer = openRoom(mediaWorkerPool, { roomId }).openPeer('p', { layersChanged: () => {}, failed: () => {} });
     const { iceCandidates } = (await peer.createTransport('send', { sctp: false })) as {
       iceCandidates: { port: number; protocol: string }[];
     };
@@ -49,21 +49,24 @@ test('a given base that is taken fails the start with one sentence, and leaves n
   const tcp = createServer().listen(base + 1, '127.0.0.1');
   t.after(() => tcp.close());
   await once(tcp, 'listening');
-  await assert.rejects(startMediaEngine(engineOptions({ basePort: base, workers: 2 })), {
+  await assert.rejects(startMediaWorkerPool(engineOptions({ basePort: base, workers: 2 })), {
     message: `Port ${base + 1} (UDP and TCP) at 127.0.0.1 is taken, but 2 media workers need ports ${base} to ${base + 1}.`,
   });
-  assert.equal(await isFree('127.0.0.1', base), true);
-  await assert.rejects(startMediaEngine(engineOptions({ basePort: 65_535, workers: 2 })), /last port is 65535\.$/);
+  assert.equal(await isPortFree('127.0.0.1', base), true);
+  await assert.rejects(startMediaWorkerPool(engineOptions({ basePort: 65_535, workers: 2 })), /last port is 65535\.$/);
 });
 
 test('an address that is not of this machine, or a worker that cannot run, fails the start with one sentence', async () => {
-  await assert.rejects(startMediaEngine(engineOptions({ listenIp: '192.0.2.1' })), /^Error: Media cannot listen at 192\.0\.2\.1: .*\.$/);
   await assert.rejects(
-    startMediaEngine(engineOptions({ listenIp: '192.0.2.1', basePort: 52_150 })),
+    startMediaWorkerPool(engineOptions({ listenIp: '192.0.2.1' })),
+    /^Error: Media cannot listen at 192\.0\.2\.1: .*\.$/,
+  );
+  await assert.rejects(
+    startMediaWorkerPool(engineOptions({ listenIp: '192.0.2.1', basePort: 52_150 })),
     /^Error: Media cannot listen at port 52150: .*\.$/,
   );
   await assert.rejects(
-    startMediaEngine(engineOptions({ workerBin: '/nonexistent/worker' })),
+    startMediaWorkerPool(engineOptions({ workerBin: '/nonexistent/worker' })),
     /^Error: The media worker cannot be started: .*\.$/,
   );
 });
@@ -73,8 +76,8 @@ test('without a base, two engines that start at once both find free blocks', asy
   const ports = [...one.workers(), ...other.workers()].map(({ port }) => port ?? 0);
   assert.equal(new Set(ports).size, 4);
   assert.ok(ports.every((port) => port >= 50_000));
-  for (const engine of [one, other]) {
-    const [first, second] = engine.workers().map(({ port }) => port ?? 0);
+  for (const mediaWorkerPool of [one, other]) {
+    const [first, second] = mediaWorkerPool.workers().map(({ port }) => port ?? 0);
     assert.equal(second, (first ?? 0) + 1);
   }
 });
@@ -85,14 +88,14 @@ test('a free block is one where UDP and TCP of each port are free', async (t) =>
   udp.bind(base + 1, '127.0.0.1');
   await once(udp, 'listening');
   t.after(() => udp.close());
-  assert.equal(await findFreeBlock('127.0.0.1', 2, base), base + 2);
+  assert.equal(await findFreePortRange('127.0.0.1', 2, base), base + 2);
 });
 
 test('clients get the announced addresses as candidates, those that are announced now, the first preferred', async (t) => {
   let announced = ['203.0.113.7', '2001:db8::7'];
-  const engine = await engineFor(t, { listenIp: '0.0.0.0', announced: () => announced });
-  const port = engine.workers()[0]?.port;
-  const peer = openRoom(engine).openPeer('p', { layersChanged: () => {}, failed: () => {} });
+  const mediaWorkerPool = await engineFor(t, { listenIp: '0.0.0.0', announced: () => announced });
+  const port = mediaWorkerPool.workers()[0]?.port;
+  const peer = openRoom(mediaWorkerPool).openPeer('p', { layersChanged: () => {}, failed: () => {} });
   type Candidate = {
     ip: string;
     address: string;
@@ -128,8 +131,8 @@ test('clients get the announced addresses as candidates, those that are announce
 });
 
 test('media can listen at an IPv6 address', async (t) => {
-  const engine = await engineFor(t, { listenIp: '::1' });
-  const peer = openRoom(engine).openPeer('p', { layersChanged: () => {}, failed: () => {} });
+  const mediaWorkerPool = await engineFor(t, { listenIp: '::1' });
+  const peer = openRoom(mediaWorkerPool).openPeer('p', { layersChanged: () => {}, failed: () => {} });
   const { iceCandidates } = (await peer.createTransport('send', { sctp: false })) as { iceCandidates: { ip: string }[] };
   assert.deepEqual(
     iceCandidates.map(({ ip }) => ip),
@@ -138,11 +141,11 @@ test('media can listen at an IPv6 address', async (t) => {
 });
 
 test('rooms go to the worker with the fewest forwarded tracks, then to the one with the fewest rooms', async (t) => {
-  const engine = await engineFor(t, { workers: 2 });
-  const first = openRoom(engine);
-  const rooms = () => engine.workers().map((worker) => worker.rooms);
+  const mediaWorkerPool = await engineFor(t, { workers: 2 });
+  const first = openRoom(mediaWorkerPool);
+  const rooms = () => mediaWorkerPool.workers().map((worker) => worker.rooms);
   assert.deepEqual(rooms(), [1, 0]);
-  openRoom(engine);
+  openRoom(mediaWorkerPool);
   assert.deepEqual(rooms(), [1, 1]);
   const [publisher, receiver] = [await openPeer(first, 'p'), await openPeer(first, 'r')];
   await publisher.media.publish({
@@ -153,20 +156,20 @@ test('rooms go to the worker with the fewest forwarded tracks, then to the one w
     paused: false,
   });
   await receiver.media.subscribe('t', await first.rtpCapabilities());
-  assert.deepEqual(engine.load(), { forwardedTracks: 1 });
-  openRoom(engine);
-  openRoom(engine);
+  assert.deepEqual(mediaWorkerPool.load(), { forwardedTracks: 1 });
+  openRoom(mediaWorkerPool);
+  openRoom(mediaWorkerPool);
   assert.deepEqual(rooms(), [1, 3]);
   receiver.media.close();
-  assert.deepEqual(engine.load(), { forwardedTracks: 0 });
-  openRoom(engine);
+  assert.deepEqual(mediaWorkerPool.load(), { forwardedTracks: 0 });
+  openRoom(mediaWorkerPool);
   assert.deepEqual(rooms(), [2, 3]);
 });
 
 test('a killed worker crashes its rooms only, comes back on its port, and takes rooms again', async (t) => {
-  const engine = await engineFor(t, { basePort: await freePort(), workers: 2 });
-  const [doomed, sound] = [openRoom(engine), openRoom(engine)];
-  const [victim, survivor] = engine.workers();
+  const mediaWorkerPool = await engineFor(t, { basePort: await freePort(), workers: 2 });
+  const [doomed, sound] = [openRoom(mediaWorkerPool), openRoom(mediaWorkerPool)];
+  const [victim, survivor] = mediaWorkerPool.workers();
   const peer = await openPeer(doomed, 'p');
   const other = await openPeer(sound, 'p');
   await peer.media.publish({ transportId: peer.send, trackId: 't', kind: 'audio', rtpParameters: opusParameters('0'), paused: false });
@@ -180,11 +183,11 @@ test('a killed worker crashes its rooms only, comes back on its port, and takes 
   });
   await assert.rejects(pending, unavailable);
   await eventually('crash', () => doomed.heard.crashes.length > 0);
-  assert.equal(engine.workers()[0]?.state, 'restarting');
+  assert.equal(mediaWorkerPool.workers()[0]?.state, 'restarting');
   // Meanwhile the other worker takes rooms.
-  assert.doesNotThrow(() => openRoom(engine).close());
-  await eventually('restart', () => engine.workers()[0]?.state === 'running');
-  const [back, same] = engine.workers();
+  assert.doesNotThrow(() => openRoom(mediaWorkerPool).close());
+  await eventually('restart', () => mediaWorkerPool.workers()[0]?.state === 'running');
+  const [back, same] = mediaWorkerPool.workers();
   assert.equal(back?.port, victim?.port);
   assert.notEqual(back?.pid, victim?.pid);
   assert.deepEqual(same, survivor);
@@ -195,75 +198,75 @@ test('a killed worker crashes its rooms only, comes back on its port, and takes 
   await assert.rejects(doomed.rtpCapabilities(), unavailable);
   assert.throws(() => doomed.openPeer('q', { layersChanged: () => {}, failed: () => {} }), unavailable);
   doomed.close();
-  const fresh = openRoom(engine);
-  assert.equal(engine.workers()[0]?.rooms, 1);
+  const fresh = openRoom(mediaWorkerPool);
+  assert.equal(mediaWorkerPool.workers()[0]?.rooms, 1);
   await openPeer(fresh, 'p');
-  assert.deepEqual(engine.load(), { forwardedTracks: 0 });
+  assert.deepEqual(mediaWorkerPool.load(), { forwardedTracks: 0 });
 });
 
 test('while the only worker is dead rooms are refused; one that still dies is started again', async (t) => {
-  const engine = await engineFor(t, { basePort: await freePort() });
-  const port = engine.workers()[0]?.port;
+  const mediaWorkerPool = await engineFor(t, { basePort: await freePort() });
+  const port = mediaWorkerPool.workers()[0]?.port;
   for (let round = 0; round < 2; round += 1) {
-    process.kill(engine.workers()[0]?.pid ?? 0, 'SIGKILL');
-    await eventually('death', () => engine.workers()[0]?.state === 'restarting');
-    assert.throws(() => openRoom(engine), unavailable);
-    await eventually('restart', () => engine.workers()[0]?.state === 'running');
-    assert.equal(engine.workers()[0]?.port, port);
+    process.kill(mediaWorkerPool.workers()[0]?.pid ?? 0, 'SIGKILL');
+    await eventually('death', () => mediaWorkerPool.workers()[0]?.state === 'restarting');
+    assert.throws(() => openRoom(mediaWorkerPool), unavailable);
+    await eventually('restart', () => mediaWorkerPool.workers()[0]?.state === 'running');
+    assert.equal(mediaWorkerPool.workers()[0]?.port, port);
   }
-  await openPeer(openRoom(engine), 'p');
+  await openPeer(openRoom(mediaWorkerPool), 'p');
 });
 
 test('a worker waits for its port when somebody else has it, and takes it when it is free again', async (t) => {
   const lines: string[] = [];
-  const engine = await engineFor(t, {
+  const mediaWorkerPool = await engineFor(t, {
     basePort: await freePort(),
     log: pino({ level: 'error' }, { write: (line) => void lines.push(line) }),
   });
-  const { pid, port } = engine.workers()[0] ?? {};
+  const { pid, port } = mediaWorkerPool.workers()[0] ?? {};
   process.kill(pid ?? 0, 'SIGKILL');
-  await eventually('death', () => engine.workers()[0]?.state === 'restarting');
+  await eventually('death', () => mediaWorkerPool.workers()[0]?.state === 'restarting');
   const squatter = createSocket('udp4');
   squatter.bind(port ?? 0, '127.0.0.1');
   await once(squatter, 'listening');
   await eventually('a restart in vain', () => lines.some((line) => line.includes('could not be started again')));
-  assert.equal(engine.workers()[0]?.state, 'restarting');
+  assert.equal(mediaWorkerPool.workers()[0]?.state, 'restarting');
   squatter.close();
-  await eventually('restart', () => engine.workers()[0]?.state === 'running');
-  assert.equal(engine.workers()[0]?.port, port);
+  await eventually('restart', () => mediaWorkerPool.workers()[0]?.state === 'running');
+  assert.equal(mediaWorkerPool.workers()[0]?.port, port);
 });
 
 test('a worker that hangs fails the call that misses its deadline, is killed and replaced', async (t) => {
-  const engine = await engineFor(t);
-  const room = openRoom(engine);
+  const mediaWorkerPool = await engineFor(t);
+  const room = openRoom(mediaWorkerPool);
   const { media } = await openPeer(room, 'p');
-  const pid = engine.workers()[0]?.pid ?? 0;
+  const pid = mediaWorkerPool.workers()[0]?.pid ?? 0;
   process.kill(pid, 'SIGSTOP');
   await assert.rejects(media.stats(), (error) => unavailable(error) && /did not answer in time/.test(String(error)));
   await eventually('crash', () => room.heard.crashes.length > 0);
-  await eventually('restart', () => engine.workers()[0]?.state === 'running');
+  await eventually('restart', () => mediaWorkerPool.workers()[0]?.state === 'running');
   assert.equal(isAlive(pid), false);
 });
 
 test('a worker that hangs is killed and replaced also where nobody asks it anything; one that only halts is not', async (t) => {
   const lines: string[] = [];
   const log = pino({ level: 'warn' }, { write: (line) => void lines.push(line) });
-  const engine = await engineFor(t, { workers: 2, log });
-  const [halted, doomed] = [openRoom(engine, { roomId: 'halted' }), openRoom(engine, { roomId: 'doomed' })];
-  const [halts, hangs] = pidsOf(engine);
+  const mediaWorkerPool = await engineFor(t, { workers: 2, log });
+  const [halted, doomed] = [openRoom(mediaWorkerPool, { roomId: 'halted' }), openRoom(mediaWorkerPool, { roomId: 'doomed' })];
+  const [halts, hangs] = pidsOf(mediaWorkerPool);
   process.kill(halts ?? 0, 'SIGSTOP');
   process.kill(hangs ?? 0, 'SIGSTOP');
   const isLate = (line: string) => line.includes('does not answer') && line.includes(`"pid":${halts}`);
   await eventually('a look in vain', () => lines.some(isLate));
   process.kill(halts ?? 0, 'SIGCONT');
   await eventually('crash', () => doomed.heard.crashes.length > 0);
-  await eventually('restart', () => engine.workers()[1]?.state === 'running');
+  await eventually('restart', () => mediaWorkerPool.workers()[1]?.state === 'running');
   assert.deepEqual(doomed.heard.crashes, ['media worker hung']);
   assert.equal(isAlive(hangs ?? 0), false);
   assert.deepEqual(halted.heard.crashes, []);
-  assert.equal(engine.workers()[0]?.pid, halts);
+  assert.equal(mediaWorkerPool.workers()[0]?.pid, halts);
   assert.deepEqual(
-    engine.workers().map(({ restarts, hangs }) => [restarts, hangs]),
+    mediaWorkerPool.workers().map(({ restarts, hangs }) => [restarts, hangs]),
     [
       [0, 0],
       [1, 1],
@@ -272,55 +275,55 @@ test('a worker that hangs is killed and replaced also where nobody asks it anyth
 });
 
 test('close ends all workers, also one that hangs and one that is being restarted, and frees the ports', async () => {
-  const engine = await startMediaEngine(engineOptions({ basePort: await freePort(), workers: 3 }));
-  const room = openRoom(engine);
-  const pids = pidsOf(engine);
-  const ports = engine.workers().map(({ port }) => port ?? 0);
+  const mediaWorkerPool = await startMediaWorkerPool(engineOptions({ basePort: await freePort(), workers: 3 }));
+  const room = openRoom(mediaWorkerPool);
+  const pids = pidsOf(mediaWorkerPool);
+  const ports = mediaWorkerPool.workers().map(({ port }) => port ?? 0);
   process.kill(pids[1] ?? 0, 'SIGSTOP');
   process.kill(pids[2] ?? 0, 'SIGKILL');
-  await eventually('death', () => engine.workers()[2]?.state === 'restarting');
+  await eventually('death', () => mediaWorkerPool.workers()[2]?.state === 'restarting');
   // Into the middle of the restart: it begins 250 ms after the death.
   await new Promise((resolve) => setTimeout(resolve, 255));
-  const closed = engine.close();
-  assert.equal(engine.close(), closed);
+  const closed = mediaWorkerPool.close();
+  assert.equal(mediaWorkerPool.close(), closed);
   await closed;
   for (const pid of pids) assert.equal(isAlive(pid), false);
-  for (const port of ports) assert.equal(await isFree('127.0.0.1', port), true);
-  assert.throws(() => openRoom(engine), unavailable);
+  for (const port of ports) assert.equal(await isPortFree('127.0.0.1', port), true);
+  assert.throws(() => openRoom(mediaWorkerPool), unavailable);
   await assert.rejects(room.rtpCapabilities(), unavailable);
   assert.deepEqual(room.heard.crashes, []);
 });
 
 test('a worker that was stopped by the same Ctrl-C as the node does not crash its rooms; one that was stopped alone does', async (t) => {
   const { log, of } = recordedLog();
-  const engine = await engineFor(t, { log });
-  const alone = openRoom(engine);
-  process.kill(pidsOf(engine)[0] ?? 0, 'SIGINT');
-  await eventually('death', () => engine.workers()[0]?.state === 'restarting');
+  const mediaWorkerPool = await engineFor(t, { log });
+  const alone = openRoom(mediaWorkerPool);
+  process.kill(pidsOf(mediaWorkerPool)[0] ?? 0, 'SIGINT');
+  await eventually('death', () => mediaWorkerPool.workers()[0]?.state === 'restarting');
   assert.deepEqual(alone.heard.crashes, []);
   await eventually('crash', () => alone.heard.crashes.length > 0);
-  await eventually('restart', () => engine.workers()[0]?.state === 'running');
+  await eventually('restart', () => mediaWorkerPool.workers()[0]?.state === 'running');
   const told = of('warn', 'error').map(({ msg }) => msg);
   assert.deepEqual(told, ['media worker died'], 'once, and not in the words of mediasoup as well');
-  const together = openRoom(engine);
-  process.kill(pidsOf(engine)[0] ?? 0, 'SIGINT');
-  await eventually('death', () => engine.workers()[0]?.state === 'restarting');
-  await engine.close();
+  const together = openRoom(mediaWorkerPool);
+  process.kill(pidsOf(mediaWorkerPool)[0] ?? 0, 'SIGINT');
+  await eventually('death', () => mediaWorkerPool.workers()[0]?.state === 'restarting');
+  await mediaWorkerPool.close();
   assert.deepEqual(together.heard.crashes, []);
   assert.deepEqual(of('warn', 'error').length, told.length, 'an ordinary end warns of nothing');
 });
 
 test('signals to the process are left to their owner: mediasoup does not close workers on its own', async (t) => {
   const before = [process.listenerCount('SIGINT'), process.listenerCount('SIGTERM')];
-  const engine = await engineFor(t, { workers: 2 });
+  const mediaWorkerPool = await engineFor(t, { workers: 2 });
   assert.deepEqual([process.listenerCount('SIGINT'), process.listenerCount('SIGTERM')], before);
-  await engine.close();
+  await mediaWorkerPool.close();
   assert.deepEqual([process.listenerCount('SIGINT'), process.listenerCount('SIGTERM')], before);
 });
 
 test('a transport connects once, restarts ICE, and takes no nonsense', async (t) => {
-  const engine = await engineFor(t, { maxIncomingBitrate: () => 500_000 });
-  const { media, send } = await openPeer(openRoom(engine), 'p');
+  const mediaWorkerPool = await engineFor(t, { maxIncomingBitrate: () => 500_000 });
+  const { media, send } = await openPeer(openRoom(mediaWorkerPool), 'p');
   await assert.rejects(media.connectTransport(send, { fingerprints: [] }), { code: 'invalid_field' });
   await assert.rejects(media.connectTransport(send, { fingerprints: [{ algorithm: 'md5', value: 'AA' }] }), { code: 'invalid_field' });
   await assert.rejects(media.connectTransport('nope', dtlsParameters), { code: 'not_found' });

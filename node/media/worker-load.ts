@@ -1,12 +1,12 @@
 // Decisions about workers: which one takes a room, and whether a port was somebody else's.
 
-export type Loaded = { forwardedTracks: number; rooms: number };
+export type WorkerLoad = { forwardedTracks: number; rooms: number };
 
 /** `extra`: it was started for suspects alone. `quarantined`: suspects are on it. */
-export type WorkerChoice = Loaded & { isRunning: boolean; extra: boolean; quarantined: boolean };
+export type WorkerChoice = WorkerLoad & { isRunning: boolean; extra: boolean; quarantined: boolean };
 
 /** `more`: one more worker for suspects starts or can be started. `elsewhere`: other nodes take rooms. */
-export type Surroundings = { more: boolean; elsewhere: boolean };
+export type PlacementContext = { more: boolean; elsewhere: boolean };
 
 /**
  * The worker that takes a room; undefined where it had better go elsewhere or wait. A suspect gets a worker of its own, else it is with
@@ -16,7 +16,7 @@ export type Surroundings = { more: boolean; elsewhere: boolean };
 export function workerFor<Worker extends WorkerChoice>(
   suspect: boolean,
   workers: readonly Worker[],
-  { more, elsewhere }: Surroundings,
+  { more, elsewhere }: PlacementContext,
 ): Worker | undefined {
   const running = workers.filter(({ isRunning }) => isRunning);
   const own = workers.filter(({ extra }) => !extra);
@@ -32,15 +32,15 @@ export function workerFor<Worker extends WorkerChoice>(
 }
 
 /** The worker that forwards the fewest tracks, among those with as many the one with the fewest rooms, else the first. */
-export function leastLoaded<Worker extends Loaded>(workers: readonly Worker[]): Worker | undefined {
+export function leastLoaded<Worker extends WorkerLoad>(workers: readonly Worker[]): Worker | undefined {
   return workers.reduce<Worker | undefined>((best, worker) => (best === undefined || isLess(worker, best) ? worker : best), undefined);
 }
 
-function isLess(one: Loaded, other: Loaded): boolean {
+function isLess(one: WorkerLoad, other: WorkerLoad): boolean {
   return one.forwardedTracks === other.forwardedTracks ? one.rooms < other.rooms : one.forwardedTracks < other.forwardedTracks;
 }
 
 /** Whether a worker could not listen because the port is in use or not ours to use. The worker tells it in libuv's words only. */
-export function isTaken(error: unknown): boolean {
+export function isPortInUse(error: unknown): boolean {
   return error instanceof Error && /address already in use|permission denied/i.test(error.message);
 }

@@ -3,9 +3,9 @@ import { setImmediate, setTimeout } from 'node:timers';
 import { ServiceError } from '../errors.ts';
 
 /** How long a worker may take to answer, in milliseconds. */
-export const callDeadline = 5000;
+export const workerRequestTimeoutMs = 5000;
 
-export class DeadlineError extends ServiceError {
+export class WorkerTimeoutError extends ServiceError {
   constructor(what: string) {
     super('unavailable', `The media worker did not answer in time (${what})`, { retryAfter: 1 });
     this.name = 'DeadlineError';
@@ -16,17 +16,17 @@ export class DeadlineError extends ServiceError {
  * Waits for a call at most `deadline` milliseconds. What comes later is handed to `discard`, so that nothing is left behind.
  * @throws DeadlineError
  */
-export function within<Value>(
+export function withTimeout<Value>(
   call: Promise<Value>,
   what: string,
   discard?: (value: Value) => void,
-  deadline = callDeadline,
+  deadline = workerRequestTimeoutMs,
 ): Promise<Value> {
   return new Promise<Value>((resolve, reject) => {
     let late = false;
     const expire = () => {
       late = true;
-      reject(new DeadlineError(what));
+      reject(new WorkerTimeoutError(what));
     };
     // A process that was itself held up sees the timer first, the answer that waits in the pipe right after.
     const timer = setTimeout(() => setImmediate(() => setImmediate(expire)), deadline);

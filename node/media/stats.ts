@@ -1,19 +1,19 @@
 // mediasoup's statistics in the words of rooms: bit/s, shares, milliseconds.
 import type { Consumer, ConsumerStat, MediaKind, Producer, ProducerStat, WebRtcTransport, WebRtcTransportStat } from 'mediasoup/types';
-import { type LinkFigures, lossOf, type PublishedFigures, type ReceivedFigures, worstOf } from '../rooms/figures.ts';
-import type { Direction } from '../rooms/ports.ts';
+import type { Direction } from '../rooms/interfaces.ts';
+import { type PublishedTrackStats, packetLoss, type ReceivedTrackStats, type TransportStats, worstQuality } from '../rooms/stats.ts';
 
 type Stream = Pick<ProducerStat, 'bitrate' | 'fractionLost' | 'jitter' | 'roundTripTime' | 'rid'>;
 
 /** A track as its publisher sends it. */
-export function publishedFigures(producer: Producer, stats: readonly ProducerStat[]): PublishedFigures {
+export function publishedTrackStats(producer: Producer, stats: readonly ProducerStat[]): PublishedTrackStats {
   const streams = stats.filter(({ type }) => type === 'inbound-rtp');
   const encodings = streams.map((stream) => ({ rid: stream.rid ?? null, bitrate: Math.round(stream.bitrate), loss: lossOfStream(stream) }));
   return { ...figures(producer.id, producer.kind, streams, clockRateOf(producer)), encodings };
 }
 
 /** A track as one peer receives it: of the statistics the part that goes out, not that of its publisher. */
-export function receivedFigures(consumer: Consumer, stats: readonly (ConsumerStat | ProducerStat)[]): ReceivedFigures {
+export function receivedTrackStats(consumer: Consumer, stats: readonly (ConsumerStat | ProducerStat)[]): ReceivedTrackStats {
   const streams = stats.filter(({ type }) => type === 'outbound-rtp');
   const { currentLayers } = consumer;
   const layers = currentLayers ? { spatialLayer: currentLayers.spatialLayer, temporalLayer: currentLayers.temporalLayer ?? null } : null;
@@ -25,9 +25,9 @@ export function linkFigures(
   direction: Direction,
   transport: WebRtcTransport,
   stats: WebRtcTransportStat,
-  tracks: readonly (PublishedFigures | ReceivedFigures)[],
+  tracks: readonly (PublishedTrackStats | ReceivedTrackStats)[],
   relayIp: string | undefined,
-): LinkFigures {
+): TransportStats {
   const tuple = stats.iceSelectedTuple;
   const available = direction === 'send' ? stats.availableIncomingBitrate : stats.availableOutgoingBitrate;
   const flowing = tracks.filter(({ bitrate }) => bitrate > 0);
@@ -36,13 +36,13 @@ export function linkFigures(
     protocol: tuple ? (tuple.remoteIp !== undefined && tuple.remoteIp === relayIp ? 'relay' : tuple.protocol) : null,
     bitrate: Math.round(direction === 'send' ? stats.recvBitrate : stats.sendBitrate),
     available: available === undefined ? null : Math.round(available),
-    loss: lossOf(flowing),
-    roundTrip: worstOf(flowing, 'roundTrip'),
-    jitter: worstOf(flowing, 'jitter'),
+    loss: packetLoss(flowing),
+    roundTrip: worstQuality(flowing, 'roundTrip'),
+    jitter: worstQuality(flowing, 'jitter'),
   };
 }
 
-function stateOf({ iceState, dtlsState }: WebRtcTransport): LinkFigures['state'] {
+function stateOf({ iceState, dtlsState }: WebRtcTransport): TransportStats['state'] {
   if (dtlsState === 'failed') return 'failed';
   if (iceState === 'disconnected' || iceState === 'closed') return 'disconnected';
   if (iceState === 'new') return 'new';
@@ -64,9 +64,9 @@ function figures(trackId: string, kind: MediaKind, streams: readonly Stream[], c
     trackId,
     kind,
     bitrate: Math.round(flowing.reduce((sum, { bitrate }) => sum + bitrate, 0)),
-    loss: lossOf(flowing),
-    roundTrip: worstOf(flowing, 'roundTrip'),
-    jitter: worstOf(flowing, 'jitter'),
+    loss: packetLoss(flowing),
+    roundTrip: worstQuality(flowing, 'roundTrip'),
+    jitter: worstQuality(flowing, 'jitter'),
   };
 }
 
