@@ -14,8 +14,8 @@ import type { Config } from './config.ts';
 import { Distribution, distributionName } from './distribution.ts';
 import { Drain } from './drain.ts';
 import { EventLog } from './events/event-log.ts';
-import { webhookControl } from './events/webhooks/control.ts';
 import { WebhookStore } from './events/webhooks/store.ts';
+import { webhookAdmin } from './events/webhooks/webhook-admin.ts';
 import { Webhooks } from './events/webhooks/webhooks.ts';
 import { HttpServer, type UpgradeHandler } from './http/http-server.ts';
 import { type Log, setLogLevel } from './log.ts';
@@ -36,7 +36,7 @@ import { ServerSockets, serverSocketPath } from './signaling/server-sockets.ts';
 import { startTurn, turnRelayAddress, withTurnAddress } from './start-turn.ts';
 import { LocalContent } from './storage/local-content.ts';
 import { NodeContent } from './storage/node-content.ts';
-import { s3PlaceOf } from './storage/s3/s3-place.ts';
+import { s3TargetOf } from './storage/s3/s3-target.ts';
 import { S3Archive } from './storage/s3-archive.ts';
 import { S3Uploads } from './storage/uploads/s3-uploads.ts';
 import type { TurnServer } from './turn/turn-server.ts';
@@ -115,14 +115,14 @@ export class MediaNode {
       log,
       resources: config.resourcesBasePath,
       node: () => name,
-      place: () => s3PlaceOf(hot.current.s3),
+      place: () => s3TargetOf(hot.current.s3),
       allowPrivate: () => hot.current.allowPrivateAddresses,
       onEvent: (event, webhookUrl) => {
         webhooks.publish(event, webhookUrl);
         events.publish(event);
       },
     });
-    const archive = new S3Archive(() => s3PlaceOf(hot.current.s3));
+    const archive = new S3Archive(() => s3TargetOf(hot.current.s3));
     const cpu = new CpuMeter();
     const componentRegistry = new ComponentRegistry({
       used: () => hot.current.componentsUsed,
@@ -176,7 +176,7 @@ export class MediaNode {
       ownerOf: (roomId) => cluster.rooms.ownerOf(roomId),
       locate: (roomId) => cluster.rooms.locate(roomId),
       member: (node) => cluster.membership.members.get(node),
-      ownWebhooks: webhookControl(webhooks),
+      ownWebhooks: webhookAdmin(webhooks),
       takeWebhooks: (data) => webhooks.take(data),
       onRoomLost: (event, webhookUrl) => webhooks.publish(event, webhookUrl),
       ownCertificate: () => ownCertificate(config),

@@ -12,7 +12,7 @@ import {
   type WebhookAdmin,
   type WebhookReplay,
   webhookStatusSchema,
-} from '../rooms/webhook-control.ts';
+} from '../rooms/webhook-admin.ts';
 import type { ClusterTransport, NodeName } from './cluster-transport.ts';
 import type { Member } from './membership.ts';
 

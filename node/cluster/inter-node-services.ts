@@ -5,7 +5,7 @@ import type { RoomEvent } from '../rooms/events.ts';
 import type { ProxySocket } from '../rooms/proxied-socket.ts';
 import type { RecordingArchive } from '../rooms/recordings.ts';
 import type { LocalRenderService } from '../rooms/renders.ts';
-import type { LocalWebhookService } from '../rooms/webhook-control.ts';
+import type { LocalWebhookService } from '../rooms/webhook-admin.ts';
 import { ClusterEvents, type LocalEventFeed } from './cluster-events.ts';
 import { ClusterRenders } from './cluster-renders.ts';
 import type { ClusterTransport, NodeName } from './cluster-transport.ts';

@@ -1,14 +1,14 @@
 // One line per request, with severity by blame; never a token, never a query.
 import type { Request } from 'express';
 import type { Log } from '../log.ts';
-import type { Traced } from './pipeline.ts';
+import type { TracedResponse } from './pipeline.ts';
 
 /** What was asked and how it was answered, for metrics. `route` is the template, `none` where nothing matched; `duration` in milliseconds. */
 export type RequestObservation = { route: string; method: string; status: number; duration: number };
 
 export type AccessLogOptions = { log: Log; observe: ((observation: RequestObservation) => void) | undefined };
 
-export function logRequest({ log, observe }: AccessLogOptions, request: Request, response: Traced): void {
+export function logRequest({ log, observe }: AccessLogOptions, request: Request, response: TracedResponse): void {
   const { trace } = response.locals;
   const status = response.statusCode;
   const duration = performance.now() - trace.start;

@@ -9,23 +9,23 @@ import { isRequestId } from '../request-id.ts';
 import type { ApiTokens } from '../rooms/api-tokens.ts';
 import type { SignedCalls } from '../rooms/signed-calls.ts';
 import { logRequest, type RequestObservation } from './access-log.ts';
-import { asCallersMistake, nothingHere, securityHeaders } from './answers.ts';
 import { Authenticator } from './auth.ts';
-import type { ClientOf } from './client-address.ts';
+import type { ClientAddressOf } from './client-address.ts';
 import { consoleFiles } from './console-files.ts';
-import { allowOrigin, answerOptions } from './cors.ts';
+import { allowOrigin, handlePreflight } from './cors.ts';
 import { type ForwardedBy, proxiedHeader } from './forwarded.ts';
-import { fail, runRoute, type Traced } from './pipeline.ts';
-import type { Route, Services } from './route.ts';
+import { runRoute, sendFailure, type TracedResponse } from './pipeline.ts';
+import { nothingHere, securityHeaders, toClientError } from './responses.ts';
+import type { Route, RouteServices } from './route.ts';
 import { routes } from './routes.ts';
 
 export type AppOptions = {
   log: Log;
-  services: Services;
+  services: RouteServices;
   apiTokens: ApiTokens;
   signedCalls: SignedCalls;
   corsOrigins: () => readonly string[];
-  clientOf: ClientOf;
+  clientAddress: ClientAddressOf;
   forwardedBy?: ForwardedBy | undefined;
   consoleDir: string | undefined;
   /** SVC_HOST of every node. */
@@ -53,7 +53,7 @@ export function createApp(options: AppOptions): Express {
   app.set('query parser', false);
   app.set('case sensitive routing', true);
   const clientLimit = new RateLimit(options.rateLimit);
-  app.use((request, response, next) => prepare({ ...options, clientLimit }, request, response as Traced, next));
+  app.use((request, response, next) => prepare({ ...options, clientLimit }, request, response as TracedResponse, next));
   const pipeline = {
     log,
     services: options.services,
@@ -65,23 +65,23 @@ export function createApp(options: AppOptions): Express {
     for (const route of group) {
       const method = route.method.toLowerCase() as 'get' | 'post' | 'patch' | 'delete';
       const run = runRoute(route, pipeline);
-      handlers[method]((request, response) => run(request, response as unknown as Traced));
+      handlers[method]((request, response) => run(request, response as unknown as TracedResponse));
     }
-    handlers.all((request, response) => refuseMethod(request, response as unknown as Traced, allowedMethods(group), log));
+    handlers.all((request, response) => refuseMethod(request, response as unknown as TracedResponse, allowedMethods(group), log));
   }
   if (options.consoleDir !== undefined) app.use(consoleFiles(options.consoleDir, options.addresses));
-  app.use((request, response) => refusePath(options, request, response as Traced));
+  app.use((request, response) => refusePath(options, request, response as TracedResponse));
   app.use((error: unknown, _request: Request, response: unknown, _next: NextFunction) =>
-    fail(response as Traced, asCallersMistake(error) ?? error, log),
+    sendFailure(response as TracedResponse, toClientError(error) ?? error, log),
   );
   return app;
 }
 
-function prepare(options: AppOptions & { clientLimit: RateLimit }, request: Request, response: Traced, next: NextFunction): void {
+function prepare(options: AppOptions & { clientLimit: RateLimit }, request: Request, response: TracedResponse, next: NextFunction): void {
   const given = request.headers['x-request-id'];
   const requestId = isRequestId(given) ? given : randomUUID();
   const forwarded = options.forwardedBy?.(request.headers[proxiedHeader], request.url);
-  const trace = { requestId, start: performance.now(), client: options.clientOf(request), forwarded };
+  const trace = { requestId, start: performance.now(), client: options.clientAddress(request), forwarded };
   response.locals.trace = trace;
   for (const [name, value] of headerEntries) response.setHeader(name, value);
   response.setHeader('x-request-id', requestId);
@@ -92,13 +92,13 @@ function prepare(options: AppOptions & { clientLimit: RateLimit }, request: Requ
     options.answered();
   });
   if (request.headers.host === undefined && request.httpVersion === '1.1') {
-    fail(response, new ServiceError('bad_request', 'The request has no host header'), options.log);
+    sendFailure(response, new ServiceError('bad_request', 'The request has no host header'), options.log);
     return;
   }
   // What another node sends on was counted there.
   const counted = forwarded === undefined && !unlimited.has(request.path);
   const refusal = counted ? options.clientLimit.refusal(networkOf(trace.client)) : undefined;
-  if (refusal) fail(response, refusal, options.log);
+  if (refusal) sendFailure(response, refusal, options.log);
   else next();
 }
 
@@ -110,18 +110,18 @@ function allowedMethods(group: readonly Route[]): string {
   return [...group.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method])), 'OPTIONS'].join(', ');
 }
 
-function refuseMethod(request: Request, response: Traced, methods: string, log: Log): void {
+function refuseMethod(request: Request, response: TracedResponse, methods: string, log: Log): void {
   if (request.method === 'OPTIONS') {
-    answerOptions(request, response, methods);
+    handlePreflight(request, response, methods);
     return;
   }
   response.setHeader('allow', methods);
-  fail(response, new ServiceError('method_not_allowed', `Method ${request.method} is not allowed here, only ${methods}`), log);
+  sendFailure(response, new ServiceError('method_not_allowed', `Method ${request.method} is not allowed here, only ${methods}`), log);
 }
 
-function refusePath(options: AppOptions, request: Request, response: Traced): void {
+function refusePath(options: AppOptions, request: Request, response: TracedResponse): void {
   const error = options.isSocket(request.path)
     ? new ServiceError('bad_request', 'This address takes websocket connections only')
     : new ServiceError('not_found', nothingHere);
-  fail(response, error, options.log);
+  sendFailure(response, error, options.log);
 }

@@ -5,7 +5,7 @@ import type { ApiToken, ApiTokens } from '../rooms/api-tokens.ts';
 import { isSignature, type SignedCalls } from '../rooms/signed-calls.ts';
 import type { BodyCheck } from './body.ts';
 
-export type Caller = { name: string; scope: ApiToken['scope'] };
+export type Principal = { name: string; scope: ApiToken['scope'] };
 
 export class Authenticator {
   readonly #tokens: ApiTokens;
@@ -26,7 +26,7 @@ export class Authenticator {
     request: Pick<IncomingMessage, 'headers' | 'method' | 'url'>,
     scope: ApiToken['scope'],
     client: string,
-  ): { caller: Caller; checkBody?: BodyCheck } {
+  ): { caller: Principal; checkBody?: BodyCheck } {
     const { token, takeBody } = this.#read(request, client);
     if (scope === 'admin' && token.scope !== 'admin') throw new ServiceError('read_only', 'This token may only read');
     return { caller: { name: token.name, scope: token.scope }, ...(takeBody && { checkBody: takeBody }) };
@@ -44,6 +44,6 @@ export class Authenticator {
 }
 
 /** The `www-authenticate` header (RFC 6750, section 3) that goes with a 401. */
-export function challenge(code: string): string {
+export function wwwAuthenticateHeader(code: string): string {
   return code === 'invalid_token' ? 'Bearer realm="mediarooms", error="invalid_token"' : 'Bearer realm="mediarooms"';
 }

@@ -12,7 +12,7 @@ const maxDiscardedBytes = 2 * 1024 * 1024;
 const nothing = Buffer.alloc(0);
 
 /** A body too large even to throw away: the connection must be closed with the answer. */
-export class OversizedBody extends ServiceError {
+export class PayloadTooLargeError extends ServiceError {
   constructor() {
     super('too_large', `The body is larger than ${maxBodyBytes} bytes`);
   }
@@ -53,7 +53,7 @@ export function hasBody(request: IncomingMessage): boolean {
 }
 
 function readBytes(request: IncomingMessage): Promise<Buffer> {
-  if (Number(request.headers['content-length'] ?? 0) > maxDiscardedBytes) return Promise.reject(new OversizedBody());
+  if (Number(request.headers['content-length'] ?? 0) > maxDiscardedBytes) return Promise.reject(new PayloadTooLargeError());
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
@@ -69,7 +69,7 @@ function readBytes(request: IncomingMessage): Promise<Buffer> {
         if (size <= maxDiscardedBytes) return;
         settle();
         request.pause();
-        reject(new OversizedBody());
+        reject(new PayloadTooLargeError());
       }
     };
     const onEnd = () => {

@@ -6,13 +6,13 @@ import { isLoopbackHost } from '../config/addresses.ts';
 /** `hops`: how many proxies at most, null as many as there are; `networks` (CIDR): they must be of these, of any where it is empty. */
 export type TrustedProxies = { hops: number | null; networks: readonly string[] };
 /** IP address; the socket's own where no trusted proxy names another. */
-export type ClientOf = (request: Pick<IncomingMessage, 'socket' | 'headers'>) => string;
+export type ClientAddressOf = (request: Pick<IncomingMessage, 'socket' | 'headers'>) => string;
 
 /**
  * Reads X-Forwarded-For from its end: each entry is believed as far as who wrote it is trusted, and what is no address is not.
  * Whatever a client put in front of that counts for nothing.
  */
-export function clientBehind({ hops, networks }: TrustedProxies): ClientOf {
+export function clientBehind({ hops, networks }: TrustedProxies): ClientAddressOf {
   const list = listOf(networks);
   const trusts = (address: string, hop: number) =>
     hop < (hops ?? Number.POSITIVE_INFINITY) && (networks.length === 0 || list.check(address, familyOf(address)));

@@ -4,13 +4,13 @@ import { ServiceError } from '../errors.ts';
 import { type ContentName, roomOfRecording } from '../rooms/content.ts';
 import { maxReport, readReport, reportSchema } from '../rooms/recording-report.ts';
 import { maxRecordingDetails, recordingSummarySchema } from '../rooms/recordings.ts';
-import { cachingOfKept, changePlaylist, toAnswer } from './playlist-answers.ts';
-import { type Answer, type Route, type RouteRequest, route, type Services } from './route.ts';
+import { recordingCacheControl, rewritePlaylist, toResponse } from './playlist-responses.ts';
+import { type Answer, type Route, type RouteRequest, type RouteServices, route } from './route.ts';
 import { wholeOf } from './whole-content.ts';
 
 /** Errors of every call that looks for something over the cluster. */
-export const searchErrors = ['not_found', 'node_unreachable', 'unavailable'] as const;
-export const fileAnswers = {
+export const lookupErrors = ['not_found', 'node_unreachable', 'unavailable'] as const;
+export const fileResponses = {
   200: { description: 'The file.', type: 'application/octet-stream' },
   206: { description: 'The part of the file that was asked for.', type: 'application/octet-stream' },
 };
@@ -71,7 +71,7 @@ export const contentRoutes: readonly Route[] = [
     summary: 'Show the report of a recording: its tracks, files and times.',
     auth: 'token',
     answers: { 200: { description: 'The report.', schema: reportSchema } },
-    errors: searchErrors,
+    errors: lookupErrors,
     handle: async ({ params: { recordingId: folder }, transfer }, { content }) => {
       const whole = { method: 'GET', range: undefined, ifRange: undefined } as const;
       const found = await content.open({ kind: 'recording', folder, file: 'report.json', ...transfer(), ...whole });
@@ -88,7 +88,7 @@ export const contentRoutes: readonly Route[] = [
     summary: 'Remove a recording and all of its files.',
     auth: 'token',
     answers: { 204: { description: 'The recording is gone.' } },
-    errors: [...searchErrors, 'conflict'],
+    errors: [...lookupErrors, 'conflict'],
     handle: async ({ params }, { content }) => {
       await content.deleteRecording(params.recordingId);
       return { status: 204 };
@@ -104,19 +104,19 @@ export const contentRoutes: readonly Route[] = [
     viewersOf: ({ recordingId }) => roomOfRecording(recordingId),
     query: viewerQuerySchema,
     forNodes: true,
-    answers: fileAnswers,
-    errors: [...searchErrors, 'range_not_satisfiable'],
-    handle: (request, services) =>
-      sendFile({ kind: 'recording', folder: request.params.recordingId, file: request.params.file }, request, services),
+    answers: fileResponses,
+    errors: [...lookupErrors, 'range_not_satisfiable'],
+    handle: (request, routeServices) =>
+      sendFile({ kind: 'recording', folder: request.params.recordingId, file: request.params.file }, request, routeServices),
   }),
 ];
 
-async function sendFile(name: ContentName, request: RouteRequest, { content }: Services): Promise<Answer> {
-  const caching = cachingOfKept(name.file);
+async function sendFile(name: ContentName, request: RouteRequest, { content }: RouteServices): Promise<Answer> {
+  const caching = recordingCacheControl(name.file);
   const isPlaylist = name.file.endsWith('.m3u8');
   const transfer = request.transfer();
   const found = await content.open({ ...name, ...transfer, ...(isPlaylist && { range: undefined }) });
-  const answer = isPlaylist ? await changePlaylist(found, request) : found;
+  const answer = isPlaylist ? await rewritePlaylist(found, request) : found;
   const keep = answer.status === 200 || answer.status === 206 ? caching : undefined;
-  return toAnswer({ ...answer, headers: { ...answer.headers, ...(keep !== undefined && { 'cache-control': keep }) } }, request);
+  return toResponse({ ...answer, headers: { ...answer.headers, ...(keep !== undefined && { 'cache-control': keep }) } }, request);
 }

@@ -17,7 +17,7 @@ export function allowOrigin(request: Request, response: Response, origins: reado
 }
 
 /** Answers OPTIONS: `methods` are those of the path, e.g. `GET, POST`. */
-export function answerOptions(request: Request, response: Response, methods: string): void {
+export function handlePreflight(request: Request, response: Response, methods: string): void {
   response.setHeader('allow', methods);
   if (request.headers['access-control-request-method'] !== undefined && response.hasHeader('access-control-allow-origin')) {
     response.setHeader('access-control-allow-methods', methods);

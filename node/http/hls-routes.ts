@@ -1,12 +1,12 @@
 // Routes of streams: playlists, segments and parts from whichever node makes them, and tokens for their viewers.
 import { z } from 'zod';
-import { fileAnswers, searchErrors } from './content-routes.ts';
-import { toAnswer } from './playlist-answers.ts';
+import { fileResponses, lookupErrors } from './content-routes.ts';
+import { toResponse } from './playlist-responses.ts';
 import { dataSchema, type Route, route } from './route.ts';
 
 /** Seconds that a token is good for: unless said, and at most. */
 const defaultLifetime = 3600;
-const longestLifetime = 30 * 24 * 3600;
+const maxLifetimeSeconds = 30 * 24 * 3600;
 
 const number = z
   .string()
@@ -23,13 +23,13 @@ const playlistQuerySchema = z.object({
   token: z.string().max(2048).optional().meta({ description: "A viewer's token, in place of the header `authorization`." }),
 });
 
-const lifetime = `to be an integer from 1 to ${longestLifetime}`;
+const lifetime = `to be an integer from 1 to ${maxLifetimeSeconds}`;
 const viewerSchema = z
   .strictObject({
     expiresIn: z
       .int({ error: lifetime })
       .min(1, lifetime)
-      .max(longestLifetime, lifetime)
+      .max(maxLifetimeSeconds, lifetime)
       .default(defaultLifetime)
       .meta({ description: 'Seconds that the token is good for.' }),
   })
@@ -74,8 +74,8 @@ export const hlsRoutes: readonly Route[] = [
     viewersOf: ({ roomId }) => roomId,
     forNodes: true,
     query: playlistQuerySchema,
-    answers: fileAnswers,
-    errors: [...searchErrors, 'bad_request', 'range_not_satisfiable'],
+    answers: fileResponses,
+    errors: [...lookupErrors, 'bad_request', 'range_not_satisfiable'],
     handle: async (request, { content }) => {
       const { params, query, acceptsGzip } = request;
       const { _HLS_msn: msn, _HLS_part: part, _HLS_skip: skip, token } = query;
@@ -87,7 +87,7 @@ export const hlsRoutes: readonly Route[] = [
         gzip: acceptsGzip,
       };
       const answer = await content.open({ kind: 'hls', folder: params.roomId, file: params.file, playlist, ...request.transfer() });
-      return toAnswer(answer, request);
+      return toResponse(answer, request);
     },
   }),
 ];

@@ -13,17 +13,17 @@ import type { RenderControl } from '../rooms/renders.ts';
 import type { RoomService } from '../rooms/room-service.ts';
 import type { SignedCalls } from '../rooms/signed-calls.ts';
 import type { ViewerTokens } from '../rooms/viewer-tokens.ts';
-import type { WebhookAdmin } from '../rooms/webhook-control.ts';
+import type { WebhookAdmin } from '../rooms/webhook-admin.ts';
 import type { RequestObservation } from './access-log.ts';
-import { rawError } from './answers.ts';
+import { ApiDocuments } from './api-documents.ts';
 import { createApp } from './app.ts';
 import { clientBehind, type TrustedProxies } from './client-address.ts';
 import type { ConsoleSession } from './console-session.ts';
-import { Documents } from './documents.ts';
 import type { ForwardedBy } from './forwarded.ts';
 import type { HealthView } from './health-view.ts';
-import { pathOfHost, withoutPrefix } from './prefix.ts';
-import { type SocketBytes, SocketTraffic } from './socket-traffic.ts';
+import { pathPrefixOfHost, stripPrefix } from './prefix.ts';
+import { rawError } from './responses.ts';
+import { SocketByteCounter, type SocketBytes } from './socket-traffic.ts';
 import { readTlsPair, type TlsFiles, watchTlsPair } from './tls-files.ts';
 
 /** `client`: IP address, behind trusted proxies that of who asked them. */
@@ -83,10 +83,10 @@ export class HttpServer {
   readonly address: string;
   readonly #server: Server;
   readonly #stopWatching: () => void;
-  readonly #traffic: SocketTraffic;
+  readonly #traffic: SocketByteCounter;
   #closing: Promise<void> | undefined;
 
-  private constructor(server: Server, traffic: SocketTraffic, stopWatching: () => void) {
+  private constructor(server: Server, traffic: SocketByteCounter, stopWatching: () => void) {
     const { address, family, port } = server.address() as AddressInfo;
     this.port = port;
     this.address = family === 'IPv6' ? `[${address}]:${port}` : `${address}:${port}`;
@@ -99,14 +99,14 @@ export class HttpServer {
   static async start(options: HttpOptions): Promise<HttpServer> {
     const timeouts = { ...defaultTimeouts, ...options.timeouts };
     let self: HttpServer | undefined;
-    const prefix = () => pathOfHost(options.host());
-    const clientOf = clientBehind(options.trustProxy);
+    const prefix = () => pathPrefixOfHost(options.host());
+    const clientAddress = clientBehind(options.trustProxy);
     const app = createApp({
       ...options,
-      clientOf,
+      clientAddress,
       consoleDir: options.consoleDir,
       addresses: () => [options.host(), ...(options.otherAddresses?.() ?? [])],
-      services: { ...options, documents: new Documents(prefix, options.documents?.asyncapi) },
+      services: { ...options, documents: new ApiDocuments(prefix, options.documents?.asyncapi) },
       rateLimit: options.rateLimit ?? (() => undefined),
       isSocket: (path) => options.upgrade(path) !== undefined,
       closing: () => self?.isClosing ?? false,
@@ -120,18 +120,18 @@ export class HttpServer {
         response.writeHead(308, { location: `${path}/`, 'content-length': 0 }).end();
         return;
       }
-      request.url = withoutPrefix(request.url ?? '/', path);
+      request.url = stripPrefix(request.url ?? '/', path);
       app(request, response);
     };
     const server = createListener(options, timeouts, listener);
     server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) =>
-      upgrade(options, { prefix: prefix(), client: clientOf(request) }, request, socket, head),
+      upgrade(options, { prefix: prefix(), client: clientAddress(request) }, request, socket, head),
     );
     // RFC 9110, section 10.1.1: what we do not know may be ignored; without a listener Node answers in another shape.
     server.on('checkExpectation', listener);
     server.on('clientError', refuseUnreadable);
     server.timeout = timeouts.stalled;
-    const traffic = new SocketTraffic();
+    const traffic = new SocketByteCounter();
     traffic.watch(server);
     await listen(server, options.ip, options.port);
     // E.g. no file descriptor left for a new connection: the others live on.
@@ -210,7 +210,7 @@ function upgrade(
   socket: Duplex,
   head: Buffer,
 ): void {
-  const url = withoutPrefix(request.url ?? '/', prefix);
+  const url = stripPrefix(request.url ?? '/', prefix);
   const handler = options.upgrade(url.split('?', 1)[0] ?? '/');
   if (handler) {
     handler(request, socket, head, client);

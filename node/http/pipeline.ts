@@ -5,27 +5,27 @@ import type { Log } from '../log.ts';
 import type { RateLimit } from '../rate-limit.ts';
 import { withRequestId } from '../request-id.ts';
 import { formatValue, invalidFieldPath, validationMessage } from '../validation-messages.ts';
-import { sendAnswer, sendError, sendStream } from './answers.ts';
-import type { Authenticator, Caller } from './auth.ts';
+import type { Authenticator, Principal } from './auth.ts';
 import { type BodyCheck, discardBody, readJson } from './body.ts';
 import { isLocal } from './client-address.ts';
 import type { Forwarded } from './forwarded.ts';
-import { type Method, parameterNames, pathParameters, type Route, type RouteRequest, type Services } from './route.ts';
+import { sendError, sendResponse, sendStream } from './responses.ts';
+import { type Method, parameterNames, pathParameters, type Route, type RouteRequest, type RouteServices } from './route.ts';
 
 /** What the access log and metrics know of a request beside the request itself. */
-export type Trace = {
+export type RequestTrace = {
   requestId: string;
   start: number;
   /** IP address, behind trusted proxies that of who asked them. */
   client: string;
   forwarded?: Forwarded | undefined;
   route?: string;
-  caller?: Caller;
+  caller?: Principal;
   code?: string;
 };
-export type Traced = Response<unknown, { trace: Trace }>;
+export type TracedResponse = Response<unknown, { trace: RequestTrace }>;
 
-export type PipelineOptions = { log: Log; services: Services; authenticator: Authenticator; tokenLimit: RateLimit };
+export type PipelineOptions = { log: Log; services: RouteServices; authenticator: Authenticator; tokenLimit: RateLimit };
 
 /** Made once: without a reason, an error with a stack is made at the end of each request. */
 const clientGone = new DOMException('The client is gone', 'AbortError');
@@ -34,7 +34,7 @@ const clientGone = new DOMException('The client is gone', 'AbortError');
 export function runRoute(
   route: Route,
   { log, services, authenticator, tokenLimit }: PipelineOptions,
-): (request: Request, response: Traced) => Promise<void> {
+): (request: Request, response: TracedResponse) => Promise<void> {
   const names = parameterNames(route.path);
   const scope = scopeOf(route.method);
   return async (request, response) => {
@@ -78,15 +78,15 @@ export function runRoute(
         ),
       );
       if (answer.stream) await sendStream(response, answer, answer.stream);
-      else sendAnswer(response, answer);
+      else sendResponse(response, answer);
     } catch (error) {
-      fail(response, error, log);
+      sendFailure(response, error, log);
     }
   };
 }
 
 /** Answers with what the caller may know of the error; what is our own fault is logged with its cause. */
-export function fail(response: Traced, error: unknown, log: Log): void {
+export function sendFailure(response: TracedResponse, error: unknown, log: Log): void {
   const failure = toServiceError(error);
   const { trace } = response.locals;
   trace.code = failure.code;
@@ -100,7 +100,7 @@ export function fail(response: Traced, error: unknown, log: Log): void {
 async function viewerOf(
   token: string,
   roomId: string | undefined,
-  tokens: Services['viewerTokens'],
+  tokens: RouteServices['viewerTokens'],
 ): Promise<{ token: string; expiresAt: number }> {
   const claims = await tokens.verify(token);
   if (!claims) throw new ServiceError('invalid_token', 'Invalid token');
@@ -118,7 +118,7 @@ function acceptsGzip(header: string | string[] | undefined): boolean {
   return typeof header === 'string' && /(^|,)\s*gzip\s*(?!;\s*q=0(\.0+)?\s*(,|$))(;|,|$)/i.test(header);
 }
 
-function transferOf(request: Request, response: Traced): ReturnType<RouteRequest['transfer']> {
+function transferOf(request: Request, response: TracedResponse): ReturnType<RouteRequest['transfer']> {
   const gone = new AbortController();
   response.once('close', () => gone.abort(clientGone));
   const { range, 'if-range': ifRange } = request.headers;

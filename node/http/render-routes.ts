@@ -1,6 +1,6 @@
 // Routes of rendering: one MP4 of a recording, made where its files are.
 import { renderOptionsSchema, renderViewSchema } from '../rooms/renders.ts';
-import { searchErrors } from './content-routes.ts';
+import { lookupErrors } from './content-routes.ts';
 import { dataSchema, type Route, route } from './route.ts';
 
 const path = '/recording/{recordingId}/render';
@@ -17,7 +17,7 @@ export const renderRoutes: readonly Route[] = [
     auth: 'token',
     body: { schema: renderOptionsSchema, required: false },
     answers: { 202: { description: 'It is rendered when its turn comes.', schema: dataSchema(renderViewSchema) } },
-    errors: [...searchErrors, 'bad_request', 'conflict'],
+    errors: [...lookupErrors, 'bad_request', 'conflict'],
     handle: async ({ params, body }, { renders }) => ({ status: 202, json: { data: await renders.render(params.recordingId, body) } }),
   }),
   route({
@@ -28,7 +28,7 @@ export const renderRoutes: readonly Route[] = [
     summary: 'Show how far rendering a recording is.',
     auth: 'token',
     answers: { 200: { description: 'State and progress.', schema: dataSchema(renderViewSchema) } },
-    errors: searchErrors,
+    errors: lookupErrors,
     handle: async ({ params }, { renders }) => ({ status: 200, json: { data: await renders.getRender(params.recordingId) } }),
   }),
   route({
@@ -39,7 +39,7 @@ export const renderRoutes: readonly Route[] = [
     summary: 'Give up rendering a recording; what was rendered before stays.',
     auth: 'token',
     answers: { 204: { description: 'Nothing is rendered, and nothing half-made is left.' } },
-    errors: [...searchErrors, 'conflict'],
+    errors: [...lookupErrors, 'conflict'],
     handle: async ({ params }, { renders }) => {
       await renders.cancelRender(params.recordingId);
       return { status: 204 };

@@ -9,13 +9,13 @@ import type { RenderControl } from '../rooms/renders.ts';
 import type { RoomService } from '../rooms/room-service.ts';
 import type { ViewerTokens } from '../rooms/viewer-tokens.ts';
 import { idSchema } from '../rooms/views.ts';
-import type { WebhookAdmin } from '../rooms/webhook-control.ts';
-import type { Caller } from './auth.ts';
+import type { WebhookAdmin } from '../rooms/webhook-admin.ts';
+import type { Principal } from './auth.ts';
 import type { ConsoleSession } from './console-session.ts';
 import type { HealthView } from './health-view.ts';
 
 /** What the handlers of routes call. */
-export type Services = {
+export type RouteServices = {
   rooms: RoomService;
   cluster: ClusterControl;
   webhooks: WebhookAdmin;
@@ -78,7 +78,7 @@ export type RouteRequest<Names extends string = string, Body = unknown, Query = 
   /** Who asks with a viewer's token: it, and when it expires (milliseconds since 1970). */
   viewer: { token: string; expiresAt: number } | undefined;
   /** What who asks may do. */
-  scope: Caller['scope'];
+  scope: Principal['scope'];
   /** Whether another node asks. */
   forwarded: boolean;
   acceptsGzip: boolean;
@@ -86,7 +86,7 @@ export type RouteRequest<Names extends string = string, Body = unknown, Query = 
   transfer: () => Omit<ContentRequest, 'kind' | 'folder' | 'file' | 'playlist'>;
 };
 
-export type RouteAnswer = { description: string; schema?: z.ZodType; type?: string };
+export type RouteResponse = { description: string; schema?: z.ZodType; type?: string };
 
 type Definition<Path extends string, Body extends z.ZodType, Query extends z.ZodType> = {
   method: Method;
@@ -111,16 +111,16 @@ type Definition<Path extends string, Body extends z.ZodType, Query extends z.Zod
     required: boolean;
     refuse?: (body: unknown, field: string | undefined) => string | undefined;
   };
-  answers: Record<number, RouteAnswer>;
+  answers: Record<number, RouteResponse>;
   /** Beyond those that follow from authentication, parameters and body. */
   errors: readonly ErrorCode[];
   /** Left out of the OpenAPI document. */
   hidden?: boolean;
-  handle: (request: RouteRequest<NamesIn<Path>, z.output<Body>, z.output<Query>>, services: Services) => Answer | Promise<Answer>;
+  handle: (request: RouteRequest<NamesIn<Path>, z.output<Body>, z.output<Query>>, routeServices: RouteServices) => Answer | Promise<Answer>;
 };
 export type Route = Omit<Definition<string, z.ZodType, z.ZodType>, 'handle' | 'viewersOf'> & {
   viewersOf?: (params: Record<string, string>) => string | undefined;
-  handle: (request: RouteRequest, services: Services) => Answer | Promise<Answer>;
+  handle: (request: RouteRequest, routeServices: RouteServices) => Answer | Promise<Answer>;
 };
 
 /** Types a route by its path and schemas; the pipeline hands `handle` only what those have let through. */

@@ -4,7 +4,7 @@ import type { Server, Socket } from 'node:net';
 /** Bytes since the start, without the headers of TCP and IP; never less than before. */
 export type SocketBytes = { received: number; sent: number };
 
-export class SocketTraffic {
+export class SocketByteCounter {
   readonly #living = new Set<Socket>();
   /** Of connections that are over. */
   readonly #over: SocketBytes = { received: 0, sent: 0 };

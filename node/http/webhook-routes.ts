@@ -1,7 +1,7 @@
 // Routes of webhooks: who is behind, what was given up, and sending that again.
 import { z } from 'zod';
 import { idSchema } from '../rooms/views.ts';
-import { nodeDeadLetterSchema, nodeWebhookStatusSchema, replaySchema } from '../rooms/webhook-control.ts';
+import { nodeDeadLetterSchema, nodeWebhookStatusSchema, replaySchema } from '../rooms/webhook-admin.ts';
 import { dataSchema, type Route, route } from './route.ts';
 
 const limit = z

@@ -2,7 +2,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { RoomEvent } from '../rooms/events.ts';
 import { type ProcessUsage, processUsage } from './process-usage.ts';
-import { type RoomFigures, RoomSeries } from './room-series.ts';
+import { RoomSeries, type RoomSeriesStats } from './room-series.ts';
 
 export type RoomCounts = {
   rooms: number;
@@ -11,12 +11,12 @@ export type RoomCounts = {
   /** By type; every type that there may be, so that its series is there from the start. */
   components: Readonly<Record<string, number>>;
 };
-export type WorkerFigures = { pid: number | undefined; rooms: number; forwardedTracks: number; restarts: number; hangs: number };
+export type WorkerCounters = { pid: number | undefined; rooms: number; forwardedTracks: number; restarts: number; hangs: number };
 /** Bytes since the start; never less than before. */
 export type ByteCounts = { received: number; sent: number };
 
 /** Since the start, but for `pending` and `spoolBytes`, which are as they are now. Bytes are those of bodies. */
-export type WebhookFigures = {
+export type WebhookCounters = {
   delivered: number;
   retries: number;
   dead: number;
@@ -27,35 +27,35 @@ export type WebhookFigures = {
 };
 
 /** Since the start, but for `pending`, which is as it is now. Bytes are those of bodies that arrived. */
-export type UploadFigures = { pending: number; bytes: number; done: number; failures: number; givenUp: number };
+export type UploadCounters = { pending: number; bytes: number; done: number; failures: number; givenUp: number };
 
 /** What is counted, asked for at each scrape. */
 export type MetricsSource = {
   rooms: () => RoomCounts;
   forwardedTracks: () => number;
   /** One entry per worker, in a lasting order. */
-  workers: () => readonly WorkerFigures[];
+  workers: () => readonly WorkerCounters[];
   /** This node included. */
   clusterNodes: () => number;
   /** Bounded in time by whoever counts; never rejects. */
   mediaTraffic: () => Promise<ByteCounts>;
   httpTraffic: () => ByteCounts;
-  webhooks: () => WebhookFigures;
-  uploads: () => UploadFigures;
+  webhooks: () => WebhookCounters;
+  uploads: () => UploadCounters;
 };
 
 /** A request that was answered. */
-export type HttpObservation = { route: string; method: string; status: number; duration: number };
+export type RequestObservation = { route: string; method: string; status: number; duration: number };
 
 /** What one scrape is about. */
 type Moment = {
   counts: RoomCounts;
-  roomFigures: readonly (readonly [roomId: string, figures: RoomFigures])[];
-  workers: readonly (WorkerFigures & { usage: ProcessUsage | undefined })[];
+  roomFigures: readonly (readonly [roomId: string, figures: RoomSeriesStats])[];
+  workers: readonly (WorkerCounters & { usage: ProcessUsage | undefined })[];
   media: ByteCounts;
   http: ByteCounts;
-  webhooks: WebhookFigures;
-  uploads: UploadFigures;
+  webhooks: WebhookCounters;
+  uploads: UploadCounters;
 };
 /** One value, or one per label. */
 type Samples = number | readonly (readonly [labels: Record<string, string>, value: number])[];
@@ -96,7 +96,7 @@ export class Metrics {
   }
 
   /** `duration` in milliseconds. */
-  httpRequest({ route, method, status, duration }: HttpObservation): void {
+  httpRequest({ route, method, status, duration }: RequestObservation): void {
     this.#requests.observe({ route, method, status: String(status) }, duration / 1000);
   }
 
@@ -156,7 +156,7 @@ export class Metrics {
       help: 'Rooms of this node that were lost with their media worker.',
       read: () => this.#rooms.crashed,
     });
-    const perRoom = (name: string, help: string, value: (figures: RoomFigures) => number): Sampled => ({
+    const perRoom = (name: string, help: string, value: (figures: RoomSeriesStats) => number): Sampled => ({
       name,
       help: `${help}, by \`room_id\`.`,
       labels: ['room_id'],
@@ -213,7 +213,7 @@ export class Metrics {
       help: 'Media workers that run.',
       read: ({ workers }) => workers.filter(({ pid }) => pid !== undefined).length,
     });
-    const perWorker = (name: string, help: string, value: (figures: WorkerFigures) => number): Sampled => ({
+    const perWorker = (name: string, help: string, value: (figures: WorkerCounters) => number): Sampled => ({
       name,
       help: `${help}, by \`worker\`.`,
       labels: ['worker'],
@@ -240,7 +240,7 @@ export class Metrics {
   }
 
   #addWebhooks(): void {
-    const one = (name: string, help: string, value: (figures: WebhookFigures) => number): Sampled => ({
+    const one = (name: string, help: string, value: (figures: WebhookCounters) => number): Sampled => ({
       name: `svc_webhook_${name}`,
       help,
       read: ({ webhooks }) => value(webhooks),
@@ -255,7 +255,7 @@ export class Metrics {
   }
 
   #addUploads(): void {
-    const one = (name: string, help: string, value: (figures: UploadFigures) => number): Sampled => ({
+    const one = (name: string, help: string, value: (figures: UploadCounters) => number): Sampled => ({
       name: `svc_upload${name}`,
       help,
       read: ({ uploads }) => value(uploads),
@@ -306,7 +306,7 @@ export class Metrics {
 }
 
 /** Without workers that do not run. */
-async function usageByPid(workers: readonly WorkerFigures[]): Promise<Map<number | undefined, ProcessUsage | undefined>> {
+async function usageByPid(workers: readonly WorkerCounters[]): Promise<Map<number | undefined, ProcessUsage | undefined>> {
   const pids = workers.flatMap(({ pid }) => pid ?? []);
   return new Map(await Promise.all(pids.map(async (pid) => [pid, await processUsage(pid)] as const)));
 }

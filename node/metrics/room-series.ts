@@ -7,7 +7,7 @@ const removedLifetime = 10 * 60_000;
 const maxRemoved = 2_000;
 
 /** Times in milliseconds. `peerTime`: summed over peers, how long they have been connected. */
-export type RoomFigures = {
+export type RoomSeriesStats = {
   peers: number;
   peerTime: number;
   duration: number;
@@ -28,7 +28,7 @@ type LivingRoom = {
   crashes: number;
 };
 
-const nothing: RoomFigures = { peers: 0, peerTime: 0, duration: 0, connects: 0, disconnects: 0, crashes: 0 };
+const nothing: RoomSeriesStats = { peers: 0, peerTime: 0, duration: 0, connects: 0, disconnects: 0, crashes: 0 };
 
 export class RoomSeries {
   readonly #now: () => number;
@@ -84,7 +84,7 @@ export class RoomSeries {
   }
 
   /** Of rooms that live and, all zero, of those that ended less than ten minutes ago. */
-  *read(): Iterable<[roomId: string, figures: RoomFigures]> {
+  *read(): Iterable<[roomId: string, figures: RoomSeriesStats]> {
     const now = this.#now();
     this.#prune(now);
     for (const [roomId, room] of this.#living) {

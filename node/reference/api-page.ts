@@ -1,7 +1,7 @@
 // docs/reference/rest-api.md: every call of the REST API and every schema of the OpenAPI document.
 import type { OpenApiDocument } from '../http/openapi.ts';
 import type { JsonSchema } from '../json-schemas.ts';
-import { cell, fieldHead, fieldRows, typeWords } from './schema-tables.ts';
+import { fieldRows, fieldTableHeader, formatType, tableCell } from './schema-tables.ts';
 import { type Operation, operationsOf } from './sdk-types.ts';
 
 /** Refusals that follow from authentication, limits and malformed requests, which all calls have. */
@@ -38,7 +38,7 @@ function callText({ id, method, path, summary, description, open, parameters, bo
   const query = parameters.filter((each) => each.in === 'query');
   const rows = query.map(
     ({ name, required, schema, description: meaning }) =>
-      `| \`?${name}\` | ${cell(typeWords(schema))}${required ? '' : ', optional'} | ${cell(meaning ?? '')} |`,
+      `| \`?${name}\` | ${tableCell(formatType(schema))}${required ? '' : ', optional'} | ${tableCell(meaning ?? '')} |`,
   );
   const answers = Object.entries(responses).filter(([status]) => status.startsWith('2'));
   const codes = [
@@ -49,30 +49,32 @@ function callText({ id, method, path, summary, description, open, parameters, bo
   return [
     `### \`${method} ${path}\`\n`,
     `${summary}${description === undefined ? '' : ` ${description}`} ${open ? 'Needs no token. ' : ''}(\`${id}\`)\n`,
-    ...(rows.length > 0 ? [`${fieldHead.replace('field', 'parameter')}\n${rows.join('\n')}\n`] : []),
-    ...(body ? [`Body${body.required ? '' : ' (may be left out)'}: ${typeWords(body.schema)}\n`] : []),
-    ...answers.map(([status, { description: text, content }]) => `- ${status}: ${text}${contentWords(content)}`),
+    ...(rows.length > 0 ? [`${fieldTableHeader.replace('field', 'parameter')}\n${rows.join('\n')}\n`] : []),
+    ...(body ? [`Body${body.required ? '' : ' (may be left out)'}: ${formatType(body.schema)}\n`] : []),
+    ...answers.map(([status, { description: text, content }]) => `- ${status}: ${text}${formatContentTypes(content)}`),
     ...(codes.length > 0 ? [`- Refused with ${codes.map((each) => `\`${each}\``).join(', ')}`] : []),
     '',
   ].join('\n');
 }
 
-function contentWords(content: Record<string, { schema?: JsonSchema }> | undefined): string {
+function formatContentTypes(content: Record<string, { schema?: JsonSchema }> | undefined): string {
   const [entry] = Object.entries(content ?? {});
   if (!entry) return '';
   const [type, { schema }] = entry;
   if (!schema) return ` (${type})`;
-  const fields = Object.entries(schema.properties ?? {}).map(([name, field]) => `${name}: ${typeWords(field)}`);
-  return fields.length > 0 ? ` \`{\` ${fields.join(', ')} \`}\`` : ` ${typeWords(schema)}`;
+  const fields = Object.entries(schema.properties ?? {}).map(([name, field]) => `${name}: ${formatType(field)}`);
+  return fields.length > 0 ? ` \`{\` ${fields.join(', ')} \`}\`` : ` ${formatType(schema)}`;
 }
 
 function schemaText(name: string, schema: JsonSchema): string {
   const head = `### ${name}\n${schema.description === undefined ? '' : `\n${schema.description}\n`}`;
   const variants = (schema.oneOf ?? schema.anyOf) as JsonSchema[] | undefined;
   if (variants?.every((each) => each.properties)) {
-    const tables = variants.map((each, index) => `${index === 0 ? 'One of:' : 'Or:'}\n\n${fieldHead}\n${fieldRows(each).join('\n')}\n`);
+    const tables = variants.map(
+      (each, index) => `${index === 0 ? 'One of:' : 'Or:'}\n\n${fieldTableHeader}\n${fieldRows(each).join('\n')}\n`,
+    );
     return `${head}\n${tables.join('\n')}`;
   }
-  if (schema.properties) return `${head}\n${fieldHead}\n${fieldRows(schema).join('\n')}\n`;
-  return `${head}\n${typeWords(schema)}\n`;
+  if (schema.properties) return `${head}\n${fieldTableHeader}\n${fieldRows(schema).join('\n')}\n`;
+  return `${head}\n${formatType(schema)}\n`;
 }

@@ -2,8 +2,8 @@
 import { JsonSchemas } from '../json-schemas.ts';
 import { eventFields, unsequencedEventTypes } from '../rooms/event-fields.ts';
 import { eventDescriptions, eventTypes, roomEventSchema } from '../rooms/events.ts';
-import { type ServerMethod, serverAnswerSchemas, serverEventSchema, serverRequestSchemas } from '../signaling/server-messages.ts';
-import { fieldHead, fieldRows, typeWords } from './schema-tables.ts';
+import { type ServerMethod, serverEventSchema, serverRequestSchemas, serverResponseSchemas } from '../signaling/server-messages.ts';
+import { fieldRows, fieldTableHeader, formatType } from './schema-tables.ts';
 
 const common = ['id', 'type', 'time', 'node', 'incarnation', 'roomId'];
 
@@ -14,7 +14,7 @@ export function eventsPage(): string {
   const methods = (Object.keys(serverRequestSchemas) as ServerMethod[]).map((method) => ({
     method,
     request: schemas.input(serverRequestSchemas[method]),
-    answer: schemas.output(serverAnswerSchemas[method]),
+    answer: schemas.output(serverResponseSchemas[method]),
   }));
   const named = schemas.components();
   const rows = fieldRows(named.RoomEvent ?? {});
@@ -23,7 +23,7 @@ export function eventsPage(): string {
     .filter((name) => ['Track', 'Kind', 'EventCall'].includes(name))
     .map((name) => {
       const schema = named[name] ?? {};
-      return `### ${name}\n\n${schema.description}\n\n${schema.properties ? `${fieldHead}\n${fieldRows(schema).join('\n')}` : typeWords(schema)}\n`;
+      return `### ${name}\n\n${schema.description}\n\n${schema.properties ? `${fieldTableHeader}\n${fieldRows(schema).join('\n')}` : formatType(schema)}\n`;
     });
   const frameSchema = named.event_roomEvent ?? frame;
   return `# Events
@@ -42,7 +42,7 @@ ${kinds.join('\n')}
 
 ## Fields
 
-${fieldHead}
+${fieldTableHeader}
 ${rows.filter((row) => !row.startsWith('| `type` ')).join('\n')}
 
 ${parts.join('\n')}
@@ -59,14 +59,14 @@ Frames are JSON texts. A request is \`{"id": <number>, "method": "<method>", "da
 ${methods.map(({ method, request, answer }) => `### \`${method}\`\n\n${request.description ? `${request.description}\n\n` : ''}${part('Data', request)}${part('Answer', answer)}`).join('\n')}
 ### Events on the socket
 
-${fieldHead}
+${fieldTableHeader}
 ${fieldRows({ ...frameSchema, properties: Object.fromEntries(Object.entries(frameSchema.properties ?? {}).map(([name, field]) => [name, name === 'data' ? { type: 'object', description: 'The event.' } : field])) }).join('\n')}
 `;
 }
 
 function part(title: string, schema: Parameters<typeof fieldRows>[0]): string {
   const rows = fieldRows(schema);
-  return rows.length === 0 ? `${title}: nothing.\n\n` : `${title}:\n\n${fieldHead}\n${rows.join('\n')}\n\n`;
+  return rows.length === 0 ? `${title}: nothing.\n\n` : `${title}:\n\n${fieldTableHeader}\n${rows.join('\n')}\n\n`;
 }
 
 function fieldsOf(type: (typeof eventTypes)[number]): string {

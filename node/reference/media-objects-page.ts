@@ -1,13 +1,13 @@
 // docs/reference/media-objects.md: what the peer websocket says of media, object by object.
 import { JsonSchemas } from '../json-schemas.ts';
 import { mediaObjects } from '../rooms/media-objects.ts';
-import { fieldHead, fieldRows } from './schema-tables.ts';
+import { fieldRows, fieldTableHeader } from './schema-tables.ts';
 
 export function mediaObjectsPage(): string {
   const schemas = new JsonSchemas('#/');
   for (const schema of Object.values(mediaObjects)) schemas.input(schema);
   const parts = Object.entries(schemas.components()).map(
-    ([name, schema]) => `## ${name}\n\n${schema.description}\n\n${fieldHead}\n${fieldRows(schema).join('\n')}\n`,
+    ([name, schema]) => `## ${name}\n\n${schema.description}\n\n${fieldTableHeader}\n${fieldRows(schema).join('\n')}\n`,
   );
   return `# Media objects of the peer websocket
 

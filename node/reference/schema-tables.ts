@@ -2,7 +2,7 @@
 import type { JsonSchema } from '../json-schemas.ts';
 
 /** What is known of a schema besides its fields, in words; named ones as links to their heading on the page. */
-export function typeWords(schema: JsonSchema): string {
+export function formatType(schema: JsonSchema): string {
   if (typeof schema.$ref === 'string') {
     const name = schema.$ref.slice(schema.$ref.lastIndexOf('/') + 1);
     if (name === 'EventType') return '[kind of event](events.md#kinds)';
@@ -11,15 +11,15 @@ export function typeWords(schema: JsonSchema): string {
   if (schema.const !== undefined) return code(schema.const);
   if (Array.isArray(schema.enum)) return schema.enum.map(code).join(', ');
   const parts = (schema.oneOf ?? schema.anyOf ?? schema.allOf) as JsonSchema[] | undefined;
-  if (parts) return [...new Set(parts.map(typeWords))].join(' or ');
-  if (Array.isArray(schema.type)) return schema.type.map((type) => typeWords({ ...schema, type })).join(' or ');
+  if (parts) return [...new Set(parts.map(formatType))].join(' or ');
+  if (Array.isArray(schema.type)) return schema.type.map((type) => formatType({ ...schema, type })).join(' or ');
   if (schema.type === 'array') {
     const limits = bounds(schema.minItems, schema.maxItems).slice(2);
-    return `list${limits && ` (${limits})`} of ${schema.items ? typeWords(schema.items) : 'anything'}`;
+    return `list${limits && ` (${limits})`} of ${schema.items ? formatType(schema.items) : 'anything'}`;
   }
   if (schema.type === 'object' && schema.properties) return 'object';
   if (schema.type === 'object')
-    return typeof schema.additionalProperties === 'object' ? `object of ${typeWords(schema.additionalProperties)}` : 'object';
+    return typeof schema.additionalProperties === 'object' ? `object of ${formatType(schema.additionalProperties)}` : 'object';
   if (schema.type === 'string') return `string${stringLimits(schema)}`;
   return `${schema.type ?? 'anything'}${bounds(schema.minimum ?? above(schema.exclusiveMinimum), schema.maximum)}`;
 }
@@ -29,15 +29,15 @@ export function fieldRows(schema: JsonSchema, prefix = ''): string[] {
   return Object.entries(schema.properties ?? {}).flatMap(([name, field]) => {
     const needed = schema.required?.includes(name) ? '' : ', optional';
     const standard = field.default === undefined ? '' : `, ${code(field.default)} by default`;
-    const row = `| \`${prefix}${name}\` | ${cell(typeWords(field) + needed + standard)} | ${cell(field.description ?? '')} |`;
+    const row = `| \`${prefix}${name}\` | ${tableCell(formatType(field) + needed + standard)} | ${tableCell(field.description ?? '')} |`;
     const inner = field.properties ? field : field.items?.properties ? field.items : undefined;
     return [row, ...(inner ? fieldRows(inner, `${prefix}${name}${inner === field ? '.' : '[].'}`) : [])];
   });
 }
 
-export const fieldHead = '| field | type | meaning |\n|---|---|---|';
+export const fieldTableHeader = '| field | type | meaning |\n|---|---|---|';
 
-export function cell(text: string): string {
+export function tableCell(text: string): string {
   return text.replaceAll('|', '\\|').replaceAll('\n', '<br>');
 }
 

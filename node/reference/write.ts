@@ -16,7 +16,7 @@ import { websocketsPage } from './websockets-page.ts';
 const { version } = createRequire(import.meta.url)('../../package.json') as { version: string };
 
 /** Every file that is made, by its path from the root. */
-export async function madeFiles(): Promise<Record<string, string>> {
+export async function generatedFiles(): Promise<Record<string, string>> {
   const document = openApiDocument(routes, { version, path: '' });
   const sources = { schemas: schemasText(document), operations: operationsText(document), events: eventsText(document) };
   const generated = Object.fromEntries(
@@ -41,4 +41,4 @@ function formatted(path: string, text: string): string {
   return execFileSync(biome, ['format', `--stdin-file-path=${path}`], { cwd: root, input: text, encoding: 'utf8', timeout: 30_000 });
 }
 
-if (import.meta.main) for (const [path, text] of Object.entries(await madeFiles())) writeFileSync(join(root, path), text);
+if (import.meta.main) for (const [path, text] of Object.entries(await generatedFiles())) writeFileSync(join(root, path), text);

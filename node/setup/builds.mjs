@@ -9,7 +9,7 @@ import { lastError } from './packages.mjs';
 import { checkoutLock, nodeModules, pinnedNode, root } from './paths.mjs';
 import { run, SetupError, step } from './steps.mjs';
 
-const buildDeadline = 180_000;
+const buildTimeoutMs = 180_000;
 
 /**
  * @typedef {object} Build
@@ -107,7 +107,7 @@ export async function ensureBuilds(only) {
 
 /** @param {Build} build */
 async function make(build) {
-  const { code, output } = await run(pinnedNode, build.command, { cwd: root, deadline: buildDeadline });
+  const { code, output } = await run(pinnedNode, build.command, { cwd: root, deadline: buildTimeoutMs });
   if (code !== 0) throw new SetupError(`Building ${build.name} failed: ${lastError(output)}`, `see all of it with: ${build.script}`);
 }
 

@@ -3,16 +3,15 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-
-import { runAgain } from './again.mjs';
 import { withLock } from './lock.mjs';
 import { lastError } from './packages.mjs';
 import { checkoutLock, nodeModules, pinnedNode, root } from './paths.mjs';
+import { runWithRetry } from './retry.mjs';
 import { run, SetupError, step } from './steps.mjs';
 
 const lockFile = join(root, 'package-lock.json');
 const stampFile = join(nodeModules, '.mediarooms-stamp');
-const installDeadline = 600_000;
+const installTimeoutMs = 600_000;
 
 /**
  * @param {string} lockText content of package-lock.json
@@ -124,7 +123,7 @@ function read(file) {
 async function install() {
   const env = npmEnvironment(process.env);
   const args = ['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel', 'error'];
-  const { code, output, timedOut } = await runAgain(() => run('npm', args, { cwd: root, env, deadline: installDeadline }));
+  const { code, output, timedOut } = await runWithRetry(() => run('npm', args, { cwd: root, env, deadline: installTimeoutMs }));
   if (code === 0 && existsSync(pinnedNode)) return;
   throw new SetupError(npmFailure(code, output, timedOut), 'npm ci');
 }
@@ -137,7 +136,7 @@ async function install() {
  */
 export function npmFailure(code, output, timedOut) {
   if (code === 127) return 'npm cannot be run: it is not on PATH.';
-  if (timedOut) return `npm ci was still running after ${installDeadline / 1000} s and was ended.`;
+  if (timedOut) return `npm ci was still running after ${installTimeoutMs / 1000} s and was ended.`;
   if (/ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ETIMEDOUT|ENETUNREACH|ECONNRESET/.test(output)) {
     return 'npm ci cannot reach the package registry: there is no network, or `npm config get registry` names a wrong one.';
   }

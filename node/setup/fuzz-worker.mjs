@@ -18,8 +18,8 @@ const kept = join(root, 'test', 'fuzz', 'corpus');
 const sanitizers = '-fsanitize=address,undefined,fuzzer-no-link';
 const flags = `-O1 -gline-tables-only -fno-omit-frame-pointer -fno-sanitize-recover=undefined ${sanitizers}`;
 const maxInput = 4096;
-const buildDeadline = 7_200_000;
-const shortDeadline = 300_000;
+const buildTimeoutMs = 7_200_000;
+const shortTimeoutMs = 300_000;
 
 const [wanted = 'all', seconds = '60'] = process.argv.slice(2);
 
@@ -46,7 +46,7 @@ try {
 async function build(folder, version) {
   await ensurePackages([...aptPackages.worker, ...aptPackages.fuzz], 'fuzzing the media worker');
   const meson = await findMeson();
-  const options = { env: { ...meson.env, CC: 'clang', CXX: 'clang++' }, deadline: buildDeadline };
+  const options = { env: { ...meson.env, CC: 'clang', CXX: 'clang++' }, deadline: buildTimeoutMs };
   const out = join(folder, 'out');
   mkdirSync(folder, { recursive: true });
   if (!existsSync(join(out, 'build.ninja'))) {
@@ -106,11 +106,11 @@ async function keep(folder, target) {
   const smallest = mkdtempSync(join(folder, 'smallest-'));
   try {
     const args = ['-merge=1', `-max_len=${maxInput}`, smallest, corpus];
-    await done(run(program(folder, target), args, { deadline: buildDeadline }), 'merged', folder);
+    await done(run(program(folder, target), args, { deadline: buildTimeoutMs }), 'merged', folder);
     const archive = join(kept, `${target}.tar.gz`);
     // The same files make the same archive.
     const same = ['--sort=name', '--mtime=@0', '--owner=0', '--group=0', '--numeric-owner', '-I', 'gzip -9n'];
-    const { code, output } = await run('tar', [...same, '-cf', `${archive}.new`, '-C', smallest, '.'], { deadline: shortDeadline });
+    const { code, output } = await run('tar', [...same, '-cf', `${archive}.new`, '-C', smallest, '.'], { deadline: shortTimeoutMs });
     if (code !== 0) throw new SetupError(`The corpus of ${target} could not be written: ${lastError(output)}`);
     renameSync(`${archive}.new`, archive);
     console.error(`[fuzz] ${target}: ${readdirSync(smallest).length} inputs kept`);
@@ -131,7 +131,7 @@ async function workspace(folder, target) {
   mkdirSync(findings, { recursive: true });
   const archive = join(kept, `${target}.tar.gz`);
   if (existsSync(archive)) {
-    const { code, output } = await run('tar', ['-xzf', archive, '-C', corpus], { deadline: shortDeadline });
+    const { code, output } = await run('tar', ['-xzf', archive, '-C', corpus], { deadline: shortTimeoutMs });
     if (code !== 0) throw new SetupError(`${archive} could not be unpacked: ${lastError(output)}`);
   }
   return { corpus, findings };

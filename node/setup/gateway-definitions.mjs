@@ -2,16 +2,15 @@
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-
-import { runAgain } from './again.mjs';
 import { lastError } from './packages.mjs';
 import { cacheDirectory } from './paths.mjs';
+import { runWithRetry } from './retry.mjs';
 import { run, SetupError, step } from './steps.mjs';
 
 /** The version that our Traefik is made for. */
 const gatewayApiVersion = '1.3.0';
 
-const downloadDeadline = 300_000;
+const downloadTimeoutMs = 300_000;
 
 /**
  * @param {NodeJS.ProcessEnv} [env]
@@ -31,8 +30,8 @@ export async function ensureGatewayDefinitions() {
   mkdirSync(dirname(path), { recursive: true });
   await step('getting the definitions of the Gateway API', async () => {
     const module = `sigs.k8s.io/gateway-api@v${gatewayApiVersion}`;
-    const options = { cwd: dirname(path), env: { ...process.env, GOWORK: 'off' }, deadline: downloadDeadline };
-    const { code, output } = await runAgain(() => run('go', ['mod', 'download', '-json', module], options));
+    const options = { cwd: dirname(path), env: { ...process.env, GOWORK: 'off' }, deadline: downloadTimeoutMs };
+    const { code, output } = await runWithRetry(() => run('go', ['mod', 'download', '-json', module], options));
     const folder = /"Dir": "([^"]+)"/.exec(output)?.[1];
     if (code !== 0 || folder === undefined) {
       throw new SetupError(

@@ -2,15 +2,14 @@
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-
-import { runAgain } from './again.mjs';
 import { sourcesStamp } from './builds.mjs';
 import { withLock } from './lock.mjs';
 import { lastError } from './packages.mjs';
 import { checkoutLock, nodeModules, root } from './paths.mjs';
+import { runWithRetry } from './retry.mjs';
 import { run, SetupError, step } from './steps.mjs';
 
-const buildDeadline = 900_000;
+const buildTimeoutMs = 900_000;
 const source = 'examples/go-client';
 const stampFile = join(nodeModules, '.mediarooms-go-client-sources');
 
@@ -30,8 +29,8 @@ export async function ensureGoClient() {
     }
     await step(`building ${source} (once; about a minute)`, async () => {
       const env = { ...process.env, CGO_ENABLED: '0', GOWORK: 'off', GOFLAGS: '-mod=readonly -buildvcs=false' };
-      const options = { cwd: join(root, source), env, deadline: buildDeadline };
-      const { code, output } = await runAgain(() => run('go', ['build', '-o', goClient, '.'], options));
+      const options = { cwd: join(root, source), env, deadline: buildTimeoutMs };
+      const { code, output } = await runWithRetry(() => run('go', ['build', '-o', goClient, '.'], options));
       if (code === 0) return;
       throw new SetupError(`${source} could not be built: ${lastError(output)}`, 'give Go a proxy that it reaches (GOPROXY)');
     });

@@ -8,7 +8,7 @@ import { buildah, imagesDirectory } from './images-store.mjs';
 import { lastError } from './packages.mjs';
 import { run, SetupError } from './steps.mjs';
 
-const tarDeadline = 300_000;
+const tarTimeoutMs = 300_000;
 
 /**
  * @param {string} name of an image in our store
@@ -26,7 +26,7 @@ export async function exportImage(name, archive) {
     // Beside its place until it is whole: whoever sees an archive may take it.
     const partial = join(folder, 'archive.tar');
     const { code, output } = await run('tar', [...same, '-cf', partial, '-C', layout, 'blobs', 'index.json', 'oci-layout'], {
-      deadline: tarDeadline,
+      deadline: tarTimeoutMs,
     });
     if (code !== 0) throw new SetupError(`The archive of ${name} could not be written: ${lastError(output)}`, 'npm run images');
     renameSync(partial, archive);

@@ -2,10 +2,9 @@
 
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-
-import { runAgain } from './again.mjs';
 import { buildah, hasImage, imagesDirectory } from './images-store.mjs';
 import { lastError } from './packages.mjs';
+import { runWithRetry } from './retry.mjs';
 import { run, SetupError, step } from './steps.mjs';
 
 const suite = 'bookworm';
@@ -16,8 +15,8 @@ const recipe = 1;
 /** Its name in our own store. */
 export const baseName = `localhost/debian:${suite}-slim-${recipe}`;
 
-const debootstrapDeadline = 900_000;
-const aptDeadline = 600_000;
+const debootstrapTimeoutMs = 900_000;
+const aptTimeoutMs = 600_000;
 
 const sources = `deb ${mirror}/debian ${suite} main
 deb ${mirror}/debian ${suite}-updates main
@@ -81,7 +80,7 @@ export async function ensureBase() {
 /** @param {string} rootfs */
 async function unpack(rootfs) {
   const { code, output } = await run('debootstrap', ['--force-check-gpg', '--variant=minbase', suite, rootfs, `${mirror}/debian`], {
-    deadline: debootstrapDeadline,
+    deadline: debootstrapTimeoutMs,
   });
   if (code !== 0) {
     throw new SetupError(
@@ -110,7 +109,7 @@ async function slim(rootfs) {
  */
 async function inside(rootfs, command) {
   const env = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', DEBIAN_FRONTEND: 'noninteractive', LC_ALL: 'C.UTF-8' };
-  const { code, output } = await runAgain(() => run('chroot', [rootfs, ...command], { env, deadline: aptDeadline }));
+  const { code, output } = await runWithRetry(() => run('chroot', [rootfs, ...command], { env, deadline: aptTimeoutMs }));
   if (code !== 0)
     throw new SetupError(`The base image could not be made; ${command[0]} ended with: ${lastError(output)}`, 'npm run images');
 }

@@ -7,7 +7,7 @@ import { lastError } from './packages.mjs';
 import { cacheDirectory } from './paths.mjs';
 import { run, SetupError } from './steps.mjs';
 
-const usualDeadline = 600_000;
+const usualTimeoutMs = 600_000;
 
 /** @returns {string} where images are kept: buildah's store, and an archive of each image that was built */
 export function imagesDirectory() {
@@ -23,11 +23,11 @@ export function storeOptions() {
 /**
  * @param {string[]} args
  * @param {{ deadline?: number, cwd?: string, onLine?: (line: string) => void }} [options]
- * @returns {Promise<import('./again.mjs').Result>}
+ * @returns {Promise<import('./retry.mjs').Result>}
  */
 export function tryBuildah(args, options = {}) {
   mkdirSync(imagesDirectory(), { recursive: true });
-  return run('buildah', [...storeOptions(), ...args], { deadline: usualDeadline, ...options });
+  return run('buildah', [...storeOptions(), ...args], { deadline: usualTimeoutMs, ...options });
 }
 
 /**
@@ -55,11 +55,11 @@ export async function imageId(name) {
 }
 
 /** A changed source adds some twenty layers of a few megabytes each; beyond this they are all dropped, and the next build is a cold one. */
-const mostLayers = 600;
+const maxLayers = 600;
 
 /** What builds that were killed left, and layers where they have become too many. To be called by who holds the lock. */
-export async function forgetLayers() {
+export async function pruneLayers() {
   await buildah(['rm', '--all']);
   const layers = (await buildah(['images', '--all', '--quiet'])).trim().split('\n');
-  if (layers.length > mostLayers) await buildah(['rmi', '--prune', '--force']);
+  if (layers.length > maxLayers) await buildah(['rmi', '--prune', '--force']);
 }

@@ -5,17 +5,16 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, uti
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
-
-import { runAgain } from './again.mjs';
 import { sourcesStamp } from './builds.mjs';
 import { exportImage } from './images-archive.mjs';
 import { ensureBase } from './images-base.mjs';
 import { addBill, contentsOf } from './images-contents.mjs';
 import { buildArguments, buildError, commitName, imageName, images, isPinned, oldArchives, sourceEpoch } from './images-plan.mjs';
-import { buildah, forgetLayers, hasImage, imageId, imagesDirectory, storeOptions, tryBuildah } from './images-store.mjs';
+import { buildah, hasImage, imageId, imagesDirectory, pruneLayers, storeOptions, tryBuildah } from './images-store.mjs';
 import { withLock } from './lock.mjs';
 import { aptPackages, ensurePackages } from './packages.mjs';
 import { cacheDirectory, root } from './paths.mjs';
+import { runWithRetry } from './retry.mjs';
 import { fail, run, SetupError, step } from './steps.mjs';
 import { workerKey } from './worker.mjs';
 
@@ -32,7 +31,7 @@ import { workerKey } from './worker.mjs';
  * @property {number} bytes of the archive, whose layers are compressed
  */
 
-const buildDeadline = 1_800_000;
+const buildTimeoutMs = 1_800_000;
 const archivesKept = 3;
 
 /**
@@ -141,11 +140,11 @@ async function stampOf({ sources }, setting) {
  * @param {string} archive
  */
 async function make(image, setting, archive) {
-  await forgetLayers();
+  await pruneLayers();
   const log = join(imagesDirectory(), `build-${image.name}.log`);
   const args = buildArguments(image, setting, root);
   // Layers that were made are not made again.
-  const { code, output } = await runAgain(() => tryBuildah(args, { deadline: buildDeadline, cwd: root }));
+  const { code, output } = await runWithRetry(() => tryBuildah(args, { deadline: buildTimeoutMs, cwd: root }));
   writeFileSync(log, output);
   if (code !== 0) {
     throw new SetupError(

@@ -3,16 +3,15 @@
 import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
-
-import { runAgain } from './again.mjs';
-import { copyCut, coreDnsMain, cuts, programsModule, requiredVersion } from './kubernetes-module.mjs';
+import { copySubset, coreDnsMain, programsModule, requiredVersion, vendoredSubsets } from './kubernetes-module.mjs';
 import { kubernetesVersion, otherPackages, programModules, traefikModule, traefikVersion } from './kubernetes-versions.mjs';
 import { lastError } from './packages.mjs';
+import { runWithRetry } from './retry.mjs';
 import { run, SetupError, step } from './steps.mjs';
 
 /** @typedef {import('./kubernetes-versions.mjs').KubernetesProgram} KubernetesProgram */
 
-const buildDeadline = 3_600_000;
+const buildTimeoutMs = 3_600_000;
 
 /**
  * Minutes of one core that each takes beside those before it, where nothing is in Go's cache: measured, rounded.
@@ -84,11 +83,11 @@ async function makeTraefik(temporary) {
   const { goMod } = await download(traefikModule, traefikVersion, temporary);
   const requirements = readFileSync(goMod, 'utf8');
   const replaced = [];
-  for (const [name, cut] of Object.entries(cuts)) {
+  for (const [name, cut] of Object.entries(vendoredSubsets)) {
     const version = name === traefikModule ? traefikVersion : requiredVersion(requirements, name);
     if (version === undefined) throw new SetupError(`Traefik ${traefikVersion} requires no ${name}.`);
     const copy = join(temporary, 'modules', name);
-    copyCut((await download(name, version, temporary)).folder, copy, cut);
+    copySubset((await download(name, version, temporary)).folder, copy, cut);
     if (name !== traefikModule) replaced.push(`replace ${name} => ${copy}\n`);
   }
   appendFileSync(join(folder, 'go.mod'), replaced.join(''));
@@ -152,10 +151,10 @@ async function go(what, args, cwd) {
   // Tests may run beside it, which come first.
   const [program = '', ...before] = process.platform === 'win32' ? ['go'] : ['nice', '-n', '19', 'go'];
   // What has come of hundreds of modules is kept.
-  const options = { cwd, env: { ...process.env, ...own }, deadline: buildDeadline };
-  const { code, output, timedOut } = await runAgain(() => run(program, [...before, ...args], options));
+  const options = { cwd, env: { ...process.env, ...own }, deadline: buildTimeoutMs };
+  const { code, output, timedOut } = await runWithRetry(() => run(program, [...before, ...args], options));
   if (code === 0) return output;
-  const why = timedOut ? `it was still running after ${buildDeadline / 60_000} minutes` : lastError(output);
+  const why = timedOut ? `it was still running after ${buildTimeoutMs / 60_000} minutes` : lastError(output);
   throw new SetupError(
     `${what} could not be built from Go modules: ${why}`,
     'set KUBEBUILDER_ASSETS to a folder that has these programs, or give Go a proxy that it reaches (GOPROXY)',

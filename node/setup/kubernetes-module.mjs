@@ -20,7 +20,7 @@ const traefikOptions = 'pkg/config/static/static_config.go';
  * Modules of which a copy is built that lacks something, which is most of the time that they take: hundreds of clients of clouds.
  * @type {Record<string, Cut>}
  */
-export const cuts = {
+export const vendoredSubsets = {
   // Certificates by ACME, without the DNS of 180 companies.
   'github.com/go-acme/lego/v4': {
     without: /^(cmd|docs|e2e|providers\/dns\/[^/.]+)$|_test\.go$/,
@@ -118,7 +118,7 @@ export function requiredVersion(goMod, module) {
  * @param {Cut} cut
  * @throws {SetupError} when it is not the source that the cut is made for
  */
-export function copyCut(from, to, { without, lines }) {
+export function copySubset(from, to, { without, lines }) {
   copyFolder(from, to, without, '');
   for (const { file, pattern } of lines) {
     const path = join(to, file);

@@ -13,7 +13,7 @@ import { inspect } from 'node:util';
  */
 
 /** How much of an error is said again at the end, in characters. */
-const longestError = 4_000;
+const maxErrorLength = 4_000;
 
 /**
  * @param {AsyncIterable<Told>} source
@@ -35,7 +35,7 @@ async function* outcomeReporter(source) {
  */
 function failure({ name, file, line, details }) {
   const error = inspect(details?.error?.cause ?? details?.error, { depth: 3 });
-  return `${file}:${line} ${name}\n${error.slice(0, longestError)}`;
+  return `${file}:${line} ${name}\n${error.slice(0, maxErrorLength)}`;
 }
 
 // biome-ignore lint/style/noDefaultExport: node:test takes a reporter from the default export.

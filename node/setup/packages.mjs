@@ -2,7 +2,7 @@
 
 import { existsSync } from 'node:fs';
 
-import { runAgain } from './again.mjs';
+import { runWithRetry } from './retry.mjs';
 import { run, SetupError, step } from './steps.mjs';
 
 /** Names as in Debian and Ubuntu. */
@@ -114,7 +114,7 @@ export async function ensurePackages(wanted, purpose) {
   }
   const prefix = plan.prefix;
   await step(`installing ${names} (for ${purpose})`, async () => {
-    const installed = await runAgain(async () => {
+    const installed = await runWithRetry(async () => {
       const updated = await aptGet(prefix, ['update', '-q']);
       const result = await aptGet(prefix, ['install', '-y', '-q', '--no-install-recommends', ...missing]);
       // Lists that could not be brought up to date are why a package is not found.
@@ -127,7 +127,7 @@ export async function ensurePackages(wanted, purpose) {
 }
 
 /** Chromium and what it needs are hundreds of megabytes, and an apt-get that is ended may leave packages half installed. */
-const aptDeadline = 1_800_000;
+const aptTimeoutMs = 1_800_000;
 
 /**
  * @param {string[]} prefix
@@ -146,7 +146,7 @@ function aptGet(prefix, args) {
     'DPkg::Lock::Timeout=120',
     ...args,
   ];
-  return run(/** @type {string} */ (whole[0]), whole.slice(1), { terminal: true, deadline: aptDeadline });
+  return run(/** @type {string} */ (whole[0]), whole.slice(1), { terminal: true, deadline: aptTimeoutMs });
 }
 
 /**

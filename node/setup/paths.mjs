@@ -14,9 +14,9 @@ export const nodeModules = join(root, 'node_modules');
 export const imageArchivesVariable = 'MEDIAROOMS_E2E_IMAGES';
 export const timingsVariable = 'MEDIAROOMS_E2E_TIMINGS';
 
-/** What a test command tells the process of a test file (file-deadline.mjs): its path, and its deadline in milliseconds. */
+/** What a test command tells the process of a test file (test-file-timeout.mjs): its path, and its deadline in milliseconds. */
 export const testFileVariable = 'MEDIAROOMS_TEST_FILE';
-export const deadlineVariable = 'MEDIAROOMS_TEST_FILE_DEADLINE';
+export const timeoutVariable = 'MEDIAROOMS_TEST_FILE_DEADLINE';
 
 /** The pinned Node.js that runs everything but set-up. */
 export const pinnedNode = join(nodeModules, 'node', 'bin', process.platform === 'win32' ? 'node.exe' : 'node');

@@ -10,7 +10,7 @@ import { lastError } from './packages.mjs';
 import { root } from './paths.mjs';
 import { fail, run, SetupError, step } from './steps.mjs';
 
-const auditDeadline = 120_000;
+const auditTimeoutMs = 120_000;
 /** Holes of these kinds stop a release. */
 const grave = /** @type {const} */ (['high', 'critical']);
 
@@ -56,7 +56,7 @@ async function writeBills() {
 
 async function audit() {
   const args = ['audit', '--omit=dev', '--json'];
-  const { output } = await step('asking the registry for known holes', () => run('npm', args, { cwd: root, deadline: auditDeadline }));
+  const { output } = await step('asking the registry for known holes', () => run('npm', args, { cwd: root, deadline: auditTimeoutMs }));
   const { stops, sentence } = auditVerdict(output);
   if (stops) throw new SetupError(sentence, 'npm audit --omit=dev tells which; then update them');
   console.log(sentence);
@@ -82,7 +82,7 @@ export function signaturesVerdict(code, output) {
 async function auditSignatures() {
   const args = ['audit', 'signatures', '--omit=dev'];
   const { code, output } = await step('checking the signatures of packages', () =>
-    run('npm', args, { cwd: root, deadline: auditDeadline }),
+    run('npm', args, { cwd: root, deadline: auditTimeoutMs }),
   );
   console.log(signaturesVerdict(code, output));
 }

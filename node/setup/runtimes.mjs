@@ -19,7 +19,7 @@ const digests = {
   },
 };
 const machine = `${process.platform}-${process.arch}`;
-const installDeadline = 180_000;
+const installTimeoutMs = 180_000;
 
 /** @typedef {keyof typeof versions} Runtime */
 
@@ -71,7 +71,7 @@ async function fetchRuntime(name) {
   try {
     writeFileSync(join(making, 'package.json'), '{"private":true}');
     const args = ['install', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error', `${name}@${versions[name]}`];
-    const { code, output } = await run('npm', args, { cwd: making, env: npmEnvironment(process.env), deadline: installDeadline });
+    const { code, output } = await run('npm', args, { cwd: making, env: npmEnvironment(process.env), deadline: installTimeoutMs });
     if (code !== 0) {
       console.error(`[setup] ${name} could not be fetched: ${lastError(output)}`);
       return;

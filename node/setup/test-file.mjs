@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { performance } from 'node:perf_hooks';
 
-import { deadlineVariable, pinnedNode, root, testFileVariable } from './paths.mjs';
-import { readSecrets, SecretSearch, secretsVariable } from './secret-search.mjs';
+import { pinnedNode, root, testFileVariable, timeoutVariable } from './paths.mjs';
+import { readSecrets, SecretLeakScanner, secretsVariable } from './secret-leak-scan.mjs';
 import { run } from './steps.mjs';
 import { TestGroup } from './test-group.mjs';
 
@@ -64,12 +64,12 @@ export async function runTestFile({ file, testTimeout, fileTimeout, env, ownNetw
       ...(group?.wrap ?? []),
       ...(ownNetwork && process.platform === 'linux' && process.getuid?.() === 0 ? inOwnNetwork : []),
       pinnedNode,
-      ...['--import', ours('file-deadline.mjs'), `--test-timeout=${testTimeout}`],
+      ...['--import', ours('test-file-timeout.mjs'), `--test-timeout=${testTimeout}`],
       ...['--test-reporter=spec', '--test-reporter-destination=stdout'],
       ...[`--test-reporter=${ours('outcome-reporter.mjs')}`, `--test-reporter-destination=${outcome}`],
       file,
     ];
-    const told = { [testFileVariable]: file, [deadlineVariable]: String(fileTimeout), [secretsVariable]: secrets };
+    const told = { [testFileVariable]: file, [timeoutVariable]: String(fileTimeout), [secretsVariable]: secrets };
     const { code, output } = await run(command[0] ?? '', command.slice(1), {
       env: { ...env, ...told },
       cwd: root,
@@ -96,7 +96,7 @@ export async function runTestFile({ file, testTimeout, fileTimeout, env, ownNetw
  * @returns {Pick<FileResult, 'passed' | 'failed' | 'skipped' | 'failures'>}
  */
 function result(name, code, outcome, secrets, output) {
-  const search = new SecretSearch(readSecrets(secrets));
+  const search = new SecretLeakScanner(readSecrets(secrets));
   search.look(output);
   const printed = search.found().map((sentence) => `${name}: ${sentence}`);
   const { counts, failures } = readOutcome(outcome);

@@ -15,9 +15,9 @@ import { runTestFile } from './test-file.mjs';
  */
 
 /** More files than this that fail and then pass fail the run. */
-const mostFlaky = 2;
+const maxFlaky = 2;
 /** If more files than this fail, the machine or the change is broken, and a second run says nothing. */
-const mostAgain = 10;
+const maxAgain = 10;
 
 /** Files of the critical path that took less are only counted, in milliseconds. */
 const worthNaming = 5_000;
@@ -55,7 +55,7 @@ export async function runTestFiles(jobs, env, cores = availableParallelism()) {
   /** @type {string[]} */
   const flaky = [];
   // One that ran alone has had its second chance.
-  if (!onlyOne && failed.length <= mostAgain) {
+  if (!onlyOne && failed.length <= maxAgain) {
     for (const [job, first] of failed) {
       console.log(`\n${job.name} failed and runs once more, alone.`);
       const second = await runAndShow(job, env, false);
@@ -76,9 +76,9 @@ export async function runTestFiles(jobs, env, cores = availableParallelism()) {
  * @param {readonly string[]} flaky
  * @returns {string} what a run says of them, with the sentence that fails it
  */
-export function flakySentence(flaky) {
+export function flakyMessage(flaky) {
   const files = flaky.map((each) => each.split('\n', 1)[0]);
-  const verdict = tooFlaky(flaky) ? `That is more than ${mostFlaky}: the run failed.` : 'Find the cause before anything else.';
+  const verdict = tooFlaky(flaky) ? `That is more than ${maxFlaky}: the run failed.` : 'Find the cause before anything else.';
   return `${flaky.length} flaky: ${files.join('; ')}. ${verdict}`;
 }
 
@@ -89,7 +89,7 @@ export function flakySentence(flaky) {
 export function report({ failures, flaky }) {
   for (const each of flaky) console.log(`\n⚠ flaky: ${each}`);
   for (const failure of failures) console.log(`\n✖ ${failure}`);
-  if (flaky.length > 0) console.log(`\n${flakySentence(flaky)}`);
+  if (flaky.length > 0) console.log(`\n${flakyMessage(flaky)}`);
 }
 
 /**
@@ -110,7 +110,7 @@ export function rowOf(layer, results) {
  * @returns {boolean}
  */
 export function tooFlaky(flaky) {
-  return flaky.length > mostFlaky;
+  return flaky.length > maxFlaky;
 }
 
 /**

@@ -4,10 +4,9 @@ import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, renameSync,
 import { cpus } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-
-import { runAgain } from './again.mjs';
 import { aptLine, aptPackages, lastError } from './packages.mjs';
 import { cacheDirectory, nodeModules } from './paths.mjs';
+import { runWithRetry } from './retry.mjs';
 import { run, SetupError, step } from './steps.mjs';
 import { precompileHeaders } from './worker-headers.mjs';
 import { applyPatches } from './worker-patches.mjs';
@@ -15,8 +14,8 @@ import { applyPatches } from './worker-patches.mjs';
 // Debian 12 has 1.0.1; the worker's meson.build asks for 1.1. This is the one mediasoup 3.27.1 itself uses.
 const mesonVersion = '1.12.0';
 const mesonSha256 = '71f133147fa0fcfe8f4df49fa1045771064947834538409e5d97b3613aac8b4e';
-const configureDeadline = 300_000;
-const compileDeadline = 3_600_000;
+const configureTimeoutMs = 300_000;
+const compileTimeoutMs = 3_600_000;
 
 const standIns = join(dirname(fileURLToPath(import.meta.url)), 'worker', 'subprojects');
 
@@ -32,7 +31,7 @@ export function wrapDirectory(wrap) {
  * Whether a Meson of this version can configure the worker.
  * @param {string} version as `meson --version` prints it
  */
-export function mesonSuffices(version) {
+export function isMesonSupported(version) {
   const match = /^(\d+)\.(\d+)/.exec(version.trim());
   if (!match) return false;
   const [major, minor] = [Number(match[1]), Number(match[2])];
@@ -102,7 +101,7 @@ function unknownSource(version, why) {
  */
 export async function findMeson() {
   const system = await run('meson', ['--version'], { deadline: 20_000 });
-  if (system.code === 0 && mesonSuffices(system.output)) return { command: ['meson'], env: process.env };
+  if (system.code === 0 && isMesonSupported(system.output)) return { command: ['meson'], env: process.env };
   const folder = join(cacheDirectory(), `meson-${mesonVersion}`);
   const python = await findPython();
   if (!existsSync(folder)) await step(`installing Meson ${mesonVersion} into the cache directory`, () => installMeson(python, folder));
@@ -129,7 +128,7 @@ async function installMeson(python, folder) {
   writeFileSync(wanted, `meson==${mesonVersion} --hash=sha256:${mesonSha256}\n`);
   const options = ['--quiet', '--no-user', '--no-deps', '--require-hashes', '--disable-pip-version-check', '--target', temporary];
   const pip = ['-m', 'pip', 'install', ...options, '-r', wanted];
-  const { code, output } = await runAgain(() => run(python, pip, { deadline: 180_000 }));
+  const { code, output } = await runWithRetry(() => run(python, pip, { deadline: 180_000 }));
   rmSync(wanted);
   if (code === 0) {
     renameSync(temporary, folder);
@@ -151,12 +150,12 @@ async function installMeson(python, folder) {
 async function compile(source, out, meson, version) {
   const log = join(cacheDirectory(), 'worker', `build-${version}.log`);
   const setup = [...meson.command, 'setup', out, source, '--buildtype', 'release', '-Db_ndebug=true', '--wrap-mode=nodownload'];
-  const configured = await run(/** @type {string} */ (setup[0]), setup.slice(1), { env: meson.env, deadline: configureDeadline });
+  const configured = await run(/** @type {string} */ (setup[0]), setup.slice(1), { env: meson.env, deadline: configureTimeoutMs });
   if (configured.code !== 0) throw buildFailure('configuring', version, configured.output, log);
   let told = 0;
   const built = await run('ninja', ['-C', out, 'mediasoup-worker'], {
     env: meson.env,
-    deadline: compileDeadline,
+    deadline: compileTimeoutMs,
     onLine: (line) => {
       const part = progress(line);
       if (part < told + 0.25 || part >= 1) return;

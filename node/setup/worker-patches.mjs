@@ -9,7 +9,7 @@ import { root } from './paths.mjs';
 import { run, SetupError } from './steps.mjs';
 
 const folder = join(dirname(fileURLToPath(import.meta.url)), 'worker', 'patches');
-const patchDeadline = 30_000;
+const patchTimeoutMs = 30_000;
 
 /** @returns {string[]} names without `.patch`, in order */
 export function patchNames() {
@@ -41,7 +41,7 @@ export async function applyPatches(source, version) {
   }
   for (const name of patchNames()) {
     const args = ['-p1', '--forward', '--fuzz=0', '--batch', '--no-backup-if-mismatch', '-d', source, '-i', patchFile(name)];
-    const { code, output } = await run('patch', args, { deadline: patchDeadline });
+    const { code, output } = await run('patch', args, { deadline: patchTimeoutMs });
     if (code === 0) continue;
     const [reason] = output.split('\n').filter((line) => /FAILED|malformed|No such file|can't find/i.test(line));
     throw new SetupError(`The patch ${name} does not fit the media worker of mediasoup ${version}: ${reason ?? output.trim()}`, 'npm ci');

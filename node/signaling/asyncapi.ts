@@ -2,11 +2,11 @@
 import { z } from 'zod';
 import { JsonSchemas } from '../json-schemas.ts';
 import { peerEventSchema } from '../rooms/peer-events.ts';
-import { type CloseName, closeCodes } from './close-codes.ts';
+import { type CloseCodeName, closeCodes } from './close-codes.ts';
 import { defaultLimits } from './limits.ts';
-import { answerSchemas, requestSchemas } from './messages.ts';
+import { requestSchemas, responseSchemas } from './messages.ts';
 import { peerSocketPath } from './peer-sockets.ts';
-import { serverAnswerSchemas, serverEventSchema, serverRequestSchemas } from './server-messages.ts';
+import { serverEventSchema, serverRequestSchemas, serverResponseSchemas } from './server-messages.ts';
 import { serverSocketPath } from './server-sockets.ts';
 
 type JsonObject = Record<string, unknown>;
@@ -18,11 +18,11 @@ type SocketDescription = {
   requests: Schemas;
   answers: Schemas;
   events: Schemas;
-  closes: readonly CloseName[];
+  closes: readonly CloseCodeName[];
 };
 
-const peerOnly: readonly CloseName[] = ['peerRemoved', 'roomStopped', 'left', 'takenOver'];
-const allCloses = Object.keys(closeCodes) as CloseName[];
+const peerOnly: readonly CloseCodeName[] = ['peerRemoved', 'roomStopped', 'left', 'takenOver'];
+const allCloses = Object.keys(closeCodes) as CloseCodeName[];
 
 const sockets: readonly SocketDescription[] = [
   {
@@ -38,7 +38,7 @@ const sockets: readonly SocketDescription[] = [
       'Frames that break RFC 6455 itself close with its own codes: 1002, 1008, 1009 above 1 MiB.',
     ].join(' '),
     requests: requestSchemas,
-    answers: answerSchemas,
+    answers: responseSchemas,
     events: Object.fromEntries(peerEventSchema.options.map((option) => [option.shape.event.value, option])),
     closes: allCloses.filter((name) => name !== 'tooSlow'),
   },
@@ -48,7 +48,7 @@ const sockets: readonly SocketDescription[] = [
     description:
       'Text frames of JSON. The first request authenticates with an API token (scope read is enough); after subscribe the events of rooms come as they happen.',
     requests: serverRequestSchemas,
-    answers: serverAnswerSchemas,
+    answers: serverResponseSchemas,
     events: { roomEvent: serverEventSchema },
     closes: allCloses.filter((name) => !peerOnly.includes(name)),
   },

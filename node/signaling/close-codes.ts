@@ -25,4 +25,4 @@ export const closeCodes = {
   tooLarge: { code: 4413, reason: 'Message too large', description: 'A message was larger than allowed.' },
   tooFast: { code: 4429, reason: 'Too many messages', description: 'Messages came faster than allowed.' },
 } as const satisfies Record<string, { code: number; reason: string; description: string }>;
-export type CloseName = keyof typeof closeCodes;
+export type CloseCodeName = keyof typeof closeCodes;

@@ -1,7 +1,7 @@
 // Trying the network before entering: a transport of the room's media that nobody else gets to know of, for as long as its socket is open.
 import type { Peer } from '../rooms/peer.ts';
 import { Timer } from '../timer.ts';
-import type { AnswerData } from './messages.ts';
+import type { ResponseData } from './messages.ts';
 import type { TextSocket, TextSocketListener } from './text-socket.ts';
 
 export type ConnectionChecksOptions = {
@@ -36,7 +36,7 @@ export class ConnectionChecks {
       if (this.#running.get(peer) === socket) this.#running.delete(peer);
     });
     const transport = await media.createTransport('recv', { sctp: false });
-    const data: AnswerData<'checkConnection'> = { roomId: peer.roomId, iceServers: this.#options.iceServers(peer), transport };
+    const data: ResponseData<'checkConnection'> = { roomId: peer.roomId, iceServers: this.#options.iceServers(peer), transport };
     socket.send(JSON.stringify({ id, ok: true, data }));
     return { message: () => socket.refuse('malformed'), lost: () => {} };
   }

@@ -38,7 +38,7 @@ export type SubscriptionOptions = {
   failed: (why: 'tooSlow' | 'sourceLost') => void;
 };
 
-export type Start = { cursor: EventCursor; incomplete: string[] };
+export type SubscriptionStart = { cursor: EventCursor; incomplete: string[] };
 
 export class EventSubscription {
   readonly #options: SubscriptionOptions;
@@ -66,7 +66,7 @@ export class EventSubscription {
   }
 
   /** Finds out where to take up. What happens meanwhile waits for catchUp(). */
-  async startAt(cursor: EventCursor): Promise<Start> {
+  async startAt(cursor: EventCursor): Promise<SubscriptionStart> {
     const now = this.#options.feed.cursor();
     this.#held = [];
     const sources = new Set([...Object.keys(cursor), ...Object.keys(now)]);

@@ -2,30 +2,33 @@
 import type { z } from 'zod';
 import { ServiceError } from '../errors.ts';
 import { validationMessage } from '../validation-messages.ts';
-import { type Answer, requestSchema } from './messages.ts';
+import { requestSchema, type SocketResponse } from './messages.ts';
 
 export type Request = { id: number; method: string; data: Record<string, unknown> };
 /** `refusal`: an answer for a request that is well framed, but may not be looked into. */
-export type Frame = { request: Request; refusal?: Answer };
+export type Frame = { request: Request; refusal?: SocketResponse };
 
 /** What a frame asks; undefined where it is no JSON or no request with an id and a method. */
-export function readRequest(text: string, maxDepth: number): Frame | undefined {
+export function parseRequest(text: string, maxDepth: number): Frame | undefined {
   const parsed = requestSchema.safeParse(parseJson(text));
   if (!parsed.success) return undefined;
   const { id, method, data = {} } = parsed.data;
   const request = { id, method, data };
   if (!isDeeperThan(data, maxDepth)) return { request };
-  return { request, refusal: refusal(id, new ServiceError('bad_request', `Expected data to be nested at most ${maxDepth} levels deep`)) };
+  return {
+    request,
+    refusal: errorResponse(id, new ServiceError('bad_request', `Expected data to be nested at most ${maxDepth} levels deep`)),
+  };
 }
 
 /** Data of a request as its schema says. @throws ServiceError `invalid_field` with a sentence that names the field. */
-export function readData<Schema extends z.ZodType>(schema: Schema, data: unknown): z.output<Schema> {
+export function parseData<Schema extends z.ZodType>(schema: Schema, data: unknown): z.output<Schema> {
   const parsed = schema.safeParse(data);
   if (!parsed.success) throw new ServiceError('invalid_field', validationMessage(parsed.error, data, 'data'));
   return parsed.data;
 }
 
-export function refusal(id: number, error: ServiceError): Answer {
+export function errorResponse(id: number, error: ServiceError): SocketResponse {
   return { id, ok: false, error: { code: error.code, message: error.message } };
 }
 

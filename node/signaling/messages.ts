@@ -88,7 +88,7 @@ export type RequestData<M extends Method> = z.output<(typeof requestSchemas)[M]>
 
 const empty = z.strictObject({});
 /** Data of the answer to each request. */
-export const answerSchemas = {
+export const responseSchemas = {
   authenticate: z.object({
     sessionId: z.string(),
     resumed: z.boolean(),
@@ -144,7 +144,7 @@ export const answerSchemas = {
   }),
   leave: empty,
 } as const satisfies Record<Method, z.ZodType>;
-export type AnswerData<M extends Method> = z.output<(typeof answerSchemas)[M]>;
+export type ResponseData<M extends Method> = z.output<(typeof responseSchemas)[M]>;
 
 /** The envelope of a request. Ids grow by one or more from request to request of a session. */
 export const requestSchema = z.strictObject({
@@ -152,9 +152,9 @@ export const requestSchema = z.strictObject({
   method: z.string().max(64),
   data: z.record(z.string(), z.unknown()).optional(),
 });
-export const answerSchema = z.discriminatedUnion('ok', [
+export const responseSchema = z.discriminatedUnion('ok', [
   z.object({ id: z.int(), ok: z.literal(true), data: z.record(z.string(), z.unknown()) }),
   z.object({ id: z.int(), ok: z.literal(false), error: z.object({ code: z.string(), message: z.string() }) }),
 ]);
-export type Answer = z.infer<typeof answerSchema>;
-export const serverFrameSchema = z.union([answerSchema, peerEventSchema]);
+export type SocketResponse = z.infer<typeof responseSchema>;
+export const serverFrameSchema = z.union([responseSchema, peerEventSchema]);

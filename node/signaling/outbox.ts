@@ -10,7 +10,7 @@ const placesPerFrame = 20;
  * Frames are counted from 1. Where a bound is reached, messages of peers go first, the oldest before the others: `placeholder` stands for each, so that
  * the count stays right. Then the oldest frames go: a session that needs them can no longer be resumed.
  */
-export class Outbox {
+export class SendQueue {
   readonly #limits: OutboxLimits;
   readonly #placeholder: Buffer;
   #entries: Entry[] = [];

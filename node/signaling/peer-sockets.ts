@@ -10,15 +10,15 @@ import type { ProxySocket } from '../rooms/proxied-socket.ts';
 import { Timer } from '../timer.ts';
 import { TokenBucket } from '../token-bucket.ts';
 import { ConnectionChecks } from './connection-checks.ts';
-import { type Caller, Door } from './door.ts';
-import { forwardedSocket } from './forwarding.ts';
-import { readData, readRequest, refusal } from './frames.ts';
+import { errorResponse, parseData, parseRequest } from './frames.ts';
 import { defaultLimits, type Limits } from './limits.ts';
-import { type AnswerData, type RequestData, requestSchemas } from './messages.ts';
+import { type RequestData, type ResponseData, requestSchemas } from './messages.ts';
 import type { OriginRule } from './origin.ts';
+import { forwardedSocket } from './proxied-session.ts';
 import { PeerSession } from './session.ts';
 import type { TextSocket, TextSocketListener } from './text-socket.ts';
 import { TokenRenewal } from './token-renewal.ts';
+import { type ClientAddress, WebSocketAcceptor } from './websocket-acceptor.ts';
 
 export const peerSocketPath = '/socket/peer/websocket';
 
@@ -53,7 +53,7 @@ type Entry = { session: PeerSession; renewal: TokenRenewal; iceServers: string }
 export class PeerSockets {
   readonly #options: PeerSocketsOptions;
   readonly #limits: Limits;
-  readonly #door: Door;
+  readonly #webSocketAcceptor: WebSocketAcceptor;
   readonly #checks: ConnectionChecks;
   readonly #entries = new Map<Peer, Entry>();
   /** What each peer may ask for; it outlives its sessions, or a new one would be a new allowance. */
@@ -64,11 +64,11 @@ export class PeerSockets {
     this.#options = options;
     this.#limits = { ...defaultLimits, ...options.limits };
     this.#checks = new ConnectionChecks({ iceServers: options.iceServers, deadline: this.#limits.checkDeadline });
-    this.#door = new Door({
+    this.#webSocketAcceptor = new WebSocketAcceptor({
       limits: this.#limits,
       checkOrigin: options.checkOrigin,
       address: options.address,
-      authenticate: (socket, text, caller) => this.#authenticate(socket, text, caller),
+      authenticate: (socket, text, clientAddress) => this.#authenticate(socket, text, clientAddress),
       forwardedFor: options.forwardedFor,
     });
   }
@@ -85,11 +85,11 @@ export class PeerSockets {
 
   /** Open sockets, those that have not authenticated included. */
   get sockets(): number {
-    return this.#door.sockets;
+    return this.#webSocketAcceptor.sockets;
   }
 
   handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer, client?: string): void {
-    this.#door.handleUpgrade(request, socket, head, client);
+    this.#webSocketAcceptor.handleUpgrade(request, socket, head, client);
   }
 
   /** Tells every peer, also those that come later, until when rooms of this node live; null: that was cancelled. */
@@ -112,11 +112,11 @@ export class PeerSockets {
   /** Ends every session and closes every socket with 1001; resolves when all are gone. Idempotent. */
   async close(): Promise<void> {
     for (const { session } of [...this.#entries.values()]) session.end('goingAway');
-    await this.#door.close();
+    await this.#webSocketAcceptor.close();
   }
 
-  async #authenticate(socket: TextSocket, text: string, caller: Caller): Promise<TextSocketListener | undefined> {
-    const frame = readRequest(text, this.#limits.depth);
+  async #authenticate(socket: TextSocket, text: string, clientAddress: ClientAddress): Promise<TextSocketListener | undefined> {
+    const frame = parseRequest(text, this.#limits.depth);
     if (!frame) {
       socket.close('malformed');
       return undefined;
@@ -125,18 +125,18 @@ export class PeerSockets {
     try {
       if (method !== 'authenticate' && method !== 'checkConnection')
         throw new ServiceError('missing_token', 'Expected the first request to be authenticate');
-      const data: RequestData<'authenticate'> = readData(requestSchemas[method], frame.request.data);
+      const data: RequestData<'authenticate'> = parseData(requestSchemas[method], frame.request.data);
       const claims = await this.#options.verifyToken(data.token);
       if (!socket.open) return undefined;
       if (!claims) {
         const roomId = unverifiedRoomId(data.token);
-        const forwarded = roomId === undefined ? undefined : await this.#forward(socket, text, roomId, caller);
+        const forwarded = roomId === undefined ? undefined : await this.#forward(socket, text, roomId, clientAddress);
         if (forwarded || !socket.open) return forwarded;
         throw new ServiceError('invalid_token', 'Invalid token');
       }
       const peer = this.#options.findPeer(claims.roomId, claims.peerId);
       if (!peer) {
-        const forwarded = await this.#forward(socket, text, claims.roomId, caller);
+        const forwarded = await this.#forward(socket, text, claims.roomId, clientAddress);
         if (forwarded || !socket.open) return forwarded;
         throw this.#options.whyMissing(claims.roomId, claims.peerId, data.incarnation);
       }
@@ -144,11 +144,11 @@ export class PeerSockets {
       if (fresh) await this.#pay(peer);
       if (!socket.open) return undefined;
       if (method === 'checkConnection') return await this.#checks.start(socket, id, peer);
-      return await this.#enter(socket, id, peer, claims, data, caller);
+      return await this.#enter(socket, id, peer, claims, data, clientAddress);
     } catch (error) {
       const answer = toServiceError(error);
       if (answer.code === 'internal') this.#options.log.error({ err: error }, 'authentication of a peer failed');
-      socket.send(JSON.stringify(refusal(id, answer)));
+      socket.send(JSON.stringify(errorResponse(id, answer)));
       socket.close(answer.code === 'internal' ? 'internalError' : 'unauthenticated');
       return undefined;
     }
@@ -168,9 +168,9 @@ export class PeerSockets {
   }
 
   /** Once only: where nodes disagree about who has a room, its sockets must not go round in circles. */
-  async #forward(socket: TextSocket, text: string, roomId: string, caller: Caller): Promise<TextSocketListener | undefined> {
-    if (!this.#options.forward || caller.forwarded) return undefined;
-    const { socket: forwarded, listener } = forwardedSocket(socket, text, caller.address);
+  async #forward(socket: TextSocket, text: string, roomId: string, clientAddress: ClientAddress): Promise<TextSocketListener | undefined> {
+    if (!this.#options.forward || clientAddress.forwarded) return undefined;
+    const { socket: forwarded, listener } = forwardedSocket(socket, text, clientAddress.address);
     return (await this.#options.forward(roomId, forwarded)) ? listener : undefined;
   }
 
@@ -180,19 +180,19 @@ export class PeerSockets {
     peer: Peer,
     claims: PeerClaims,
     data: RequestData<'authenticate'>,
-    caller: Caller,
+    clientAddress: ClientAddress,
   ): Promise<TextSocketListener | undefined> {
     const received = data.received ?? 0;
     const old = this.#entries.get(peer);
     const resumed = old !== undefined && data.resume === old.session.id && old.session.canResume(received);
-    const entry = resumed ? old : this.#replace(old, peer, data, caller);
+    const entry = resumed ? old : this.#replace(old, peer, data, clientAddress);
     const { session, renewal } = entry;
     session.attach(socket);
     const joinResult = await this.#welcome(session, socket, resumed);
     if (session.ended || !session.isOn(socket)) return undefined;
     const iceServers = this.#options.iceServers(peer);
     entry.iceServers = JSON.stringify(iceServers);
-    const answer: AnswerData<'authenticate'> = {
+    const answer: ResponseData<'authenticate'> = {
       sessionId: session.id,
       resumed,
       lastRequest: session.lastRequest,
@@ -222,11 +222,11 @@ export class PeerSockets {
   }
 
   /** A fresh session in place of an old one that is lost, or may be taken over. @throws ServiceError `conflict` */
-  #replace(old: Entry | undefined, peer: Peer, data: RequestData<'authenticate'>, caller: Caller): Entry {
+  #replace(old: Entry | undefined, peer: Peer, data: RequestData<'authenticate'>, clientAddress: ClientAddress): Entry {
     const own = old !== undefined && old.session.id === data.resume;
     if (old?.session.attached && !own && data.takeover !== true) throw new ServiceError('conflict', `Peer ${peer.id} is already connected`);
     old?.session.end('takenOver');
-    const log = this.#options.log.child({ room: peer.roomId, peer: peer.id, client: caller.address });
+    const log = this.#options.log.child({ room: peer.roomId, peer: peer.id, client: clientAddress.address });
     const renewal = new TokenRenewal({
       log,
       signToken: this.#options.signToken,

@@ -1,13 +1,13 @@
 // What each request of a peer does: one line of the protocol, one call of the domain.
 import { ServiceError } from '../errors.ts';
 import type { Peer } from '../rooms/peer.ts';
-import { type Request, readData } from './frames.ts';
-import { type AnswerData, type Method, type RequestData, requestSchemas } from './messages.ts';
+import { parseData, type Request } from './frames.ts';
+import { type Method, type RequestData, type ResponseData, requestSchemas } from './messages.ts';
 
 /** Handled by the session itself. */
 type SessionMethod = 'authenticate' | 'checkConnection' | 'ping' | 'leave';
 export type PeerMethod = Exclude<Method, SessionMethod>;
-type Handlers = { [M in PeerMethod]: (peer: Peer, data: RequestData<M>) => AnswerData<M> | Promise<AnswerData<M>> };
+type Handlers = { [M in PeerMethod]: (peer: Peer, data: RequestData<M>) => ResponseData<M> | Promise<ResponseData<M>> };
 
 const done = (result: void | Promise<void>): Record<string, never> | Promise<Record<string, never>> =>
   result instanceof Promise ? result.then(() => ({})) : {};
@@ -69,7 +69,7 @@ function isPeerMethod(method: string): method is PeerMethod {
   return Object.hasOwn(handlers, method);
 }
 
-function call<M extends PeerMethod>(method: M, peer: Peer, data: unknown): AnswerData<M> | Promise<AnswerData<M>> {
+function call<M extends PeerMethod>(method: M, peer: Peer, data: unknown): ResponseData<M> | Promise<ResponseData<M>> {
   // The schema of a method has the method's own data as its output; TypeScript loses that through the generic index.
-  return handlers[method](peer, readData(requestSchemas[method], data) as RequestData<M>);
+  return handlers[method](peer, parseData(requestSchemas[method], data) as RequestData<M>);
 }

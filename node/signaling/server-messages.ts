@@ -34,7 +34,7 @@ export type ServerMethod = keyof typeof serverRequestSchemas;
 export type ServerRequestData<M extends ServerMethod> = z.output<(typeof serverRequestSchemas)[M]>;
 
 const empty = z.strictObject({});
-export const serverAnswerSchemas = {
+export const serverResponseSchemas = {
   authenticate: z.object({
     name: z.string().meta({ description: 'Name of the token.' }),
     scope: z.enum(['admin', 'read']),
@@ -57,7 +57,7 @@ export const serverAnswerSchemas = {
     }),
   }),
 } as const satisfies Record<ServerMethod, z.ZodType>;
-export type ServerAnswerData<M extends ServerMethod> = z.output<(typeof serverAnswerSchemas)[M]>;
+export type ServerResponseData<M extends ServerMethod> = z.output<(typeof serverResponseSchemas)[M]>;
 
 /** What comes after subscribe. */
 export const serverEventSchema = z

@@ -8,14 +8,14 @@ import type { EventFeed, SourcedEvent } from '../rooms/event-feed.ts';
 import { eventTypes } from '../rooms/events.ts';
 import { isSignature, type SignedCalls } from '../rooms/signed-calls.ts';
 import { TokenBucket } from '../token-bucket.ts';
-import { type Caller, Door } from './door.ts';
 import { EventFrame, EventSubscription } from './event-subscription.ts';
-import { type Request, readData, readRequest, refusal } from './frames.ts';
+import { errorResponse, parseData, parseRequest, type Request } from './frames.ts';
 import { defaultLimits, type Limits } from './limits.ts';
-import type { Answer } from './messages.ts';
+import type { SocketResponse } from './messages.ts';
 import type { OriginRule } from './origin.ts';
-import { type ServerAnswerData, type ServerMethod, serverRequestSchemas } from './server-messages.ts';
+import { type ServerMethod, type ServerResponseData, serverRequestSchemas } from './server-messages.ts';
 import type { TextSocket, TextSocketListener } from './text-socket.ts';
+import { type ClientAddress, WebSocketAcceptor } from './websocket-acceptor.ts';
 
 export const serverSocketPath = '/socket/server/websocket';
 
@@ -45,7 +45,7 @@ type Client = {
 export class ServerSockets {
   readonly #options: ServerSocketsOptions;
   readonly #limits: Limits;
-  readonly #door: Door;
+  readonly #webSocketAcceptor: WebSocketAcceptor;
   readonly #clients = new Set<Client>();
   readonly #unsubscribe: () => void;
   #catchingUp = 0;
@@ -53,21 +53,21 @@ export class ServerSockets {
   constructor(options: ServerSocketsOptions) {
     this.#options = options;
     this.#limits = { ...defaultLimits, ...options.limits };
-    this.#door = new Door({
+    this.#webSocketAcceptor = new WebSocketAcceptor({
       limits: this.#limits,
       checkOrigin: options.checkOrigin,
       address: options.address,
-      authenticate: async (socket, text, caller) => this.#authenticate(socket, text, caller),
+      authenticate: async (socket, text, clientAddress) => this.#authenticate(socket, text, clientAddress),
     });
     this.#unsubscribe = options.events.subscribe((sourced) => this.#publish(sourced));
   }
 
   get sockets(): number {
-    return this.#door.sockets;
+    return this.#webSocketAcceptor.sockets;
   }
 
   handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer, client?: string): void {
-    this.#door.handleUpgrade(request, socket, head, client);
+    this.#webSocketAcceptor.handleUpgrade(request, socket, head, client);
   }
 
   /** API tokens changed: sockets of those that are no longer good are closed. */
@@ -81,11 +81,11 @@ export class ServerSockets {
   async close(): Promise<void> {
     this.#unsubscribe();
     for (const client of this.#clients) this.#forget(client);
-    await this.#door.close();
+    await this.#webSocketAcceptor.close();
   }
 
-  #authenticate(socket: TextSocket, text: string, caller: Caller): TextSocketListener | undefined {
-    const frame = readRequest(text, this.#limits.depth);
+  #authenticate(socket: TextSocket, text: string, clientAddress: ClientAddress): TextSocketListener | undefined {
+    const frame = parseRequest(text, this.#limits.depth);
     if (!frame) {
       socket.close('malformed');
       return undefined;
@@ -93,9 +93,11 @@ export class ServerSockets {
     const { id, method } = frame.request;
     try {
       if (method !== 'authenticate') throw new ServiceError('missing_token', 'Expected the first request to be authenticate');
-      const { token } = readData(serverRequestSchemas.authenticate, frame.request.data);
+      const { token } = parseData(serverRequestSchemas.authenticate, frame.request.data);
       const { apiTokens, signedCalls } = this.#options;
-      const holder = isSignature(token) ? signedCalls.socket(token, caller.address) : apiTokens.authenticate(token, caller.address);
+      const holder = isSignature(token)
+        ? signedCalls.socket(token, clientAddress.address)
+        : apiTokens.authenticate(token, clientAddress.address);
       const client: Client = {
         socket,
         token: holder.token,
@@ -103,11 +105,11 @@ export class ServerSockets {
         subscription: undefined,
       };
       this.#clients.add(client);
-      const answer: ServerAnswerData<'authenticate'> = { name: holder.name, scope: holder.scope, svcAddress: this.#options.address() };
+      const answer: ServerResponseData<'authenticate'> = { name: holder.name, scope: holder.scope, svcAddress: this.#options.address() };
       this.#send(client, { id, ok: true, data: answer });
       return { message: (next) => this.#receive(client, next), lost: () => this.#forget(client) };
     } catch (error) {
-      if (error instanceof ServiceError) socket.send(JSON.stringify(refusal(id, error)));
+      if (error instanceof ServiceError) socket.send(JSON.stringify(errorResponse(id, error)));
       else this.#options.log.error({ err: error }, 'authentication of a server socket failed');
       socket.close(closingOf(error));
       return undefined;
@@ -119,7 +121,7 @@ export class ServerSockets {
       client.socket.refuse('tooFast');
       return;
     }
-    const frame = readRequest(text, this.#limits.depth);
+    const frame = parseRequest(text, this.#limits.depth);
     if (!frame) {
       client.socket.refuse('malformed');
       return;
@@ -138,7 +140,7 @@ export class ServerSockets {
       else this.#send(client, { id: request.id, ok: true, data: handle(client, request) });
     } catch (error) {
       if (error instanceof ServiceError) {
-        this.#send(client, refusal(request.id, error));
+        this.#send(client, errorResponse(request.id, error));
         return;
       }
       this.#options.log.error({ err: error }, 'a request of a server socket failed');
@@ -147,7 +149,7 @@ export class ServerSockets {
   }
 
   async #subscribe(client: Client, request: Request): Promise<void> {
-    const { events, rooms, cursor } = readData(serverRequestSchemas.subscribe, request.data);
+    const { events, rooms, cursor } = parseData(serverRequestSchemas.subscribe, request.data);
     const types = events === 'all' ? [...eventTypes] : [...new Set(events)];
     const subscription = new EventSubscription({
       feed: this.#options.events,
@@ -170,9 +172,9 @@ export class ServerSockets {
     }
     this.#catchingUp += 1;
     try {
-      const start = await subscription.startAt(cursor);
+      const subscriptionStart = await subscription.startAt(cursor);
       if (client.subscription !== subscription) throw new ServiceError('conflict', 'A later request took the place of this subscription');
-      this.#send(client, { id: request.id, ok: true, data: { events: types, rooms: rooms ?? null, ...start } });
+      this.#send(client, { id: request.id, ok: true, data: { events: types, rooms: rooms ?? null, ...subscriptionStart } });
       await subscription.catchUp();
     } finally {
       this.#catchingUp -= 1;
@@ -184,7 +186,7 @@ export class ServerSockets {
     for (const client of [...this.#clients]) client.subscription?.take(frame);
   }
 
-  #send(client: Client, answer: Answer): void {
+  #send(client: Client, answer: SocketResponse): void {
     this.#sendText(client, JSON.stringify(answer));
   }
 
@@ -214,17 +216,17 @@ function closingOf(error: unknown): 'unauthenticated' | 'tooFast' | 'internalErr
   return error.code === 'too_many_requests' ? 'tooFast' : 'unauthenticated';
 }
 
-function handle(client: Client, request: Request): ServerAnswerData<Exclude<ServerMethod, 'subscribe'>> {
+function handle(client: Client, request: Request): ServerResponseData<Exclude<ServerMethod, 'subscribe'>> {
   switch (request.method) {
     case 'authenticate':
       throw new ServiceError('conflict', 'This socket has authenticated already');
     case 'unsubscribe':
-      readData(serverRequestSchemas.unsubscribe, request.data);
+      parseData(serverRequestSchemas.unsubscribe, request.data);
       client.subscription?.stop();
       client.subscription = undefined;
       return {};
     case 'ping':
-      readData(serverRequestSchemas.ping, request.data);
+      parseData(serverRequestSchemas.ping, request.data);
       return client.subscription ? { cursor: client.subscription.cursor } : {};
     default:
       throw new ServiceError('bad_request', `Unknown method: ${JSON.stringify(request.method)}`);

@@ -7,11 +7,11 @@ import type { Peer } from '../rooms/peer.ts';
 import type { PeerEvent } from '../rooms/peer-events.ts';
 import { Timer } from '../timer.ts';
 import { TokenBucket } from '../token-bucket.ts';
-import { type CloseName, closeCodes } from './close-codes.ts';
-import { type Request, readData, readRequest, refusal } from './frames.ts';
+import { type CloseCodeName, closeCodes } from './close-codes.ts';
+import { errorResponse, parseData, parseRequest, type Request } from './frames.ts';
 import type { Limits } from './limits.ts';
-import { type Answer, requestSchemas } from './messages.ts';
-import { Outbox } from './outbox.ts';
+import { requestSchemas, type SocketResponse } from './messages.ts';
+import { SendQueue } from './outbox.ts';
 import { answersOffer, costOf, handleRequest } from './requests.ts';
 import type { TextSocket, TextSocketListener } from './text-socket.ts';
 import { answerFrame, eventFrame } from './wire-frames.ts';
@@ -29,7 +29,7 @@ export type SessionOptions = {
   ended: () => void;
 };
 
-const namesOfReasons: Record<CloseReason, CloseName> = {
+const namesOfReasons: Record<CloseReason, CloseCodeName> = {
   [closeReasons.peerRemoved]: 'peerRemoved',
   [closeReasons.roomStopped]: 'roomStopped',
   [closeReasons.internalError]: 'internalError',
@@ -45,13 +45,13 @@ export class PeerSession implements PeerConnection {
   readonly id = randomBytes(18).toString('base64url');
   readonly peer: Peer;
   readonly #options: SessionOptions;
-  readonly #outbox: Outbox;
+  readonly #sendQueue: SendQueue;
   readonly #bucket: TokenBucket;
   #socket: TextSocket | undefined;
   /** Frames wait in the outbox alone until the socket has had its answer to authenticate. */
   #live = false;
   #window: Timer | undefined;
-  #waiting: { request: Request; refusal: Answer | undefined; bytes: number; free: boolean }[] = [];
+  #waiting: { request: Request; refusal: SocketResponse | undefined; bytes: number; free: boolean }[] = [];
   #waitingBytes = 0;
   #waitingFree = 0;
   /** Requests that may answer what the server offered: how many of them there are is not the client's choice. */
@@ -69,7 +69,7 @@ export class PeerSession implements PeerConnection {
   constructor(peer: Peer, options: SessionOptions) {
     this.peer = peer;
     this.#options = options;
-    this.#outbox = new Outbox(options.limits, eventFrame({ event: 'dataDropped', data: { messages: 1 } }));
+    this.#sendQueue = new SendQueue(options.limits, eventFrame({ event: 'dataDropped', data: { messages: 1 } }));
     this.#bucket = new TokenBucket(options.rateLimit, options.limits.burst);
   }
 
@@ -89,7 +89,7 @@ export class PeerSession implements PeerConnection {
 
   /** Whether everything that follows this frame is still here. */
   canResume(received: number): boolean {
-    return !this.#ended && this.#outbox.after(received) !== undefined;
+    return !this.#ended && this.#sendQueue.after(received) !== undefined;
   }
 
   /** Takes this socket in place of any other; frames flow after start(). */
@@ -111,8 +111,8 @@ export class PeerSession implements PeerConnection {
   }
 
   /** Sends the answer to authenticate, then the frames that follow `received`, then everything as it comes. */
-  start(answer: Answer, received: number): void {
-    const frames = this.#outbox.after(received);
+  start(answer: SocketResponse, received: number): void {
+    const frames = this.#sendQueue.after(received);
     const socket = this.#socket;
     if (!socket) return;
     // The bound was reached since canResume(): the client asks again and gets a fresh session.
@@ -120,7 +120,7 @@ export class PeerSession implements PeerConnection {
       this.#cut(socket);
       return;
     }
-    this.#outbox.acknowledge(received);
+    this.#sendQueue.acknowledge(received);
     this.#repeated = this.#lastRequest;
     socket.send(answerFrame(answer));
     for (const frame of frames) socket.send(frame);
@@ -161,7 +161,7 @@ export class PeerSession implements PeerConnection {
   }
 
   /** Ends the session: its socket closes, the peer disconnects. `lostSince`: milliseconds without a socket. Idempotent. */
-  end(name: CloseName, lostSince = 0): void {
+  end(name: CloseCodeName, lostSince = 0): void {
     if (this.#ended) return;
     this.#ended = true;
     this.#window?.stop();
@@ -178,11 +178,11 @@ export class PeerSession implements PeerConnection {
 
   #push(frame: Buffer, isData = false): void {
     if (this.#ended) return;
-    this.#outbox.push(frame, isData);
+    this.#sendQueue.push(frame, isData);
     if (this.#live) this.#socket?.send(frame);
   }
 
-  #answer(answer: Answer): void {
+  #answer(answer: SocketResponse): void {
     this.#push(answerFrame(answer));
   }
 
@@ -199,7 +199,7 @@ export class PeerSession implements PeerConnection {
   #receive(socket: TextSocket, text: string, bytes: number): void {
     const { limits } = this.#options;
     const cost = 1 + Math.floor(bytes / limits.bytesPerMessage);
-    const frame = readRequest(text, limits.depth);
+    const frame = parseRequest(text, limits.depth);
     const free = cost === 1 && this.#freeAnswers > 0 && frame !== undefined && answersOffer(frame.request.method);
     if (free) this.#freeAnswers -= 1;
     else if (!this.#bucket.take(cost)) {
@@ -214,7 +214,7 @@ export class PeerSession implements PeerConnection {
     if (request.id <= this.#repeated) return;
     if (request.id <= this.#lastRequest) {
       const sentence = `Expected id to be greater than ${this.#lastRequest}, got: ${request.id}`;
-      this.#answer(refusal(request.id, new ServiceError('bad_request', sentence)));
+      this.#answer(errorResponse(request.id, new ServiceError('bad_request', sentence)));
       return;
     }
     if ((!free && this.#waiting.length - this.#waitingFree >= limits.waitingRequests) || this.#waitingBytes + bytes > limits.waitingBytes) {
@@ -235,8 +235,8 @@ export class PeerSession implements PeerConnection {
 
   #ping({ id, data }: Request): void {
     try {
-      const { received } = readData(requestSchemas.ping, data);
-      if (received !== undefined) this.#outbox.acknowledge(received);
+      const { received } = parseData(requestSchemas.ping, data);
+      if (received !== undefined) this.#sendQueue.acknowledge(received);
       this.#answer({ id, ok: true, data: {} });
     } catch (error) {
       this.#fail(id, error);
@@ -277,7 +277,7 @@ export class PeerSession implements PeerConnection {
   }
 
   #leave({ id, data }: Request): void {
-    readData(requestSchemas.leave, data);
+    parseData(requestSchemas.leave, data);
     this.#answer({ id, ok: true, data: {} });
     this.end('left');
   }
@@ -285,7 +285,7 @@ export class PeerSession implements PeerConnection {
   #fail(id: number, error: unknown): void {
     if (this.#ended) return;
     if (error instanceof ServiceError) {
-      this.#answer(refusal(id, error));
+      this.#answer(errorResponse(id, error));
       return;
     }
     this.#options.log.error({ err: error }, 'a request of a peer failed');

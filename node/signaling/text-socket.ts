@@ -1,7 +1,7 @@
 // One websocket as both kinds of sockets use it: text frames of bounded size, a watch over its life, closing by our table.
 import { isUtf8 } from 'node:buffer';
 import type { RawData, WebSocket } from 'ws';
-import { type CloseName, closeCodes } from './close-codes.ts';
+import { type CloseCodeName, closeCodes } from './close-codes.ts';
 import type { Limits } from './limits.ts';
 
 /** What drained() waits for: so little may still be waiting for the network, in bytes. */
@@ -120,7 +120,7 @@ export class TextSocket {
     this.#socket.resume();
   }
 
-  close(name: CloseName): void {
+  close(name: CloseCodeName): void {
     const { code, reason } = closeCodes[name];
     this.closeAs(code, reason);
   }
@@ -155,7 +155,7 @@ export class TextSocket {
   }
 
   /** Closes because of what came, and says that the socket is lost: what hangs on it may be resumed. */
-  refuse(name: CloseName): void {
+  refuse(name: CloseCodeName): void {
     this.close(name);
     this.#listener.lost(closeCodes[name].code, '', 0);
   }

@@ -6,11 +6,11 @@ import { Timer } from '../timer.ts';
 /** Least time before the expiry, in milliseconds, for tokens that live long enough. */
 const margin = 10 * 60 * 1000;
 /** Between attempts, in milliseconds, where signing failed or tokens live very short. */
-const leastDelay = 1_000;
+const minDelayMs = 1_000;
 
 /** Milliseconds until a token that lives this long should be renewed: at 80 % of it or 10 minutes before its end, whichever is later. */
 export function renewalDelay(remaining: number): number {
-  return Math.max(leastDelay, remaining * 0.8, remaining - margin);
+  return Math.max(minDelayMs, remaining * 0.8, remaining - margin);
 }
 
 export type TokenRenewalOptions = {

@@ -1,11 +1,11 @@
 // Frames as they go to the wire: a broadcast is made text once, however many get it.
 import type { PeerEvent } from '../rooms/peer-events.ts';
-import type { Answer } from './messages.ts';
+import type { SocketResponse } from './messages.ts';
 
 /** An event is the same object for all whom it is told, and nobody changes it. */
 const made = new WeakMap<PeerEvent, Buffer>();
 
-export function answerFrame(answer: Answer): Buffer {
+export function answerFrame(answer: SocketResponse): Buffer {
   return Buffer.from(JSON.stringify(answer));
 }
 

@@ -2,7 +2,7 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import type { ContentResponse } from '../rooms/content.ts';
-import { type FileRequest, planAnswer } from './file-answer.ts';
+import { type FileRequest, planFileResponse } from './file-response.ts';
 
 /** Bytes that are read ahead of each client. */
 const readAhead = 256 * 1024;
@@ -18,7 +18,7 @@ export async function openContentFile(path: string): Promise<FileHandle | undefi
 }
 
 /** Takes the handle over. `more`: headers of the answer beside those of the file. */
-export async function answerWithFile(
+export async function openFileResponse(
   handle: FileHandle,
   request: FileRequest,
   more: Record<string, string> = {},
@@ -27,7 +27,7 @@ export async function answerWithFile(
     const { size, mtime } = await handle.stat();
     const modified = mtime.getTime();
     const etag = `"${size.toString(36)}-${modified.toString(36)}"`;
-    const { status, headers, bytes } = planAnswer({ size, modified, etag }, request, more);
+    const { status, headers, bytes } = planFileResponse({ size, modified, etag }, request, more);
     if (bytes) return { status, headers, body: handle.createReadStream({ ...bytes, highWaterMark: readAhead }) };
     await handle.close();
     return { status, headers, body: undefined };

@@ -10,8 +10,8 @@ import {
   type LiveStreams,
   recordingIdSchema,
 } from '../rooms/content.ts';
-import { answerWithFile, ignoreMissing, openContentFile } from './content-file.ts';
-import { findInside, findItself } from './safe-paths.ts';
+import { ignoreMissing, openContentFile, openFileResponse } from './content-file.ts';
+import { resolveFileInside, resolveWithoutLinks } from './safe-paths.ts';
 
 const recordings = 'recordings';
 /** Most recordings that are listed. */
@@ -39,10 +39,10 @@ export class LocalContent implements ContentService {
   async open(request: ContentRequest): Promise<ContentResponse> {
     if (request.kind === 'hls') return this.#openStream(request);
     const inside = await this.#folder(request.folder);
-    const path = inside === undefined ? undefined : await findInside(inside, request.file);
+    const path = inside === undefined ? undefined : await resolveFileInside(inside, request.file);
     const handle = path === undefined ? undefined : await openContentFile(path);
     if (!handle) throw new ServiceError('not_found', `There is no file ${request.file} of recording ${request.folder}`);
-    return answerWithFile(handle, request);
+    return openFileResponse(handle, request);
   }
 
   #openStream(request: ContentRequest): Promise<ContentResponse> {
@@ -66,7 +66,7 @@ export class LocalContent implements ContentService {
 
   /** The folder itself may be no link: it would show what is another room's. */
   async #folder(id: string): Promise<string | undefined> {
-    const path = await findItself(join(this.#resources, recordings), id);
+    const path = await resolveWithoutLinks(join(this.#resources, recordings), id);
     return path !== undefined && (await stat(path)).isDirectory() ? path : undefined;
   }
 }

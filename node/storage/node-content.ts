@@ -1,8 +1,8 @@
 // What is on this node's disk, as the cluster uses it: what is removed here is not uploaded any more.
 import type { ContentKind, ContentRequest, ContentResponse, ContentService } from '../rooms/content.ts';
 import type { RecordingList, RecordingSummary } from '../rooms/recordings.ts';
-import { describeRecordings } from './describe-recordings.ts';
 import type { LocalContent } from './local-content.ts';
+import { recordingDetails } from './recording-details.ts';
 
 export type NodeContentOptions = {
   /** Absolute path of the resources directory. */
@@ -34,7 +34,7 @@ export class NodeContent implements ContentService, RecordingList {
 
   async describeRecordings(): Promise<{ recordings: RecordingSummary[]; incomplete: string[] }> {
     const { ids, incomplete } = await this.#options.local.listRecordings();
-    return { recordings: await describeRecordings(this.#options.resources, ids), incomplete };
+    return { recordings: await recordingDetails(this.#options.resources, ids), incomplete };
   }
 
   async deleteRecording(id: string): Promise<void> {

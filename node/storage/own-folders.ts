@@ -1,11 +1,11 @@
 // Which folders of a bucket are recordings of ours: others may share it. Each of ours has a marker object before it has anything else.
 import { text } from 'node:stream/consumers';
 import { maxReport } from '../rooms/recording-report.ts';
-import { inGroups } from './in-groups.ts';
+import { mapConcurrent } from './map-concurrent.ts';
 import { reportName } from './report-file.ts';
 import { StorageError } from './s3/s3-errors.ts';
 import type { S3Store } from './s3/s3-store.ts';
-import { chunksBelow, parseChunk } from './uploads/chunks.ts';
+import { listChunks, parseChunk } from './uploads/chunks.ts';
 
 /** `<room>-<start time>`. */
 const archivedId = /^[A-Za-z0-9_-]{1,128}-\d{8}T\d{9}Z$/;
@@ -46,7 +46,7 @@ export class OwnFolders {
     ]);
     const marked = new Set(objects.map(({ name }) => name.slice(markers.length)));
     const ids = folders.filter((folder) => archivedId.test(folder));
-    const own = await inGroups(ids, looksAtOnce, async (id) => marked.has(id) || this.#known.has(id) || this.#adopt(id, signal));
+    const own = await mapConcurrent(ids, looksAtOnce, async (id) => marked.has(id) || this.#known.has(id) || this.#adopt(id, signal));
     return ids.filter((_, index) => own[index]);
   }
 
@@ -75,7 +75,7 @@ export class OwnFolders {
   }
 
   async #hasPieces(id: string, signal: AbortSignal): Promise<boolean> {
-    const objects = await this.#store.list(chunksBelow(id), signal, this.#deadline);
+    const objects = await this.#store.list(listChunks(id), signal, this.#deadline);
     return objects.some(({ name }) => parseChunk(name) !== undefined);
   }
 

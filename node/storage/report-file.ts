@@ -33,7 +33,7 @@ export async function readReportFile(folder: string): Promise<ReportFile | undef
 const changing = new Map<string, Promise<void>>();
 
 /** Of a folder that is as it is to be. Nothing where there is no report. @throws Error where the disk refuses */
-export async function changeReportFile(folder: string, change: (report: ReportFile) => ReportFile): Promise<void> {
+export async function updateReportFile(folder: string, change: (report: ReportFile) => ReportFile): Promise<void> {
   const before = changing.get(folder) ?? Promise.resolve();
   const changed = before.then(async () => {
     const report = await readReportFile(folder);
@@ -49,11 +49,11 @@ export async function changeReportFile(folder: string, change: (report: ReportFi
 }
 
 export function writeUploadState(folder: string, upload: UploadState): Promise<void> {
-  return changeReportFile(folder, (report) => ({ ...report, upload }));
+  return updateReportFile(folder, (report) => ({ ...report, upload }));
 }
 
 /** Of a folder that has one more file, or another: that all is up is not true any more. */
-export function withMore(report: ReportFile): ReportFile {
+export function markUploadPending(report: ReportFile): ReportFile {
   const { state } = (report.upload ?? {}) as Partial<UploadState>;
   return state === 'done' ? { ...report, upload: { state: 'pending' } } : report;
 }

@@ -8,19 +8,19 @@ import { type ContentRequest, type ContentResponse, fileNameSchema } from '../ro
 import { maxReport } from '../rooms/recording-report.ts';
 import { latestRecordingIds, type RecordingArchive, type RecordingSummary, recordingSummarySchema } from '../rooms/recordings.ts';
 import type { RenderSource } from '../rooms/renders.ts';
-import { planAnswer } from './file-answer.ts';
-import { inGroups } from './in-groups.ts';
+import { planFileResponse } from './file-response.ts';
+import { mapConcurrent } from './map-concurrent.ts';
 import { markerOf, OwnFolders } from './own-folders.ts';
 import { reportFileSchema, reportName, reportText } from './report-file.ts';
+import { NodeS3Store } from './s3/node-s3-store.ts';
 import { StorageError } from './s3/s3-errors.ts';
 import type { S3Store } from './s3/s3-store.ts';
-import { StoreOfNode } from './s3/store-of-node.ts';
-import { chunksBelow, joinedChunks, parseChunk } from './uploads/chunks.ts';
+import { concatenatedChunks, listChunks, parseChunk } from './uploads/chunks.ts';
 
 /** Milliseconds for S3 to answer, to remove what a recording has, and for a body to rest, e.g. because its reader does. */
-const answerDeadline = 5000;
-const removeDeadline = 60_000;
-const idleDeadline = 10 * 60_000;
+const responseTimeoutMs = 5000;
+const removeTimeoutMs = 60_000;
+const idleTimeoutMs = 10 * 60_000;
 const maxSockets = 500;
 /** Reports that are read for one list: the newest; and how many at once. */
 const maxReports = 200;
@@ -29,12 +29,12 @@ const reportsAtOnce = 16;
 type Piece = { name: string; offset: number; size: number; modified: number };
 
 export class S3Archive implements RecordingArchive, RenderSource {
-  readonly #store: StoreOfNode;
+  readonly #store: NodeS3Store;
   readonly #own = new WeakMap<S3Store, OwnFolders>();
 
   /** `place`: the storage as it is configured now. */
   constructor(place: () => S3Target | null) {
-    this.#store = new StoreOfNode(place, { idle: idleDeadline, maxSockets });
+    this.#store = new NodeS3Store(place, { idle: idleTimeoutMs, maxSockets });
   }
 
   isThere(): boolean {
@@ -48,13 +48,13 @@ export class S3Archive implements RecordingArchive, RenderSource {
     return spoken(async () => {
       if (!(await this.#ownOf(store).has(folder, signal))) return undefined;
       const name = `${folder}/${file}`;
-      const whole = await store.look(name, signal, answerDeadline);
+      const whole = await store.look(name, signal, responseTimeoutMs);
       const pieces = whole ? [{ ...whole, offset: 0 }] : await piecesOf(store, folder, file, signal);
       if (pieces.length === 0) return undefined;
       const size = pieces.reduce((sum, piece) => sum + piece.size, 0);
       const modified = Math.max(...pieces.map((piece) => piece.modified));
       const etag = `"${size.toString(36)}-${modified.toString(36)}"`;
-      const { status, headers, bytes } = planAnswer({ size, modified, etag }, request);
+      const { status, headers, bytes } = planFileResponse({ size, modified, etag }, request);
       if (!bytes) return { status, headers, body: undefined };
       return { status, headers, body: await bodyOf(store, pieces, bytes, signal) };
     });
@@ -63,13 +63,13 @@ export class S3Archive implements RecordingArchive, RenderSource {
   async list(): Promise<string[]> {
     const store = this.#store.current();
     if (!store) return [];
-    return spoken(() => this.#ownOf(store).list(AbortSignal.timeout(4 * answerDeadline)));
+    return spoken(() => this.#ownOf(store).list(AbortSignal.timeout(4 * responseTimeoutMs)));
   }
 
   async describe(ids: readonly string[]): Promise<RecordingSummary[]> {
     const store = this.#store.current();
     if (!store) return [];
-    const found = await inGroups(latestRecordingIds(ids, maxReports), reportsAtOnce, (id) =>
+    const found = await mapConcurrent(latestRecordingIds(ids, maxReports), reportsAtOnce, (id) =>
       this.#reportOf(store, id).catch(() => undefined),
     );
     return found.filter((summary) => summary !== undefined);
@@ -90,10 +90,10 @@ export class S3Archive implements RecordingArchive, RenderSource {
     const store = this.#store.current();
     if (!store) return false;
     return spoken(async () => {
-      const signal = AbortSignal.timeout(removeDeadline);
+      const signal = AbortSignal.timeout(removeTimeoutMs);
       const own = this.#ownOf(store);
       if (!(await own.has(id, signal))) return false;
-      const names = (await store.list(`${id}/`, signal, answerDeadline)).map(({ name }) => name);
+      const names = (await store.list(`${id}/`, signal, responseTimeoutMs)).map(({ name }) => name);
       await store.abortUploads(`${id}/`, signal);
       // The marker last: what could not be removed is still ours.
       await store.remove(names, signal);
@@ -108,22 +108,22 @@ export class S3Archive implements RecordingArchive, RenderSource {
   }
 
   async #reportOf(store: S3Store, id: string): Promise<RecordingSummary | undefined> {
-    const signal = AbortSignal.timeout(answerDeadline);
+    const signal = AbortSignal.timeout(responseTimeoutMs);
     if (!(await this.#ownOf(store).has(id, signal))) return undefined;
     const report = await readObject(store, `${id}/${reportName}`, signal);
     return recordingSummarySchema.safeParse(JSON.parse(report)).data;
   }
 
   #ownOf(store: S3Store): OwnFolders {
-    const own = this.#own.get(store) ?? new OwnFolders(store, answerDeadline);
+    const own = this.#own.get(store) ?? new OwnFolders(store, responseTimeoutMs);
     this.#own.set(store, own);
     return own;
   }
 }
 
 async function piecesOf(store: S3Store, id: string, file: string, signal: AbortSignal): Promise<Piece[]> {
-  const objects = await store.list(chunksBelow(id, file), signal, answerDeadline);
-  return joinedChunks(objects.flatMap((object) => ({ ...object, offset: parseChunk(object.name)?.offset ?? -1 })));
+  const objects = await store.list(listChunks(id, file), signal, responseTimeoutMs);
+  return concatenatedChunks(objects.flatMap((object) => ({ ...object, offset: parseChunk(object.name)?.offset ?? -1 })));
 }
 
 /** The first piece is asked for at once, so that what is wrong is an answer and no broken body. */
@@ -136,7 +136,7 @@ async function bodyOf(
   const wanted = pieces.filter(({ offset, size }) => offset <= end && offset + size > start);
   const read = ({ name, offset, size }: Piece) => {
     const range = { start: Math.max(start - offset, 0), end: Math.min(end - offset, size - 1) };
-    return store.read(name, range, signal, answerDeadline);
+    return store.read(name, range, signal, responseTimeoutMs);
   };
   const [first, ...rest] = wanted;
   const body = first && (await read(first));
@@ -152,7 +152,7 @@ async function bodyOf(
 }
 
 async function readObject(store: S3Store, name: string, signal: AbortSignal): Promise<string> {
-  return text(await store.read(name, { start: 0, end: maxReport - 1 }, signal, answerDeadline));
+  return text(await store.read(name, { start: 0, end: maxReport - 1 }, signal, responseTimeoutMs));
 }
 
 /** Failures of S3 as what callers see. */

@@ -11,7 +11,7 @@ const nowhere = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG']);
  * @returns undefined where there is nothing.
  * @throws ServiceError `bad_request` for what is no plain name, and for a link that leaves the folder.
  */
-export async function findInside(folder: string, name: string): Promise<string | undefined> {
+export async function resolveFileInside(folder: string, name: string): Promise<string | undefined> {
   if (!isPlainName(name)) throw new ServiceError('bad_request', 'Names of files may not contain slashes and may not be . or ..');
   const base = await realPathOf(folder);
   if (base === undefined) return undefined;
@@ -26,7 +26,7 @@ export async function findInside(folder: string, name: string): Promise<string |
  * As findInside, for a path of plain names.
  * @throws ServiceError `bad_request` for everything else, and for links that leave the folder.
  */
-export async function findBelow(folder: string, path: string): Promise<string | undefined> {
+export async function resolvePathInside(folder: string, path: string): Promise<string | undefined> {
   const names = path.split('/');
   if (!names.every(isPlainName)) throw new ServiceError('bad_request', 'This path leads out of its folder');
   const base = await realPathOf(folder);
@@ -39,8 +39,8 @@ export async function findBelow(folder: string, path: string): Promise<string | 
 }
 
 /** As findInside, for what may be no link at all. */
-export async function findItself(folder: string, name: string): Promise<string | undefined> {
-  const path = await findInside(folder, name);
+export async function resolveWithoutLinks(folder: string, name: string): Promise<string | undefined> {
+  const path = await resolveFileInside(folder, name);
   const base = await realPathOf(folder);
   if (path === undefined || base === undefined || path === join(base, name)) return path;
   throw new ServiceError('bad_request', 'This name leads out of its folder');

@@ -3,7 +3,7 @@ import type { S3Target } from '../rooms/component-options.ts';
 import type { RoomIdentity } from '../rooms/interfaces.ts';
 
 /** What a component is told that brings a storage, or a prefix, to a node that has a storage. */
-export const conflictSentences = {
+export const conflictMessages = {
   credentials:
     'Conflicting S3 credentials supplied via environment variables and the REST API. Overrides on existing values are disallowed',
   pathPrefix: 'Conflicting S3 path prefix supplied via environment variables and the REST API. Overrides on existing values are disallowed',
@@ -24,11 +24,11 @@ export type UploadPlan = {
 /** A folder on its way to S3. Its files are named as in the folder, without a path. Nothing here fails or waits. */
 export interface Upload {
   /** This file grows at its end only: what it has goes up from time to time, so that a lost node loses seconds. */
-  grows(file: string): void;
+  fileGrew(file: string): void;
   /** This file is as it is to be (or is again, after a change): it goes up as a whole. */
   add(file: string): void;
   /** Where the folder is from now on. */
-  moved(folder: string): void;
+  relocated(folder: string): void;
   /** All files are as they are to be: what is missing goes up, again and again, also after a restart of the node; then an event says so. */
   finish(): void;
   /** Nothing is to be kept: what is up is removed. */
@@ -41,12 +41,12 @@ export interface Uploads {
   /** @returns undefined where nothing is to be uploaded. `folder`: absolute path. */
   begin(plan: UploadPlan, folder: string): Promise<Upload | undefined>;
   /** Ids of uploads whose process ended before finish(). */
-  left(kind: UploadPlan['kind']): Promise<string[]>;
+  orphaned(kind: UploadPlan['kind']): Promise<string[]>;
   /** Takes up one of them, once its folder is as it is to be. @returns undefined where there is none any more, or another process was faster */
   resume(id: string): Promise<Upload | undefined>;
   /**
    * A recording that was to be uploaded, and is as it is to be, has one more file, or another: it goes up to where the others are, without an
    * event. Its report says how that stands. Nothing for one that was not to be uploaded. @throws Error where the disk refuses
    */
-  again(id: string): Promise<void>;
+  reopen(id: string): Promise<void>;
 }

@@ -34,8 +34,8 @@ export type TurnIceServer = { urls: string[]; username: string; credential: stri
 /** Lifetime of credentials in milliseconds, at least; they end with an hour. */
 export const credentialLifetime = 24 * 60 * 60 * 1000;
 
-const startDeadline = 5_000;
-const endDeadline = 2_000;
+const startTimeoutMs = 5_000;
+const endTimeoutMs = 2_000;
 const restartDelay = 1_000;
 const certificateInterval = 60_000;
 
@@ -98,7 +98,7 @@ export class TurnServer {
     if (child && child.exitCode === null && child.signalCode === null) {
       const ended = once(child, 'exit');
       child.kill('SIGTERM');
-      const timer = setTimeout(() => child.kill('SIGKILL'), endDeadline);
+      const timer = setTimeout(() => child.kill('SIGKILL'), endTimeoutMs);
       await ended;
       clearTimeout(timer);
     }
@@ -153,11 +153,11 @@ export class TurnServer {
     const started = performance.now();
     const { listenIp, port, tls } = this.#options;
     const host = listenIp === '0.0.0.0' ? '127.0.0.1' : listenIp === '::' ? '::1' : listenIp;
-    while (running() && performance.now() - started < startDeadline) {
+    while (running() && performance.now() - started < startTimeoutMs) {
       if ((await accepts(host, port)) && (!tls || (await accepts(host, tls.port)))) return undefined;
       await sleep(20);
     }
-    return `no answer within ${startDeadline} ms`;
+    return `no answer within ${startTimeoutMs} ms`;
   }
 
   #ended(reason: string): void {

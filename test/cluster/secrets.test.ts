@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { Environment } from '../../node/env.ts';
-import { SecretSearch } from '../../node/setup/secret-search.mjs';
+import { SecretLeakScanner } from '../../node/setup/secret-leak-scan.mjs';
 import { type ApiAnswer, apiClient } from '../kit/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
 import { type NodeProcess, runNodeToEnd, startNodeProcess } from '../kit/node-process.ts';
@@ -39,7 +39,7 @@ const secret = (name: string): string => {
 
 /** Sentences about the secrets that a text holds, those that were made meanwhile included. */
 function foundIn(text: string): string[] {
-  const search = new SecretSearch(Object.entries(secrets).map(([kind, value]) => ({ kind, value })));
+  const search = new SecretLeakScanner(Object.entries(secrets).map(([kind, value]) => ({ kind, value })));
   search.look(text);
   return search.found();
 }

@@ -20,7 +20,13 @@ import type { PeerEvent, RemoteComponent, RemotePeer } from '../../node/rooms/pe
 import { peerEventSchema } from '../../node/rooms/peer-events.ts';
 import type { Permissions, TrackView } from '../../node/rooms/views.ts';
 import { defaultLimits } from '../../node/signaling/limits.ts';
-import { type Answer, type AnswerData, type Method, requestSchemas, type serverFrameSchema } from '../../node/signaling/messages.ts';
+import {
+  type Method,
+  type ResponseData,
+  requestSchemas,
+  type SocketResponse,
+  type serverFrameSchema,
+} from '../../node/signaling/messages.ts';
 import { peerSocketPath } from '../../node/signaling/peer-sockets.ts';
 
 type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false;
@@ -28,7 +34,7 @@ type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false;
 type Plain<T> = T extends Record<string, never> ? object : T;
 type ServerRequests = { [M in Method]: Plain<z.input<(typeof requestSchemas)[M]>> };
 type ClientRequests = { [M in keyof Requests]: Plain<Requests[M]> };
-type ServerAnswers = { [M in Method]: Plain<AnswerData<M>> };
+type ServerAnswers = { [M in Method]: Plain<ResponseData<M>> };
 type ClientAnswers = { [M in keyof Answers]: Plain<Answers[M]> };
 type ServerEventData = { [E in PeerEvent as E['event']]: E['data'] };
 type EventNames = keyof EventData;
@@ -40,7 +46,7 @@ const proof: {
   eventNames: Same<EventNames, keyof ServerEventData>;
   events: { [Name in EventNames]: Same<EventData[Name], ServerEventData[Name]> };
   serverEvent: Same<ServerEvent, PeerEvent>;
-  answerFrame: Same<AnswerFrame, Answer>;
+  answerFrame: Same<AnswerFrame, SocketResponse>;
   serverFrame: Same<ServerFrame, z.infer<typeof serverFrameSchema>>;
   peer: Same<ClientPeerView, RemotePeer>;
   component: Same<ClientComponentView, RemoteComponent>;

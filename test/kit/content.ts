@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { ServiceError } from '../../node/errors.ts';
 import type { LiveStreams } from '../../node/rooms/content.ts';
 import type { LocalRenderService } from '../../node/rooms/renders.ts';
-import { answerWithFile, openContentFile } from '../../node/storage/content-file.ts';
+import { openContentFile, openFileResponse } from '../../node/storage/content-file.ts';
 import { LocalContent } from '../../node/storage/local-content.ts';
 import { NodeContent } from '../../node/storage/node-content.ts';
-import { findInside } from '../../node/storage/safe-paths.ts';
+import { resolveFileInside } from '../../node/storage/safe-paths.ts';
 
 export function makeContent(resources: string): NodeContent {
   const local = new LocalContent(resources, () => false, folderStreams(join(resources, 'hls')));
@@ -31,10 +31,10 @@ function folderStreams(folder: string): LiveStreams {
   return {
     has: (roomId) => existsSync(join(folder, roomId)),
     open: async (request) => {
-      const path = await findInside(join(folder, request.folder), request.file);
+      const path = await resolveFileInside(join(folder, request.folder), request.file);
       const handle = path === undefined ? undefined : await openContentFile(path);
       if (!handle) throw new ServiceError('not_found', `There is no file ${request.file} of room ${request.folder}`);
-      return answerWithFile(handle, request);
+      return openFileResponse(handle, request);
     },
   };
 }

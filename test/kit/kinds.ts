@@ -8,9 +8,9 @@ import type { Uploads } from '../../node/storage/upload.ts';
 export const noUploads: Uploads = {
   hasPlace: () => false,
   begin: async () => undefined,
-  left: async () => [],
+  orphaned: async () => [],
   resume: async () => undefined,
-  again: async () => {},
+  reopen: async () => {},
 };
 
 export function makeKinds(resources: string, used: readonly ComponentType[]): ComponentRegistry {

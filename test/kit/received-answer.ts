@@ -1,5 +1,5 @@
 // Answers of nodes as a client got them, compared with the OpenAPI document: for nodes in images, which no test can look into.
-import { nothingHere } from '../../node/http/answers.ts';
+import { nothingHere } from '../../node/http/responses.ts';
 import { jsonOf, problemOfAnswer } from './openapi.ts';
 
 /** `url`: as asked. `body`: as it came, text or nothing. */

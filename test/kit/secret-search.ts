@@ -3,7 +3,7 @@ import { appendFileSync } from 'node:fs';
 import { pino } from 'pino';
 import type { Environment } from '../../node/env.ts';
 import { type Log, requestIdMixin } from '../../node/log.ts';
-import { type Secret, SecretSearch, secretsVariable } from '../../node/setup/secret-search.mjs';
+import { type Secret, SecretLeakScanner, secretsVariable } from '../../node/setup/secret-leak-scan.mjs';
 
 const kinds: Record<string, string> = {
   SVC_SERVER_API_TOKEN: 'an API token',
@@ -18,7 +18,7 @@ const kinds: Record<string, string> = {
 const shortest = 16;
 const noted = new Set<string>();
 /** Of the nodes that run in this process. */
-const running = new Set<SecretSearch>();
+const running = new Set<SecretLeakScanner>();
 
 /** The secrets in an environment. */
 export function secretsOf(env: Environment): Secret[] {
@@ -46,10 +46,10 @@ export function noteSecrets(secrets: readonly Secret[]): void {
 }
 
 /** For a node's secrets; they are noted, too. */
-export function startSearch(env: Environment): SecretSearch {
+export function startSearch(env: Environment): SecretLeakScanner {
   const secrets = secretsOf(env);
   noteSecrets(secrets);
-  const search = new SecretSearch(secrets);
+  const search = new SecretLeakScanner(secrets);
   running.add(search);
   return search;
 }
@@ -60,13 +60,13 @@ export function searchLine(line: string): void {
 }
 
 /** The end of a search. Throws a sentence for every kind of secret that was found; it shows none of them. */
-export function assertNothingFound(search: SecretSearch): void {
+export function assertNothingFound(search: SecretLeakScanner): void {
   running.delete(search);
   const found = search.found();
   if (found.length > 0) throw new Error(`The output of a node holds secrets: ${found.join('; ')}`);
 }
 
 /** A log at the level of debug that keeps nothing: its lines are only searched. */
-export function searchedLog(search: SecretSearch): Log {
+export function searchedLog(search: SecretLeakScanner): Log {
   return pino({ level: 'debug', base: null, mixin: requestIdMixin, timestamp: false }, { write: (line) => search.look(line) });
 }

@@ -68,7 +68,7 @@ test('pieces of what grows, whole files, parts of large ones: all arrives as it 
   const { uploads, heard } = await open();
   const upload = await uploads.begin(planOf({ ...place, pathPrefix: 'a/b' }), folder);
   assert.equal((await stat(join(resources, 'uploads', `${id}.json`))).mode & 0o777, 0o600);
-  upload?.grows('grown.webm');
+  upload?.fileGrew('grown.webm');
   const grown = randomBytes(300_000);
   const path = join(folder, 'grown.webm');
   // At once: a file that is being written has a part of its length for a moment, and pieces of it would be others.
@@ -298,16 +298,17 @@ test('what was left before its end waits for whoever finishes its files; what is
   const first = await open();
   const upload = await first.uploads.begin(planOf(server.place), folder);
   await writeFile(join(folder, 'a.webm'), 'abc');
-  upload?.grows('a.webm');
+  upload?.fileGrew('a.webm');
   await eventually('a piece is up', async () => (await server.names()).some((name) => name.includes('.chunks')), { every: 10 });
   await first.uploads.close(0);
   const next = await open();
-  assert.deepEqual([await next.uploads.left('recording'), await next.uploads.left('hls'), next.uploads.figures().pending], [[id], [], 0]);
+  const orphaned = [await next.uploads.orphaned('recording'), await next.uploads.orphaned('hls')];
+  assert.deepEqual([...orphaned, next.uploads.figures().pending], [[id], [], 0]);
   const kept = join(resources, 'recordings', `${id}-kept`);
   await rename(folder, kept);
   const resumed = await next.uploads.resume(id);
-  assert.deepEqual([await next.uploads.left('recording'), await next.uploads.resume(id)], [[], undefined]);
-  resumed?.moved(kept);
+  assert.deepEqual([await next.uploads.orphaned('recording'), await next.uploads.resume(id)], [[], undefined]);
+  resumed?.relocated(kept);
   // While it is not finished it is being made.
   next.uploads.discard(id);
   await server.stop();
@@ -353,7 +354,7 @@ test('what is rendered later goes to where the folder went, with the same keys, 
   const { uploads, heard } = await open();
   for (const text of ['one picture', 'two picture']) {
     await writeFile(join(folder, 'rendered.mp4'), text);
-    await uploads.again(id);
+    await uploads.reopen(id);
     await eventually('the rendering', async () => (await state())?.state === 'done');
     assert.equal(String(await read(`p/${id}/rendered.mp4`)), text, 'of the same size it is another all the same');
   }
@@ -380,7 +381,7 @@ test('what is rendered while the rest still goes up is up before the report says
   await eventually('the first file', () => isThere('a.webm'));
   assert.equal(await isThere('report.json'), false);
   await writeFile(join(folder, 'rendered.mp4'), 'picture');
-  await uploads.again(id);
+  await uploads.reopen(id);
   await eventually('the report', () => isThere('report.json'));
   assert.ok(await isThere('rendered.mp4'), 'it is missing while the report in S3 says that all is there');
   proxy.throttle(undefined);
@@ -392,7 +393,7 @@ test('where the keys are not known any more, the report says that what was rende
   const { folder, open, state } = await stage(t);
   await writeReportFile(folder, { id, roomId: 'r', upload: { state: 'done' } });
   const { uploads } = await open();
-  await uploads.again(id);
+  await uploads.reopen(id);
   const { state: said, problem } = (await state()) ?? {};
   assert.deepEqual([said, problem], ['failed', 'What was rendered cannot be uploaded: the keys of its storage are not known any more']);
 });

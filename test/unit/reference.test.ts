@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import type { JsonSchema } from '../../node/json-schemas.ts';
 import { typeText } from '../../node/reference/typescript.ts';
-import { madeFiles } from '../../node/reference/write.ts';
+import { generatedFiles } from '../../node/reference/write.ts';
 import { root } from '../../node/setup/paths.mjs';
 
 test('every made file is what the schemas give now; else: npm run reference', async () => {
-  const made = await madeFiles();
+  const made = await generatedFiles();
   assert.ok(Object.keys(made).length >= 8);
   const stale = Object.entries(made).filter(
     ([path, text]) => !existsSync(join(root, path)) || readFileSync(join(root, path), 'utf8') !== text,

@@ -6,7 +6,7 @@ import { ServiceError } from '../../errors.ts';
 import { fileDefaults, fileOptionsSchema } from '../../rooms/component-options.ts';
 import type { ComponentSpec } from '../../rooms/interfaces.ts';
 import type { VideoCodec } from '../../rooms/views.ts';
-import { findBelow } from '../../storage/safe-paths.ts';
+import { resolvePathInside } from '../../storage/safe-paths.ts';
 import { formatValue, validationMessage } from '../../validation-messages.ts';
 import { MediaFileError } from './file-error.ts';
 import { FileRunner, type MediaFile } from './file-runner.ts';
@@ -34,7 +34,7 @@ export async function createFileSpec(options: unknown, { resources, roomId, vide
   const isVideo = extension === '.h264';
   if (!isVideo && typeof parsed.data.framerate === 'number') throw refuse('Attempted to set framerate for audio, which has none');
   if (isVideo && videoCodec !== null && videoCodec !== 'h264') throw refuse(`Incompatible video codec enforced in room ${roomId}`);
-  const path = await findBelow(join(resources, 'file_component_sources'), filePath).catch((error: unknown) => {
+  const path = await resolvePathInside(join(resources, 'file_component_sources'), filePath).catch((error: unknown) => {
     throw error instanceof ServiceError ? refuse('Invalid file path: it has to stay inside file_component_sources') : error;
   });
   const file = path === undefined ? undefined : await openFile(path);

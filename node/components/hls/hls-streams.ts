@@ -246,7 +246,7 @@ export class HlsStreams implements LiveStreams {
   #kept(entry: Entry, folder: string, upload: Upload | undefined): void {
     entry.kept = true;
     entry.stream.moved(folder);
-    upload?.moved(folder);
+    upload?.relocated(folder);
     upload?.add(reportName);
     upload?.finish();
   }

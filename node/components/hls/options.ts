@@ -1,7 +1,7 @@
 // Options of an hls component, and what follows from them.
 import { ServiceError } from '../../errors.ts';
 import { hlsDefaults, hlsOptionsSchema, originsOf, shownPlace } from '../../rooms/component-options.ts';
-import { conflictSentences } from '../../storage/upload.ts';
+import { conflictMessages } from '../../storage/upload.ts';
 import { validationMessage } from '../../validation-messages.ts';
 import { gopTiming } from './frame-schedule.ts';
 import type { PlaylistTimes } from './playlist.ts';
@@ -38,7 +38,7 @@ export function parseOptions(options: unknown, hasServerS3: boolean) {
   };
   if (read.s3 && !read.persistent)
     throw new ServiceError('bad_request', 'Option s3 is for persistent streams only: the others are not kept');
-  if (read.s3 && hasServerS3) throw new ServiceError('bad_request', conflictSentences.credentials);
+  if (read.s3 && hasServerS3) throw new ServiceError('bad_request', conflictMessages.credentials);
   return read;
 }
 

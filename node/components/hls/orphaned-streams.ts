@@ -110,7 +110,7 @@ export class OrphanedStreams {
   /** Uploads whose process ended before everything was there. */
   async #resumeUploads(): Promise<void> {
     const { uploads, resources, isRunning } = this.#options;
-    for (const id of await uploads.left('hls')) {
+    for (const id of await uploads.orphaned('hls')) {
       if (this.#closed || isRunning(id) || (await exists(join(streamsFolder(resources), id)))) continue;
       const folder = join(recordingsFolder(resources), id);
       const files = await listedFiles(folder);
@@ -120,7 +120,7 @@ export class OrphanedStreams {
         upload.discard();
         continue;
       }
-      upload.moved(folder);
+      upload.relocated(folder);
       for (const file of files) upload.add(file);
       upload.finish();
     }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { ServiceError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { ContentRequest, ContentResponse } from '../../rooms/content.ts';
-import { answerWithFile, openContentFile } from '../../storage/content-file.ts';
+import { openContentFile, openFileResponse } from '../../storage/content-file.ts';
 import { segmentName } from './composer-messages.ts';
 import { isPlaylist, LivePlaylist } from './live-playlist.ts';
 import { LiveWindow, type NewPart, type WindowChange } from './live-window.ts';
@@ -136,7 +136,7 @@ export class Stream {
     if (!this.#inits.has(file) && !this.#hasSegment(file)) throw this.#missing(file);
     const handle = await openContentFile(join(this.folder, file));
     if (!handle) throw this.#missing(file);
-    return answerWithFile(handle, request, immutable);
+    return openFileResponse(handle, request, immutable);
   }
 
   async #openPart(

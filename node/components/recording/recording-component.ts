@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { ServiceError } from '../../errors.ts';
 import { originsOf, recordingDefaults, recordingOptionsSchema, type S3Target, shownPlace } from '../../rooms/component-options.ts';
 import type { ComponentSpec } from '../../rooms/interfaces.ts';
-import { conflictSentences, type Uploads } from '../../storage/upload.ts';
+import { conflictMessages, type Uploads } from '../../storage/upload.ts';
 import { validationMessage } from '../../validation-messages.ts';
 import { RecordingRunner } from './recording-runner.ts';
 import type { Recordings } from './recordings.ts';
@@ -36,9 +36,9 @@ export function createRecordingSpec(options: unknown, recordings: Recordings, up
 
 /** The storage that was asked for: never beside that of the node. */
 function placeOf({ credentials, pathPrefix }: z.infer<typeof recordingOptionsSchema>, nodeHasOne: boolean): S3Target | undefined {
-  if (credentials && nodeHasOne) throw new ServiceError('bad_request', conflictSentences.credentials);
+  if (credentials && nodeHasOne) throw new ServiceError('bad_request', conflictMessages.credentials);
   if (!pathPrefix) return credentials ?? undefined;
-  if (nodeHasOne) throw new ServiceError('bad_request', conflictSentences.pathPrefix);
+  if (nodeHasOne) throw new ServiceError('bad_request', conflictMessages.pathPrefix);
   if (!credentials) throw new ServiceError('bad_request', 'pathPrefix is for recordings with credentials');
   if (credentials.pathPrefix !== undefined) throw new ServiceError('bad_request', 'pathPrefix is given twice');
   return { ...credentials, pathPrefix };

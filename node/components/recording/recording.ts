@@ -87,7 +87,7 @@ export class Recording {
     // With its length the file is as it is to be.
     if (track.file !== null) {
       if (facts.duration !== undefined) this.#upload?.add(track.file);
-      else if (startTime !== undefined) this.#upload?.grows(track.file);
+      else if (startTime !== undefined) this.#upload?.fileGrew(track.file);
     }
     this.#save();
   }

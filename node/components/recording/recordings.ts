@@ -161,7 +161,7 @@ export class Recordings {
   /** Of recordings that are as they are to be. */
   async #resumeUploads(): Promise<void> {
     const { uploads, log } = this.#options;
-    for (const id of await uploads.left('recording')) {
+    for (const id of await uploads.orphaned('recording')) {
       if (this.#closed) return;
       const found = await this.#read(id);
       // One that is gone cannot be finished: its upload says so.

@@ -6,8 +6,8 @@ import type { Log } from '../../log.ts';
 import { recordingIdSchema } from '../../rooms/content.ts';
 import type { Report } from '../../rooms/recording-report.ts';
 import { type LocalRenderService, type RenderOptions, type RenderSource, type RenderView, renderedName } from '../../rooms/renders.ts';
-import { changeReportFile, readReportFile, withMore } from '../../storage/report-file.ts';
-import { findItself } from '../../storage/safe-paths.ts';
+import { markUploadPending, readReportFile, updateReportFile } from '../../storage/report-file.ts';
+import { resolveWithoutLinks } from '../../storage/safe-paths.ts';
 import type { Uploads } from '../../storage/upload.ts';
 import { Timer } from '../../timer.ts';
 import type { Admission } from '../process/admission.ts';
@@ -47,7 +47,7 @@ export type RenderQueueOptions = {
   resources: string;
   /** Name of this node. */
   node: () => string;
-  uploads: Pick<Uploads, 'again'>;
+  uploads: Pick<Uploads, 'reopen'>;
   /** Recordings that no node has any more; without it there are none. */
   archive?: RenderSource | undefined;
   /** Whether this recording is being made here. */
@@ -278,8 +278,8 @@ export class RenderQueue implements LocalRenderService {
         await this.#archived.keep(id, rendered, going);
       } else {
         // Whoever has the report sees that there is one more file.
-        await changeReportFile(folder, (report) => ({ ...withMore(report), rendered }));
-        await this.#options.uploads.again(id);
+        await updateReportFile(folder, (report) => ({ ...markUploadPending(report), rendered }));
+        await this.#options.uploads.reopen(id);
       }
       log.info({ recording: id, length, took: performance.now() - began }, 'a recording was rendered');
     } catch (error) {
@@ -365,7 +365,7 @@ export class RenderQueue implements LocalRenderService {
 
   /** Where it is worked on. @throws ServiceError `not_found`; also `unavailable` where S3 does not say whether it has it */
   async #place(id: string): Promise<JobFolder> {
-    const path = await findItself(join(this.#options.resources, 'recordings'), id);
+    const path = await resolveWithoutLinks(join(this.#options.resources, 'recordings'), id);
     if (path !== undefined && (await stat(path)).isDirectory()) return { folder: path, archived: false };
     const folder = this.#archived.folderOf(id);
     if (await this.holds(id)) return { folder, archived: true };

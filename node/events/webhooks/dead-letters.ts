@@ -43,11 +43,11 @@ export class DeadLetters {
   }
 
   add({ url, roomId, incarnation, eventId, attempts, body }: Delivery, reason: string): void {
-    this.keep({ givenUpAt: new Date().toISOString(), reason, url, roomId, incarnation, eventId, attempts, body });
+    this.append({ givenUpAt: new Date().toISOString(), reason, url, roomId, incarnation, eventId, attempts, body });
   }
 
   /** As it is, e.g. of another node. */
-  keep(letter: DeadLetter): void {
+  append(letter: DeadLetter): void {
     if (this.#late) this.#late.push(letter);
     else this.#write(letter);
   }
@@ -68,7 +68,7 @@ export class DeadLetters {
   }
 
   /** The newest `limit`, newest first. */
-  look(filter: DeadLetterFilter, limit: number): DeadLetter[] {
+  list(filter: DeadLetterFilter, limit: number): DeadLetter[] {
     const found: DeadLetter[] = [];
     const room = filter.roomId === undefined ? '' : JSON.stringify(filter.roomId);
     // Lines are parsed only as far as they are wanted: both files together are 32 MB.

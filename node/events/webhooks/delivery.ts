@@ -7,6 +7,6 @@ export type NewDelivery = { url: string; roomId: string; incarnation: string; ev
 export type Delivery = NewDelivery & { n: number; attempts: number };
 
 /** What a delivery counts towards bounds: its texts and what an entry costs beside them. */
-export function bytesOf({ url, roomId, body }: NewDelivery): number {
+export function byteLength({ url, roomId, body }: NewDelivery): number {
   return body.length + url.length + roomId.length + 400;
 }

@@ -3,8 +3,8 @@
 import { ForbiddenAddressError } from '../../guarded-agents.ts';
 import { Timer } from '../../timer.ts';
 import type { Delivery } from './delivery.ts';
-import type { PostAnswer } from './poster.ts';
 import { retryDelay } from './retry-delay.ts';
+import type { DeliveryResponse } from './webhook-client.ts';
 
 /** Requests at the same time to one receiver, and to all. A receiver gets one until it answers, so that those that hang leave room for others. */
 const perReceiver = 8;
@@ -14,12 +14,12 @@ const overall = 128;
 const maxProblem = 500;
 
 /** `dead`: given up, and why. */
-export type Outcome = { taken: true } | { taken: false; dead: string };
+export type DeliveryResult = { delivered: true } | { delivered: false; deadReason: string };
 
 export type DispatcherOptions = {
-  post: (delivery: Delivery) => Promise<PostAnswer>;
+  post: (delivery: Delivery) => Promise<DeliveryResponse>;
   /** A delivery is over. */
-  settled: (delivery: Delivery, outcome: Outcome) => void;
+  settled: (delivery: Delivery, deliveryResult: DeliveryResult) => void;
   /** One try failed; `delay` in milliseconds until the next. */
   failed: (delivery: Delivery, why: string, delay: number) => void;
   /** Milliseconds after which an event is given up. */
@@ -78,7 +78,7 @@ export class Dispatcher {
     if (this.#closed) return;
     const queue = this.#queueOf(delivery);
     if (queue.gone.has(delivery.incarnation)) {
-      this.#options.settled(delivery, { taken: false, dead: 'the receiver answered 410' });
+      this.#options.settled(delivery, { delivered: false, deadReason: 'the receiver answered 410' });
       return;
     }
     queue.entries.set(delivery.n, delivery);
@@ -206,7 +206,7 @@ export class Dispatcher {
 
   async #try(queue: Queue, delivery: Delivery): Promise<void> {
     const { receiver } = queue;
-    let answer: PostAnswer | undefined;
+    let answer: DeliveryResponse | undefined;
     let why = '';
     let forbidden = false;
     try {
@@ -222,11 +222,11 @@ export class Dispatcher {
     receiver.answers = answer !== undefined;
     receiver.failing = !receiver.answers;
     if (!queue.entries.has(delivery.n)) return this.#next(queue);
-    if (answer && answer.status >= 200 && answer.status < 300) return this.#settle(queue, delivery, { taken: true });
+    if (answer && answer.status >= 200 && answer.status < 300) return this.#settle(queue, delivery, { delivered: true });
     if (answer?.status === 410) return this.#stopFor(queue, delivery.incarnation);
-    if (forbidden) return this.#settle(queue, delivery, { taken: false, dead: why });
+    if (forbidden) return this.#settle(queue, delivery, { delivered: false, deadReason: why });
     const left = delivery.at + this.#options.maxAge() - this.#now();
-    if (left <= 0) return this.#settle(queue, delivery, { taken: false, dead: `too old; ${why}` });
+    if (left <= 0) return this.#settle(queue, delivery, { delivered: false, deadReason: `too old; ${why}` });
     if (answer?.retryAfter !== undefined) receiver.pausedUntil = this.#now() + answer.retryAfter;
     // The last try comes when the age is reached, however long the back-off is by then.
     const delay = Math.min(Math.max(this.#delay(delivery.attempts), answer?.retryAfter ?? 0), left);
@@ -235,9 +235,9 @@ export class Dispatcher {
     this.#sleep(queue, delay);
   }
 
-  #settle(queue: Queue, delivery: Delivery, outcome: Outcome): void {
+  #settle(queue: Queue, delivery: Delivery, deliveryResult: DeliveryResult): void {
     queue.entries.delete(delivery.n);
-    this.#options.settled(delivery, outcome);
+    this.#options.settled(delivery, deliveryResult);
     this.#next(queue);
   }
 
@@ -246,7 +246,7 @@ export class Dispatcher {
     for (const delivery of [...queue.entries.values()]) {
       if (delivery.incarnation !== incarnation) continue;
       queue.entries.delete(delivery.n);
-      this.#options.settled(delivery, { taken: false, dead: 'the receiver answered 410' });
+      this.#options.settled(delivery, { delivered: false, deadReason: 'the receiver answered 410' });
     }
     this.#next(queue);
   }

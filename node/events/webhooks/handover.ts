@@ -20,12 +20,12 @@ const batchSchema = z
   .max(batchDeliveries);
 
 /** @throws ZodError */
-export function readBatch(data: unknown): NewDelivery[] {
+export function parseBatch(data: unknown): NewDelivery[] {
   return batchSchema.parse(data);
 }
 
 /** In order; what a batch says does not depend on the node that sends it. */
-export function* batchesOf(pending: Iterable<Delivery>): Generator<{ deliveries: Delivery[]; message: NewDelivery[] }> {
+export function* toBatches(pending: Iterable<Delivery>): Generator<{ deliveries: Delivery[]; message: NewDelivery[] }> {
   let deliveries: Delivery[] = [];
   let bytes = 0;
   const batch = () => ({

@@ -1,5 +1,5 @@
 // Deliveries that are neither taken nor given up, and which of them goes first where they are too many.
-import { bytesOf, type Delivery } from './delivery.ts';
+import { byteLength, type Delivery } from './delivery.ts';
 
 /** Of the whole, what one room may have: a guest who makes events without end moves out those of that room, not those of others. */
 const roomShare = 1 / 8;
@@ -29,7 +29,7 @@ export class PendingDeliveries {
   }
 
   add(delivery: Delivery): void {
-    const bytes = bytesOf(delivery);
+    const bytes = byteLength(delivery);
     const room = this.#rooms.get(delivery.roomId) ?? { deliveries: new Map(), bytes: 0 };
     this.#rooms.set(delivery.roomId, room);
     room.deliveries.set(delivery.n, delivery);
@@ -43,7 +43,7 @@ export class PendingDeliveries {
     const delivery = this.#all.get(n);
     const room = this.#rooms.get(roomId);
     if (!delivery || !room) return false;
-    const bytes = bytesOf(delivery);
+    const bytes = byteLength(delivery);
     this.#all.delete(n);
     this.#bytes -= bytes;
     room.deliveries.delete(n);

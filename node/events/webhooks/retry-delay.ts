@@ -1,19 +1,19 @@
 // When a delivery that failed is tried again.
 
 const first = 1_000;
-const longest = 10 * 60_000;
+const maxRetryDelayMs = 10 * 60_000;
 /** Longest wait in milliseconds that a receiver can ask for. */
-export const longestRetryAfter = 60 * 60_000;
+export const maxRetryAfterMs = 60 * 60_000;
 
 /** Milliseconds until the next try after `attempts` that failed: 1 s doubling up to 10 min, half of it random, so that receivers are not hit in step. */
 export function retryDelay(attempts: number, random: () => number = Math.random): number {
-  const full = Math.min(first * 2 ** Math.min(attempts - 1, 20), longest);
+  const full = Math.min(first * 2 ** Math.min(attempts - 1, 20), maxRetryDelayMs);
   return full / 2 + (full / 2) * random();
 }
 
 /** Header `Retry-After` (RFC 9110, section 10.2.3) in milliseconds from now, at most an hour; undefined where it says nothing. */
-export function retryAfterOf(header: string | undefined, now: number): number | undefined {
+export function parseRetryAfter(header: string | undefined, now: number): number | undefined {
   if (header === undefined) return undefined;
   const delay = /^\s*\d+\s*$/.test(header) ? Number(header) * 1000 : Date.parse(header) - now;
-  return Number.isNaN(delay) ? undefined : Math.min(Math.max(delay, 0), longestRetryAfter);
+  return Number.isNaN(delay) ? undefined : Math.min(Math.max(delay, 0), maxRetryAfterMs);
 }

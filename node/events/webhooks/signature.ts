@@ -7,7 +7,7 @@ const prefix = 'whsec_';
  * Value of the header `webhook-signature`: one `v1` signature per secret, so that a receiver verifies with the old or the new one
  * while secrets are changed. `timestamp` in seconds. @returns undefined without secrets.
  */
-export function signatureOf(secrets: readonly string[], id: string, timestamp: number, body: string): string | undefined {
+export function sign(secrets: readonly string[], id: string, timestamp: number, body: string): string | undefined {
   if (secrets.length === 0) return undefined;
   return secrets
     .map((secret) => {

@@ -10,7 +10,7 @@ const maxFolders = 16;
 /** Says where the node runs that uses the folder; touched while it does. */
 const ownerFile = 'owner';
 /** How often the owner shows that it is there, in milliseconds. */
-const touchEvery = 10_000;
+const heartbeatIntervalMs = 10_000;
 
 /** A folder that no other process uses, until close(); also free again when the process is killed. */
 export class SpoolFolder {
@@ -46,7 +46,7 @@ export class SpoolFolder {
 
   /** False where a node on another machine uses it since. */
   get isOwn(): boolean {
-    return ownerOf(this.path).where === 'here';
+    return spoolOwner(this.path).where === 'self';
   }
 
   async close(): Promise<void> {
@@ -65,7 +65,7 @@ export class SpoolFolder {
   }
 
   #touchLater(): void {
-    this.#timer = new Timer(touchEvery, () => {
+    this.#timer = new Timer(heartbeatIntervalMs, () => {
       try {
         utimesSync(this.#owner, new Date(), new Date());
       } catch {
@@ -80,13 +80,13 @@ export class SpoolFolder {
  * Who uses a folder, as far as its files say: nobody; a process that this one's lock tells of; or one elsewhere, which is there for as long
  * as `seen` changes.
  */
-export function ownerOf(path: string): { where: 'nowhere' | 'here' } | { where: 'elsewhere'; seen: string } {
+export function spoolOwner(path: string): { where: 'none' | 'self' } | { where: 'other'; seen: string } {
   const owner = join(path, ownerFile);
   try {
     const text = readFileSync(owner, 'utf8');
-    return text === here ? { where: 'here' } : { where: 'elsewhere', seen: `${text} ${statSync(owner).mtimeMs}` };
+    return text === here ? { where: 'self' } : { where: 'other', seen: `${text} ${statSync(owner).mtimeMs}` };
   } catch {
-    return { where: 'nowhere' };
+    return { where: 'none' };
   }
 }
 

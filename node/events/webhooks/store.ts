@@ -2,7 +2,7 @@
 import type { Log } from '../../log.ts';
 import { DeadLetters } from './dead-letters.ts';
 import type { Delivery } from './delivery.ts';
-import { LeftSpools, type LeftSpoolsOptions } from './left-spools.ts';
+import { OrphanedSpools, type OrphanedSpoolsOptions } from './orphaned-spools.ts';
 import { Spool, type SpoolOptions } from './spool.ts';
 import { SpoolFolder } from './spool-folder.ts';
 
@@ -22,7 +22,7 @@ export class WebhookStore {
   readonly recovered: { pending: readonly Delivery[]; last: number };
   readonly #folder: SpoolFolder;
   readonly #options: StoreOptions;
-  #left: LeftSpools | undefined;
+  #left: OrphanedSpools | undefined;
 
   private constructor(folder: SpoolFolder, options: StoreOptions) {
     const { spool, ...recovered } = Spool.open(folder.path, options);
@@ -51,9 +51,9 @@ export class WebhookStore {
   }
 
   /** Takes over what nodes of other names left beside this folder, now and from time to time. */
-  takeOver(take: LeftSpoolsOptions['take']): void {
+  takeOver(take: OrphanedSpoolsOptions['take']): void {
     const { log, base } = this.#options;
-    this.#left ??= new LeftSpools({ log, base, own: this.folder, take });
+    this.#left ??= new OrphanedSpools({ log, base, own: this.folder, take });
     this.#left.start();
   }
 

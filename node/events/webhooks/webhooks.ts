@@ -5,13 +5,13 @@ import type { Log } from '../../log.ts';
 import type { RoomEvent } from '../../rooms/events.ts';
 import type { DeadLetter, DeadLetterFilter } from './dead-letters.ts';
 import type { Delivery, NewDelivery } from './delivery.ts';
-import { Dispatcher, type DispatcherOptions, type Outcome, type ReceiverState } from './dispatcher.ts';
-import { batchesOf, readBatch } from './handover.ts';
-import type { LeftDeliveries } from './left-spools.ts';
+import { type DeliveryResult, Dispatcher, type DispatcherOptions, type ReceiverState } from './dispatcher.ts';
+import { parseBatch, toBatches } from './handover.ts';
+import type { OrphanedDeliveries } from './orphaned-spools.ts';
 import { PendingDeliveries } from './pending.ts';
-import { type PostAnswer, Poster, type PosterOptions } from './poster.ts';
-import { signatureOf } from './signature.ts';
+import { sign } from './signature.ts';
 import type { WebhookStore } from './store.ts';
+import { type DeliveryResponse, WebhookClient, type WebhookClientOptions } from './webhook-client.ts';
 
 /** Deliveries of another node that are taken over without letting others of this node's work pass. */
 const atOnce = 500;
@@ -32,7 +32,7 @@ export type WebhooksOptions = {
   userAgent: string;
   /** Without it everything is in memory only. Closed with the webhooks. */
   store?: WebhookStore | undefined;
-  poster?: Partial<Pick<PosterOptions, 'deadline' | 'lookup' | 'ca'>>;
+  poster?: Partial<Pick<WebhookClientOptions, 'deadline' | 'lookup' | 'ca'>>;
   dispatcher?: Pick<DispatcherOptions, 'delay' | 'now'>;
 };
 
@@ -53,7 +53,7 @@ export type WebhookCounters = {
 
 export class Webhooks {
   readonly #options: WebhooksOptions;
-  readonly #poster: Poster;
+  readonly #webhookClient: WebhookClient;
   readonly #dispatcher: Dispatcher;
   readonly #pending = new PendingDeliveries();
   /** Incarnations of rooms that live on this node. */
@@ -66,17 +66,17 @@ export class Webhooks {
 
   constructor(options: WebhooksOptions) {
     this.#options = options;
-    this.#poster = new Poster({
+    this.#webhookClient = new WebhookClient({
       allowPrivate: () => options.settings().allowPrivate,
       userAgent: options.userAgent,
       ...options.poster,
     });
     this.#dispatcher = new Dispatcher({
       post: (delivery) => this.#post(delivery),
-      settled: (delivery, outcome) => this.#settled(delivery, outcome),
+      settled: (delivery, deliveryResult) => this.#settled(delivery, deliveryResult),
       failed: ({ url, roomId, eventId, attempts }, why, delay) => {
         this.#counters.retries += 1;
-        options.log.info({ receiver: nameOf(url), roomId, event: eventId, attempts, why, delay }, 'webhook failed, tried again later');
+        options.log.info({ receiver: redactUrl(url), roomId, event: eventId, attempts, why, delay }, 'webhook failed, tried again later');
       },
       maxAge: () => options.settings().maxAge,
       lives: (incarnation) => this.#rooms.has(incarnation),
@@ -118,7 +118,7 @@ export class Webhooks {
   /** Deliveries that another node hands over. Spooled when this returns. @throws Error where they cannot be read or this node ends too. */
   take(data: unknown): number {
     if (this.#closed) throw new ServiceError('unavailable', 'This node ends');
-    const batch = readBatch(data);
+    const batch = parseBatch(data);
     for (const delivery of batch) this.#add(delivery);
     return batch.length;
   }
@@ -138,7 +138,7 @@ export class Webhooks {
       clearTimeout(timer);
     }
     this.#dispatcher.close();
-    this.#poster.close();
+    this.#webhookClient.close();
     const { log, store } = this.#options;
     if (handOver) await this.#handOver(handOver);
     if (this.#pending.size > 0)
@@ -148,7 +148,7 @@ export class Webhooks {
 
   /** Dead letters of this node, the newest first. */
   deadLetters(filter: DeadLetterFilter, limit: number): DeadLetter[] {
-    return this.#options.store?.dead.look(filter, limit) ?? [];
+    return this.#options.store?.dead.list(filter, limit) ?? [];
   }
 
   /** Delivers dead letters once more, as if they had happened now. @returns how many. */
@@ -170,7 +170,7 @@ export class Webhooks {
   async #handOver(handOver: (batch: unknown) => Promise<void>): Promise<void> {
     const before = this.#pending.size;
     try {
-      for (const { deliveries, message } of batchesOf([...this.#pending.values()])) {
+      for (const { deliveries, message } of toBatches([...this.#pending.values()])) {
         await handOver(message);
         for (const delivery of deliveries) this.#forget(delivery);
       }
@@ -190,14 +190,14 @@ export class Webhooks {
   }
 
   /** What another node left is spooled here before it is deleted there: a kill between them has it delivered twice, with the same ids. */
-  async #takeOver({ pending, dead }: LeftDeliveries): Promise<'spooled' | 'memory' | 'refused'> {
+  async #takeOver({ pending, dead }: OrphanedDeliveries): Promise<'spooled' | 'memory' | 'refused'> {
     const { store } = this.#options;
     for (const [index, { url, roomId, incarnation, eventId, at, body }] of pending.entries()) {
       if (index % atOnce === 0) await nextTurn();
       if (this.#closed || !store) return 'refused';
       this.#add({ url, roomId, incarnation, eventId, at, body });
     }
-    for (const letter of dead) store?.dead.keep(letter);
+    for (const letter of dead) store?.dead.append(letter);
     return (await store?.spool.synced()) ? 'spooled' : 'memory';
   }
 
@@ -215,26 +215,26 @@ export class Webhooks {
     const next = () => this.#pending.excess(delivery.roomId, pendingMaxBytes);
     for (let excess = next(); excess; excess = next()) {
       this.#dispatcher.remove(excess);
-      this.#settled(excess, { taken: false, dead: 'more deliveries of its room wait than SVC_PENDING_MAX_BYTES allows' });
+      this.#settled(excess, { delivered: false, deadReason: 'more deliveries of its room wait than SVC_PENDING_MAX_BYTES allows' });
     }
   }
 
-  #post({ url, eventId, body }: Delivery): Promise<PostAnswer> {
+  #post({ url, eventId, body }: Delivery): Promise<DeliveryResponse> {
     const { secrets } = this.#options.settings();
     const timestamp = Math.floor(Date.now() / 1000);
-    const signature = signatureOf(secrets, eventId, timestamp, body);
+    const signature = sign(secrets, eventId, timestamp, body);
     if (signature === undefined && !this.#warnedUnsigned) {
       this.#warnedUnsigned = true;
       this.#options.log.warn('webhooks are not signed: SVC_WEBHOOK_SECRET is not set');
     }
     const headers = { 'webhook-id': eventId, 'webhook-timestamp': String(timestamp) };
-    return this.#poster.post(url, signature === undefined ? headers : { ...headers, 'webhook-signature': signature }, body);
+    return this.#webhookClient.post(url, signature === undefined ? headers : { ...headers, 'webhook-signature': signature }, body);
   }
 
-  #settled(delivery: Delivery, outcome: Outcome): void {
+  #settled(delivery: Delivery, deliveryResult: DeliveryResult): void {
     if (!this.#pending.has(delivery)) return;
-    if (outcome.taken) this.#counters.delivered += 1;
-    else this.#giveUp(delivery, outcome.dead);
+    if (deliveryResult.delivered) this.#counters.delivered += 1;
+    else this.#giveUp(delivery, deliveryResult.deadReason);
     this.#forget(delivery);
     if (this.#pending.size === 0) this.#idle?.resolve();
   }
@@ -247,11 +247,11 @@ export class Webhooks {
     const { url, roomId, eventId, attempts } = delivery;
     this.#counters.dead += 1;
     this.#options.store?.dead.add(delivery, reason);
-    this.#options.log.error({ receiver: nameOf(url), roomId, event: eventId, attempts, reason }, 'webhook given up');
+    this.#options.log.error({ receiver: redactUrl(url), roomId, event: eventId, attempts, reason }, 'webhook given up');
   }
 }
 
 /** A receiver as logs and answers may name it: what follows the host often holds a key. */
-export function nameOf(url: string): string {
+export function redactUrl(url: string): string {
   return URL.parse(url)?.origin ?? 'not a URL';
 }

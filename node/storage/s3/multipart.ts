@@ -14,7 +14,7 @@ import type { S3Connection } from './s3-connection.ts';
 
 /** Bytes of a part: S3 takes from 5 MiB and up to 10,000 parts. */
 const smallestPart = 8 * 1024 * 1024;
-const mostParts = 9000;
+const maxParts = 9000;
 /** Pages of uploads and parts that are looked at. */
 const maxPages = 50;
 
@@ -22,11 +22,11 @@ type Part = { PartNumber: number; ETag: string };
 type LargeFile = { key: string; file: FileHandle; size: number; contentType: string; signal: AbortSignal; onSent: (bytes: number) => void };
 
 export function partSizeOf(size: number): number {
-  return Math.max(smallestPart, Math.ceil(size / mostParts));
+  return Math.max(smallestPart, Math.ceil(size / maxParts));
 }
 
 /** @throws StorageError, or what the own disk throws */
-export async function putInParts(connection: S3Connection, large: LargeFile): Promise<void> {
+export async function multipartUpload(connection: S3Connection, large: LargeFile): Promise<void> {
   const { key, file, size, contentType, signal, onSent } = large;
   const Bucket = connection.bucket;
   const Key = connection.keyOf(key);

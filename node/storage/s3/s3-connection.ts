@@ -3,13 +3,13 @@ import { S3Client } from '@aws-sdk/client-s3';
 import { guardedAgents } from '../../guarded-agents.ts';
 import type { S3Target } from '../../rooms/component-options.ts';
 import { Timer } from '../../timer.ts';
-import { isCut, storageError } from './s3-errors.ts';
+import { isConnectionReset, storageError } from './s3-errors.ts';
 
 /** Milliseconds to connect, and without a byte either way. */
-const connectDeadline = 10_000;
-const idleDeadline = 60_000;
+const connectTimeoutMs = 10_000;
+const idleTimeoutMs = 60_000;
 /** Milliseconds of a call without a body; one with a body may take longer by its size at this rate. */
-const callDeadline = 60_000;
+const requestTimeoutMs = 60_000;
 const slowestBytesPerMillisecond = 16;
 
 const nothing = () => {};
@@ -56,8 +56,8 @@ export class S3Connection {
       requestChecksumCalculation: 'WHEN_REQUIRED',
       responseChecksumValidation: 'WHEN_REQUIRED',
       requestHandler: {
-        connectionTimeout: connectDeadline,
-        socketTimeout: options.idle ?? idleDeadline,
+        connectionTimeout: connectTimeoutMs,
+        socketTimeout: options.idle ?? idleTimeoutMs,
         httpAgent: agents.http,
         httpsAgent: agents.https,
       },
@@ -79,7 +79,7 @@ export class S3Connection {
     run: (client: S3Client, options: { abortSignal: AbortSignal }) => Promise<Answer>,
     options: CallOptions,
   ): Promise<Answer> {
-    const { signal, size = 0, deadline = callDeadline + size / slowestBytesPerMillisecond, reads = false } = options;
+    const { signal, size = 0, deadline = requestTimeoutMs + size / slowestBytesPerMillisecond, reads = false } = options;
     signal.throwIfAborted();
     const late = new AbortController();
     // AbortSignal.timeout() would stay until its time, however soon the answer is there.
@@ -88,7 +88,7 @@ export class S3Connection {
     try {
       return await attempt().catch((error: unknown) => {
         // Kept connections are closed by the other side at any time, also while a call goes out.
-        if (reads && isCut(error)) return attempt();
+        if (reads && isConnectionReset(error)) return attempt();
         throw error;
       });
     } catch (error) {

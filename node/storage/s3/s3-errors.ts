@@ -2,12 +2,12 @@
 import { ForbiddenAddressError } from '../../guarded-agents.ts';
 
 /** `refused`: the same again would be refused again, unless somebody changes something there. `missing`: there is no such object. */
-export type StorageFault = 'refused' | 'missing' | 'failed';
+export type StorageErrorKind = 'refused' | 'missing' | 'failed';
 
 export class StorageError extends Error {
-  readonly fault: StorageFault;
+  readonly fault: StorageErrorKind;
 
-  constructor(fault: StorageFault, sentence: string) {
+  constructor(fault: StorageErrorKind, sentence: string) {
     super(sentence);
     this.name = 'StorageError';
     this.fault = fault;
@@ -47,7 +47,7 @@ export function storageError(error: unknown, bucket: string): unknown {
   }
   if (word !== undefined && otherRegion.has(word)) return new StorageError('refused', `The bucket ${bucket} is in another region`);
   // The SDK calls this a TimeoutError, which it is not.
-  if (isCut(error)) return new StorageError('failed', 'The connection to S3 was cut');
+  if (isConnectionReset(error)) return new StorageError('failed', 'The connection to S3 was cut');
   if (word !== undefined && timeouts.has(word)) return new StorageError('failed', 'S3 did not answer in time');
   if (status === undefined) return new StorageError('failed', `S3 cannot be reached${word === undefined ? '' : ` (${word})`}`);
   const sentence = `S3 answered ${status}${word === undefined ? '' : ` (${word})`}`;
@@ -55,7 +55,7 @@ export function storageError(error: unknown, bucket: string): unknown {
 }
 
 /** Whether the connection ended before an answer had begun: what was asked may have been done or not. */
-export function isCut(error: unknown): boolean {
+export function isConnectionReset(error: unknown): boolean {
   const { code, $metadata } = (error ?? {}) as Raw;
   return (code === 'ECONNRESET' || code === 'EPIPE') && $metadata?.httpStatusCode === undefined;
 }

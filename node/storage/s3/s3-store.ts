@@ -12,7 +12,7 @@ import {
 import type { S3Target } from '../../rooms/component-options.ts';
 import { contentTypeOf } from '../content-types.ts';
 import { readBytes } from './file-bytes.ts';
-import { abortUploads, partSizeOf, putInParts } from './multipart.ts';
+import { abortUploads, multipartUpload, partSizeOf } from './multipart.ts';
 import { type ConnectionOptions, S3Connection } from './s3-connection.ts';
 import { StorageError } from './s3-errors.ts';
 
@@ -45,7 +45,8 @@ export class S3Store {
     try {
       const { size } = await file.stat();
       if (size <= partSizeOf(size)) await this.#put(name, { file, start: 0, length: size }, signal);
-      else await putInParts(this.#connection, { key: name, file, size, contentType: contentTypeOf(name), signal, onSent: this.#onSent });
+      else
+        await multipartUpload(this.#connection, { key: name, file, size, contentType: contentTypeOf(name), signal, onSent: this.#onSent });
       return size;
     } finally {
       await file.close();

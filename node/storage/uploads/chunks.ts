@@ -4,12 +4,12 @@ const folder = '.chunks';
 const digits = 15;
 
 /** All pieces of a folder, or of one file of it. */
-export function chunksBelow(id: string, file?: string): string {
+export function listChunks(id: string, file?: string): string {
   return `${id}/${folder}/${file === undefined ? '' : `${file}/`}`;
 }
 
 export function chunkName(id: string, file: string, offset: number): string {
-  return `${chunksBelow(id, file)}${String(offset).padStart(digits, '0')}`;
+  return `${listChunks(id, file)}${String(offset).padStart(digits, '0')}`;
 }
 
 /** @returns undefined for what is no piece. */
@@ -20,7 +20,7 @@ export function parseChunk(name: string): { id: string; file: string; offset: nu
 }
 
 /** The pieces from the beginning of the file up to the first hole. */
-export function joinedChunks<Piece extends { offset: number; size: number }>(pieces: readonly Piece[]): Piece[] {
+export function concatenatedChunks<Piece extends { offset: number; size: number }>(pieces: readonly Piece[]): Piece[] {
   const joined: Piece[] = [];
   let end = 0;
   for (const piece of pieces.toSorted((one, other) => one.offset - other.offset)) {

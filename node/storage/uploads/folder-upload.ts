@@ -7,15 +7,23 @@ import type { UploadState } from '../../rooms/recordings.ts';
 import { renderedName } from '../../rooms/renders.ts';
 import { Timer } from '../../timer.ts';
 import { markerOf } from '../own-folders.ts';
-import { changeReportFile, type ReportFile, readReportFile, reportName, reportText, withMore, writeUploadState } from '../report-file.ts';
+import {
+  markUploadPending,
+  type ReportFile,
+  readReportFile,
+  reportName,
+  reportText,
+  updateReportFile,
+  writeUploadState,
+} from '../report-file.ts';
 import { StorageError } from '../s3/s3-errors.ts';
 import type { S3Store } from '../s3/s3-store.ts';
 import type { Upload } from '../upload.ts';
-import { chunkName, chunksBelow, parseChunk } from './chunks.ts';
+import { chunkName, listChunks, parseChunk } from './chunks.ts';
 import { type Failure, Failures } from './failures.ts';
 import type { Job } from './job-file.ts';
+import type { Semaphore } from './semaphore.ts';
 import type { UploadSettings } from './settings.ts';
-import type { Slots } from './slots.ts';
 
 export type Outcome = 'done' | 'discarded' | { failed: string };
 
@@ -28,7 +36,7 @@ export type FolderUploadOptions = {
   resumed: boolean;
   /** The storage as it is now. @throws StorageError where the node has none any more */
   store: () => S3Store;
-  slots: Slots;
+  slots: Semaphore;
   settings: UploadSettings;
   /** The job has changed: it is to be on disk. */
   save: (folder: string) => Promise<void>;
@@ -80,7 +88,7 @@ export class FolderUpload implements Upload {
   }
 
   /** Whether it gets on, as far as is known. */
-  get hopeful(): boolean {
+  get retryable(): boolean {
     return this.#failures.count === 0;
   }
 
@@ -88,7 +96,7 @@ export class FolderUpload implements Upload {
     return this.#options.job.finishedAt !== null;
   }
 
-  grows(file: string): void {
+  fileGrew(file: string): void {
     if (this.#growing.has(file) || this.#whole.has(file)) return;
     this.#growing.set(file, { sent: 0, dueAt: performance.now() + this.#options.settings.growth });
     this.#wake?.();
@@ -101,7 +109,7 @@ export class FolderUpload implements Upload {
     this.#wake?.();
   }
 
-  moved(folder: string): void {
+  relocated(folder: string): void {
     this.#folder = folder;
     this.#save();
   }
@@ -117,7 +125,7 @@ export class FolderUpload implements Upload {
   /** After finish(): there is one more file, or another. It is not over, nor said to be, before that is up as well. @throws Error where the disk refuses */
   async more(): Promise<void> {
     this.#more = true;
-    await changeReportFile(this.#folder, withMore);
+    await updateReportFile(this.#folder, markUploadPending);
   }
 
   discard(): void {
@@ -247,7 +255,7 @@ export class FolderUpload implements Upload {
     const { job, slots, store } = this.#options;
     if (!this.#chunked.delete(file)) return;
     const { signal } = this.#current;
-    const names = (await store().list(chunksBelow(job.id, file), signal)).map(({ name }) => name);
+    const names = (await store().list(listChunks(job.id, file), signal)).map(({ name }) => name);
     await slots.use(() => store().remove(names, signal));
   }
 
@@ -270,7 +278,7 @@ export class FolderUpload implements Upload {
       await this.#put(file);
     }
     const chunks = [...there.keys()].filter((name) => parseChunk(name) !== undefined);
-    const late = (await store().list(chunksBelow(job.id), signal)).map(({ name }) => name);
+    const late = (await store().list(listChunks(job.id), signal)).map(({ name }) => name);
     await slots.use(() => store().remove([...new Set([...chunks, ...late])], signal));
     await store().abortUploads(`${job.id}/`, signal);
     if (report && !this.#more) await this.#putReport(report);
@@ -289,7 +297,7 @@ export class FolderUpload implements Upload {
     const upload: UploadState = { state: 'done', time: new Date().toISOString() };
     const text = reportText({ ...report, upload });
     await slots.use(() => store().putText(`${job.id}/${reportName}`, text, this.#current.signal));
-    await changeReportFile(this.#folder, (now) => (this.#more ? now : { ...now, upload }));
+    await updateReportFile(this.#folder, (now) => (this.#more ? now : { ...now, upload }));
   }
 
   /** By name, in order; the folder has no other folders. @throws StorageError where the folder is gone */

@@ -54,7 +54,7 @@ export class JobFiles {
   /** @throws Error where the disk refuses */
   async save(job: Job): Promise<void> {
     await mkdir(this.#folder, { recursive: true, mode: 0o700 });
-    await this.signOfLife();
+    await this.heartbeat();
     const temporary = join(this.#folder, `.${job.id}.${this.owner}`);
     const file = await open(temporary, 'w', 0o600);
     try {
@@ -94,7 +94,7 @@ export class JobFiles {
   }
 
   /** Says that this process is there, as far as it has not just said so. */
-  async signOfLife(): Promise<void> {
+  async heartbeat(): Promise<void> {
     if (performance.now() - this.#signedAt < signInterval) return;
     this.#signedAt = performance.now();
     const path = this.#sign(this.owner);

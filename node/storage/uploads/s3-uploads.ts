@@ -6,14 +6,14 @@ import type { S3Target } from '../../rooms/component-options.ts';
 import type { RoomEvent } from '../../rooms/events.ts';
 import { Timer, waitWhile } from '../../timer.ts';
 import { readReportFile, writeUploadState } from '../report-file.ts';
+import { NodeS3Store } from '../s3/node-s3-store.ts';
 import { StorageError } from '../s3/s3-errors.ts';
 import { S3Store } from '../s3/s3-store.ts';
-import { StoreOfNode } from '../s3/store-of-node.ts';
 import type { Upload, UploadPlan, Uploads } from '../upload.ts';
 import { FolderUpload, type Outcome } from './folder-upload.ts';
 import { type Job, JobFiles } from './job-file.ts';
+import { Semaphore } from './semaphore.ts';
 import { type UploadSettings, uploadSettings } from './settings.ts';
-import { Slots } from './slots.ts';
 
 export type S3UploadsOptions = {
   log: Log;
@@ -31,7 +31,7 @@ export type S3UploadsOptions = {
 };
 
 /** `failures`: tries that failed and are repeated. */
-export type UploadFigures = { pending: number; bytes: number; done: number; failures: number; givenUp: number };
+export type UploadCounters = { pending: number; bytes: number; done: number; failures: number; givenUp: number };
 
 type Begun = Pick<UploadPlan, 'onProblem'> & { webhookUrl: () => string | null };
 type Entry = { job: Job; upload: FolderUpload; store: S3Store | undefined; saving: Promise<void> };
@@ -45,13 +45,13 @@ export class S3Uploads implements Uploads {
   readonly #options: S3UploadsOptions;
   readonly #settings: UploadSettings;
   readonly #files: JobFiles;
-  readonly #slots = new Slots(maxTransfers);
+  readonly #semaphore = new Semaphore(maxTransfers);
   readonly #entries = new Map<string, Entry>();
   /** Those that are over and not forgotten yet. */
   readonly #ending = new Map<string, Promise<void>>();
   readonly #figures = { bytes: 0, done: 0, failures: 0, givenUp: 0 };
   readonly #unreadable = new Set<string>();
-  readonly #shared: StoreOfNode;
+  readonly #shared: NodeS3Store;
   #scan: Timer | undefined;
   #sign: Timer | undefined;
   /** When jobs of processes that are gone were first seen. */
@@ -66,10 +66,10 @@ export class S3Uploads implements Uploads {
     this.#options = options;
     this.#settings = { ...uploadSettings, ...options.settings };
     this.#files = new JobFiles(options.resources);
-    this.#shared = new StoreOfNode(options.place, { onSent: (bytes) => (this.#figures.bytes += bytes) });
+    this.#shared = new NodeS3Store(options.place, { onSent: (bytes) => (this.#figures.bytes += bytes) });
   }
 
-  figures(): UploadFigures {
+  figures(): UploadCounters {
     return { pending: this.#entries.size, ...this.#figures };
   }
 
@@ -105,7 +105,7 @@ export class S3Uploads implements Uploads {
     return this.#work(job, { resumed: false, webhookUrl, onProblem });
   }
 
-  async left(kind: UploadPlan['kind']): Promise<string[]> {
+  async orphaned(kind: UploadPlan['kind']): Promise<string[]> {
     const { jobs } = await this.#files.abandoned();
     return jobs.filter((job) => job.kind === kind && job.finishedAt === null && !this.#entries.has(job.id)).map(({ id }) => id);
   }
@@ -117,7 +117,7 @@ export class S3Uploads implements Uploads {
     return job && !this.#closed ? this.#work(job, { resumed: true }) : undefined;
   }
 
-  async again(id: string): Promise<void> {
+  async reopen(id: string): Promise<void> {
     const entry = this.#entries.get(id);
     if (entry) return entry.upload.more();
     await this.#ending.get(id);
@@ -170,7 +170,7 @@ export class S3Uploads implements Uploads {
   }
 
   async #close(patience: number): Promise<void> {
-    const getsOn = () => [...this.#entries.values()].some(({ upload }) => upload.finished && upload.hopeful);
+    const getsOn = () => [...this.#entries.values()].some(({ upload }) => upload.finished && upload.retryable);
     await waitWhile(patience, getsOn);
     this.#closed = true;
     this.#scan?.stop();
@@ -197,7 +197,7 @@ export class S3Uploads implements Uploads {
       folder: join(resources, ...job.folder),
       resumed,
       store: () => own ?? this.#sharedStore(),
-      slots: this.#slots,
+      slots: this.#semaphore,
       settings: this.#settings,
       save: (folder) => this.#save(job.id, folder, webhookUrl()),
       onFailure: () => (this.#figures.failures += 1),
@@ -307,7 +307,7 @@ export class S3Uploads implements Uploads {
   #keepSigning(): void {
     if (this.#closed) return;
     this.#sign = new Timer(signInterval, () => {
-      const signed = this.#entries.size > 0 ? this.#files.signOfLife() : Promise.resolve();
+      const signed = this.#entries.size > 0 ? this.#files.heartbeat() : Promise.resolve();
       // Where the disk does not even take this, recordings fail themselves.
       this.#signing = signed.catch(() => {}).then(() => this.#keepSigning());
     });

@@ -1,5 +1,5 @@
 // What operators and pods of a test printed, searched at its end for the secrets that its API server knows, and for answers that are not as documented.
-import { SecretSearch } from '../../../node/setup/secret-search.mjs';
+import { SecretLeakScanner } from '../../../node/setup/secret-leak-scan.mjs';
 import { assertNoneMarked } from '../answer-check.ts';
 import { noteSecrets } from '../secret-search.ts';
 
@@ -39,7 +39,7 @@ export class PrintedSecrets {
     const texts = this.#texts.splice(0);
     for (const { text } of texts) assertNoneMarked(text);
     const found = texts.flatMap(({ who, text }) => {
-      const search = new SecretSearch(secrets);
+      const search = new SecretLeakScanner(secrets);
       search.look(text);
       return search.found().map((sentence) => `${who}: ${sentence}`);
     });

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { ClusterWebhooks } from '../../../node/cluster/cluster-webhooks.ts';
 import { ServiceError } from '../../../node/errors.ts';
 import { silentLog } from '../../../node/log.ts';
-import type { DeadLetterView, LocalWebhookService, WebhookReplay, WebhookStatus } from '../../../node/rooms/webhook-control.ts';
+import type { DeadLetterView, LocalWebhookService, WebhookReplay, WebhookStatus } from '../../../node/rooms/webhook-admin.ts';
 import { eventually } from '../../kit/eventually.ts';
 import { FakeNetwork } from '../../kit/fake-links.ts';
 import { turns } from '../../kit/turns.ts';

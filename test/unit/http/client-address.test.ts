@@ -36,7 +36,7 @@ for (const [hops, networks, from, header, client] of [
   const trusted = `${hops ?? 'all'} of ${networks.join(' ') || 'any network'}`;
   test(`trusting ${trusted}, from ${from} with x-forwarded-for ${(header ?? 'missing').slice(-60)} the client is ${client}`, () => {
     const socket = { remoteAddress: from } as Socket;
-    const clientOf = clientBehind({ hops, networks });
-    assert.equal(clientOf({ socket, headers: header === undefined ? {} : { 'x-forwarded-for': header } }), client);
+    const clientAddressOf = clientBehind({ hops, networks });
+    assert.equal(clientAddressOf({ socket, headers: header === undefined ? {} : { 'x-forwarded-for': header } }), client);
   });
 }

@@ -9,7 +9,7 @@ import { type ApiToken, ApiTokens } from '../../../node/rooms/api-tokens.ts';
 import type { ClusterControl } from '../../../node/rooms/cluster-control.ts';
 import { SignedCalls } from '../../../node/rooms/signed-calls.ts';
 import { ViewerTokens } from '../../../node/rooms/viewer-tokens.ts';
-import type { WebhookAdmin } from '../../../node/rooms/webhook-control.ts';
+import type { WebhookAdmin } from '../../../node/rooms/webhook-admin.ts';
 import { assertDocumented } from '../../kit/answer-check.ts';
 import { type ApiClient, apiClient } from '../../kit/api-client.ts';
 import { checkLast } from '../../kit/check-last.ts';

@@ -4,11 +4,11 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
-import { SocketTraffic } from '../../../node/http/socket-traffic.ts';
+import { SocketByteCounter } from '../../../node/http/socket-traffic.ts';
 import { emits, eventually } from '../../kit/eventually.ts';
 
 test('bytes of living and of closed connections are counted once each', async (t) => {
-  const traffic = new SocketTraffic();
+  const traffic = new SocketByteCounter();
   const server = createServer((socket) => {
     socket.on('error', () => {});
     socket.on('data', (data) => socket.write(Buffer.alloc(data.length * 2)));

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 
 import { choosePrograms, findKubernetes, programFolders } from '../../../node/setup/kubernetes.mjs';
-import { copyCut, coreDnsMain, cuts, programsModule, requiredVersion } from '../../../node/setup/kubernetes-module.mjs';
+import { copySubset, coreDnsMain, programsModule, requiredVersion, vendoredSubsets } from '../../../node/setup/kubernetes-module.mjs';
 import { kubernetesVersion, programModules, programsRecipe } from '../../../node/setup/kubernetes-versions.mjs';
 
 const linux = { platform: 'linux', arch: 'x64' };
@@ -119,18 +119,18 @@ test('a copy of a module lacks what is cut and has all else, also where the orig
     writeFileSync(join(from, 'lib', 'a_test.go'), 'package lib\n');
     const without = /^dns\/[^/.]+$|_test\.go$/;
     const lines = [{ file: 'dns/dns.go', pattern: /^\t"x\/.*"\n/gm }];
-    copyCut(from, to, { without, lines });
+    copySubset(from, to, { without, lines });
     assert.deepEqual(readdirSync(to, { recursive: true }).sort(), ['dns', 'dns/dns.go', 'lib', 'lib/dns', 'lib/dns/a.go']);
     assert.equal(readFileSync(join(to, 'dns', 'dns.go'), 'utf8'), 'package dns\n\nimport (\n\t"fmt"\n)\n');
     const unknown = [{ file: 'dns/dns.go', pattern: /nowhere/g }];
-    assert.throws(() => copyCut(from, join(folder, 'other'), { without, lines: unknown }), /dns\/dns\.go of .*is not what .* knows/);
+    assert.throws(() => copySubset(from, join(folder, 'other'), { without, lines: unknown }), /dns\/dns\.go of .*is not what .* knows/);
   } finally {
     rmSync(folder, { recursive: true });
   }
 });
 
 test("of Traefik's options those of other providers than Kubernetes go, and what heeds them", () => {
-  const options = cuts['github.com/traefik/traefik/v3']?.lines ?? [];
+  const options = vendoredSubsets['github.com/traefik/traefik/v3']?.lines ?? [];
   const cut = (file: string, text: string) =>
     options.filter((each) => each.file === file).reduce((rest, { pattern }) => rest.replace(pattern, ''), text);
   const aggregator =

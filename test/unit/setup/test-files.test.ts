@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 
 import type { Layer } from '../../../node/setup/layers.mjs';
-import { flakySentence, runTestFiles, tooFlaky } from '../../../node/setup/test-files.mjs';
+import { flakyMessage, runTestFiles, tooFlaky } from '../../../node/setup/test-files.mjs';
 
 const layer: Layer = { name: 'none', packages: [], cores: 1, testTimeout: 20_000, fileTimeout: 20_000 };
 
@@ -48,14 +48,14 @@ test('a file that fails among others and passes alone is flaky, with both outcom
   assert.equal(flaky.length, 1);
   assert.match(flaky[0] ?? '', /^sometimes: 1 failed among others, 1 passed alone\n[\s\S]*the first time/);
   assert.equal(tooFlaky(flaky), false);
-  assert.match(flakySentence(flaky), /^1 flaky: sometimes: 1 failed among others, 1 passed alone\. Find the cause/);
+  assert.match(flakyMessage(flaky), /^1 flaky: sometimes: 1 failed among others, 1 passed alone\. Find the cause/);
 });
 
 test('a file that ran alone is not run again, and more than two flaky files fail a run', async (t) => {
   const { failures, flaky } = await runTestFiles(jobs(t, { sometimes }), process.env);
   assert.deepEqual([failures.length, flaky.length], [1, 0]);
   assert.equal(tooFlaky(['a', 'b', 'c']), true);
-  assert.match(flakySentence(['a: x\nerror', 'b: y', 'c: z']), /^3 flaky: a: x; b: y; c: z\. That is more than 2: the run failed\.$/);
+  assert.match(flakyMessage(['a: x\nerror', 'b: y', 'c: z']), /^3 flaky: a: x; b: y; c: z\. That is more than 2: the run failed\.$/);
 });
 
 test('a file fails without a failed test if it cannot be loaded or does not end in time', async (t) => {

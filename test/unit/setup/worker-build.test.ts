@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 
 import { nodeModules, root } from '../../../node/setup/paths.mjs';
-import { mesonSuffices, progress, wrapDirectory } from '../../../node/setup/worker-build.mjs';
+import { isMesonSupported, progress, wrapDirectory } from '../../../node/setup/worker-build.mjs';
 import { precompiled, withPrecompiledHeader } from '../../../node/setup/worker-headers.mjs';
 
 const workerSource = join(nodeModules, 'mediasoup', 'worker');
@@ -36,7 +36,7 @@ test('each target whose headers are compiled once is in the installed mediasoup'
 
 test('Meson is good from 1.1 on', () => {
   assert.deepEqual(
-    ['1.0.1', '0.64.0', '1.1.0\n', '1.12.1', '2.0', ''].map((version) => mesonSuffices(version)),
+    ['1.0.1', '0.64.0', '1.1.0\n', '1.12.1', '2.0', ''].map((version) => isMesonSupported(version)),
     [false, false, true, true, true, false],
   );
 });

@@ -6,7 +6,7 @@ import { eventTypes } from '../../../node/rooms/events.ts';
 import { peerEventSchema } from '../../../node/rooms/peer-events.ts';
 import { asyncApiDocument } from '../../../node/signaling/asyncapi.ts';
 import { closeCodes } from '../../../node/signaling/close-codes.ts';
-import { answerSchemas, requestSchemas } from '../../../node/signaling/messages.ts';
+import { requestSchemas, responseSchemas } from '../../../node/signaling/messages.ts';
 import { serverRequestSchemas } from '../../../node/signaling/server-messages.ts';
 
 type Document = {
@@ -103,5 +103,5 @@ test('every object has its fields in the document, but for what the application 
 });
 
 test('requests and answers are described for the same methods', () => {
-  assert.deepEqual(Object.keys(answerSchemas), Object.keys(requestSchemas));
+  assert.deepEqual(Object.keys(responseSchemas), Object.keys(requestSchemas));
 });

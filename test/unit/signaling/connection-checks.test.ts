@@ -1,7 +1,7 @@
 // Trying the network before entering: nobody is told, nothing stays, and there is one at a time.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { answerSchemas } from '../../../node/signaling/messages.ts';
+import { responseSchemas } from '../../../node/signaling/messages.ts';
 import { eventually } from '../../kit/eventually.ts';
 import { PeerSocket } from '../../kit/peer-socket.ts';
 import { type SocketServer, startSocketServer } from './socket-server.ts';
@@ -18,7 +18,7 @@ test('a check gets a transport and the relays, and nobody in the room is told', 
   const { token, peer } = await server.addPeer('guest');
   const before = mediaOf(server);
   const socket = await check(server, token);
-  const data = answerSchemas.checkConnection.parse(socket.answer.data);
+  const data = responseSchemas.checkConnection.parse(socket.answer.data);
   assert.equal(data.roomId, 'room');
   assert.deepEqual(data.iceServers, [{ urls: 'turn:turn.example.com', username: 'guest' }]);
   assert.equal(typeof data.transport.id, 'string');

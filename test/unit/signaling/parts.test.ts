@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { silentLog } from '../../../node/log.ts';
 import { isAllowedOrigin } from '../../../node/signaling/origin.ts';
-import { Outbox, type OutboxLimits } from '../../../node/signaling/outbox.ts';
+import { type OutboxLimits, SendQueue } from '../../../node/signaling/outbox.ts';
 import { renewalDelay, TokenRenewal } from '../../../node/signaling/token-renewal.ts';
 import { TokenBucket } from '../../../node/token-bucket.ts';
 import { turns } from '../../kit/turns.ts';
@@ -11,16 +11,16 @@ import { turns } from '../../kit/turns.ts';
 const texts = (frames: readonly Buffer[] | undefined) => frames?.map(String);
 /** With room for everything but what a test limits. */
 const outboxOf = (limits: Partial<OutboxLimits>) =>
-  new Outbox({ unacknowledgedFrames: 10, unacknowledgedBytes: 100, unacknowledgedDataBytes: 100, ...limits }, Buffer.from('gone'));
+  new SendQueue({ unacknowledgedFrames: 10, unacknowledgedBytes: 100, unacknowledgedDataBytes: 100, ...limits }, Buffer.from('gone'));
 
 test('an outbox gives the frames after a number and forgets acknowledged ones', () => {
-  const outbox = outboxOf({});
-  for (const frame of ['1', '2', '3', '4']) outbox.push(Buffer.from(frame));
-  assert.deepEqual(texts(outbox.after(1)), ['2', '3', '4']);
-  outbox.acknowledge(2);
-  outbox.acknowledge(1);
-  outbox.acknowledge(99);
-  const after = [1, 2, 4, 5].map((received) => texts(outbox.after(received)));
+  const sendQueue = outboxOf({});
+  for (const frame of ['1', '2', '3', '4']) sendQueue.push(Buffer.from(frame));
+  assert.deepEqual(texts(sendQueue.after(1)), ['2', '3', '4']);
+  sendQueue.acknowledge(2);
+  sendQueue.acknowledge(1);
+  sendQueue.acknowledge(99);
+  const after = [1, 2, 4, 5].map((received) => texts(sendQueue.after(received)));
   assert.deepEqual(after, [undefined, ['3', '4'], [], undefined]);
 });
 
@@ -35,22 +35,22 @@ test('an outbox drops the oldest frames beyond its bounds of frames and of bytes
 
 test('an outbox gives up messages before anything else, and the count of frames stays', () => {
   const fill = (limits: Partial<OutboxLimits>) => {
-    const outbox = outboxOf(limits);
-    outbox.push(Buffer.from('first'));
-    for (let i = 0; i < 6; i += 1) outbox.push(Buffer.from(`data${i}`), true);
-    outbox.push(Buffer.from('last'));
-    return outbox;
+    const sendQueue = outboxOf(limits);
+    sendQueue.push(Buffer.from('first'));
+    for (let i = 0; i < 6; i += 1) sendQueue.push(Buffer.from(`data${i}`), true);
+    sendQueue.push(Buffer.from('last'));
+    return sendQueue;
   };
   const kept = ['first', 'gone', 'gone', 'gone', 'gone', 'data4', 'data5', 'last'];
   for (const limits of [{ unacknowledgedDataBytes: 10 }, { unacknowledgedFrames: 4 }, { unacknowledgedBytes: 20 }])
     assert.deepEqual(texts(fill(limits).after(0)), kept, JSON.stringify(limits));
-  const outbox = fill({ unacknowledgedFrames: 4 });
-  outbox.acknowledge(3);
-  outbox.push(Buffer.from('more'), true);
-  assert.deepEqual(texts(outbox.after(3)), ['gone', 'gone', 'data4', 'data5', 'last', 'more']);
+  const sendQueue = fill({ unacknowledgedFrames: 4 });
+  sendQueue.acknowledge(3);
+  sendQueue.push(Buffer.from('more'), true);
+  assert.deepEqual(texts(sendQueue.after(3)), ['gone', 'gone', 'data4', 'data5', 'last', 'more']);
   // With nothing else to give up, the oldest go as ever, and places of messages are bounded too.
-  for (let i = 0; i < 100; i += 1) outbox.push(Buffer.from('x'), true);
-  assert.deepEqual([outbox.after(28), outbox.after(29)?.length], [undefined, 80]);
+  for (let i = 0; i < 100; i += 1) sendQueue.push(Buffer.from('x'), true);
+  assert.deepEqual([sendQueue.after(28), sendQueue.after(29)?.length], [undefined, 80]);
 });
 
 test('a token bucket allows its burst, then its rate', () => {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ServiceError } from '../../../node/errors.ts';
-import { answerSchemas } from '../../../node/signaling/messages.ts';
+import { responseSchemas } from '../../../node/signaling/messages.ts';
 import { PeerSocket } from '../../kit/peer-socket.ts';
 import { startSocketServer } from './socket-server.ts';
 
@@ -11,7 +11,7 @@ test('a peer that authenticates is connected and told all of the room', async (t
   const other = await server.enter('other');
   const socket = await server.enter('a');
   assert.equal(socket.welcome.ok, true);
-  const welcome = answerSchemas.authenticate.parse(socket.welcome.data);
+  const welcome = responseSchemas.authenticate.parse(socket.welcome.data);
   assert.deepEqual([welcome.peerId, welcome.roomId, welcome.resumed, welcome.lastRequest], ['a', 'room', false, -1]);
   assert.deepEqual(welcome.peers, [{ id: 'other', metadata: null, tracks: [] }]);
   assert.deepEqual(welcome.iceServers, [{ urls: 'turn:turn.example.com', username: 'a' }]);

@@ -12,7 +12,7 @@ import {
 import { type PeerEvent, peerEventSchema } from '../../../node/rooms/peer-events.ts';
 import { root } from '../../../node/setup/paths.mjs';
 import { defaultLimits } from '../../../node/signaling/limits.ts';
-import { answerSchema, answerSchemas, type Method, requestSchema, requestSchemas } from '../../../node/signaling/messages.ts';
+import { type Method, requestSchema, requestSchemas, responseSchema, responseSchemas } from '../../../node/signaling/messages.ts';
 
 const page = readFileSync(join(root, 'docs/reference/protocol.md'), 'utf8');
 type Frame = { id?: number; method?: Method; event?: PeerEvent['event']; data?: Record<string, unknown> };
@@ -34,8 +34,8 @@ test('every example is a frame of the protocol, and none has a field that the sc
       requestSchemas[frame.method].parse(frame.data);
     } else {
       const method = methods.get(frame.id ?? -1);
-      assert.deepEqual(answerSchema.parse(frame), frame);
-      if (method) assert.deepEqual(answerSchemas[method].parse(frame.data), frame.data);
+      assert.deepEqual(responseSchema.parse(frame), frame);
+      if (method) assert.deepEqual(responseSchemas[method].parse(frame.data), frame.data);
     }
   }
 });

@@ -1,7 +1,7 @@
 // After authentication: every method, every answer, and what closes a socket.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { answerSchemas, type Method, requestSchemas } from '../../../node/signaling/messages.ts';
+import { type Method, requestSchemas, responseSchemas } from '../../../node/signaling/messages.ts';
 import { eventually } from '../../kit/eventually.ts';
 import { PeerSocket } from '../../kit/peer-socket.ts';
 import { stopwatch } from '../../kit/promised-time.ts';
@@ -17,7 +17,7 @@ test('every method does what it says and answers as its schema says', async (t) 
     const answer = await from.request(method, data);
     assert.deepEqual([method, answer.error], [method, undefined]);
     asked.add(method);
-    return answerSchemas[method].parse(answer.data) as Record<string, unknown>;
+    return responseSchemas[method].parse(answer.data) as Record<string, unknown>;
   };
   const publish = async (from: PeerSocket) => {
     const transport = await ask('createTransport', { direction: 'send', sctp: true }, from);

@@ -7,7 +7,7 @@ import { type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
 import type { ContentRequest, ContentResponse } from '../../../node/rooms/content.ts';
 import { LocalContent } from '../../../node/storage/local-content.ts';
-import { findInside } from '../../../node/storage/safe-paths.ts';
+import { resolveFileInside } from '../../../node/storage/safe-paths.ts';
 import { makeResources } from '../../kit/resources-folder.ts';
 
 const request = (folder: string, file: string, more: Partial<ContentRequest> = {}): ContentRequest => ({
@@ -185,7 +185,7 @@ test('a folder beside one with a longer name is another folder', async (t) => {
   await mkdir(join(resources, 'recordings/room-more'));
   await writeFile(join(resources, 'recordings/room-more/x.m4s'), 'x');
   await symlink('../room-more/x.m4s', join(resources, 'recordings/room/x.m4s'));
-  await assert.rejects(findInside(join(resources, 'recordings/room'), 'x.m4s'), { code: 'bad_request' });
+  await assert.rejects(resolveFileInside(join(resources, 'recordings/room'), 'x.m4s'), { code: 'bad_request' });
 });
 
 test('a pipe in the folder makes nobody wait', async (t) => {

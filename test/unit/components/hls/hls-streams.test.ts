@@ -23,16 +23,16 @@ class WrittenUploads implements Uploads {
 
   hasPlace = () => false;
   begin: Uploads['begin'] = async ({ kind }) => this.#upload(`begin ${kind}`);
-  left: Uploads['left'] = async () => this.leftIds;
+  orphaned: Uploads['orphaned'] = async () => this.leftIds;
   resume: Uploads['resume'] = async (id) => this.#upload(`resume ${id}`);
-  again = async () => assert.fail();
+  reopen = async () => assert.fail();
 
   #upload(first: string): Upload {
     this.said.push(first);
     return {
-      grows: (file) => this.said.push(`grows ${file}`),
+      fileGrew: (file) => this.said.push(`grows ${file}`),
       add: (file) => this.said.push(`add ${file}`),
-      moved: () => this.said.push('moved'),
+      relocated: () => this.said.push('moved'),
       finish: () => this.said.push('finish'),
       discard: () => this.said.push('discard'),
     };

@@ -101,7 +101,7 @@ describe('dead letters', () => {
       );
     const bytes = readdirSync(folder).reduce((sum, name) => sum + statSync(join(folder, name)).size, 0);
     assert.ok(bytes <= 6_000);
-    assert.equal(letters.look({}, 1)[0]?.eventId, 'e100');
+    assert.equal(letters.list({}, 1)[0]?.eventId, 'e100');
   });
 
   it('of one room do not push out those of others, which lose their oldest first', (t) => {
@@ -113,7 +113,7 @@ describe('dead letters', () => {
       );
     for (let n = 1; n <= 3; n += 1) add('quiet', n);
     for (let n = 1; n <= 1_000; n += 1) add(n % 2 === 0 ? 'gre"edy' : 'loud', n);
-    const idsOf = (roomId: string) => letters.look({ roomId }, 1_000).map(({ eventId }) => eventId);
+    const idsOf = (roomId: string) => letters.list({ roomId }, 1_000).map(({ eventId }) => eventId);
     assert.deepEqual(idsOf('quiet'), ['quiet3', 'quiet2', 'quiet1']);
     const [greedy, loud] = [idsOf('gre"edy'), idsOf('loud')];
     assert.deepEqual([greedy[0], loud[0]], ['gre"edy1000', 'loud999']);

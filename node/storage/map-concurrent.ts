@@ -1,7 +1,7 @@
 // The same for many, some at once.
 
 /** @returns results in order. @throws what one of them throws, then or later */
-export async function inGroups<Item, Result>(
+export async function mapConcurrent<Item, Result>(
   items: readonly Item[],
   atOnce: number,
   run: (item: Item) => Promise<Result>,

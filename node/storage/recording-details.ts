@@ -1,14 +1,14 @@
 // The recordings on this node's disk as lists show them, by their reports.
 import { join } from 'node:path';
 import { latestRecordingIds, maxRecordingDetails, type RecordingSummary, recordingSummarySchema } from '../rooms/recordings.ts';
-import { inGroups } from './in-groups.ts';
+import { mapConcurrent } from './map-concurrent.ts';
 import { readReportFile } from './report-file.ts';
 
 const reportsAtOnce = 16;
 
 /** `resources`: absolute path of the resources directory. Those without a report that can be read are left out. */
-export async function describeRecordings(resources: string, ids: readonly string[]): Promise<RecordingSummary[]> {
-  const found = await inGroups(latestRecordingIds(ids, maxRecordingDetails), reportsAtOnce, async (id) => {
+export async function recordingDetails(resources: string, ids: readonly string[]): Promise<RecordingSummary[]> {
+  const found = await mapConcurrent(latestRecordingIds(ids, maxRecordingDetails), reportsAtOnce, async (id) => {
     const report = await readReportFile(join(resources, 'recordings', id));
     return recordingSummarySchema.safeParse(report).data;
   });

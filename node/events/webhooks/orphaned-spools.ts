@@ -6,29 +6,29 @@ import { Timer } from '../../timer.ts';
 import { type DeadLetter, DeadLetters } from './dead-letters.ts';
 import type { Delivery } from './delivery.ts';
 import { Spool } from './spool.ts';
-import { ownerOf, SpoolFolder } from './spool-folder.ts';
+import { SpoolFolder, spoolOwner } from './spool-folder.ts';
 
-const lookEvery = 30_000;
+const scanIntervalMs = 30_000;
 /** How long the owner on another machine has to be silent. Longer than network file systems keep attributes. */
-const patience = 180_000;
+const orphanedSpoolTimeoutMs = 180_000;
 const maxFolders = 1_000;
 
 /** Oldest first, both. */
-export type LeftDeliveries = { pending: readonly Delivery[]; dead: readonly DeadLetter[] };
+export type OrphanedDeliveries = { pending: readonly Delivery[]; dead: readonly DeadLetter[] };
 
-export type LeftSpoolsOptions = {
+export type OrphanedSpoolsOptions = {
   log: Log;
   /** Folder of all spools. */
   base: string;
   /** The own folder. */
   own: string;
   /** @returns `spooled`: the folder is deleted; `memory`: it is left for the next run; `refused`: this node ends. */
-  take: (left: LeftDeliveries) => Promise<'spooled' | 'memory' | 'refused'>;
+  take: (left: OrphanedDeliveries) => Promise<'spooled' | 'memory' | 'refused'>;
   now?: () => number;
 };
 
-export class LeftSpools {
-  readonly #options: LeftSpoolsOptions;
+export class OrphanedSpools {
+  readonly #options: OrphanedSpoolsOptions;
   readonly #now: () => number;
   /** Owners on other machines: what was seen of each, and since when. */
   readonly #silent = new Map<string, { seen: string; since: number }>();
@@ -38,7 +38,7 @@ export class LeftSpools {
   #looking: Promise<void> | undefined;
   #closed = false;
 
-  constructor(options: LeftSpoolsOptions) {
+  constructor(options: OrphanedSpoolsOptions) {
     this.#options = options;
     this.#now = options.now ?? (() => performance.now());
   }
@@ -46,7 +46,7 @@ export class LeftSpools {
   /** Looks now, and again and again until close(). */
   start(): void {
     void this.look().finally(() => {
-      if (!this.#closed) this.#timer = new Timer(lookEvery, () => this.start());
+      if (!this.#closed) this.#timer = new Timer(scanIntervalMs, () => this.start());
     });
   }
 
@@ -96,10 +96,10 @@ export class LeftSpools {
     }
   }
 
-  async #takeOver(path: string): ReturnType<LeftSpoolsOptions['take']> {
+  async #takeOver(path: string): ReturnType<OrphanedSpoolsOptions['take']> {
     const { log, take } = this.#options;
     const { pending } = Spool.open(path, { log });
-    const dead = new DeadLetters(path, { log }).look({}, Number.POSITIVE_INFINITY).reverse();
+    const dead = new DeadLetters(path, { log }).list({}, Number.POSITIVE_INFINITY).reverse();
     const taken = await take({ pending, dead });
     const counts = { pending: pending.length, dead: dead.length };
     if (taken !== 'refused') log.info({ folder: path, ...counts }, 'webhooks that another node left are delivered by this one');
@@ -107,10 +107,10 @@ export class LeftSpools {
   }
 
   #isFree(path: string): boolean {
-    const owner = ownerOf(path);
-    if (owner.where !== 'elsewhere') return true;
+    const owner = spoolOwner(path);
+    if (owner.where !== 'other') return true;
     const known = this.#silent.get(path);
-    if (known?.seen === owner.seen) return this.#now() - known.since >= patience;
+    if (known?.seen === owner.seen) return this.#now() - known.since >= orphanedSpoolTimeoutMs;
     this.#silent.set(path, { seen: owner.seen, since: this.#now() });
     return false;
   }

@@ -3,7 +3,7 @@ import type { S3Target } from '../../rooms/component-options.ts';
 
 type Configured = { [Name in keyof S3Target]-?: undefined extends S3Target[Name] ? string | null : string };
 
-export function s3PlaceOf(configured: Configured | null): S3Target | null {
+export function s3TargetOf(configured: Configured | null): S3Target | null {
   if (!configured) return null;
   const { bucket, accessKeyId, secretAccessKey, region, endpoint, pathPrefix } = configured;
   return {

@@ -5,12 +5,16 @@ import { type ByteRange, readRange } from './ranges.ts';
 
 export type FileRequest = Pick<ContentRequest, 'file' | 'method' | 'range' | 'ifRange'>;
 /** `modified`: milliseconds since 1970. */
-export type FileFacts = { size: number; modified: number; etag: string };
+export type FileMetadata = { size: number; modified: number; etag: string };
 /** `bytes`: undefined where the answer has no body. */
-export type FileAnswer = { status: number; headers: Record<string, string>; bytes: ByteRange | undefined };
+export type FileResponse = { status: number; headers: Record<string, string>; bytes: ByteRange | undefined };
 
 /** `more`: headers of the answer beside those of the file. */
-export function planAnswer({ size, modified: time, etag }: FileFacts, request: FileRequest, more: Record<string, string> = {}): FileAnswer {
+export function planFileResponse(
+  { size, modified: time, etag }: FileMetadata,
+  request: FileRequest,
+  more: Record<string, string> = {},
+): FileResponse {
   const modified = new Date(time).toUTCString();
   const sameFile = request.ifRange === undefined || request.ifRange === etag || request.ifRange === modified;
   const range = request.method === 'GET' && sameFile ? readRange(request.range, size) : 'whole';

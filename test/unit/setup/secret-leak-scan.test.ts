@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { readSecrets, SecretSearch } from '../../../node/setup/secret-search.mjs';
+import { readSecrets, SecretLeakScanner } from '../../../node/setup/secret-leak-scan.mjs';
 import { recordedLog } from '../../kit/recorded-log.ts';
 import { assertNothingFound, searchedLog, secretsOf, startSearch } from '../../kit/secret-search.ts';
 
@@ -17,7 +17,7 @@ const secrets = [
 ];
 
 function found(text: string): string[] {
-  const search = new SecretSearch(secrets);
+  const search = new SecretLeakScanner(secrets);
   search.look(text);
   return search.found();
 }
@@ -71,7 +71,7 @@ test('the secrets of a node are in its environment, but for words', () => {
 });
 
 test('a log is searched as it is written, children and levels below info included', () => {
-  const search = new SecretSearch(secrets);
+  const search = new SecretLeakScanner(secrets);
   const log = searchedLog(search);
   log.child({ room: 'r' }).debug({ port: 1 }, 'nothing to find');
   assertNothingFound(search);

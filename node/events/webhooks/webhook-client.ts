@@ -3,7 +3,7 @@ import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import type { LookupFunction } from 'node:net';
 import { type GuardedAgents, guardedAgents } from '../../guarded-agents.ts';
-import { retryAfterOf } from './retry-delay.ts';
+import { parseRetryAfter } from './retry-delay.ts';
 
 /** Bytes of an answer that are read so that its connection can be used again; one with more loses it. */
 const maxAnswer = 64 * 1024;
@@ -14,9 +14,9 @@ const maxIdle = 8;
 const idleTime = 4_000;
 
 /** `retryAfter` in milliseconds. */
-export type PostAnswer = { status: number; retryAfter: number | undefined };
+export type DeliveryResponse = { status: number; retryAfter: number | undefined };
 
-export type PosterOptions = {
+export type WebhookClientOptions = {
   allowPrivate: () => boolean;
   userAgent: string;
   /** Milliseconds for the whole of a request. */
@@ -26,14 +26,14 @@ export type PosterOptions = {
   ca?: string | undefined;
 };
 
-export class Poster {
-  readonly #options: PosterOptions;
+export class WebhookClient {
+  readonly #options: WebhookClientOptions;
   readonly #deadline: number;
   #agents: GuardedAgents;
   /** As it was when the connections that are kept were made. */
   #allowPrivate: boolean;
 
-  constructor(options: PosterOptions) {
+  constructor(options: WebhookClientOptions) {
     this.#options = options;
     this.#deadline = options.deadline ?? 10_000;
     this.#allowPrivate = options.allowPrivate();
@@ -41,7 +41,7 @@ export class Poster {
   }
 
   /** @throws ForbiddenAddressError, or any error of the connection; `TimeoutError` beyond the deadline. */
-  async post(url: string, headers: Record<string, string>, body: string): Promise<PostAnswer> {
+  async post(url: string, headers: Record<string, string>, body: string): Promise<DeliveryResponse> {
     const target = new URL(url);
     const allowPrivate = this.#options.allowPrivate();
     if (allowPrivate !== this.#allowPrivate) {
@@ -71,8 +71,8 @@ export class Poster {
     return guardedAgents({ allowPrivate, lookup }, options);
   }
 
-  #once(target: URL, headers: Record<string, string>, body: string, signal: AbortSignal): Promise<PostAnswer> {
-    const { promise, resolve, reject } = Promise.withResolvers<PostAnswer>();
+  #once(target: URL, headers: Record<string, string>, body: string, signal: AbortSignal): Promise<DeliveryResponse> {
+    const { promise, resolve, reject } = Promise.withResolvers<DeliveryResponse>();
     const secure = target.protocol === 'https:';
     const options = {
       method: 'POST',
@@ -92,7 +92,7 @@ export class Poster {
       reject(stale ? new StaleConnectionError(error.message) : signal.aborted ? (signal.reason as Error) : error);
     });
     request.on('response', (response) => {
-      const answer = { status: response.statusCode ?? 0, retryAfter: retryAfterOf(response.headers['retry-after'], Date.now()) };
+      const answer = { status: response.statusCode ?? 0, retryAfter: parseRetryAfter(response.headers['retry-after'], Date.now()) };
       drain(response, () => resolve(answer));
     });
     request.end(body);

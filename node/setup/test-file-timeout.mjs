@@ -4,10 +4,10 @@
 import { resolve } from 'node:path';
 import { isMainThread } from 'node:worker_threads';
 
-import { deadlineVariable, testFileVariable } from './paths.mjs';
+import { testFileVariable, timeoutVariable } from './paths.mjs';
 
 const file = process.env[testFileVariable];
-const deadline = Number(process.env[deadlineVariable]);
+const deadline = Number(process.env[timeoutVariable]);
 
 // Workers and forked processes inherit --import.
 if (isMainThread && deadline > 0 && file !== undefined && resolve(process.argv[1] ?? '') === file) {

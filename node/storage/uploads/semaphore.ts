@@ -1,6 +1,6 @@
 // How many transfers run at once, first come, first served.
 
-export class Slots {
+export class Semaphore {
   readonly #waiting: (() => void)[] = [];
   #free: number;
 

@@ -18,7 +18,7 @@ const looks = [
  * @param {string} value
  * @returns {string[]} what it looks like plain, in URLs, in hex, and in base64 wherever it stands among other bytes
  */
-export function formsOf(value) {
+export function encodedForms(value) {
   const [prefix, key] = value.startsWith('whsec_') ? ['whsec_', value.slice(6)] : ['', value];
   const texts = prefix ? [key, Buffer.from(key, 'base64')] : [key];
   const forms = texts.flatMap((text) => {
@@ -39,7 +39,7 @@ function base64At(bytes, shift) {
   return /** @type {const} */ (['base64', 'base64url']).map((form) => all.toString(form).slice(shift === 0 ? 0 : shift + 1, end));
 }
 
-export class SecretSearch {
+export class SecretLeakScanner {
   /** @type {{ kind: string, forms: string[] }[]} */
   #secrets = [];
   /** @type {Map<string, string>} */
@@ -52,7 +52,7 @@ export class SecretSearch {
 
   /** @param {Secret} secret looked for from now on */
   add({ kind, value }) {
-    this.#secrets.push({ kind, forms: formsOf(value) });
+    this.#secrets.push({ kind, forms: encodedForms(value) });
   }
 
   /** @param {string} text */

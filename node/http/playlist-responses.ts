@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { ContentResponse } from '../rooms/content.ts';
 import { withToken } from '../rooms/playlist-token.ts';
-import { errorBody } from './answers.ts';
+import { errorBody } from './responses.ts';
 import type { Answer, RouteRequest } from './route.ts';
 import { wholeOf } from './whole-content.ts';
 
@@ -16,7 +16,7 @@ const keepFile = 24 * 3600;
 const keepPlaylist = 60;
 
 /** `cache-control` of a file of a recording; undefined where it may still grow. */
-export function cachingOfKept(file: string): string | undefined {
+export function recordingCacheControl(file: string): string | undefined {
   if (/^(segment-\d+\.m4s|init-[\w-]+\.mp4)$/.test(file)) return `max-age=${keepFile}, immutable`;
   return file.endsWith('.m3u8') ? `max-age=${keepPlaylist}` : undefined;
 }
@@ -25,7 +25,7 @@ export function cachingOfKept(file: string): string | undefined {
  * The answer of a route. What came for a viewer's token, which is in the address, may be kept by shared caches until the token expires; what
  * came for an API token, which is in a header, by the client alone (RFC 9111, section 3.5). Other nodes get it as it is.
  */
-export function toAnswer(content: ContentResponse, { viewer, forwarded }: Pick<RouteRequest, 'viewer' | 'forwarded'>): Answer {
+export function toResponse(content: ContentResponse, { viewer, forwarded }: Pick<RouteRequest, 'viewer' | 'forwarded'>): Answer {
   const { status, body, bytes } = content;
   const headers = { ...content.headers };
   const caching = headers['cache-control'];
@@ -45,7 +45,7 @@ function cachingFor(caching: string, viewer: RouteRequest['viewer']): string {
 }
 
 /** A playlist of a file, with the token on its URIs, compressed where that is taken. */
-export async function changePlaylist(content: ContentResponse, { viewer, acceptsGzip }: RouteRequest): Promise<ContentResponse> {
+export async function rewritePlaylist(content: ContentResponse, { viewer, acceptsGzip }: RouteRequest): Promise<ContentResponse> {
   const { status, body } = content;
   if (status !== 200 || !body) return content;
   const whole = await wholeOf(content, maxPlaylist, 'The playlist');

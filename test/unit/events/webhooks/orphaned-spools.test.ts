@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync, wr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { LeftSpools, type LeftSpoolsOptions } from '../../../../node/events/webhooks/left-spools.ts';
+import { OrphanedSpools, type OrphanedSpoolsOptions } from '../../../../node/events/webhooks/orphaned-spools.ts';
 import { SpoolFolder } from '../../../../node/events/webhooks/spool-folder.ts';
 import { WebhookStore } from '../../../../node/events/webhooks/store.ts';
 import { silentLog } from '../../../../node/log.ts';
@@ -44,9 +44,9 @@ function elsewhere(base: string, name: string): { path: string; touch: (second: 
   return { path, touch: (second) => utimesSync(join(path, 'owner'), second, second) };
 }
 
-function look(base: string, options: Partial<LeftSpoolsOptions> = {}) {
+function look(base: string, options: Partial<OrphanedSpoolsOptions> = {}) {
   const taken: string[][] = [];
-  const left = new LeftSpools({
+  const left = new OrphanedSpools({
     log: silentLog(),
     base,
     own: join(base, 'own@host'),

@@ -33,7 +33,7 @@ const pause = 10_000;
  * @param {Result} result of a program
  * @returns {{ times: number, why: string }} how often it is run, all in all, and the line that says why
  */
-export function triesAfter({ code, output, timedOut }) {
+export function retriesAfter({ code, output, timedOut }) {
   if (code === 0 || timedOut) return { times: 1, why: '' };
   for (const { says, times } of passing) {
     const why = says.exec(output)?.[0];
@@ -48,10 +48,10 @@ export function triesAfter({ code, output, timedOut }) {
  * @param {number} [wait] milliseconds between two tries
  * @returns {Promise<T>} of the last try
  */
-export async function runAgain(work, wait = pause) {
+export async function runWithRetry(work, wait = pause) {
   for (let tries = 1; ; tries += 1) {
     const result = await work();
-    const { times, why } = triesAfter(result);
+    const { times, why } = retriesAfter(result);
     if (tries >= times) return result;
     // One who waits for minutes is told once.
     if (tries === 1) console.error(`[setup]   it is tried again: ${why}`);

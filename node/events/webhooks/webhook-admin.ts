@@ -1,14 +1,14 @@
 // LocalWebhookService on the webhooks of this node.
 import { roomEventSchema } from '../../rooms/events.ts';
-import type { DeadLetterView, LocalWebhookService } from '../../rooms/webhook-control.ts';
+import type { DeadLetterView, LocalWebhookService } from '../../rooms/webhook-admin.ts';
 import type { DeadLetter } from './dead-letters.ts';
-import { nameOf, type Webhooks } from './webhooks.ts';
+import { redactUrl, type Webhooks } from './webhooks.ts';
 
-export function webhookControl(webhooks: Webhooks): LocalWebhookService {
+export function webhookAdmin(webhooks: Webhooks): LocalWebhookService {
   return {
     status: () => ({
       ...webhooks.counters(),
-      receivers: webhooks.receivers().map(({ url, ...rest }) => ({ receiver: nameOf(url), ...rest })),
+      receivers: webhooks.receivers().map(({ url, ...rest }) => ({ receiver: redactUrl(url), ...rest })),
     }),
     deadLetters: (filter, limit) => webhooks.deadLetters(filter, limit).flatMap((letter) => viewOf(letter) ?? []),
     replay: (filter) => webhooks.replay(filter),
@@ -18,5 +18,5 @@ export function webhookControl(webhooks: Webhooks): LocalWebhookService {
 /** @returns undefined for an event that only another version knows. */
 function viewOf({ url, givenUpAt, reason, attempts, body }: DeadLetter): DeadLetterView | undefined {
   const event = roomEventSchema.safeParse(JSON.parse(body));
-  return event.success ? { receiver: nameOf(url), givenUpAt, reason, attempts, event: event.data } : undefined;
+  return event.success ? { receiver: redactUrl(url), givenUpAt, reason, attempts, event: event.data } : undefined;
 }

@@ -8,9 +8,9 @@ import { PendingSockets } from './pending-sockets.ts';
 import { TextSocket, type TextSocketListener } from './text-socket.ts';
 
 /** Where a socket comes from. `address`: the client's, also where another node `forwarded` the socket. */
-export type Caller = { address: string; forwarded: boolean };
+export type ClientAddress = { address: string; forwarded: boolean };
 
-export type DoorOptions = {
+export type WebSocketAcceptorOptions = {
   limits: Limits;
   checkOrigin: () => OriginRule;
   address: () => string;
@@ -18,7 +18,7 @@ export type DoorOptions = {
    * Looks at the first message. Resolves with who listens from now on, or with undefined where it has closed the socket.
    * What comes meanwhile waits and is handed to the listener in order.
    */
-  authenticate: (socket: TextSocket, text: string, caller: Caller) => Promise<TextSocketListener | undefined>;
+  authenticate: (socket: TextSocket, text: string, clientAddress: ClientAddress) => Promise<TextSocketListener | undefined>;
   /** The client's address where another node of the cluster forwards the socket. */
   forwardedFor?: ((request: IncomingMessage) => string | undefined) | undefined;
 };
@@ -27,14 +27,14 @@ export type DoorOptions = {
 const frameHeaderBytes = 14;
 
 /** Owns every socket that came through it, until close(). */
-export class Door {
-  readonly #options: DoorOptions;
+export class WebSocketAcceptor {
+  readonly #options: WebSocketAcceptorOptions;
   readonly #server: WebSocketServer;
   readonly #sockets = new Set<TextSocket>();
   readonly #pending: PendingSockets;
   #closed = false;
 
-  constructor(options: DoorOptions) {
+  constructor(options: WebSocketAcceptorOptions) {
     this.#options = options;
     const { unauthenticatedSockets: total, unauthenticatedPerNetwork: perNetwork } = options.limits;
     this.#pending = new PendingSockets({ total, perNetwork });
@@ -55,12 +55,12 @@ export class Door {
   /** `address`: the client's, where a proxy stands between. */
   handleUpgrade(request: IncomingMessage, raw: Duplex, head: Buffer, address?: string): void {
     if (this.#closed) {
-      refuseUpgrade(raw, 503, 'unavailable', 'This node is going away');
+      rejectUpgrade(raw, 503, 'unavailable', 'This node is going away');
       return;
     }
     const { origin, host } = request.headers;
     if (!isAllowedOrigin(this.#options.checkOrigin(), origin, host, this.#options.address())) {
-      refuseUpgrade(raw, 403, 'forbidden', 'This origin may not open a socket here');
+      rejectUpgrade(raw, 403, 'forbidden', 'This origin may not open a socket here');
       return;
     }
     const client = this.#options.forwardedFor?.(request);
@@ -115,7 +115,7 @@ export class Door {
     await Promise.all([...this.#sockets].map((socket) => socket.gone));
   }
 
-  async #enter(socket: TextSocket, text: string, caller: Caller): Promise<void> {
+  async #enter(socket: TextSocket, text: string, clientAddress: ClientAddress): Promise<void> {
     const { limits } = this.#options;
     const early: { text: string; bytes: number }[] = [];
     let earlyBytes = 0;
@@ -132,7 +132,7 @@ export class Door {
         lostWith = { code, reason };
       },
     });
-    const listener = await this.#options.authenticate(socket, text, caller);
+    const listener = await this.#options.authenticate(socket, text, clientAddress);
     if (!listener) return;
     socket.listen(listener);
     for (const each of early) listener.message(each.text, each.bytes);
@@ -141,7 +141,7 @@ export class Door {
 }
 
 /** Answers an upgrade over plain HTTP, in the shape of every other error of the node. */
-export function refuseUpgrade(raw: Duplex, status: 403 | 404 | 503, code: string, message: string): void {
+export function rejectUpgrade(raw: Duplex, status: 403 | 404 | 503, code: string, message: string): void {
   const body = JSON.stringify({ errors: message, code });
   const names = { 403: 'Forbidden', 404: 'Not Found', 503: 'Service Unavailable' };
   raw.on('error', () => raw.destroy());

@@ -4,8 +4,8 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Response } from 'express';
 import { type ErrorCode, errorCatalogue, ServiceError } from '../errors.ts';
-import { challenge } from './auth.ts';
-import { OversizedBody } from './body.ts';
+import { wwwAuthenticateHeader } from './auth.ts';
+import { PayloadTooLargeError } from './body.ts';
 import type { Answer } from './route.ts';
 
 /** On every response; content for people overrides the policy. */
@@ -19,7 +19,7 @@ export const securityHeaders: Record<string, string> = {
 /** At a path that no route and no page has. */
 export const nothingHere = 'There is nothing at this address';
 
-export function sendAnswer(response: Response, answer: Answer): void {
+export function sendResponse(response: Response, answer: Answer): void {
   putHeaders(response, answer.headers);
   if (answer.bytes) {
     response.writeHead(answer.status).end(answer.bytes);
@@ -68,14 +68,14 @@ export function errorBody(code: ErrorCode, sentence: string): { errors: string; 
 
 export function sendError(response: Response, error: ServiceError): void {
   const headers: Record<string, string> = {};
-  if (error.status === 401) headers['www-authenticate'] = challenge(error.code);
+  if (error.status === 401) headers['www-authenticate'] = wwwAuthenticateHeader(error.code);
   if (error.retryAfter !== undefined) headers['retry-after'] = String(Math.max(1, Math.ceil(error.retryAfter)));
-  if (error instanceof OversizedBody) headers.connection = 'close';
-  sendAnswer(response, { status: error.status, json: errorBody(error.code, error.message), headers });
+  if (error instanceof PayloadTooLargeError) headers.connection = 'close';
+  sendResponse(response, { status: error.status, json: errorBody(error.code, error.message), headers });
 }
 
 /** What express or a library of its threw: those with a 4xx status are the caller's mistakes. */
-export function asCallersMistake(error: unknown): ServiceError | undefined {
+export function toClientError(error: unknown): ServiceError | undefined {
   if (error instanceof URIError) return new ServiceError('bad_request', 'The path has malformed percent-encoding', { cause: error });
   if (typeof error !== 'object' || error === null || !('status' in error) || typeof error.status !== 'number') return undefined;
   if (error.status < 400 || error.status > 499) return undefined;

@@ -10,7 +10,7 @@ const { version } = createRequire(import.meta.url)('../../package.json') as { ve
 
 type Made = { prefix: string; openapi: string; page: { html: string; policy: string } };
 
-export class Documents {
+export class ApiDocuments {
   readonly #prefix: () => string;
   readonly #asyncapi: (() => object) | undefined;
   #made: Made | undefined;

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { S3Target } from '../../rooms/component-options.ts';
 import { S3Store, type S3StoreOptions } from './s3-store.ts';
 
-export class StoreOfNode {
+export class NodeS3Store {
   readonly #place: () => S3Target | null;
   readonly #options: S3StoreOptions;
   #made: { place: S3Target; store: S3Store } | undefined;
